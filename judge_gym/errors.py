@@ -1,0 +1,30 @@
+"""Errors a user can mend: one clear line, and what to do about it.
+
+Everything the CLI and the flows show to a person derives from `JudgeGymError`; any other
+exception is a defect of judge-gym and keeps its traceback.
+"""
+
+
+class JudgeGymError(Exception):
+    """Something the user can mend.
+
+    `message` says what is wrong (naming the file, the key and the value where there is one);
+    `remedy` says what to do next and may be empty when the message already does.
+    """
+
+    def __init__(self, message: str, remedy: str = "") -> None:
+        self.message = message
+        self.remedy = remedy
+        super().__init__(f"{message} {remedy}".strip())
+
+
+class ConfigError(JudgeGymError):
+    """A sweep file, settings file, rubric file or command-line value that cannot be used."""
+
+
+class EvidenceError(JudgeGymError):
+    """Evidence could not be collected or read."""
+
+
+class StoreError(JudgeGymError):
+    """The database cannot be reached, started or migrated."""

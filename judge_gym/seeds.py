@@ -1,0 +1,36 @@
+"""Seeds and keys: every random choice comes from the natural key of what it randomises.
+
+SHA-256 of the key, never Python's `hash`, so two runs on two machines draw the same.
+"""
+
+import hashlib
+import json
+import random
+from typing import Any
+
+
+def digest(*parts: object) -> str:
+    """Return a 16-hex-digit digest of the parts, stable across machines and versions.
+
+    Parts are joined through JSON, so ("a", "bc") and ("ab", "c") differ.
+    """
+    return _sha256(parts).hexdigest()[:16]
+
+
+def derive_seed(*parts: object) -> int:
+    """Return a seed in [0, 2**63) derived from the natural key `parts`."""
+    return int.from_bytes(_sha256(parts).digest()[:8], "big") >> 1
+
+
+def generator(*parts: object) -> random.Random:
+    """Return a generator seeded by the natural key `parts`."""
+    return random.Random(derive_seed(*parts))
+
+
+def canonical_json(value: Any) -> str:
+    """Return the one JSON text of `value`: sorted keys, no spaces, non-ASCII kept."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def _sha256(parts: tuple[object, ...]) -> Any:
+    return hashlib.sha256(canonical_json(list(parts)).encode())
