@@ -1,0 +1,211 @@
+"""An experiment: one point of the design space, written as data.
+
+Every field says why it exists in the docstring below it; `judge-gym axes` prints those. Fields
+marked `Axis` are the design space, the others say what is judged and by whom. What an axis
+*does* is in `strategies/`, one module per axis, never here.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from judge_gym.design.rubric import Rubric, rubric_faults
+from judge_gym.design.window import Window
+from judge_gym.seeds import digest
+
+TaskType = Literal["ecc", "control", "benchmark"]
+ScoringMethod = Literal["single", "subset", "structured_json"]
+EvidenceView = Literal["raw", "cleaned", "neutralized", "abstracted"]
+PromptOrder = Literal["rubric_first", "evidence_first"]
+ProbeWindow = Literal["fresh", "same"]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Marks a field of `Experiment` as an axis of the design space."""
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class GroundTruth(_Frozen):
+    """What is known about the right answer; analysis only, never in a prompt."""
+
+    source: str = Field(min_length=1, max_length=200)
+    """Where the truth comes from, as a paper would cite it."""
+    value: float | None = Field(default=None, ge=0, le=1)
+    """One index in [0, 1] for every item (control)."""
+    label: str | None = None
+    """One stage label for every item (benchmark)."""
+    per_item: bool = False
+    """The truth stands in each document's `truth` field."""
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> "GroundTruth":
+        given = [self.value is not None, self.label is not None, self.per_item]
+        if sum(given) != 1:
+            raise ValueError("give exactly one of value, label and per_item: true")
+        return self
+
+
+class RubricSource(_Frozen):
+    """Whose rubric the judge applies.
+
+    Written `own`, `{shared: MODEL}` or `{provided: FILE}`; a provided rubric is read from its
+    file when the sweep is, so that the experiment carries what it judges by.
+    """
+
+    kind: Literal["own", "shared", "provided"] = "own"
+    model: str = ""
+    """The model whose rubric everybody uses (`shared`)."""
+    rubric: Rubric | None = None
+    """The rubric itself (`provided`)."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shorthand(cls, given: Any) -> Any:
+        if given == "own":
+            return {"kind": "own"}
+        if isinstance(given, dict) and len(given) == 1:
+            if "shared" in given:
+                return {"kind": "shared", "model": given["shared"]}
+            if "provided" in given:
+                return {"kind": "provided", "rubric": given["provided"]}
+        if isinstance(given, dict) and "kind" in given:
+            return given
+        if isinstance(given, RubricSource):
+            return given
+        raise ValueError("rubric is `own`, `{shared: MODEL}` or `{provided: FILE}`")
+
+    @model_validator(mode="after")
+    def _complete(self) -> "RubricSource":
+        if (self.kind == "shared") != bool(self.model):
+            raise ValueError("a shared rubric, and only that, names a model")
+        if (self.kind == "provided") != (self.rubric is not None):
+            raise ValueError("a provided rubric, and only that, carries its stages")
+        return self
+
+    def __str__(self) -> str:
+        return f"shared by {self.model}" if self.model else self.kind
+
+
+class Experiment(_Frozen):
+    """One point of the design space. Equal points have equal keys and so are one experiment."""
+
+    tag: str = Field(default="", max_length=120, pattern=r"^[a-z0-9][a-z0-9._-]*$|^$")
+    """What people call it; derived from concept, model and content when none is given."""
+    task_type: TaskType = "ecc"
+    """`ecc` (contested, no truth), `control` (expert proxy) or `benchmark` (known answer)."""
+    concept: str = Field(min_length=1, max_length=200)
+    """What is judged, in free words."""
+    window: Window
+    """The evidence: a query, a country, a date range and a source."""
+    country: str = Field(default="", max_length=200)
+    """The country or setting named in prompts; the window's when none is given."""
+    model: str = Field(min_length=1, max_length=200)
+    """The judge: a litellm model string such as `openai/gpt-4.1`."""
+    family: str = Field(default="", max_length=80)
+    """Models of one family are averaged before families are compared; from the model's name
+    when none is given."""
+    ground_truth: GroundTruth | None = None
+    """The truth of a control or benchmark; used by the analysis, never in a prompt."""
+
+    scoring_method: Annotated[ScoringMethod, Axis()] = "single"
+    """How the verdict is given: one stage, every stage the evidence supports, or JSON. JSON
+    while reasoning is reported to cost accuracy; subsets tell doubt from disagreement."""
+    scale_size: Annotated[int, Axis()] = Field(default=4, ge=2, le=10)
+    """Stages on the scale. Odd scales have the middle stage "Ambiguous / Mixed Evidence"; even
+    ones make the judge commit."""
+    randomize_labels: Annotated[bool, Axis()] = True
+    """Give the stages random letters in each sample, so that a taste for A washes out."""
+    shuffle_order: Annotated[bool, Axis()] = True
+    """List the stages in random order in each sample, so that a taste for the first washes out."""
+    evidence_view: Annotated[EvidenceView, Axis()] = "neutralized"
+    """What the judge reads: the article as found, without boilerplate, without tone, or also
+    without names."""
+    prompt_order: Annotated[PromptOrder, Axis()] = "rubric_first"
+    """Whether the rubric or the evidence comes first; what is read last weighs more."""
+    abstain: Annotated[bool, Axis()] = True
+    """Whether the judge may decline; a forced choice turns missing evidence into noise."""
+    probe_window: Annotated[ProbeWindow, Axis()] = "fresh"
+    """Whether confidence is asked in a new conversation or after the judge's own reasoning."""
+    bundle_size: Annotated[int, Axis()] = Field(default=1, ge=1, le=20)
+    """Documents judged together as one item, drawn by seed."""
+    rubric: Annotated[RubricSource, Axis()] = RubricSource(kind="own")
+    """Whose rubric: the judge's own, one shared by a named model, or one provided in a file.
+    Only a common rubric separates judgement from rubric."""
+    replicates: Annotated[int, Axis()] = Field(default=5, ge=1, le=1000)
+    """Repeated judgements of each item. Not part of the identity: more can be added later."""
+    temperature: Annotated[float, Axis()] = Field(default=1.0, ge=0, le=2)
+    """Sampling temperature sent with every judgement and probe."""
+    top_p: Annotated[float, Axis()] = Field(default=1.0, gt=0, le=1)
+    """Nucleus sampling bound sent with every judgement and probe."""
+    max_tokens: Annotated[int, Axis()] = Field(default=1024, ge=16, le=32_000)
+    """Longest answer in tokens; a longer one is cut and recorded as such."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _derive(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        filled = dict(given)
+        window = filled.get("window")
+        if not filled.get("country") and isinstance(window, Window):
+            filled["country"] = window.country
+        elif not filled.get("country") and isinstance(window, dict):
+            filled["country"] = window.get("country", "")
+        if not filled.get("family") and isinstance(filled.get("model"), str):
+            filled["family"] = family_of(filled["model"])
+        return filled
+
+    @model_validator(mode="after")
+    def _check(self) -> "Experiment":
+        if (self.task_type == "ecc") == (self.ground_truth is not None):
+            raise ValueError(
+                f"task_type {self.task_type} "
+                + ("has no ground_truth" if self.task_type == "ecc" else "needs ground_truth")
+            )
+        if self.task_type == "benchmark" and self.bundle_size > 1:
+            raise ValueError("a benchmark has one truth an item, so bundle_size is 1")
+        if self.rubric.rubric is not None:
+            faults = rubric_faults(self.rubric.rubric, self.scale_size)
+            if faults:
+                raise ValueError(f"the provided rubric does not fit: {'; '.join(faults)}")
+        return self
+
+    @cached_property
+    def key(self) -> str:
+        """16-digit identity: everything but the tag, the window's name and the replicates."""
+        content = self.model_dump(mode="json", exclude={"tag", "window", "replicates"})
+        return digest("experiment", content, self.window.key)
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    @property
+    def name(self) -> str:
+        """The tag, or one made of concept, model and key."""
+        return self.tag or f"{_slug(self.concept)}-{_slug(self.model)}-{self.key[:8]}"
+
+
+def family_of(model: str) -> str:
+    """Return the family a model string suggests: `openai/gpt-4.1` → `gpt`, `sim/calm-2` → `calm`.
+
+    The leading word of the last path segment, which is how vendors name families; simulator
+    names keep all but their number. Give `family` in the sweep where this guesses wrong.
+    """
+    name = model.rsplit("/", 1)[-1].lower()
+    if model.startswith("sim/"):
+        return re.sub(r"-\d+$", "", name)
+    if re.match(r"(chatgpt|o\d)", name):
+        return "gpt"
+    word = re.match(r"[a-z]+", name)
+    return word.group() if word else name
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:40]

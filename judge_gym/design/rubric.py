@@ -1,0 +1,81 @@
+"""A rubric: ordered stages from weakest to strongest, each with observable criteria."""
+
+from functools import cached_property
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from judge_gym.seeds import digest
+
+MIDPOINT_LABEL = "Ambiguous / Mixed Evidence"
+MIN_CRITERIA, MAX_CRITERIA = 3, 5
+
+
+class Stage(BaseModel):
+    """One step of the scale: a short label and what a reader would have to observe."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    label: str = Field(min_length=1, max_length=200)
+    criteria: tuple[str, ...] = Field(min_length=MIN_CRITERIA, max_length=MAX_CRITERIA)
+
+    @field_validator("label")
+    @classmethod
+    def _strip(cls, label: str) -> str:
+        return label.strip()
+
+    @field_validator("criteria")
+    @classmethod
+    def _check_criteria(cls, criteria: tuple[str, ...]) -> tuple[str, ...]:
+        stripped = tuple(text.strip() for text in criteria)
+        if not all(0 < len(text) <= 1000 for text in stripped):
+            raise ValueError("each criterion has 1 to 1000 characters")
+        return stripped
+
+
+class Rubric(BaseModel):
+    """Stages 1..n in order; stage 1 is the weakest signal, stage n the strongest."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    stages: tuple[Stage, ...] = Field(min_length=2, max_length=10)
+    reasoning: str = Field(default="", max_length=10_000)
+
+    @cached_property
+    def key(self) -> str:
+        """16-digit identity of the stages, whoever wrote them."""
+        return digest("rubric", [stage.model_dump(mode="json") for stage in self.stages])
+
+    @property
+    def scale_size(self) -> int:
+        return len(self.stages)
+
+
+def rubric_faults(rubric: Rubric, scale_size: int) -> list[str]:
+    """Return what is wrong with `rubric` for a scale of `scale_size` stages; empty when it fits.
+
+    Checks what the types cannot: the exact stage count, labels unique regardless of case, and
+    the midpoint rule (an odd scale's middle stage is "Ambiguous / Mixed Evidence", an even
+    scale has no such stage).
+    """
+    faults = []
+    if rubric.scale_size != scale_size:
+        faults.append(f"there must be exactly {scale_size} stages, not {rubric.scale_size}")
+    labels = [stage.label.casefold() for stage in rubric.stages]
+    if repeated := sorted({label for label in labels if labels.count(label) > 1}):
+        faults.append(f"stage labels must be unique; repeated: {', '.join(repeated)}")
+    middle = rubric.scale_size // 2 if rubric.scale_size % 2 else None
+    for position, stage in enumerate(rubric.stages):
+        if is_midpoint(stage.label) and position != middle:
+            faults.append(f'stage {position + 1} may not be "{MIDPOINT_LABEL}"')
+        if position == middle and not is_midpoint(stage.label):
+            faults.append(f'stage {position + 1} must be labelled "{MIDPOINT_LABEL}"')
+    return faults
+
+
+def is_midpoint(label: str) -> bool:
+    """Whether a label is the midpoint label, give or take case, spacing and the final stop."""
+    return _letters(label) == _letters(MIDPOINT_LABEL)
+
+
+def _letters(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalpha())

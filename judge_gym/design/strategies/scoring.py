@@ -1,0 +1,67 @@
+"""Axis `scoring_method`: what the judge is asked to conclude with, and how that is read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from judge_gym.design.experiment import Experiment, ScoringMethod
+from judge_gym.design.strategies import abstention, scale
+from judge_gym.verdict import (
+    Grammar,
+    ParseFailure,
+    Verdict,
+    parse_structured_verdict,
+    parse_verdict,
+)
+
+_INSTRUCTIONS: dict[ScoringMethod, str] = {
+    "single": "Choose the one stage whose criteria fit the evidence best.",
+    "subset": (
+        "List every stage whose criteria the evidence supports. Name more than one only "
+        "when the evidence genuinely supports more than one."
+    ),
+    "structured_json": "Choose the one stage whose criteria fit the evidence best.",
+}
+
+
+@dataclass(frozen=True)
+class Scoring:
+    instruction: str
+    closing: str
+    """The exact closing request of the prompt, for this scale and gate."""
+    structured: bool
+    """Whether the answer is asked for as JSON."""
+    grammar: Grammar
+    parse: Callable[[str, Grammar], Verdict | ParseFailure]
+
+    def read(self, answer: str) -> Verdict | ParseFailure:
+        """Read the verdict out of an answer; offers exactly what the prompt offered."""
+        return self.parse(answer, self.grammar)
+
+
+def resolve(experiment: Experiment) -> Scoring:
+    method = experiment.scoring_method
+    letters = scale.resolve(experiment).letters
+    gate = abstention.resolve(experiment).offered
+    structured = method == "structured_json"
+    return Scoring(
+        instruction=_INSTRUCTIONS[method],
+        closing=_closing(method, letters, gate),
+        structured=structured,
+        grammar=Grammar(labels=letters, subset=method == "subset", abstain=gate),
+        parse=parse_structured_verdict if structured else parse_verdict,
+    )
+
+
+def _closing(method: ScoringMethod, letters: tuple[str, ...], gate: bool) -> str:
+    offered = ", ".join(letters)
+    if method == "structured_json":
+        choice = f'"verdict": one of {", ".join(f"{letter!r}" for letter in letters)}'.replace("'", '"')
+        choice += ' or "ABSTAIN"' if gate else ""
+        return f'Answer with one JSON object and nothing else: "reasoning": a string, {choice}.'
+    form = (
+        f"<one letter of {offered}>"
+        if method == "single"
+        else f"<one or more letters of {offered}, separated by commas>"
+    )
+    lines = f"VERDICT: {form}" + ("\nor, if you abstain:\nVERDICT: ABSTAIN" if gate else "")
+    return f"End your response with exactly one line of this form:\n{lines}"
