@@ -1,0 +1,104 @@
+"""The values the gateway takes and gives: a call, its answer, its failure."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from judge_gym.prompts import Prompt
+
+FailureKind = Literal[
+    "rate_limit",
+    "quota",
+    "timeout",
+    "connection",
+    "server",
+    "bad_request",
+    "authentication",
+    "not_found",
+    "context_too_long",
+    "content_policy",
+    "unreadable",
+]
+PASSING: frozenset[FailureKind] = frozenset(
+    {"rate_limit", "timeout", "connection", "server", "unreadable"}
+)
+"""Failures that the same request may survive a little later."""
+SHARED: frozenset[FailureKind] = frozenset({"authentication", "quota", "not_found"})
+"""Failures that every other call to the model would meet too."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What is sent beside the messages; kept with the call."""
+
+    temperature: float
+    top_p: float
+    max_tokens: int
+    seed: int
+    json_answer: bool = False
+
+    def sent(self) -> dict[str, Any]:
+        """Return the request's fields; providers that do not know one have it dropped."""
+        asked: dict[str, Any] = {
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "max_tokens": self.max_tokens,
+            # Providers differ in how wide a seed they take; 31 bits are common to all.
+            "seed": self.seed & 0x7FFFFFFF,
+        }
+        if self.json_answer:
+            asked["response_format"] = {"type": "json_object"}
+        return asked
+
+
+@dataclass(frozen=True)
+class Call:
+    """One question to one model. `key` names what is asked, by whom and which replicate."""
+
+    key: str
+    workflow: str
+    agent: str
+    model: str
+    prompt: Prompt
+    parameters: Parameters
+    experiment_id: int | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back. `cost_usd` is None when the model is in no price list, never 0 for that."""
+
+    text: str
+    finish_reason: str
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    cost_usd: float | None
+    latency_ms: float
+    simulated: bool
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no answer, after all attempts."""
+
+    kind: FailureKind
+    message: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row derived from an answer, to be committed together with it."""
+
+    table: Any
+    values: dict[str, Any]
+
+
+class ProviderError(Exception):
+    """One attempt failed; raised by the client, turned into a `Failure` by the gateway."""
+
+    def __init__(self, kind: FailureKind, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.retry_after = retry_after
+        """Seconds the provider asks to wait."""
+
+

@@ -1,0 +1,141 @@
+"""The gateway: asks a model once per call, and keeps what happened.
+
+`Gateway.ask` writes the call to the ledger before it is sent, holds the provider's limits,
+retries what may pass, and commits the answer together with the rows derived from it.
+"""
+
+from collections.abc import Callable, Sequence
+
+import sqlalchemy as sa
+import tenacity
+
+from judge_gym.errors import JudgeGymError
+from judge_gym.llm.calls import PASSING, SHARED, Answer, Call, Failure, ProviderError, Row
+from judge_gym.llm.client import Client
+from judge_gym.llm.gate import Gate
+from judge_gym.llm.ledger import AttemptError, Closed, Derived, Ledger, Opened, Sent, now
+from judge_gym.llm.providers import Provider, Providers
+
+FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
+
+Derive = Callable[[int, Answer | Failure], Sequence[Row]]
+"""(call id, outcome) → the rows that follow from it."""
+
+
+class ProviderRefusedError(JudgeGymError):
+    """Every call to this model would fail the same way: the run stops before it makes them."""
+
+
+class Gateway:
+    """Asks models; belongs to one event loop."""
+
+    def __init__(
+        self, engine: sa.Engine, providers: Providers, *, attempts: int, timeout_s: float
+    ) -> None:
+        self._providers = providers
+        self._attempts = attempts
+        self._timeout_s = timeout_s
+        self._client = Client()
+        self._ledger = Ledger(engine)
+        self._gates: dict[str, Gate] = {}
+        self._refused: dict[str, str] = {}
+
+    async def open(self, calls: Sequence[Call]) -> list[Opened]:
+        """Write the ledger rows of calls to one provider in one go, ahead of `ask`."""
+        if not calls:
+            return []
+        return await self._ledger.open(calls, self._providers.of(calls[0].model).name)
+
+    async def ask(
+        self, call: Call, derive: Derive, opened: Opened | None = None
+    ) -> tuple[int, Answer | Failure]:
+        """Ask, and commit the outcome with the rows `derive` makes of it.
+
+        An answer that the ledger already holds is used again and nothing is sent. Returns the
+        call's id and its outcome. Raises `ProviderRefusedError` when every call to the model
+        would fail the same way; such a call derives no rows, so it is simply asked again later.
+        """
+        row = opened or (await self.open([call]))[0]
+        if row.answer is not None:
+            await self._ledger.write(Derived(derive(row.id, row.answer)))
+            return row.id, row.answer
+        errors: list[AttemptError] = []
+        try:
+            answer = await self._attempt(call, row.id, errors)
+        except ProviderError as error:
+            outcome = Failure(error.kind, str(error))
+            if error.kind in SHARED:
+                await self._close(row.id, outcome, errors, lambda *_: ())
+                raise self._refuse(call, outcome) from None
+            await self._close(row.id, outcome, errors, derive)
+            return row.id, outcome
+        await self._close(row.id, answer, errors, derive)
+        return row.id, answer
+
+    async def close(self) -> None:
+        """Close the sockets."""
+        await self._client.close()
+
+    async def _close(
+        self,
+        call_id: int,
+        outcome: Answer | Failure,
+        errors: Sequence[AttemptError],
+        derive: Derive,
+    ) -> None:
+        await self._ledger.write(
+            Closed(call_id, outcome, errors, derive(call_id, outcome), now())
+        )
+
+    async def _attempt(self, call: Call, call_id: int, errors: list[AttemptError]) -> Answer:
+        provider = self._providers.of(call.model)
+        gate = self._gates.setdefault(provider.name, Gate(provider.concurrency))
+        retrying = tenacity.AsyncRetrying(
+            stop=tenacity.stop_after_attempt(self._attempts),
+            retry=tenacity.retry_if_exception(
+                lambda error: isinstance(error, ProviderError) and error.kind in PASSING
+            ),
+            wait=_wait,
+            reraise=True,
+        )
+        async for attempt in retrying:
+            with attempt:
+                async with gate.slot():
+                    if call.model in self._refused:
+                        raise ProviderRefusedError(self._refused[call.model])
+                    await self._ledger.write(Sent(call_id, now()))
+                    try:
+                        return await self._send(call, provider)
+                    except ProviderError as error:
+                        errors.append(
+                            {"kind": error.kind, "at": now().isoformat(), "message": str(error)}
+                        )
+                        if error.kind == "rate_limit":
+                            gate.close_for(error.retry_after or FIRST_WAIT_S)
+                        raise
+        raise AssertionError("tenacity re-raises the last error")
+
+    async def _send(self, call: Call, provider: Provider) -> Answer:
+        return await self._client.complete(
+            provider, call.model, call.prompt.messages, call.parameters, self._timeout_s
+        )
+
+    def _refuse(self, call: Call, failure: Failure) -> ProviderRefusedError:
+        provider = self._providers.of(call.model)
+        remedy = {
+            "authentication": f"Check the key in {provider.key_env or 'the provider settings'}.",
+            "quota": "Add credit to the account, or wait for the quota to renew.",
+            "not_found": f"Check the model's name and the address of [{provider.name}].",
+        }[failure.kind]
+        message = f"{provider.name} refuses {call.model}: {failure.message}"
+        self._refused[call.model] = message
+        return ProviderRefusedError(message, f"{remedy} Then run the same command again.")
+
+
+def _wait(state: tenacity.RetryCallState) -> float:
+    """Seconds until the next attempt: what the provider asks for, else exponential with jitter."""
+    error = state.outcome.exception() if state.outcome else None
+    asked = error.retry_after if isinstance(error, ProviderError) else None
+    if asked is not None:
+        return min(asked, LONGEST_WAIT_S)
+    return tenacity.wait_random_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S)(state)

@@ -1,0 +1,104 @@
+"""Providers as data: which litellm prefix, address, key and limit a model string means."""
+
+import os
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from judge_gym.errors import ConfigError
+
+
+class Provider(BaseModel):
+    """One table of the providers file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    name: str
+    litellm: str = ""
+    """The prefix litellm knows it by, when it differs from the name."""
+    base_url: str = ""
+    """Where it is, when litellm does not know."""
+    base_url_env: str = ""
+    """A variable that overrides `base_url`."""
+    key_env: str = ""
+    """The variable that holds the key; empty when no key is needed."""
+    concurrency: int = Field(default=8, ge=1, le=1000)
+    """Requests in flight at once, per process."""
+
+    def address(self) -> str:
+        """Return the base URL in force, or "" for litellm's own."""
+        return os.environ.get(self.base_url_env, "") or self.base_url
+
+    def key(self) -> SecretStr:
+        """Return the key from the environment; raises `ConfigError` when it is not set."""
+        if not self.key_env:
+            return SecretStr("none")
+        key = os.environ.get(self.key_env, "")
+        if not key:
+            raise ConfigError(
+                f"The key for provider {self.name} is not set.",
+                f"Set the environment variable {self.key_env}.",
+            )
+        return SecretStr(key)
+
+
+@dataclass(frozen=True)
+class Providers:
+    """All providers of the file."""
+
+    by_name: dict[str, Provider]
+    file: Path
+
+    def of(self, model: str) -> Provider:
+        """Return the provider of a model string; raises `ConfigError` naming what is known."""
+        name, slash, rest = model.partition("/")
+        if not (slash and rest):
+            raise ConfigError(
+                f"Model {model!r} names no provider.",
+                f"Write it as provider/model, e.g. openai/{model}.",
+            )
+        if name not in self.by_name:
+            raise ConfigError(
+                f"Model {model!r}: there is no provider {name!r} in {self.file}.",
+                f"Known: {', '.join(sorted(self.by_name))}. Add a table [{name}] for a new one.",
+            )
+        return self.by_name[name]
+
+    def check(self, models: set[str]) -> None:
+        """Raise `ConfigError` if a model's provider is unknown or lacks its key or address."""
+        for model in sorted(models):
+            provider = self.of(model)
+            provider.key()
+            if provider.name == "sim" and not provider.address():
+                raise ConfigError(
+                    f"Model {model!r} needs the simulator, which is not running.",
+                    "Start it with `judge-gym simulator` and set JUDGE_GYM_SIMULATOR_URL to the "
+                    "address it prints.",
+                )
+
+
+def load_providers(file: Path) -> Providers:
+    """Read the providers file; raises `ConfigError` naming the table and key that is wrong."""
+    try:
+        tables = tomllib.loads(file.read_text())
+    except OSError as error:
+        raise ConfigError(f"The providers file {file} cannot be read: {error.strerror}.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"The providers file {file} is not TOML: {error}.") from None
+    providers = {}
+    for name, table in tables.items():
+        try:
+            providers[name] = Provider(name=name, **table)
+        except (ValidationError, TypeError) as error:
+            detail = (
+                "; ".join(f"{e['loc'][-1]}: {e['msg']}" for e in error.errors())
+                if isinstance(error, ValidationError)
+                else str(error)
+            )
+            raise ConfigError(
+                f"{file}, table [{name}]: {detail}.",
+                f"Allowed keys: {', '.join(sorted(Provider.model_fields.keys() - {'name'}))}.",
+            ) from None
+    return Providers(providers, file)

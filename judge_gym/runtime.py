@@ -1,0 +1,62 @@
+"""What a process needs to work: settings, database, providers, gateway; one set per event loop.
+
+Flows and tasks never pass these as parameters: they open the runtime, and nested users share it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.llm.gateway import Gateway
+from judge_gym.llm.providers import Providers, load_providers
+from judge_gym.settings import Settings, settings
+from judge_gym.store.engine import connect
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """Open connections and clients."""
+
+    settings: Settings
+    engine: sa.Engine
+    providers: Providers
+    gateway: Gateway
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """A transaction: committed at the end, rolled back on an exception."""
+        with Session(self.engine) as session, session.begin():
+            yield session
+
+
+_open: WeakKeyDictionary[asyncio.AbstractEventLoop, Runtime] = WeakKeyDictionary()
+
+
+@asynccontextmanager
+async def runtime() -> AsyncIterator[Runtime]:
+    """Open the runtime of this event loop, or share the one already open."""
+    loop = asyncio.get_running_loop()
+    if shared := _open.get(loop):
+        yield shared
+        return
+    configured = settings()
+    engine = await asyncio.to_thread(connect, configured)
+    providers = load_providers(configured.providers_file)
+    gateway = Gateway(
+        engine,
+        providers,
+        attempts=configured.call_attempts,
+        timeout_s=configured.call_timeout_s,
+    )
+    _open[loop] = Runtime(configured, engine, providers, gateway)
+    try:
+        yield _open[loop]
+    finally:
+        del _open[loop]
+        await gateway.close()
+        engine.dispose()

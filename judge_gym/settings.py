@@ -1,0 +1,91 @@
+"""Settings: environment variables (JUDGE_GYM_*) over the file judge-gym.toml over defaults."""
+
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from judge_gym.errors import ConfigError
+
+REPOSITORY = Path(__file__).parents[1]
+FILE = Path("judge-gym.toml")
+
+
+class Settings(BaseSettings):
+    """What a run needs to know that is not part of an experiment."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="JUDGE_GYM_",
+        toml_file=FILE,
+        extra="forbid",
+        frozen=True,
+        use_attribute_docstrings=True,
+    )
+
+    database_url: SecretStr | None = None
+    """PostgreSQL to use; without it an embedded server under `data_dir` is."""
+    data_dir: Path = Path(".judge-gym")
+    """Where the embedded PostgreSQL, reports and logs live."""
+    providers_file: Path = REPOSITORY / "deployments" / "providers.toml"
+    """The providers: prefixes, addresses, key variables and limits."""
+    chunk_size: int = Field(default=100, ge=1, le=1000)
+    """LLM calls in one Prefect task."""
+    chunk_timeout_s: float = Field(default=1800, gt=0)
+    """Longest time one Prefect task may take, in seconds."""
+    workers: int = Field(default=4, ge=1, le=64)
+    """Chunks of one flow awaited at once."""
+    call_timeout_s: float = Field(default=120, gt=0)
+    """Longest time one LLM call may take, in seconds."""
+    call_attempts: int = Field(default=4, ge=1, le=10)
+    """How often a call is tried when the failure may pass (rate limit, server, connection)."""
+    cleaner: Literal["library", "llm"] = "library"
+    """What removes page furniture: a library, or the `utility_model`."""
+    utility_model: str = ""
+    """The model that cleans, neutralises, abstracts and criticises; recorded with each call. When
+    empty, `sim/utility-1` for sweeps of simulated judges, else the sweep cannot start."""
+    summary_words: int = Field(default=150, ge=20, le=1000)
+    """Longest neutralised summary, in words."""
+    min_rubric_quality: float = Field(default=0.5, ge=0, le=1)
+    """A rubric whose observability or discriminability is below this is flagged."""
+    refuse_flagged_rubrics: bool = False
+    """Whether a flagged rubric is refused, so that its experiments do not run."""
+    max_document_characters: int = Field(default=20_000, ge=500, le=500_000)
+    """Longer documents are cut here, and the cut is recorded."""
+    firecrawl_url: str = "https://api.firecrawl.dev"
+    """The Firecrawl service; your own address when you host it yourself."""
+    firecrawl_key: SecretStr | None = Field(default=None, validation_alias="FIRECRAWL_API_KEY")
+    """Read from FIRECRAWL_API_KEY."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+
+@cache
+def settings() -> Settings:
+    """Read the settings once; raises `ConfigError` naming each value that is not allowed."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(map(str, fault['loc']))} = {fault.get('input')!r}: {fault['msg']}"
+            for fault in error.errors()
+        )
+        raise ConfigError(
+            f"A setting cannot be used: {faults}.",
+            f"Settings come from JUDGE_GYM_* variables and {FILE}.",
+        ) from None

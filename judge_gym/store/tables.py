@@ -1,0 +1,435 @@
+"""The tables. Natural unique keys say what is missing; check constraints say what is possible.
+
+Nothing here counts or summarises: statuses of windows and experiments are derived from rows.
+DDL lives in `sql/migrations`; a test proves that the two agree.
+"""
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    BigInteger,
+    CheckConstraint,
+    DateTime,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Identity,
+    Index,
+    Integer,
+    MetaData,
+    Numeric,
+    SmallInteger,
+    Text,
+    UniqueConstraint,
+    func,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+SAMPLE_STATUSES = ("scored", "abstained", "unparseable", "refused", "failed")
+PROBE_STATUSES = ("answered", "unparseable", "refused", "failed")
+CALL_STATUSES = ("planned", "sent", "succeeded", "failed", "cancelled")
+ARMS = ("own", "swap", "sham")
+
+
+class Base(DeclarativeBase):
+    """Common conventions: named constraints, text without length, timestamps with time zone."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map = {  # noqa: RUF012 — SQLAlchemy's own protocol
+        str: Text,
+        datetime: DateTime(timezone=True),
+        dict[str, Any]: JSONB,
+        list[Any]: JSONB,
+        list[int]: ARRAY(BigInteger),
+        Decimal: Numeric(14, 8),
+    }
+
+
+def _id() -> Mapped[int]:
+    return mapped_column(BigInteger, Identity(always=True), primary_key=True)
+
+
+def _reference(column: str, *, on_delete: str = "CASCADE", **options: Any) -> Any:
+    return mapped_column(BigInteger, ForeignKey(column, ondelete=on_delete), **options)
+
+
+def _created() -> Mapped[datetime]:
+    return mapped_column(server_default=func.now())
+
+
+def _one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
+    listed = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
+
+
+class Window(Base):
+    """A query, country and date range; `collected_at` is when its evidence was fixed."""
+
+    __tablename__ = "windows"
+    id: Mapped[int] = _id()
+    key: Mapped[str] = mapped_column(unique=True)
+    name: Mapped[str]
+    query: Mapped[str]
+    country: Mapped[str]
+    start_date: Mapped[date | None]
+    end_date: Mapped[date | None]
+    max_documents: Mapped[int] = mapped_column(Integer)
+    source: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = _created()
+    collected_at: Mapped[datetime | None]
+
+
+class Document(Base):
+    """One piece of evidence as found: the `raw` view, with where it came from."""
+
+    __tablename__ = "documents"
+    id: Mapped[int] = _id()
+    window_id: Mapped[int] = _reference("windows.id")
+    position: Mapped[int] = mapped_column(Integer)
+    key: Mapped[str]
+    url: Mapped[str]
+    canonical_url: Mapped[str]
+    domain: Mapped[str]
+    tier: Mapped[str]
+    tier_weight: Mapped[float]
+    title: Mapped[str]
+    published: Mapped[date | None]
+    text: Mapped[str]
+    cut_from: Mapped[int | None] = mapped_column(Integer)
+    truth_value: Mapped[float | None]
+    truth_label: Mapped[str | None]
+    __table_args__ = (
+        UniqueConstraint("window_id", "key"),
+        UniqueConstraint("window_id", "position"),
+        CheckConstraint("tier_weight BETWEEN 0 AND 1", name="tier_weight_range"),
+        CheckConstraint("truth_value BETWEEN 0 AND 1", name="truth_value_range"),
+    )
+
+
+class DroppedDocument(Base):
+    """What a source gave and the window did not take, and why."""
+
+    __tablename__ = "dropped_documents"
+    id: Mapped[int] = _id()
+    window_id: Mapped[int] = _reference("windows.id", index=True)
+    url: Mapped[str]
+    title: Mapped[str]
+    reason: Mapped[str]
+    detail: Mapped[str]
+
+
+class Call(Base):
+    """The ledger: every LLM call, written before it is sent and completed with its answer."""
+
+    __tablename__ = "llm_calls"
+    id: Mapped[int] = _id()
+    key: Mapped[str] = mapped_column(unique=True)
+    workflow: Mapped[str]
+    agent: Mapped[str]
+    provider: Mapped[str]
+    model: Mapped[str]
+    experiment_id: Mapped[int | None] = mapped_column(
+        BigInteger, ForeignKey("experiments.id", ondelete="SET NULL"), index=True
+    )
+    messages: Mapped[list[Any]]
+    template: Mapped[str]
+    template_hash: Mapped[str]
+    parameters: Mapped[dict[str, Any]]
+    status: Mapped[str]
+    attempts: Mapped[int] = mapped_column(Integer, server_default="0")
+    errors: Mapped[list[Any]] = mapped_column(JSONB, server_default="[]")
+    answer: Mapped[str | None]
+    finish_reason: Mapped[str | None]
+    prompt_tokens: Mapped[int | None] = mapped_column(Integer)
+    completion_tokens: Mapped[int | None] = mapped_column(Integer)
+    cost_usd: Mapped[Decimal | None]
+    latency_ms: Mapped[float | None]
+    route: Mapped[str] = mapped_column(server_default="direct")
+    simulated: Mapped[bool | None]
+    created_at: Mapped[datetime] = _created()
+    sent_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+    __table_args__ = (
+        _one_of("status", CALL_STATUSES),
+        CheckConstraint(
+            "(status = 'succeeded') = (answer IS NOT NULL)", name="answer_when_succeeded"
+        ),
+        CheckConstraint("attempts >= 0", name="attempts_not_negative"),
+        Index("ix_llm_calls_open", "status", postgresql_where="status IN ('planned', 'sent')"),
+    )
+
+
+class View(Base):
+    """A document cleaned, neutralized or abstracted; made once per window, or failed on record."""
+
+    __tablename__ = "views"
+    document_id: Mapped[int] = _reference("documents.id", primary_key=True)
+    view: Mapped[str] = mapped_column(primary_key=True)
+    status: Mapped[str]
+    text: Mapped[str | None]
+    words: Mapped[int | None] = mapped_column(Integer)
+    over_limit: Mapped[bool] = mapped_column(server_default="false")
+    method: Mapped[str]
+    failure: Mapped[str | None]
+    call_id: Mapped[int | None] = _reference("llm_calls.id", on_delete="SET NULL", index=True)
+    __table_args__ = (
+        _one_of("view", ("cleaned", "neutralized", "abstracted")),
+        _one_of("status", ("ready", "failed")),
+        CheckConstraint("(status = 'ready') = (text IS NOT NULL)", name="text_when_ready"),
+        CheckConstraint("(status = 'failed') = (failure IS NOT NULL)", name="failure_when_failed"),
+    )
+
+
+class Rubric(Base):
+    """A rubric for a concept, country and scale, with its critic's marks."""
+
+    __tablename__ = "rubrics"
+    id: Mapped[int] = _id()
+    key: Mapped[str] = mapped_column(unique=True)
+    source: Mapped[str]
+    owner_model: Mapped[str]
+    owner_family: Mapped[str]
+    concept: Mapped[str]
+    country: Mapped[str]
+    scale_size: Mapped[int] = mapped_column(SmallInteger)
+    variant: Mapped[int] = mapped_column(SmallInteger)
+    status: Mapped[str]
+    stages: Mapped[list[Any] | None]
+    reasoning: Mapped[str] = mapped_column(server_default="")
+    observability: Mapped[float | None]
+    discriminability: Mapped[float | None]
+    critic_model: Mapped[str | None]
+    critic_failure: Mapped[str | None]
+    flagged: Mapped[bool] = mapped_column(server_default="false")
+    failure: Mapped[str | None]
+    call_id: Mapped[int | None] = _reference("llm_calls.id", on_delete="SET NULL", index=True)
+    created_at: Mapped[datetime] = _created()
+    __table_args__ = (
+        _one_of("source", ("generated", "provided")),
+        _one_of("status", ("ready", "refused", "failed")),
+        CheckConstraint("scale_size BETWEEN 2 AND 10", name="scale_size_range"),
+        CheckConstraint("observability BETWEEN 0 AND 1", name="observability_range"),
+        CheckConstraint("discriminability BETWEEN 0 AND 1", name="discriminability_range"),
+        CheckConstraint(
+            "status = 'failed' OR (stages IS NOT NULL"
+            " AND jsonb_array_length(stages) = scale_size)",
+            name="stages_fit_scale",
+        ),
+        CheckConstraint("(status = 'ready') = (failure IS NULL)", name="failure_unless_ready"),
+        UniqueConstraint("id", "scale_size"),
+        Index("ix_rubrics_choice", "concept", "country", "scale_size", "owner_model"),
+    )
+
+
+class Experiment(Base):
+    """One point of the design space; `config` is the whole of it, the columns are for queries."""
+
+    __tablename__ = "experiments"
+    id: Mapped[int] = _id()
+    key: Mapped[str] = mapped_column(unique=True)
+    tag: Mapped[str] = mapped_column(unique=True)
+    task_type: Mapped[str]
+    concept: Mapped[str]
+    country: Mapped[str]
+    window_id: Mapped[int] = _reference("windows.id", on_delete="RESTRICT", index=True)
+    model: Mapped[str]
+    family: Mapped[str]
+    scale_size: Mapped[int] = mapped_column(SmallInteger)
+    replicates: Mapped[int] = mapped_column(Integer)
+    config: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = _created()
+    __table_args__ = (
+        _one_of("task_type", ("ecc", "control", "benchmark")),
+        CheckConstraint("scale_size BETWEEN 2 AND 10", name="scale_size_range"),
+        CheckConstraint("replicates >= 1", name="replicates_positive"),
+        UniqueConstraint("id", "scale_size"),
+    )
+
+
+class Item(Base):
+    """What is judged at once: one document or a bundle; the same for every judge of a window."""
+
+    __tablename__ = "items"
+    id: Mapped[int] = _id()
+    key: Mapped[str] = mapped_column(unique=True)
+    window_id: Mapped[int] = _reference("windows.id", index=True)
+    bundle_size: Mapped[int] = mapped_column(SmallInteger)
+
+
+class ItemDocument(Base):
+    """The documents of an item, in the order they are shown."""
+
+    __tablename__ = "item_documents"
+    item_id: Mapped[int] = _reference("items.id", primary_key=True)
+    position: Mapped[int] = mapped_column(SmallInteger, primary_key=True)
+    document_id: Mapped[int] = _reference("documents.id", index=True)
+
+
+class ExperimentItem(Base):
+    """The items of an experiment, frozen before its first judgement."""
+
+    __tablename__ = "experiment_items"
+    experiment_id: Mapped[int] = _reference("experiments.id", primary_key=True)
+    item_id: Mapped[int] = _reference("items.id", primary_key=True, index=True)
+    position: Mapped[int] = mapped_column(Integer)
+
+
+class Arm(Base):
+    """An experiment judged under one rubric: its own arm (W3), a rival's or a sham (W4)."""
+
+    __tablename__ = "arms"
+    id: Mapped[int] = _id()
+    experiment_id: Mapped[int] = mapped_column(BigInteger)
+    rubric_id: Mapped[int] = mapped_column(BigInteger)
+    scale_size: Mapped[int] = mapped_column(SmallInteger)
+    arm: Mapped[str]
+    held_out_items: Mapped[list[int]] = mapped_column(server_default="{}")
+    """Items a swap pair was chosen on, which its swap arm therefore leaves out."""
+    __table_args__ = (
+        _one_of("arm", ARMS),
+        ForeignKeyConstraint(
+            ["experiment_id", "scale_size"],
+            ["experiments.id", "experiments.scale_size"],
+            ondelete="CASCADE",
+        ),
+        ForeignKeyConstraint(["rubric_id", "scale_size"], ["rubrics.id", "rubrics.scale_size"]),
+        UniqueConstraint("experiment_id", "arm", "rubric_id"),
+        UniqueConstraint("id", "scale_size"),
+        Index("uq_arms_one_own", "experiment_id", unique=True, postgresql_where="arm = 'own'"),
+        Index("ix_arms_rubric_id", "rubric_id"),
+    )
+
+
+class Sample(Base):
+    """The outcome of one judgement; `stages` is a bit set, bit s-1 for stage s."""
+
+    __tablename__ = "samples"
+    id: Mapped[int] = _id()
+    arm_id: Mapped[int] = mapped_column(BigInteger)
+    item_id: Mapped[int] = _reference("items.id", on_delete="RESTRICT", index=True)
+    replicate: Mapped[int] = mapped_column(Integer)
+    scale_size: Mapped[int] = mapped_column(SmallInteger)
+    seed: Mapped[int] = mapped_column(BigInteger)
+    letters: Mapped[str]
+    """The letter of stage 1, 2, … as shown in this sample."""
+    display_order: Mapped[list[int]] = mapped_column(ARRAY(SmallInteger))
+    """The stages as listed in this sample, first to last."""
+    status: Mapped[str]
+    stages: Mapped[int | None] = mapped_column(Integer)
+    verdict_text: Mapped[str | None]
+    span_start: Mapped[int | None] = mapped_column(Integer)
+    span_end: Mapped[int | None] = mapped_column(Integer)
+    failure: Mapped[str | None]
+    call_id: Mapped[int | None] = _reference("llm_calls.id", on_delete="SET NULL", index=True)
+    created_at: Mapped[datetime] = _created()
+    __table_args__ = (
+        _one_of("status", SAMPLE_STATUSES),
+        ForeignKeyConstraint(
+            ["arm_id", "scale_size"], ["arms.id", "arms.scale_size"], ondelete="CASCADE"
+        ),
+        UniqueConstraint("arm_id", "item_id", "replicate"),
+        CheckConstraint("replicate >= 0", name="replicate_not_negative"),
+        CheckConstraint("(status = 'scored') = (stages IS NOT NULL)", name="stages_when_scored"),
+        CheckConstraint("stages BETWEEN 1 AND (1 << scale_size) - 1", name="stages_within_scale"),
+        CheckConstraint(
+            "(status IN ('unparseable', 'refused', 'failed')) = (failure IS NOT NULL)",
+            name="failure_when_not_judged",
+        ),
+        CheckConstraint(
+            "length(letters) = scale_size AND cardinality(display_order) = scale_size",
+            name="presentation_fits_scale",
+        ),
+    )
+
+
+class Probe(Base):
+    """The share of experts a judge expects to choose the verdict of one of its samples."""
+
+    __tablename__ = "probes"
+    id: Mapped[int] = _id()
+    sample_id: Mapped[int] = _reference("samples.id")
+    replicate: Mapped[int] = mapped_column(SmallInteger)
+    status: Mapped[str]
+    probability: Mapped[float | None]
+    failure: Mapped[str | None]
+    call_id: Mapped[int | None] = _reference("llm_calls.id", on_delete="SET NULL", index=True)
+    created_at: Mapped[datetime] = _created()
+    __table_args__ = (
+        _one_of("status", PROBE_STATUSES),
+        UniqueConstraint("sample_id", "replicate"),
+        CheckConstraint("probability BETWEEN 0 AND 1", name="probability_range"),
+        CheckConstraint(
+            "(status = 'answered') = (probability IS NOT NULL)", name="probability_when_answered"
+        ),
+        CheckConstraint("(status = 'answered') = (failure IS NULL)", name="failure_when_missing"),
+    )
+
+
+class Sweep(Base):
+    """A sweep file as it was last run: a named set of experiments and a swap plan."""
+
+    __tablename__ = "sweeps"
+    id: Mapped[int] = _id()
+    name: Mapped[str] = mapped_column(unique=True)
+    description: Mapped[str]
+    swap: Mapped[dict[str, Any] | None]
+    created_at: Mapped[datetime] = _created()
+
+
+class SweepExperiment(Base):
+    """Which experiments a sweep holds; an experiment may stand in several."""
+
+    __tablename__ = "sweep_experiments"
+    sweep_id: Mapped[int] = _reference("sweeps.id", primary_key=True)
+    experiment_id: Mapped[int] = _reference("experiments.id", primary_key=True, index=True)
+
+
+class AnalysisRun(Base):
+    """One pass of the analysis flow over the experiments of a sweep."""
+
+    __tablename__ = "analysis_runs"
+    id: Mapped[int] = _id()
+    sweep_id: Mapped[int] = _reference("sweeps.id", index=True)
+    version: Mapped[str]
+    simulated: Mapped[bool]
+    created_at: Mapped[datetime] = _created()
+
+
+class AnalysisResult(Base):
+    """One figure with its uncertainty, or the reason why there is none."""
+
+    __tablename__ = "analysis_results"
+    id: Mapped[int] = _id()
+    run_id: Mapped[int] = _reference("analysis_runs.id")
+    metric: Mapped[str]
+    scope: Mapped[dict[str, Any]]
+    scope_key: Mapped[str]
+    estimate: Mapped[float | None]
+    lower: Mapped[float | None]
+    upper: Mapped[float | None]
+    n: Mapped[int] = mapped_column(Integer)
+    n_items: Mapped[int] = mapped_column(Integer)
+    floor: Mapped[float | None]
+    p: Mapped[float | None]
+    p_adjusted: Mapped[float | None]
+    unit: Mapped[str]
+    method: Mapped[str]
+    reason: Mapped[str]
+    simulated: Mapped[bool]
+    __table_args__ = (
+        UniqueConstraint("run_id", "metric", "scope_key"),
+        CheckConstraint("(estimate IS NULL) = (reason <> '')", name="reason_when_not_estimable"),
+        CheckConstraint("p BETWEEN 0 AND 1", name="p_range"),
+        CheckConstraint("p_adjusted BETWEEN 0 AND 1", name="p_adjusted_range"),
+    )
