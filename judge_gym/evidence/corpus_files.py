@@ -1,0 +1,154 @@
+"""JSONL and CSV files as rows: which files, their digest, and each row with its line number.
+
+Knows nothing of documents; `corpus_source` gives the rows their meaning.
+"""
+
+import csv
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from judge_gym.errors import EvidenceError
+
+SUFFIXES = (".jsonl", ".ndjson", ".csv")
+MAX_ROW_CHARACTERS = 10_000_000
+"""Longest JSONL line in bytes and longest CSV value in characters that is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One record of a file, or the fault that keeps it from being one."""
+
+    line: int
+    """Line of the file the record starts on, from 1."""
+    values: dict[str, Any]
+    fault: str = ""
+
+
+def corpus_files(path: Path) -> list[Path]:
+    """Return the corpus files `path` names, sorted: itself, or those below it when a folder.
+
+    Hidden files and other suffixes in a folder are passed over. Raises `EvidenceError` when
+    there is none.
+    """
+    allowed = ", ".join(SUFFIXES)
+    if path.is_file():
+        if path.suffix.lower() not in SUFFIXES:
+            raise EvidenceError(f"{path} is not a corpus file.", f"Use one of {allowed}.")
+        return [path]
+    if not path.is_dir():
+        raise EvidenceError(f"{path} does not exist.", "Name a corpus file or folder.")
+    found = [
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in SUFFIXES
+        and file.is_file()
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
+    ]
+    if not found:
+        raise EvidenceError(f"{path} holds no corpus file.", f"Put files with {allowed} there.")
+    return sorted(found, key=lambda file: file.relative_to(path).as_posix())
+
+
+def corpus_digest(path: Path) -> str:
+    """Return the SHA-256 of the contents of `path`'s files in sorted order, as 64 hex digits.
+
+    Names and places do not enter it: a corpus that is moved keeps its identity. Raises
+    `EvidenceError` when a file cannot be read.
+    """
+    whole = hashlib.sha256()
+    for file in corpus_files(path):
+        try:
+            with file.open("rb") as handle:
+                whole.update(hashlib.file_digest(handle, "sha256").digest())
+        except OSError as error:
+            raise _unreadable(file, error) from error
+    return whole.hexdigest()
+
+
+def read_rows(file: Path) -> Iterator[Row]:
+    """Yield the records of `file` one at a time.
+
+    A record that cannot be read comes as a row with a fault. Raises `EvidenceError` when the
+    file cannot be opened or followed any further.
+    """
+    try:
+        if file.suffix.lower() == ".csv":
+            yield from _csv_rows(file)
+        else:
+            with file.open("rb") as handle:
+                yield from _json_rows(handle)
+    except OSError as error:
+        raise _unreadable(file, error) from error
+
+
+def _unreadable(file: Path, error: OSError) -> EvidenceError:
+    return EvidenceError(f"{file} cannot be read: {error.strerror or error}.")
+
+
+def _csv_rows(file: Path) -> Iterator[Row]:
+    # The limit is global to the csv module: only ever raised, so no other reader is disturbed.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_ROW_CHARACTERS))
+    with file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
+        reader = csv.reader(handle)
+        line = 1
+        try:
+            header = next(reader, [])
+            while True:
+                line = reader.line_num + 1
+                cells = next(reader, None)
+                if cells is None:
+                    return
+                if cells:
+                    yield _csv_row(line, header, cells)
+        except csv.Error as error:
+            raise EvidenceError(
+                f"{file} line {line}: not CSV from here on: {error}.",
+                "Check the quotes around this value.",
+            ) from error
+
+
+def _csv_row(line: int, header: list[str], cells: list[str]) -> Row:
+    values = dict(zip(header, cells, strict=False))
+    if len(cells) != len(header):
+        return Row(line, values, f"{len(cells)} values under {len(header)} column names")
+    return Row(line, values, _encoding_fault(values))
+
+
+def _json_rows(handle: BinaryIO) -> Iterator[Row]:
+    for number, line in enumerate(_bounded_lines(handle), start=1):
+        if len(line) > MAX_ROW_CHARACTERS:
+            yield Row(number, {}, f"longer than {MAX_ROW_CHARACTERS} bytes")
+        elif line.strip():
+            yield _json_row(number, line)
+
+
+def _json_row(number: int, line: bytes) -> Row:
+    try:
+        values = json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return Row(number, {}, "not UTF-8")
+    except (ValueError, RecursionError) as error:
+        return Row(number, {}, f"not JSON: {error}")
+    if not isinstance(values, dict):
+        return Row(number, {}, "not a JSON object")
+    return Row(number, values, _encoding_fault(values))
+
+
+def _bounded_lines(handle: BinaryIO) -> Iterator[bytes]:
+    """Yield each line; of one that is too long only enough to see that it is."""
+    while line := handle.readline(MAX_ROW_CHARACTERS + 1):
+        rest = line
+        while len(rest) > MAX_ROW_CHARACTERS and not rest.endswith(b"\n"):
+            rest = handle.readline(MAX_ROW_CHARACTERS + 1)
+        yield line
+
+
+def _encoding_fault(values: dict[str, Any]) -> str:
+    for name, value in values.items():
+        if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+            return f"field {name!r} is not UTF-8"
+    return ""

@@ -1,0 +1,158 @@
+"""Documents from corpus files: JSONL or CSV with a title, address, date and text per row.
+
+Reading only; what is kept of it is decided in `screening`.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from judge_gym.design.window import Window
+from judge_gym.errors import EvidenceError
+from judge_gym.evidence.corpus_files import Row, corpus_files, read_rows
+from judge_gym.evidence.dates import ACCEPTED_DATES, parse_date
+from judge_gym.evidence.documents import Dropped, RawDocument, RawStream, Truth
+
+ACCEPTED_NAMES: Mapping[str, tuple[str, ...]] = {
+    "title": ("title", "headline", "name"),
+    "url": ("url", "link"),
+    "date": ("date", "published", "published_at", "publication_date", "year"),
+    "text": ("text", "content", "body", "article", "markdown"),
+    "truth": (),
+}
+"""Our name → the names a file may use for it without saying so; the first with a value wins.
+A truth is never guessed from a name: `fields` has to say where it stands."""
+
+
+class _RowFault(ValueError):
+    """What makes one row unreadable."""
+
+
+@dataclass(frozen=True)
+class CorpusFiles:
+    """A corpus file or folder as a source of documents."""
+
+    path: Path
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Our name → the file's, where they differ."""
+
+    async def collect(self, window: Window) -> RawStream:
+        """Return the corpus's documents in file and row order, read as they are asked for.
+
+        Raises `EvidenceError` for an unusable path, mapping or file.
+        """
+        return read_corpus(self.path, self.fields)
+
+
+def read_corpus(path: Path, fields: Mapping[str, str]) -> RawStream:
+    """Yield a document, or the reason there is none, for each row of the files of `path`.
+
+    `fields` overrides `ACCEPTED_NAMES`. Raises `EvidenceError` when `fields` has an unknown key,
+    or when no row of a file can be read, or a column of `fields` is in none of its rows.
+    """
+    unknown = sorted(set(fields) - set(ACCEPTED_NAMES))
+    if unknown:
+        raise EvidenceError(
+            f"fields: {unknown[0]!r} is not a field of a document.",
+            f"Use {', '.join(ACCEPTED_NAMES)}.",
+        )
+    for file in corpus_files(path):
+        yield from _read_file(file, fields)
+
+
+def _read_file(file: Path, fields: Mapping[str, str]) -> Iterator[RawDocument | Dropped]:
+    columns: dict[str, None] = {}
+    readable, fault = False, "it is empty"
+    for row in read_rows(file):
+        origin = f"{file.name} line {row.line}"
+        columns.update(dict.fromkeys(row.values))
+        try:
+            yield _document(origin, row, fields)
+            readable = True
+        except _RowFault as problem:
+            fault = fault if readable else f"line {row.line}: {problem}"
+            yield Dropped("", "", "unreadable", f"{origin}: {problem}")
+    _check_file(file, fields, columns, "" if readable else fault)
+
+
+def _check_file(
+    file: Path, fields: Mapping[str, str], columns: Mapping[str, None], fault: str
+) -> None:
+    there = f"Its columns are {', '.join(map(repr, columns)) or 'none'}."
+    for ours, theirs in fields.items():
+        if columns and theirs not in columns:
+            raise EvidenceError(f"{file}: fields.{ours}: no row has {theirs!r}.", there)
+    if fault:
+        names = "; ".join(f"{ours}: {', '.join(a)}" for ours, a in ACCEPTED_NAMES.items() if a)
+        raise EvidenceError(
+            f"{file}: no row can be read ({fault}).",
+            f"{there} Names found by themselves are {names}; map others under `fields`.",
+        )
+
+
+def _document(origin: str, row: Row, fields: Mapping[str, str]) -> RawDocument:
+    if row.fault:
+        raise _RowFault(row.fault)
+    folded = {name.strip().lower(): value for name, value in row.values.items()}
+
+    def found(ours: str) -> tuple[str, Any]:
+        if ours in fields:
+            return fields[ours], row.values.get(fields[ours])
+        for name in ACCEPTED_NAMES[ours]:
+            if folded.get(name) not in (None, ""):
+                return name, folded[name]
+        return ours, None
+
+    return RawDocument(
+        origin=origin,
+        text=_text(*found("text")),
+        url=_short(*found("url")),
+        title=_short(*found("title")),
+        published=_published(*found("date")),
+        truth=_truth(*found("truth")),
+    )
+
+
+def _text(name: str, value: Any) -> str:
+    if value is None:
+        raise _RowFault(f"no field {name!r}")
+    if not isinstance(value, str):
+        raise _RowFault(f"field {name!r} is {type(value).__name__}, not text")
+    return value
+
+
+def _short(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str | int | float):
+        return str(value)
+    raise _RowFault(f"field {name!r} is {type(value).__name__}, not text")
+
+
+def _published(name: str, value: Any) -> date | None:
+    written = _short(name, value).strip()
+    if not written:
+        return None
+    published = parse_date(written)
+    if published is None:
+        raise _RowFault(f"field {name!r} is {written[:60]!r}; a date is {ACCEPTED_DATES}")
+    return published
+
+
+def _truth(name: str, value: Any) -> Truth | None:
+    """What reads as a number is one, in CSV and JSON alike; any other text is a label."""
+    written = _short(name, value).strip()
+    if not written:
+        return None
+    if isinstance(value, bool):
+        raise _RowFault(f"field {name!r} is {value}; a truth is a number or a label")
+    try:
+        number = float(written)
+    except ValueError:
+        return written
+    if not math.isfinite(number):
+        raise _RowFault(f"field {name!r} is {written!r}, not a finite number")
+    return number

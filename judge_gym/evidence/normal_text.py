@@ -1,0 +1,55 @@
+"""Text as judge-gym keeps it: one form for what looks the same, nothing that cannot be seen.
+
+A document can hide instructions in characters a reader never sees; they are removed here, before
+anything else looks at the text. What can be seen is left as it is.
+"""
+
+import re
+import unicodedata
+
+_LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
+_UNSEEN_CATEGORIES = ("Cc", "Cf", "Cs")
+# Fillers, variation selectors and joiners that render as nothing but are not controls.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0"
+    "\U000e0000-\U000e0fff]"
+)
+_SPACES = re.compile(r"[^\S\n]+")
+_BLANK_LINES = re.compile(r"\n{3,}")
+
+
+def normal_text(text: str) -> str:
+    """Return `text` in NFC without unseen characters, with plain spaces and line ends.
+
+    Runs of spaces become one, of blank lines one. Applying it twice changes nothing.
+    """
+    lines = _LINE_ENDS.sub("\n", text)
+    seen = "".join(filter(_is_seen, _UNSEEN.sub("", lines)))
+    composed = unicodedata.normalize("NFC", seen)
+    spaced = "\n".join(_SPACES.sub(" ", line).strip() for line in composed.split("\n"))
+    return _BLANK_LINES.sub("\n\n", spaced).strip()
+
+
+def normal_line(text: str, limit: int) -> str:
+    """Return `text` normalised onto one line of at most `limit` characters."""
+    return " ".join(normal_text(text).split())[:limit].rstrip()
+
+
+def cut_text(text: str, limit: int) -> str:
+    """Return normalised `text` cut to at most `limit` characters.
+
+    Ends after a sentence when one ends in the last fifth, else after a word, else at the limit.
+    """
+    if len(text) <= limit:
+        return text
+    head, earliest = text[:limit], limit - limit // 5
+    # One character more is looked at, so that a sentence or word ending at the limit is whole.
+    for pattern in (r"[.!?。！？][\"'”’)\]]*(?=\s)", r"\S(?=\s)"):
+        ends = [m.end() for m in re.finditer(pattern, text[earliest : limit + 1])]
+        if ends:
+            return text[: earliest + ends[-1]]
+    return head
+
+
+def _is_seen(character: str) -> bool:
+    return character in "\n\t" or unicodedata.category(character) not in _UNSEEN_CATEGORIES

@@ -1,0 +1,127 @@
+"""Which documents a window keeps, and why the others are kept out.
+
+Pure: the same documents in the same order give the same outcome. Only the documents kept and
+one short record for each that is not stay in memory, so the input may be of any length.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import date
+
+from judge_gym.evidence.documents import Collected, Document, Dropped, RawDocument, Reason
+from judge_gym.evidence.normal_text import cut_text, normal_line, normal_text
+from judge_gym.evidence.tiers import tier_of
+from judge_gym.evidence.urls import BadUrl, canonical_url, domain_of
+
+MIN_CHARACTERS = 200
+MAX_CHARACTERS = 20_000
+MAX_TITLE_CHARACTERS = 500
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a window keeps. Dates are inclusive; lengths are in characters of normalised text."""
+
+    max_documents: int
+    start: date | None = None
+    end: date | None = None
+    min_characters: int = MIN_CHARACTERS
+    max_characters: int = MAX_CHARACTERS
+
+    def __post_init__(self) -> None:
+        # A text is cut no shorter than 4/5 of the maximum, and must still be long enough then.
+        if not 1 <= self.min_characters <= self.max_characters * 4 // 5:
+            raise ValueError("min_characters must be 1 to four fifths of max_characters")
+
+
+def screen(raw: Iterable[RawDocument | Dropped], rules: Rules) -> Collected:
+    """Return the documents that `rules` keep, in order, and the reason for each other one.
+
+    The first reason that applies is given: the source's own, the address, the dates, the
+    length, a duplicate of a kept document, the limit.
+    """
+    screening = _Screening(rules)
+    for one in raw:
+        if isinstance(one, Dropped):
+            screening.dropped.append(_shortened(one))
+        else:
+            screening.take(one)
+    return Collected(tuple(screening.kept), tuple(screening.dropped))
+
+
+@dataclass
+class _Screening:
+    rules: Rules
+    kept: list[Document] = field(default_factory=list)
+    dropped: list[Dropped] = field(default_factory=list)
+    _origins: dict[str, str] = field(default_factory=dict)
+    """Canonical address and content hash of each kept document → where it stood."""
+
+    def take(self, raw: RawDocument) -> None:
+        outcome = self._judge(raw)
+        if isinstance(outcome, Document):
+            self._origins[outcome.canonical_url] = raw.origin
+            self._origins[outcome.content_hash] = raw.origin
+            self.kept.append(outcome)
+        else:
+            self.dropped.append(outcome)
+
+    def _judge(self, raw: RawDocument) -> Document | Dropped:
+        url = normal_line(raw.url, MAX_TITLE_CHARACTERS * 10)
+        try:
+            canonical = canonical_url(url) if url else ""
+        except BadUrl as fault:
+            return _drop(raw, "unsafe_url", str(fault))
+        if (undated := self._outside(raw)) is not None:
+            return undated
+        whole = normal_text(raw.text)
+        if len(whole) < self.rules.min_characters:
+            least = self.rules.min_characters
+            return _drop(raw, "too_short", f"{len(whole)} characters, at least {least} needed")
+        text = cut_text(whole, self.rules.max_characters)
+        content_hash = hashlib.sha256(text.encode()).hexdigest()
+        if canonical in self._origins:
+            return _drop(raw, "duplicate_url", f"same address as {self._origins[canonical]}")
+        if content_hash in self._origins:
+            return _drop(raw, "duplicate_content", f"same text as {self._origins[content_hash]}")
+        if len(self.kept) == self.rules.max_documents:
+            most = self.rules.max_documents
+            return _drop(raw, "over_limit", f"the window keeps at most {most} documents")
+        return Document(
+            url=url,
+            canonical_url=canonical or f"corpus:{content_hash[:32]}",
+            domain=domain_of(canonical),
+            title=normal_line(raw.title, MAX_TITLE_CHARACTERS),
+            published=raw.published,
+            text=text,
+            content_hash=content_hash,
+            tier=tier_of(domain_of(canonical)),
+            truth=raw.truth,
+            cut_from=len(whole) if len(text) < len(whole) else None,
+        )
+
+    def _outside(self, raw: RawDocument) -> Dropped | None:
+        start, end = self.rules.start, self.rules.end
+        if start is None and end is None:
+            return None
+        if raw.published is None:
+            return _drop(raw, "undated", "no date, and the window has dates")
+        if (start and raw.published < start) or (end and raw.published > end):
+            wanted = f"{start or 'any day'} to {end or 'any day'}"
+            return _drop(raw, "outside_dates", f"dated {raw.published}, wanted {wanted}")
+        return None
+
+
+def _drop(raw: RawDocument, reason: Reason, detail: str) -> Dropped:
+    return _shortened(Dropped(raw.url, raw.title, reason, f"{raw.origin}: {detail}"))
+
+
+def _shortened(one: Dropped) -> Dropped:
+    """Bound what an outside text can put into the records people read."""
+    return Dropped(
+        url=normal_line(one.url, MAX_TITLE_CHARACTERS),
+        title=normal_line(one.title, MAX_TITLE_CHARACTERS),
+        reason=one.reason,
+        detail=normal_line(one.detail, MAX_TITLE_CHARACTERS),
+    )

@@ -1,0 +1,44 @@
+"""From a window to its documents: the one place that knows which source is which."""
+
+import asyncio
+
+from judge_gym.design.window import BenchmarkSource, CorpusSource, Window
+from judge_gym.evidence.benchmark_source import BenchmarkFiles
+from judge_gym.evidence.corpus_source import CorpusFiles
+from judge_gym.evidence.documents import Collected, Source
+from judge_gym.evidence.firecrawl_source import FirecrawlAccess, FirecrawlNews
+from judge_gym.evidence.screening import MAX_CHARACTERS, MIN_CHARACTERS, Rules, screen
+
+
+def open_source(window: Window, access: FirecrawlAccess) -> Source:
+    """Return the source `window` names; nothing is opened or sent yet."""
+    source = window.source
+    if isinstance(source, CorpusSource):
+        return CorpusFiles(source.path, source.fields)
+    if isinstance(source, BenchmarkSource):
+        return BenchmarkFiles(source.path, source.fields)
+    return FirecrawlNews(access)
+
+
+def rules_of(window: Window, max_characters: int = MAX_CHARACTERS) -> Rules:
+    """Return what `window` keeps; benchmark items may be of any length but empty."""
+    benchmark = isinstance(window.source, BenchmarkSource)
+    return Rules(
+        max_documents=window.max_documents,
+        start=window.start,
+        end=window.end,
+        min_characters=1 if benchmark else MIN_CHARACTERS,
+        max_characters=max_characters,
+    )
+
+
+async def collect(
+    window: Window, access: FirecrawlAccess, max_characters: int = MAX_CHARACTERS
+) -> Collected:
+    """Return the documents of `window` and the reason for each one kept out.
+
+    Raises `EvidenceError` when the source as a whole cannot be used.
+    """
+    raw = await open_source(window, access).collect(window)
+    # Files are read while being screened, which may take long: not on the event loop.
+    return await asyncio.to_thread(screen, raw, rules_of(window, max_characters))
