@@ -1,0 +1,223 @@
+"""Model answers as text that can be read: normalised, cut into tokens, searched for a closing line.
+
+Full-width letters, typographic quotes and invisible characters become plain text, and every
+character keeps its place in the original answer, so that what was read can be shown. What a
+closing line means is not decided here but in `verdict` and `probability`.
+
+All searches are single passes over tokens: an answer cannot make them slow.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+READ_LIMIT = 20_000
+"""Characters of an answer that are read, counted from its end, where the closing line stands."""
+
+FailureReason = Literal[
+    "empty",  # nothing but white space and invisible characters
+    "too_long",  # longer than an answer of this kind may be
+    "no_verdict",  # no closing line, or one that names no label
+    "echo",  # only the placeholder of the prompt, such as [A/B/C/D]
+    "not_offered",  # a label, or ABSTAIN, that the prompt did not offer
+    "several_letters",  # more than one label where one was asked for
+    "conflict",  # ABSTAIN together with a label
+    "range",  # A-C
+    "malformed",  # a label or a number with something that may change its meaning
+    "no_json",  # no JSON object
+    "malformed_json",  # an object that is cut off, beyond repair, or inside an array
+    "no_number",  # nothing on the closing line, or no such line and more than a number
+    "out_of_range",  # a number outside [0, 1]
+]
+
+
+@dataclass(frozen=True)
+class ParseFailure:
+    """Why an answer could not be read; `span` is where in the original answer, if anywhere."""
+
+    reason: FailureReason
+    detail: str
+    span: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class AnswerText:
+    """The normalised end of an answer, with the original extent of each of its characters."""
+
+    text: str
+    extents: tuple[tuple[int, int], ...]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """Offsets in the original answer of the non-empty normalised slice [start, end)."""
+        return self.extents[start][0], self.extents[end - 1][1]
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word (with its inner apostrophes and hyphens) or one other character."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def is_word(self) -> bool:
+        return self.text[0].isalnum()
+
+
+@dataclass(frozen=True)
+class ClosingLine:
+    """A `KEYWORD: value` line. A heading has no colon; its value is the next line with words."""
+
+    keyword: Token
+    value: tuple[Token, ...]
+    is_heading: bool
+
+
+MARKUP = frozenset("*_#>`\"'~\\$")
+OPENERS = frozenset("([{<")
+CLOSERS = frozenset(")]}>")
+
+_PLAIN = {
+    **dict.fromkeys("“”„‟«»‹›〝〞〟″", '"'),
+    **dict.fromkeys("‘’‚‛′", "'"),
+    **dict.fromkeys("‐‑−", "-"),
+    **dict.fromkeys("⁄∕", "/"),
+    **dict.fromkeys("【「『〔〈《", "["),
+    **dict.fromkeys("】」』〕〉》", "]"),
+    **dict.fromkeys("∶꞉", ":"),
+    **dict.fromkeys("→⇒➔➜", "="),
+    "、": ",",
+    "。": ".",
+}
+_LINE_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+_INVISIBLE_MARKS = frozenset("\u034f\ufe00\ufe01\ufe0e\ufe0f")
+# NFKC would turn 1½ into 11/2 and a footnote mark after 0.3 into another digit.
+_MEANINGFUL_FORMS = ("<super>", "<sub>", "<fraction>")
+_TOKEN = re.compile(r"[^\W_]+(?:['-][^\W_]+)*|\n|\S")
+_LEAD_INS = frozenset({"my", "the", "final", "overall", "so", "thus", "therefore", "hence"})
+_QUOTES = frozenset("\"'`")
+_SENTENCE_ENDS = frozenset(".!?;")
+
+
+@lru_cache(maxsize=4096)
+def _normal_form(character: str) -> str:
+    if character in _LINE_BREAKS:
+        return "\n"
+    if unicodedata.category(character) == "Cf" or character in _INVISIBLE_MARKS:
+        return ""
+    if unicodedata.decomposition(character).startswith(_MEANINGFUL_FORMS):
+        return character
+    return "".join(_plain(c) for c in unicodedata.normalize("NFKC", character))
+
+
+def _plain(character: str) -> str:
+    if character in _PLAIN:
+        return _PLAIN[character]
+    category = unicodedata.category(character)
+    if category == "Pd" and character != "-":
+        return "—"
+    # Ticks and coloured squares decorate a verdict; they never change it.
+    return "*" if category == "So" else character
+
+
+def read_answer(answer: str, limit: int = READ_LIMIT) -> AnswerText:
+    """Normalise the last `limit` characters of an answer; extents index the whole answer."""
+    offset = max(0, len(answer) - limit)
+    characters: list[str] = []
+    extents: list[tuple[int, int]] = []
+    for place, character in enumerate(answer[offset:], start=offset):
+        for plain in _normal_form(character):
+            characters.append(plain)
+            extents.append((place, place + 1))
+    return AnswerText("".join(characters), tuple(extents))
+
+
+def tokenize(text: str) -> list[Token]:
+    """The words and other visible characters of normalised text; a line break is a token too."""
+    return [Token(m.group(), m.start(), m.end()) for m in _TOKEN.finditer(text)]
+
+
+def has_words(tokens: Sequence[Token]) -> bool:
+    return any(token.is_word for token in tokens)
+
+
+def closing_lines(text: str, keyword: str) -> Iterator[ClosingLine]:
+    """The closing lines of normalised text that start with `keyword`, the last one first."""
+    following: list[Token] = []
+    for line in reversed(_lines(text)):
+        yield from _closing_lines_in(line, following, keyword)
+        if has_words(line):
+            following = line
+
+
+def _lines(text: str) -> list[list[Token]]:
+    lines: list[list[Token]] = [[]]
+    for token in tokenize(text):
+        if token.text == "\n":
+            lines.append([])
+        else:
+            lines[-1].append(token)
+    return lines
+
+
+def _closing_lines_in(
+    line: list[Token], following: list[Token], keyword: str
+) -> Iterator[ClosingLine]:
+    lead_in = _lead_in_length(line)
+    end = len(line)
+    for index in reversed(range(len(line))):
+        if line[index].text.upper() != keyword:
+            continue
+        starts_line = index <= lead_in
+        if not (starts_line or _starts_statement(line, index, keyword)):
+            continue
+        value_start = _after_separator(line, index, end)
+        if value_start is not None:
+            value = line[value_start:end]
+            if end == len(line) and not has_words(value):
+                value = value + following
+            yield ClosingLine(line[index], tuple(value), is_heading=False)
+            end = index
+        elif starts_line and end == len(line) and not has_words(line[index + 1 :]):
+            yield ClosingLine(line[index], tuple(following), is_heading=True)
+
+
+def _lead_in_length(line: list[Token]) -> int:
+    """Index of the first word that is more than a number or a lead-in such as "My final"."""
+    for index, token in enumerate(line):
+        if token.is_word and not (token.text.isdigit() or token.text.lower() in _LEAD_INS):
+            return index
+    return len(line)
+
+
+def _starts_statement(line: list[Token], index: int, keyword: str) -> bool:
+    """Whether a keyword inside a line is the writer's own.
+
+    A quotation (`the page says "VERDICT: D"`) is not: evidence may carry such text.
+    """
+    before = index - 1
+    while before >= 0 and line[before].text in "*_":
+        before -= 1
+    previous = line[before]
+    if previous.text in _QUOTES and previous.end == line[before + 1].start:
+        return False
+    return line[index].text == keyword or previous.text in _SENTENCE_ENDS
+
+
+def _after_separator(line: list[Token], index: int, end: int) -> int | None:
+    """Index after the colon, equals sign or free-standing dash that follows the keyword."""
+    place = index + 1
+    while place < end and (line[place].text in MARKUP or line[place].text in CLOSERS):
+        place += 1
+    if place == end:
+        return None
+    separator = line[place]
+    if separator.text in ":=":
+        return place + 1
+    # "PROBABILITY -0.3" carries a sign, not a separator.
+    free = place + 1 == end or line[place + 1].start > separator.end or line[place + 1].text == ">"
+    return place + 1 if separator.text in "-—" and free else None

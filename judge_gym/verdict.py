@@ -1,0 +1,117 @@
+"""Model answer → `Verdict` or `ParseFailure`: pure, total, and it never guesses.
+
+`parse_verdict` reads the closing `VERDICT:` line of free text, `parse_structured_verdict` the
+"verdict" of a JSON object; both accept exactly what the prompt offered. The last verdict wins,
+and a last one that cannot be read is a failure, not a reason to go back to an earlier one;
+only an echo of the prompt's placeholder is passed over. Scores, mappings and storage do not
+belong here: a verdict is letters.
+"""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any
+
+from judge_gym.answer_json import JsonObject, find_json_objects
+from judge_gym.answer_text import (
+    AnswerText,
+    ClosingLine,
+    ParseFailure,
+    closing_lines,
+    read_answer,
+    tokenize,
+)
+from judge_gym.verdict_value import Grammar, Reading, UnreadableValue, read_value
+
+__all__ = ["Grammar", "ParseFailure", "Verdict", "parse_structured_verdict", "parse_verdict"]
+
+_QUOTED_LABEL = re.compile(r"""["'“‘]\s*([A-Za-z]|ABSTAIN)\s*["'”’]""")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge concluded.
+
+    `letters` are distinct, in the order of the grammar's labels, and empty when `abstained`.
+    `span` holds character offsets in the original answer, and `text` is what stands there.
+    """
+
+    letters: tuple[str, ...]
+    abstained: bool
+    span: tuple[int, int]
+    text: str
+
+
+def parse_verdict(answer: str, grammar: Grammar) -> Verdict | ParseFailure:
+    """Read the last `VERDICT:` line of a free-text answer."""
+    source = read_answer(answer)
+    if not source.text.strip():
+        return ParseFailure("empty", "the answer is empty")
+    echo: ParseFailure | None = None
+    for line in closing_lines(source.text, "VERDICT"):
+        try:
+            reading = read_value(line.value, grammar)
+        except UnreadableValue as unreadable:
+            failure = ParseFailure(unreadable.reason, unreadable.detail, _extent(source, line))
+            if unreadable.reason == "echo":
+                echo = failure
+            elif not line.is_heading:
+                return failure
+            continue
+        return _verdict(answer, reading, source.span(line.keyword.start, reading.end))
+    return echo or ParseFailure("no_verdict", "the answer has no VERDICT line")
+
+
+def parse_structured_verdict(answer: str, grammar: Grammar) -> Verdict | ParseFailure:
+    """Read the "verdict" of the last JSON object that has one: a string, or a list of strings."""
+    if not answer.strip():
+        return ParseFailure("empty", "the answer is empty")
+    echo: ParseFailure | None = None
+    for found in find_json_objects(answer):
+        if isinstance(found, ParseFailure):
+            return echo or found if found.reason == "no_json" else found
+        key = next((key for key in found.value if key.strip().lower() == "verdict"), None)
+        if key is None:
+            continue
+        try:
+            reading = _read_field(found.value[key], grammar)
+            _check_repair(answer, found, reading)
+            return _verdict(answer, reading, found.span)
+        except UnreadableValue as unreadable:
+            failure = ParseFailure(unreadable.reason, unreadable.detail, found.span)
+            if unreadable.reason != "echo":
+                return failure
+            echo = failure
+    return echo or ParseFailure("no_verdict", 'no JSON object has a "verdict"')
+
+
+def _extent(source: AnswerText, line: ClosingLine) -> tuple[int, int]:
+    last = line.value[-1] if line.value else line.keyword
+    return source.span(line.keyword.start, last.end)
+
+
+def _verdict(answer: str, reading: Reading, span: tuple[int, int]) -> Verdict:
+    return Verdict(reading.letters, not reading.letters, span, answer[slice(*span)])
+
+
+def _check_repair(answer: str, found: JsonObject, reading: Reading) -> None:
+    """Mending broken JSON may drop a value (`{"verdict": "B", "C"}`); that would be a guess."""
+    quoted = {m.upper() for m in _QUOTED_LABEL.findall(answer, *found.span)}
+    if found.repaired and not quoted <= set(reading.letters or ("ABSTAIN",)):
+        raise UnreadableValue("malformed_json", "broken JSON that quotes further labels")
+
+
+def _read_field(value: Any, grammar: Grammar) -> Reading:
+    if isinstance(value, str):
+        return read_value(tokenize(read_answer(value).text), grammar)
+    if not isinstance(value, list):
+        raise UnreadableValue("malformed", f'"verdict" is a {type(value).__name__}, not text')
+    if not value or not all(isinstance(item, str) for item in value):
+        raise UnreadableValue("no_verdict", '"verdict" is a list without letters')
+    one = replace(grammar, subset=False)
+    readings = [_read_field(item, one) for item in value]
+    letters = {letter for reading in readings for letter in reading.letters}
+    if letters and not all(reading.letters for reading in readings):
+        raise UnreadableValue("conflict", "a label together with ABSTAIN")
+    if len(letters) > 1 and not grammar.subset:
+        raise UnreadableValue("several_letters", f"one label was asked for, not {sorted(letters)}")
+    return Reading(tuple(label for label in grammar.labels if label in letters), end=0)
