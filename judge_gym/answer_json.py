@@ -42,14 +42,15 @@ class _Braces:
 
 def read_json_object(answer: str) -> dict[str, Any] | ParseFailure:
     """The last JSON object of an answer; small defects such as trailing commas are repaired."""
-    found = next(find_json_objects(answer), None)
-    if found is None:
-        return ParseFailure("no_json", "the answer has no JSON object")
+    found = next(find_json_objects(answer))
     return found.value if isinstance(found, JsonObject) else found
 
 
 def find_json_objects(answer: str) -> Iterator[JsonObject | ParseFailure]:
-    """The outermost JSON objects of an answer, the last one first; a failure ends the search."""
+    """The outermost JSON objects of an answer, the last one first.
+
+    A failure ends the search; at least one object or failure is found.
+    """
     if len(answer) > JSON_LIMIT:
         detail = f"{len(answer)} characters, and at most {JSON_LIMIT} are read"
         yield ParseFailure("too_long", detail)
