@@ -235,8 +235,10 @@ class _Collecting:
         except TimeoutError as error:
             detail = f"no answer within {self.access.timeout_seconds:g} s"
             raise _CallFailed(detail, None, transient=True) from error
-        except httpx.HTTPError as error:
-            raise _CallFailed(f"no connection: {self._said(error)}", None, True) from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            mistyped = isinstance(error, httpx.UnsupportedProtocol | httpx.InvalidURL)
+            detail = f"no connection: {self._said(error)}"
+            raise _CallFailed(detail, None, transient=not mistyped) from error
         except (ValueError, TypeError, AttributeError, KeyError) as error:
             # What the SDK raises when the answer is not the JSON it expects.
             detail = f"the answer is not Firecrawl's: {self._said(error)}"

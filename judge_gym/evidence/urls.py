@@ -36,6 +36,7 @@ def canonical_url(url: str) -> str:
     if len(url) > MAX_URL_CHARACTERS:
         raise BadUrl(f"the address has {len(url)} characters, at most {MAX_URL_CHARACTERS} allowed")
     try:
+        url.encode()  # a lone surrogate cannot be sent
         parts = urlsplit(url.strip())
         port = parts.port
     except ValueError as error:
