@@ -6,12 +6,14 @@ marked `Axis` are the design space, the others say what is judged and by whom. W
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from judge_gym.design.legal import Legal
 from judge_gym.design.rubric import Rubric, rubric_faults
 from judge_gym.design.window import Window
 from judge_gym.seeds import digest
@@ -21,6 +23,11 @@ ScoringMethod = Literal["single", "subset", "structured_json"]
 EvidenceView = Literal["raw", "cleaned", "neutralized", "abstracted"]
 PromptOrder = Literal["rubric_first", "evidence_first"]
 ProbeWindow = Literal["fresh", "same"]
+
+_TAG = (
+    "at most 120 small letters, digits, dots, underscores and hyphens, "
+    "beginning with a letter or digit"
+)
 
 
 @dataclass(frozen=True)
@@ -51,6 +58,12 @@ class GroundTruth(_Frozen):
             raise ValueError("give exactly one of value, label and per_item: true")
         return self
 
+    def __str__(self) -> str:
+        return f"from {self.source}"
+
+
+RUBRIC_FORMS = "own, {shared: MODEL} or {provided: FILE}"
+
 
 class RubricSource(_Frozen):
     """Whose rubric the judge applies.
@@ -79,7 +92,7 @@ class RubricSource(_Frozen):
             return given
         if isinstance(given, RubricSource):
             return given
-        raise ValueError("rubric is `own`, `{shared: MODEL}` or `{provided: FILE}`")
+        raise ValueError(f"rubric is {RUBRIC_FORMS}")
 
     @model_validator(mode="after")
     def _complete(self) -> "RubricSource":
@@ -93,16 +106,55 @@ class RubricSource(_Frozen):
         return f"shared by {self.model}" if self.model else self.kind
 
 
+@dataclass(frozen=True)
+class Rule:
+    """What the type of one field cannot say: which values do not go together.
+
+    `fault` gets the values of `fields` in that order and says what is wrong; "" when nothing is.
+    A sweep checks each rule on just these fields, so every combination is seen before a run.
+    """
+
+    fields: tuple[str, ...]
+    fault: Callable[..., str]
+
+
+def _truth_fits_task(task_type: TaskType, ground_truth: GroundTruth | None) -> str:
+    if (task_type == "ecc") != (ground_truth is not None):
+        return ""
+    verb = "has no" if task_type == "ecc" else "needs"
+    return f"task_type {task_type} {verb} ground_truth"
+
+
+def _bundle_fits_task(task_type: TaskType, bundle_size: int) -> str:
+    if task_type == "benchmark" and bundle_size > 1:
+        return "a benchmark has one truth an item, so bundle_size is 1"
+    return ""
+
+
+def _rubric_fits_scale(rubric: RubricSource, scale_size: int) -> str:
+    faults = rubric_faults(rubric.rubric, scale_size) if rubric.rubric else []
+    return f"the provided rubric does not fit: {'; '.join(faults)}" if faults else ""
+
+
+RULES = (
+    Rule(("task_type", "ground_truth"), _truth_fits_task),
+    Rule(("task_type", "bundle_size"), _bundle_fits_task),
+    Rule(("rubric", "scale_size"), _rubric_fits_scale),
+)
+
+
 class Experiment(_Frozen):
     """One point of the design space. Equal points have equal keys and so are one experiment."""
 
-    tag: str = Field(default="", max_length=120, pattern=r"^[a-z0-9][a-z0-9._-]*$|^$")
+    tag: Annotated[str, Legal(_TAG)] = Field(
+        default="", max_length=120, pattern=r"^[a-z0-9][a-z0-9._-]*$|^$"
+    )
     """What people call it; derived from concept, model and content when none is given."""
     task_type: TaskType = "ecc"
     """`ecc` (contested, no truth), `control` (expert proxy) or `benchmark` (known answer)."""
     concept: str = Field(min_length=1, max_length=200)
     """What is judged, in free words."""
-    window: Window
+    window: Annotated[Window, Legal("the name of a window of the sweep")]
     """The evidence: a query, a country, a date range and a source."""
     country: str = Field(default="", max_length=200)
     """The country or setting named in prompts; the window's when none is given."""
@@ -135,7 +187,7 @@ class Experiment(_Frozen):
     """Whether confidence is asked in a new conversation or after the judge's own reasoning."""
     bundle_size: Annotated[int, Axis()] = Field(default=1, ge=1, le=20)
     """Documents judged together as one item, drawn by seed."""
-    rubric: Annotated[RubricSource, Axis()] = RubricSource(kind="own")
+    rubric: Annotated[RubricSource, Axis(), Legal(RUBRIC_FORMS)] = RubricSource(kind="own")
     """Whose rubric: the judge's own, one shared by a named model, or one provided in a file.
     Only a common rubric separates judgement from rubric."""
     replicates: Annotated[int, Axis()] = Field(default=5, ge=1, le=1000)
@@ -164,17 +216,9 @@ class Experiment(_Frozen):
 
     @model_validator(mode="after")
     def _check(self) -> "Experiment":
-        if (self.task_type == "ecc") == (self.ground_truth is not None):
-            raise ValueError(
-                f"task_type {self.task_type} "
-                + ("has no ground_truth" if self.task_type == "ecc" else "needs ground_truth")
-            )
-        if self.task_type == "benchmark" and self.bundle_size > 1:
-            raise ValueError("a benchmark has one truth an item, so bundle_size is 1")
-        if self.rubric.rubric is not None:
-            faults = rubric_faults(self.rubric.rubric, self.scale_size)
-            if faults:
-                raise ValueError(f"the provided rubric does not fit: {'; '.join(faults)}")
+        for rule in RULES:
+            if fault := rule.fault(*(getattr(self, name) for name in rule.fields)):
+                raise ValueError(fault)
         return self
 
     @cached_property

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from judge_gym.seeds import digest
 
@@ -17,13 +17,26 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
 
+DOCUMENT_FIELDS = ("title", "url", "date", "text", "truth")
+
+
+def _known_fields(fields: dict[str, str]) -> dict[str, str]:
+    for ours in fields:
+        if ours not in DOCUMENT_FIELDS:
+            raise ValueError(f"{ours!r} is not one of {', '.join(DOCUMENT_FIELDS)}")
+    return fields
+
+
+FieldNames = Annotated[dict[str, str], AfterValidator(_known_fields)]
+
+
 class CorpusSource(_Frozen):
     """Documents from a JSONL or CSV file, or a folder of them."""
 
     kind: Literal["corpus"] = "corpus"
     path: Path
     """File or folder; a relative path is relative to the sweep file that names it."""
-    fields: dict[str, str] = Field(default_factory=dict)
+    fields: FieldNames = Field(default_factory=dict)
     """Our name (title, url, date, text, truth) → the file's, where they differ."""
     digest: str = ""
     """SHA-256 of the contents, filled in when the sweep is read: the corpus's identity."""
@@ -35,7 +48,7 @@ class BenchmarkSource(_Frozen):
     kind: Literal["benchmark"] = "benchmark"
     path: Path
     """File or folder; a relative path is relative to the sweep file that names it."""
-    fields: dict[str, str] = Field(default_factory=dict)
+    fields: FieldNames = Field(default_factory=dict)
     """Our name (title, url, text, truth) → the file's, where they differ."""
     digest: str = ""
     """SHA-256 of the contents, filled in when the sweep is read."""
@@ -79,4 +92,5 @@ class Window(_Frozen):
     @cached_property
     def key(self) -> str:
         """16-digit identity: query, country, dates, limit and source contents, not paths."""
-        return digest("window", self.model_dump(mode="json", exclude={"name": True, "source": {"path"}}))
+        content = self.model_dump(mode="json", exclude={"name": True, "source": {"path"}})
+        return digest("window", content)
