@@ -5,18 +5,20 @@ images, link targets, runs of links, lines repeated down the page and the usual 
 """
 
 import re
+import string
 from collections import Counter
 
 from judge_gym.evidence.normal_text import normal_text
 
 _HTML_START = re.compile(r"\s*(<!doctype html|<html\b|<body\b)", re.IGNORECASE)
 _HTML_BLOCK = re.compile(r"</(p|div|article|section|li|h[1-6])>", re.IGNORECASE)
+_STYLE = f"translate(@style, '{string.ascii_uppercase} \t\n', '{string.ascii_lowercase}')"
+"""XPath: an element's style in lower case without spaces."""
 _UNSEEN_ELEMENTS = [
     "//*[@hidden]",
     "//*[@aria-hidden='true']",
-    "//*[contains(translate(@style, ' DISPLAYNOE', 'displaynoe'), 'display:none')]",
-    "//*[contains(translate(@style, ' VISBLTYHDEN', 'visbltyhden'), 'visibility:hidden')]",
-    "//*[contains(translate(@style, ' FONTSIZE', 'fontsize'), 'font-size:0')]",
+    f"//*[contains({_STYLE}, 'display:none')]",
+    f"//*[contains({_STYLE}, 'visibility:hidden')]",
 ]
 # Bounded, so that a line of a thousand brackets costs no more than a line of text.
 _LABEL, _TARGET = r"\[([^\]\n]{0,300})\]", r"\([^)\n]{0,2000}\)"

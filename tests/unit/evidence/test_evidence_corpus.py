@@ -70,7 +70,7 @@ def test_mapped_names_win_over_found_ones(tmp_path):
 
 @pytest.mark.parametrize(
     ("written", "truth"),
-    [("0.25", 0.25), (0.25, 0.25), (1, 1.0), ("A>B", "A>B"), (" a ", "a"), ("", None), (None, None)],
+    [("0.25", 0.25), (0.25, 0.25), (1, 1.0), ("A>B", "A>B"), (" a ", "a"), ("", None)],
 )  # fmt: skip
 def test_a_truth_is_a_number_or_a_label(tmp_path, written, truth):
     (found,) = read_corpus(jsonl(tmp_path / "a.jsonl", {"text": "b", "t": written}), {"truth": "t"})

@@ -1,0 +1,340 @@
+"""The Firecrawl source through the real SDK, against a loopback server that speaks its v2 API."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from datetime import date
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer, unused_port
+from pydantic import SecretStr
+
+from judge_gym.design.window import FirecrawlSource, Window
+from judge_gym.errors import EvidenceError
+from judge_gym.evidence import firecrawl_source
+from judge_gym.evidence.documents import Dropped, RawDocument
+from judge_gym.evidence.firecrawl_source import FirecrawlAccess, FirecrawlNews
+from judge_gym.evidence.sources import collect
+
+KEY = "fc-not-a-real-key"
+BODY = "The fictional council of Norvania met for a long while. " * 5
+NO_WAIT = {"Retry-After": "0"}
+
+
+def news(name, **fields):
+    return {"url": f"https://news.example.org/{name}", "title": name, "snippet": "…", **fields}
+
+
+def found(*results):
+    return {"success": True, "data": {"news": list(results)}, "creditsUsed": 2}
+
+
+def page(text=BODY, **metadata):
+    return {"success": True, "data": {"markdown": text, "metadata": metadata}}
+
+
+def refused(status, headers=None):
+    return web.json_response(
+        {"success": False, "error": f"refused {KEY}"}, status=status, headers=headers
+    )
+
+
+class FakeFirecrawl:
+    """Answers from a script: a list of answers per route, the last one repeated."""
+
+    def __init__(self, search, pages=None):
+        self.search = search if isinstance(search, list) else [search]
+        self.pages = {
+            url: answers if isinstance(answers, list) else [answers]
+            for url, answers in (pages or {}).items()
+        }
+        self.searches, self.scrapes, self.headers = [], [], []
+
+    async def on_search(self, request):
+        self.headers.append(request.headers)
+        self.searches.append(await request.json())
+        return self._answer(self.search)
+
+    async def on_scrape(self, request):
+        asked = await request.json()
+        self.scrapes.append(asked)
+        return self._answer(self.pages.get(asked["url"], [page()]))
+
+    @staticmethod
+    def _answer(answers):
+        answer = answers.pop(0) if len(answers) > 1 else answers[0]
+        if callable(answer):
+            answer = answer()
+        return answer if isinstance(answer, web.StreamResponse) else web.json_response(answer)
+
+    @asynccontextmanager
+    async def serving(self):
+        app = web.Application()
+        app.router.add_post("/v2/search", self.on_search)
+        app.router.add_post("/v2/scrape", self.on_scrape)
+        async with TestServer(app) as server:
+            yield str(server.make_url(""))
+
+
+def window(query="democracy quality", country="Norvania", most=5):
+    return Window(
+        query=query,
+        country=country,
+        start=date(2026, 11, 1),
+        end=date(2026, 11, 7),
+        max_documents=most,
+        source=FirecrawlSource(),
+    )
+
+
+def gather(fake, wanted=None, **access):
+    async def run():
+        async with fake.serving() as url:
+            access.setdefault("api_key", SecretStr(KEY))
+            source = FirecrawlNews(
+                FirecrawlAccess(api_url=url, **access), today=lambda: date(2026, 11, 7)
+            )
+            return await source.collect(wanted or window())
+
+    return asyncio.run(run())
+
+
+def failure(fake, **access):
+    with pytest.raises(EvidenceError) as error:
+        gather(fake, **access)
+    assert KEY not in str(error.value)
+    return str(error.value)
+
+
+def test_search_asks_for_news_in_the_dates_and_pages_come_as_markdown():
+    fake = FakeFirecrawl(
+        found(news("a", date="Nov 5, 2026"), news("b", date="2 days ago"), news("c")),
+        {"https://news.example.org/b": page(BODY + "b", publishedTime="2026-11-02T08:00:00Z")},
+    )
+    first, second, third = gather(fake)
+    assert first == RawDocument(
+        "search result 1", BODY, "https://news.example.org/a", "a", date(2026, 11, 5)
+    )
+    # The page's own date is more exact than an age; without either there is none.
+    assert (second.published, third.published) == (date(2026, 11, 2), None)
+
+    (asked,) = fake.searches
+    assert asked["query"] == "democracy quality Norvania"
+    assert asked["limit"] == 5
+    assert [source["type"] for source in asked["sources"]] == ["news"]
+    assert asked["tbs"] == "cdr:1,cd_min:11/01/2026,cd_max:11/07/2026"
+    assert fake.headers[0]["Authorization"] == f"Bearer {KEY}"
+    assert [one["formats"] for one in fake.scrapes] == [["markdown"]] * 3
+
+
+def test_an_age_is_used_when_the_page_has_no_date():
+    (only,) = gather(FakeFirecrawl(found(news("a", date="2 days ago"))))
+    assert only.published == date(2026, 11, 5)
+
+
+def test_the_country_is_not_repeated_when_the_query_names_it():
+    fake = FakeFirecrawl(found())
+    assert gather(fake, window(query="Courts in NORVANIA")) == []
+    assert fake.searches[0]["query"] == "Courts in NORVANIA"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"success": True, "data": {"news": []}},
+        {"success": True, "data": {}},
+        {"success": True, "data": None},
+    ],
+)
+def test_an_empty_search_is_an_empty_window(answer):
+    fake = FakeFirecrawl(answer)
+    assert gather(fake) == []
+    assert fake.scrapes == []
+
+
+def test_a_key_from_the_environment_is_not_sent_to_another_server(monkeypatch):
+    monkeypatch.setenv("FIRECRAWL_API_KEY", "fc-from-the-environment")
+    fake = FakeFirecrawl(found())
+    gather(fake, api_key=None)
+    assert "Authorization" not in fake.headers[0]
+
+
+def test_too_many_requests_are_tried_again():
+    fake = FakeFirecrawl(
+        [refused(429, NO_WAIT), found(news("a"))],
+        {"https://news.example.org/a": [refused(429, NO_WAIT), refused(503, NO_WAIT), page()]},
+    )
+    (only,) = gather(fake)
+    assert only.text == BODY
+    assert (len(fake.searches), len(fake.scrapes)) == (2, 3)
+
+
+def test_retries_are_bounded():
+    fake = FakeFirecrawl([lambda: refused(429, NO_WAIT)])
+    assert "Rate Limit Exceeded" in failure(fake, attempts=3)
+    assert len(fake.searches) == 3
+
+
+def test_a_service_that_asks_for_a_long_pause_is_not_hammered():
+    fake = FakeFirecrawl([lambda: refused(429, {"Retry-After": "3600"})])
+    assert "failed" in failure(fake)
+    assert len(fake.searches) == 1
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (402, "Firecrawl's credits are used up (402). Add credits"),
+        (401, "Firecrawl refused the key (401). Check the Firecrawl key"),
+        (400, "The Firecrawl search at http://127.0.0.1:"),
+    ],
+)
+def test_what_retrying_cannot_mend_is_said_at_once(status, message):
+    fake = FakeFirecrawl([lambda: refused(status)])
+    assert message in failure(fake)
+    assert len(fake.searches) == 1
+
+
+def test_credits_that_end_while_scraping_end_the_collection():
+    fake = FakeFirecrawl(
+        found(news("a"), news("b")), {"https://news.example.org/b": [lambda: refused(402)]}
+    )
+    assert "credits are used up" in failure(fake)
+
+
+def html():
+    return web.Response(text="<html>Bad gateway</html>", content_type="text/html")
+
+
+@pytest.mark.parametrize(
+    "body", [{"success": False, "error": "no"}, [1], {"success": True, "data": 7}, None]
+)
+def test_a_search_answer_that_is_not_firecrawls(body):
+    answer = html if body is None else lambda: web.json_response(body)
+    assert "The Firecrawl search at http://127.0.0.1:" in failure(FakeFirecrawl([answer]))
+
+
+def test_nobody_listening():
+    source = FirecrawlNews(FirecrawlAccess(api_url=f"http://127.0.0.1:{unused_port()}", attempts=1))
+    with pytest.raises(EvidenceError, match="no connection"):
+        asyncio.run(source.collect(window()))
+
+
+def test_a_page_that_fails_is_dropped_alone():
+    address = "https://news.example.org/"
+    fake = FakeFirecrawl(
+        found(*(news(name) for name in ("ok", "500", "html", "gone", "empty", "big", "moved"))),
+        {
+            f"{address}500": [lambda: refused(500, NO_WAIT)],
+            f"{address}html": [html],
+            f"{address}gone": page("Not found", statusCode=404),
+            f"{address}empty": page(" \n"),
+            f"{address}big": page("x" * (firecrawl_source.MAX_PAGE_CHARACTERS + 1)),
+            f"{address}moved": page(url="http://169.254.169.254/latest"),
+        },
+    )
+    first, *others = gather(fake, window(most=7), attempts=2)
+    assert isinstance(first, RawDocument)
+    assert [(one.title, one.reason) for one in others] == [
+        ("500", "scrape_failed"),
+        ("html", "scrape_failed"),
+        ("gone", "scrape_failed"),
+        ("empty", "unreadable"),
+        ("big", "too_large"),
+        ("moved", "unsafe_url"),
+    ]
+    assert all(KEY not in one.detail for one in others)
+    assert sum(one["url"] == f"{address}500" for one in fake.scrapes) == 2
+
+
+def test_when_every_page_fails_the_window_is_not_taken_for_empty():
+    fake = FakeFirecrawl(
+        found(news("a"), news("b")),
+        {f"https://news.example.org/{name}": page("x", statusCode=403) for name in "ab"},
+    )
+    assert "None of the 2 pages found could be scraped" in failure(fake)
+
+
+def test_addresses_that_are_not_public_are_never_scraped():
+    bad = [
+        "file:///etc/passwd",
+        "http://localhost/x",
+        "http://10.0.0.1/",
+        "http://[::1]/",
+        "\ud800",
+    ]
+    fake = FakeFirecrawl(found(*({"url": url, "title": "t"} for url in bad), {"title": "none"}))
+    dropped = gather(fake, window(most=10))
+    assert [one.reason for one in dropped] == ["unsafe_url"] * 5 + ["unreadable"]
+    assert fake.scrapes == []
+
+
+def test_results_beyond_the_limit_are_counted_and_not_paid_for():
+    fake = FakeFirecrawl(found(*(news(str(number)) for number in range(9))))
+    results = gather(fake, window(most=3))
+    assert [isinstance(one, Dropped) for one in results] == [False] * 3 + [True] * 6
+    assert {one.reason for one in results[3:]} == {"over_limit"}
+    assert len(fake.scrapes) == 3
+
+
+def test_more_than_one_search_can_return_is_refused_before_anything_is_sent():
+    fake = FakeFirecrawl(found())
+    with pytest.raises(
+        EvidenceError, match="max_documents is 101, one news search returns at most"
+    ):
+        gather(fake, window(most=101))
+    assert fake.searches == []
+
+
+def test_an_answer_that_never_comes_ends_at_the_timeout():
+    async def run():
+        answered = asyncio.Event()
+
+        async def silent(request):
+            await answered.wait()
+            return web.json_response(found())
+
+        app = web.Application()
+        app.router.add_post("/v2/search", silent)
+        async with TestServer(app) as server:
+            access = FirecrawlAccess(
+                api_url=str(server.make_url("")), timeout_seconds=0.2, attempts=1
+            )
+            try:
+                await FirecrawlNews(access).collect(window())
+            finally:
+                answered.set()
+
+    with pytest.raises(EvidenceError, match=r"no answer within 0\.2 s|no connection: .*[Tt]imeout"):
+        asyncio.run(run())
+
+
+def test_a_news_window_from_search_to_documents():
+    address = "https://news.example.org/"
+    fake = FakeFirecrawl(
+        found(
+            news("in", date="Nov 5, 2026"),
+            news("late", date="Nov 8, 2026"),
+            news("undated", date="3 months ago"),
+            news("short", date="Nov 5, 2026"),
+            news("in?utm_source=feed", date="Nov 5, 2026"),
+        ),
+        {f"{address}short": page("Brief.")},
+    )
+
+    async def run():
+        async with fake.serving() as url:
+            return await collect(window(), FirecrawlAccess(api_url=url))
+
+    collected = asyncio.run(run())
+    assert [one.canonical_url for one in collected.documents] == [f"{address}in"]
+    assert collected.dropped_by_reason() == {
+        "outside_dates": 1,
+        "undated": 1,
+        "too_short": 1,
+        "duplicate_url": 1,
+    }
+
+
+def test_the_key_is_not_shown():
+    assert KEY not in repr(FirecrawlNews(FirecrawlAccess(api_key=SecretStr(KEY))))
