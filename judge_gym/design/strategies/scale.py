@@ -17,7 +17,11 @@ class Scale:
 
 
 def resolve(experiment: Experiment) -> Scale:
-    stages = experiment.scale_size
+    return scale_of(experiment.scale_size)
+
+
+def scale_of(stages: int) -> Scale:
+    """Return the scale of that many stages; a rubric is written for a scale, not an experiment."""
     return Scale(
         stages=stages,
         letters=tuple(ascii_uppercase[:stages]),

@@ -1,0 +1,52 @@
+"""The critic: rates how observable and how discriminable a rubric is."""
+
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from judge_gym.agents.outcome import NoAnswer, readable, unreadable
+from judge_gym.answer_json import read_json_object
+from judge_gym.design.rubric import Rubric
+from judge_gym.llm.calls import Answer, Failure
+from judge_gym.prompts import Prompt, nonce, render
+from judge_gym.verdict import ParseFailure
+
+
+class Quality(BaseModel):
+    """The critic's marks, each in [0, 1]."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    observability: float = Field(ge=0, le=1)
+    discriminability: float = Field(ge=0, le=1)
+
+
+@dataclass(frozen=True)
+class NoQuality:
+    """Why there are no marks."""
+
+    failure: str
+
+
+def critic_prompt(rubric: Rubric, concept: str, country: str, call_key: str) -> Prompt:
+    """Render the request for marks; the rubric is fenced, since a model wrote it."""
+    texts = [text for stage in rubric.stages for text in (stage.label, *stage.criteria)]
+    return render(
+        "critic", rubric=rubric, concept=concept, country=country, mark=nonce(call_key, *texts)
+    )
+
+
+def read_quality(outcome: Answer | Failure) -> Quality | NoQuality:
+    """Turn an outcome into marks, or the reason why there are none; never a default mark."""
+    answer = readable(outcome)
+    if isinstance(answer, NoAnswer):
+        return NoQuality(answer.failure)
+    found = read_json_object(answer.text)
+    if isinstance(found, ParseFailure):
+        return NoQuality(unreadable(answer, found.reason, found.detail))
+    try:
+        return Quality.model_validate(found)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"]))
+        return NoQuality(unreadable(answer, "out_of_form", f"{where}: {fault['msg']}"))

@@ -1,0 +1,65 @@
+"""What judges and probers see of a sample: its documents, and its stages as presented."""
+
+from dataclasses import dataclass
+
+from judge_gym.design.experiment import Experiment
+from judge_gym.design.rubric import Rubric
+from judge_gym.design.strategies import resolve
+from judge_gym.design.strategies.display import Display
+from judge_gym.design.strategies.labels import Labels
+from judge_gym.seeds import derive_seed
+
+
+@dataclass(frozen=True)
+class ShownDocument:
+    """A document in the view that the experiment asks for."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ShownStage:
+    letter: str
+    label: str
+    criteria: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Presentation:
+    """How one sample shows the rubric; drawn from the sample's natural key and stored with it."""
+
+    seed: int
+    letters: tuple[str, ...]
+    """The letter of stage 1, 2, …"""
+    order: tuple[int, ...]
+    """The stages (1-based) as listed."""
+
+    def listed(self, rubric: Rubric) -> list[ShownStage]:
+        """Return the stages as listed, under their letters."""
+        return [self.stage(rubric, number) for number in self.order]
+
+    def stage(self, rubric: Rubric, number: int) -> ShownStage:
+        """Return stage `number` (1-based) under its letter."""
+        stage = rubric.stages[number - 1]
+        return ShownStage(self.letters[number - 1], stage.label, stage.criteria)
+
+    def stage_set(self, letters: tuple[str, ...]) -> int:
+        """Return the bit set of the stages that carry `letters`, bit s-1 for stage s."""
+        return sum(1 << self.letters.index(letter) for letter in letters)
+
+
+def present(experiment: Experiment, *sample_key: object) -> Presentation:
+    """Draw the presentation of the sample with this natural key."""
+    strategies = resolve(experiment)
+    seed = derive_seed("presentation", *sample_key)
+    return Presentation(
+        seed=seed,
+        letters=strategies.of(Labels).assign(seed),
+        order=strategies.of(Display).order(seed),
+    )
+
+
+def stages_of(stage_set: int) -> tuple[int, ...]:
+    """Return the stages (1-based, ascending) of a bit set."""
+    return tuple(bit + 1 for bit in range(stage_set.bit_length()) if stage_set >> bit & 1)

@@ -1,0 +1,185 @@
+"""Experiments, sweeps, and the items an experiment is frozen with."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from judge_gym.design.experiment import Experiment
+from judge_gym.design.strategies import resolve
+from judge_gym.design.strategies.bundling import Bundling
+from judge_gym.errors import StoreError
+from judge_gym.seeds import digest
+from judge_gym.store import tables as t
+from judge_gym.store.windows import register_window
+
+
+def register_experiment(session: Session, experiment: Experiment) -> int:
+    """Return the id of `experiment`, storing it and its window when they are new.
+
+    Asking for more replicates than before raises the stored number; fewer leaves it. Raises
+    `StoreError` when the tag names another point, or the point has another tag.
+    """
+    values = {
+        "key": experiment.key,
+        "tag": experiment.name,
+        "task_type": experiment.task_type,
+        "concept": experiment.concept,
+        "country": experiment.country,
+        "window_id": register_window(session, experiment.window),
+        "model": experiment.model,
+        "family": experiment.family,
+        "scale_size": experiment.scale_size,
+        "replicates": experiment.replicates,
+        "config": experiment.model_dump(mode="json"),
+    }
+    session.execute(insert(t.Experiment).values(values).on_conflict_do_nothing())
+    stored = session.scalars(
+        sa.select(t.Experiment).where(
+            (t.Experiment.key == experiment.key) | (t.Experiment.tag == experiment.name)
+        )
+    ).all()
+    if len(stored) != 1 or stored[0].key != experiment.key or stored[0].tag != experiment.name:
+        others = ", ".join(sorted(f"{row.tag} ({row.key})" for row in stored))
+        raise StoreError(
+            f"Experiment {experiment.name} ({experiment.key}) clashes with {others}: a tag names "
+            "one point of the design space and a point has one tag.",
+            "Change or remove the tag.",
+        )
+    stored[0].replicates = max(stored[0].replicates, experiment.replicates)
+    return stored[0].id
+
+
+def register_sweep(
+    session: Session,
+    name: str,
+    description: str,
+    swap: dict[str, Any] | None,
+    experiments: Iterable[Experiment],
+) -> list[str]:
+    """Store a sweep and its experiments; returns their tags in the sweep's order."""
+    statement = insert(t.Sweep).values(name=name, description=description, swap=swap)
+    sweep_id = session.scalars(
+        statement.on_conflict_do_update(
+            index_elements=["name"], set_={"description": description, "swap": swap}
+        ).returning(t.Sweep.id)
+    ).one()
+    # The sweep is the file as it is now; experiments it no longer names stay, but elsewhere.
+    session.execute(sa.delete(t.SweepExperiment).where(t.SweepExperiment.sweep_id == sweep_id))
+    tags = []
+    for experiment in experiments:
+        experiment_id = register_experiment(session, experiment)
+        session.add(t.SweepExperiment(sweep_id=sweep_id, experiment_id=experiment_id))
+        tags.append(experiment.name)
+    return tags
+
+
+def experiments_by_tag(session: Session, tags: Sequence[str]) -> dict[int, Experiment]:
+    """Return the experiments with these tags by id; raises `StoreError` naming unknown tags."""
+    rows = session.scalars(
+        sa.select(t.Experiment).where(t.Experiment.tag.in_(tags)).order_by(t.Experiment.id)
+    ).all()
+    if unknown := sorted(set(tags) - {row.tag for row in rows}):
+        raise StoreError(
+            f"There is no experiment {', '.join(unknown)}.",
+            "`judge-gym experiment list` shows all.",
+        )
+    return {row.id: stored_experiment(row) for row in rows}
+
+
+def experiments_by_id(session: Session, ids: Iterable[int]) -> dict[int, Experiment]:
+    """Return the experiments with these ids."""
+    rows = session.scalars(sa.select(t.Experiment).where(t.Experiment.id.in_(set(ids))))
+    return {row.id: stored_experiment(row) for row in rows}
+
+
+def stored_experiment(row: t.Experiment) -> Experiment:
+    """Return the experiment a row holds, with the replicates last asked for."""
+    return Experiment.model_validate({**row.config, "replicates": row.replicates})
+
+
+def sweep_tags(session: Session, name: str) -> list[str]:
+    """Return the tags of a sweep's experiments; raises `StoreError` when there is no such sweep."""
+    tags = session.scalars(
+        sa.select(t.Experiment.tag)
+        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
+        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
+        .where(t.Sweep.name == name)
+        .order_by(t.Experiment.id)
+    ).all()
+    if not tags:
+        known = ", ".join(session.scalars(sa.select(t.Sweep.name).order_by(t.Sweep.name)))
+        raise StoreError(f"There is no sweep {name!r}.", f"Known: {known or 'none yet'}.")
+    return list(tags)
+
+
+def windows_of(session: Session, experiment_ids: Iterable[int]) -> dict[int, list[int]]:
+    """Return window id → ids of the given experiments that read it."""
+    by_window: dict[int, list[int]] = {}
+    rows = session.execute(
+        sa.select(t.Experiment.window_id, t.Experiment.id)
+        .where(t.Experiment.id.in_(set(experiment_ids)))
+        .order_by(t.Experiment.id)
+    )
+    for window_id, experiment_id in rows:
+        by_window.setdefault(window_id, []).append(experiment_id)
+    return by_window
+
+
+def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -> None:
+    """Fix the items of an experiment, once; raises `StoreError` when its window is not collected.
+
+    Items are made of the window's documents as they are now and never change afterwards.
+    """
+    frozen = sa.select(
+        sa.exists().where(t.ExperimentItem.experiment_id == experiment_id)
+    )
+    if session.scalar(frozen):
+        return
+    row = session.get_one(t.Experiment, experiment_id, with_for_update=True)
+    window = session.get_one(t.Window, row.window_id)
+    if window.collected_at is None:
+        raise StoreError(
+            f"Window {window.name or window.id} of experiment {row.tag} is not collected yet.",
+            "Run w1-evidence first.",
+        )
+    documents = {
+        key: document_id
+        for key, document_id in session.execute(
+            sa.select(t.Document.key, t.Document.id)
+            .where(t.Document.window_id == window.id)
+            .order_by(t.Document.position)
+        )
+    }
+    bundling = resolve(experiment).of(Bundling)
+    for position, members in enumerate(bundling.group(list(documents))):
+        item_id = _item(session, window, [documents[key] for key in members], members)
+        session.execute(
+            insert(t.ExperimentItem)
+            .values(experiment_id=experiment_id, item_id=item_id, position=position)
+            .on_conflict_do_nothing()
+        )
+
+
+def _item(
+    session: Session, window: t.Window, document_ids: Sequence[int], keys: Sequence[str]
+) -> int:
+    key = digest("item", window.key, list(keys))
+    created = session.scalar(
+        insert(t.Item)
+        .values(key=key, window_id=window.id, bundle_size=len(keys))
+        .on_conflict_do_nothing()
+        .returning(t.Item.id)
+    )
+    if created is None:
+        return session.scalars(sa.select(t.Item.id).where(t.Item.key == key)).one()
+    session.execute(
+        sa.insert(t.ItemDocument),
+        [
+            {"item_id": created, "position": position, "document_id": document_id}
+            for position, document_id in enumerate(document_ids)
+        ],
+    )
+    return created

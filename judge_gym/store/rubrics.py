@@ -1,0 +1,70 @@
+"""Rubrics and the arms that apply them."""
+
+from collections.abc import Iterable, Sequence
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from judge_gym.design.rubric import Rubric
+from judge_gym.seeds import digest
+from judge_gym.store import tables as t
+
+
+def generated_key(owner_model: str, concept: str, country: str, scale: int, variant: int) -> str:
+    """Return the natural key of a rubric that a model writes."""
+    return digest("generated rubric", owner_model, concept, country, scale, variant)
+
+
+def provided_key(rubric: Rubric, concept: str, country: str) -> str:
+    """Return the natural key of a rubric that a file provides."""
+    return digest("provided rubric", rubric.key, concept, country)
+
+
+def rubric_ids(session: Session, keys: Iterable[str]) -> dict[str, int]:
+    """Return key → id of the rubrics that exist, usable or not."""
+    rows = session.execute(sa.select(t.Rubric.key, t.Rubric.id).where(t.Rubric.key.in_(set(keys))))
+    return {key: rubric_id for key, rubric_id in rows}
+
+
+def save_provided(session: Session, rubric: Rubric, concept: str, country: str) -> None:
+    """Store a provided rubric; it needs no critic, so it has no marks."""
+    session.execute(
+        insert(t.Rubric)
+        .values(
+            key=provided_key(rubric, concept, country),
+            source="provided",
+            owner_model="",
+            owner_family="",
+            concept=concept,
+            country=country,
+            scale_size=rubric.scale_size,
+            variant=0,
+            status="ready",
+            stages=[stage.model_dump(mode="json") for stage in rubric.stages],
+            reasoning=rubric.reasoning,
+        )
+        .on_conflict_do_nothing()
+    )
+
+
+def add_arm(
+    session: Session, experiment_id: int, arm: str, rubric: t.Rubric, held_out: Sequence[int] = ()
+) -> None:
+    """Plan an arm: the experiment judged under `rubric`; an arm that exists is kept."""
+    session.execute(
+        insert(t.Arm)
+        .values(
+            experiment_id=experiment_id,
+            arm=arm,
+            rubric_id=rubric.id,
+            scale_size=rubric.scale_size,
+            held_out_items=list(held_out),
+        )
+        .on_conflict_do_nothing()
+    )
+
+
+def stored_rubric(row: t.Rubric) -> Rubric:
+    """Return the rubric a row holds."""
+    return Rubric.model_validate({"stages": row.stages, "reasoning": row.reasoning})

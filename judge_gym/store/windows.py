@@ -1,0 +1,163 @@
+"""Windows, their documents and the views of those documents."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from judge_gym.design.experiment import EvidenceView
+from judge_gym.design.strategies.view import VIEWS
+from judge_gym.design.window import Window
+from judge_gym.errors import StoreError
+from judge_gym.evidence.documents import Collected
+from judge_gym.store import tables as t
+
+
+def register_window(session: Session, window: Window) -> int:
+    """Return the id of `window`, storing it when it is new."""
+    content = window.model_dump(mode="json")
+    session.execute(
+        insert(t.Window)
+        .values(
+            key=window.key,
+            name=window.name,
+            query=window.query,
+            country=window.country,
+            start_date=window.start,
+            end_date=window.end,
+            max_documents=window.max_documents,
+            source=content["source"],
+        )
+        # The same contents may have moved to another path; the newest path is the one to read.
+        .on_conflict_do_update(
+            index_elements=["key"], set_={"source": content["source"], "name": window.name}
+        )
+    )
+    return session.scalars(sa.select(t.Window.id).where(t.Window.key == window.key)).one()
+
+
+def load_window(session: Session, window_id: int) -> Window:
+    """Return a stored window; raises `StoreError` when there is none with this id."""
+    row = session.get(t.Window, window_id)
+    if row is None:
+        raise StoreError(f"There is no window {window_id}.", "`judge-gym window list` shows all.")
+    return Window.model_validate(
+        {
+            "name": row.name,
+            "query": row.query,
+            "country": row.country,
+            "start": row.start_date,
+            "end": row.end_date,
+            "max_documents": row.max_documents,
+            "source": row.source,
+        }
+    )
+
+
+def uncollected(session: Session, window_ids: Sequence[int]) -> list[int]:
+    """Return which of these windows have not been collected yet."""
+    return list(
+        session.scalars(
+            sa.select(t.Window.id)
+            .where(t.Window.id.in_(window_ids), t.Window.collected_at.is_(None))
+            .order_by(t.Window.id)
+        )
+    )
+
+
+def save_collected(session: Session, window_id: int, collected: Collected) -> None:
+    """Store what a window's source gave and mark the window collected, once."""
+    row = session.get_one(t.Window, window_id, with_for_update=True)
+    if row.collected_at is not None:
+        return
+    documents = [
+        {
+            "window_id": window_id,
+            "position": position,
+            "key": document.content_hash[:16],
+            "url": document.url,
+            "canonical_url": document.canonical_url,
+            "domain": document.domain,
+            "tier": document.tier.name,
+            "tier_weight": document.tier.weight,
+            "title": document.title,
+            "published": document.published,
+            "text": document.text,
+            "cut_from": document.cut_from,
+            "truth_value": document.truth if isinstance(document.truth, float) else None,
+            "truth_label": document.truth if isinstance(document.truth, str) else None,
+        }
+        for position, document in enumerate(collected.documents)
+    ]
+    dropped = [
+        {
+            "window_id": window_id,
+            "url": one.url,
+            "title": one.title,
+            "reason": one.reason,
+            "detail": one.detail,
+        }
+        for one in collected.dropped
+    ]
+    if documents:
+        session.execute(sa.insert(t.Document), documents)
+    if dropped:
+        session.execute(sa.insert(t.DroppedDocument), dropped)
+    row.collected_at = datetime.now(UTC)
+
+
+@dataclass(frozen=True)
+class ViewToMake:
+    """A view that is missing, with the text it is made from and the key of its LLM call."""
+
+    document_id: int
+    view: EvidenceView
+    source_text: str | None
+    """The text of the view before it; None when that one failed."""
+    call_key: str
+
+
+def missing_views(session: Session, window_id: int, view: EvidenceView) -> list[int]:
+    """Return the documents of a window that lack `view`, in order."""
+    made = sa.exists().where(t.View.document_id == t.Document.id, t.View.view == view)
+    return list(
+        session.scalars(
+            sa.select(t.Document.id)
+            .where(t.Document.window_id == window_id, ~made)
+            .order_by(t.Document.position)
+        )
+    )
+
+
+def views_to_make(
+    session: Session, view: EvidenceView, document_ids: Sequence[int]
+) -> list[ViewToMake]:
+    """Return what is needed to make `view` of these documents; those made already are left out."""
+    before = VIEWS[VIEWS.index(view) - 1]
+    source = sa.orm.aliased(t.View)
+    made = sa.exists().where(t.View.document_id == t.Document.id, t.View.view == view)
+    text: Any = t.Document.text if before == "raw" else source.text
+    query = (
+        sa.select(t.Document.id, t.Document.key, t.Window.key.label("window_key"), text.label("text"))
+        .join(t.Window, t.Window.id == t.Document.window_id)
+        .where(t.Document.id.in_(document_ids), ~made)
+        .order_by(t.Document.position)
+    )
+    if before != "raw":
+        query = query.outerjoin(
+            source, sa.and_(source.document_id == t.Document.id, source.view == before)
+        )
+    return [
+        ViewToMake(row.id, view, row.text, f"view/{row.window_key}/{row.key}/{view}")
+        for row in session.execute(query)
+    ]
+
+
+def save_views(session: Session, rows: Sequence[dict[str, Any]]) -> None:
+    """Store views that needed no LLM call; one that exists already is kept."""
+    if rows:
+        session.execute(insert(t.View).on_conflict_do_nothing(), rows)

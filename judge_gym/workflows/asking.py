@@ -1,0 +1,49 @@
+"""Asking a chunk of calls at once, and turning outcomes into rows."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from judge_gym.llm.calls import Answer, Call, Failure, Row
+from judge_gym.llm.gateway import Gateway
+
+Values = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A call, the table its outcome belongs to, and how the outcome becomes that table's row."""
+
+    call: Call
+    table: Any
+    read: Callable[[Answer | Failure], Values]
+    """Outcome → column values, `status` among them; the call's id is added."""
+
+
+async def ask_all(gateway: Gateway, questions: Sequence[Question]) -> Counter[str]:
+    """Ask everything at once (the gate bounds what is in flight); returns how each one ended.
+
+    When one question stops the run, the others in flight are awaited first, so that no answer
+    that is on its way gets lost.
+    """
+    opened = await gateway.open([question.call for question in questions])
+    ends: Counter[str] = Counter()
+
+    async def one(question: Question, row: Any) -> None:
+        def derive(call_id: int, outcome: Answer | Failure) -> list[Row]:
+            values = question.read(outcome)
+            ends[values["status"]] += 1
+            return [Row(question.table, {**values, "call_id": call_id})]
+
+        await gateway.ask(question.call, derive, row)
+
+    pairs = zip(questions, opened, strict=True)
+    results = await asyncio.gather(
+        *(one(question, row) for question, row in pairs), return_exceptions=True
+    )
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+    return ends

@@ -1,0 +1,131 @@
+"""W1: collect the documents of a window once, and make the views that experiments ask for."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from judge_gym.agents.editor import EditedText, read_view, view_prompt
+from judge_gym.design.experiment import EvidenceView, Experiment
+from judge_gym.design.strategies import resolve
+from judge_gym.design.strategies.view import VIEWS, View
+from judge_gym.evidence.cleaning import clean, word_count
+from judge_gym.evidence.firecrawl_source import FirecrawlAccess
+from judge_gym.evidence.sources import collect
+from judge_gym.llm.calls import Answer, Call, Failure, Parameters
+from judge_gym.runtime import Runtime
+from judge_gym.seeds import derive_seed
+from judge_gym.store import tables as t
+from judge_gym.store import windows
+from judge_gym.workflows.asking import Question, ask_all
+
+_MAX_TOKENS: dict[EvidenceView, int] = {"cleaned": 8000, "neutralized": 600, "abstracted": 800}
+
+
+async def collect_window(runtime: Runtime, window_id: int) -> dict[str, int]:
+    """Collect a window unless it is; returns how many documents were kept and dropped, and why."""
+    with runtime.session() as session:
+        window = windows.load_window(session, window_id)
+        if not windows.uncollected(session, [window_id]):
+            return {}
+    configured = runtime.settings
+    access = FirecrawlAccess(api_url=configured.firecrawl_url, api_key=configured.firecrawl_key)
+    collected = await collect(window, access, configured.max_document_characters)
+    with runtime.session() as session:
+        windows.save_collected(session, window_id, collected)
+    reasons = {str(reason): count for reason, count in collected.dropped_by_reason().items()}
+    return {"kept": len(collected.documents), **reasons}
+
+
+def views_needed(experiments: Iterable[Experiment]) -> list[EvidenceView]:
+    """Return the views these experiments read or that theirs are made from, in making order."""
+    wanted = {view for one in experiments for view in resolve(one).of(View).to_make}
+    return [view for view in VIEWS if view in wanted]
+
+
+def missing_views(runtime: Runtime, window_id: int, view: EvidenceView) -> list[int]:
+    """Return the documents of a window that lack `view`."""
+    with runtime.session() as session:
+        return windows.missing_views(session, window_id, view)
+
+
+async def make_views(
+    runtime: Runtime, view: EvidenceView, document_ids: Sequence[int], model: str
+) -> Counter[str]:
+    """Make `view` of these documents, by library or by `model`; returns counts by status."""
+    with runtime.session() as session:
+        wanted = windows.views_to_make(session, view, document_ids)
+    by_library = view == "cleaned" and runtime.settings.cleaner == "library"
+    rows = [_failed_before(one) for one in wanted if one.source_text is None]
+    if by_library:
+        texts = [one for one in wanted if one.source_text is not None]
+        rows += await asyncio.to_thread(lambda: [_cleaned(one) for one in texts])
+    with runtime.session() as session:
+        windows.save_views(session, rows)
+    ends = Counter(row["status"] for row in rows)
+    if not by_library:
+        limit = runtime.settings.summary_words
+        asked = [_question(one, limit, model) for one in wanted if one.source_text is not None]
+        ends += await ask_all(runtime.gateway, asked)
+    return ends
+
+
+def _question(one: windows.ViewToMake, limit: int, model: str) -> Question:
+    call = Call(
+        key=one.call_key,
+        workflow="w1-evidence",
+        agent={"cleaned": "cleaner", "neutralized": "neutralizer"}.get(one.view, "abstractor"),
+        model=model,
+        prompt=view_prompt(one.view, one.source_text or "", limit, one.call_key),
+        parameters=Parameters(
+            temperature=0,
+            top_p=1,
+            max_tokens=_MAX_TOKENS[one.view],
+            seed=derive_seed("call", one.call_key),
+        ),
+    )
+
+    def read(outcome: Answer | Failure) -> dict[str, Any]:
+        made = read_view(one.view, limit, outcome)
+        if isinstance(made, EditedText):
+            return _ready(one, made, model)
+        return _failed(one, made.failure, model)
+
+    return Question(call, t.View, read)
+
+
+def _cleaned(one: windows.ViewToMake) -> dict[str, Any]:
+    text = clean(one.source_text or "")
+    if not text:
+        return {**_failed(one, "empty: nothing but page furniture", "library"), "call_id": None}
+    return {**_ready(one, EditedText(text, word_count(text), False), "library"), "call_id": None}
+
+
+def _failed_before(one: windows.ViewToMake) -> dict[str, Any]:
+    return {**_failed(one, "the view it is made from failed", "none"), "call_id": None}
+
+
+def _ready(one: windows.ViewToMake, made: EditedText, method: str) -> dict[str, Any]:
+    return {
+        "document_id": one.document_id,
+        "view": one.view,
+        "status": "ready",
+        "text": made.text,
+        "words": made.words,
+        "over_limit": made.over_limit,
+        "method": method,
+        "failure": None,
+    }
+
+
+def _failed(one: windows.ViewToMake, failure: str, method: str) -> dict[str, Any]:
+    return {
+        "document_id": one.document_id,
+        "view": one.view,
+        "status": "failed",
+        "text": None,
+        "words": None,
+        "over_limit": False,
+        "method": method,
+        "failure": failure,
+    }

@@ -1,0 +1,172 @@
+"""W2: every rubric that experiments need, written once, validated, and rated by a critic."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from judge_gym.agents.critic import NoQuality, Quality, critic_prompt, read_quality
+from judge_gym.agents.rubricer import (
+    ASKED_AGAIN,
+    Faults,
+    RubricRequest,
+    read_rubric,
+    rubric_again_prompt,
+    rubric_prompt,
+)
+from judge_gym.design.experiment import Experiment, family_of
+from judge_gym.design.rubric import Rubric
+from judge_gym.design.strategies import resolve
+from judge_gym.design.strategies.rubrics import Rubrics
+from judge_gym.llm.calls import Answer, Call, Failure, Parameters, Row
+from judge_gym.runtime import Runtime
+from judge_gym.seeds import derive_seed
+from judge_gym.store import rubrics as store
+from judge_gym.store import tables as t
+
+SHAM = 1
+"""The variant number of the second rubric that a sham swap needs."""
+
+
+def rubric_key(experiment: Experiment) -> str:
+    """Return the natural key of the rubric an experiment's own arm applies."""
+    wanted = resolve(experiment).of(Rubrics)
+    if wanted.provided is not None:
+        return store.provided_key(wanted.provided, experiment.concept, experiment.country)
+    return request_key(_request(experiment, wanted.owner, 0))
+
+
+def request_key(request: RubricRequest) -> str:
+    """Return the natural key of the rubric that `request` asks for."""
+    return store.generated_key(
+        request.owner_model,
+        request.concept,
+        request.country,
+        request.scale_size,
+        request.variant,
+    )
+
+
+def missing_rubrics(
+    session: Session, experiments: Iterable[Experiment], *, sham: bool = False
+) -> list[RubricRequest]:
+    """Return the rubrics that still have to be written; stores the provided ones.
+
+    `sham` asks for the second rubric of each judge that writes its own.
+    """
+    requests: dict[str, RubricRequest] = {}
+    for experiment in experiments:
+        wanted = resolve(experiment).of(Rubrics)
+        if wanted.provided is not None:
+            store.save_provided(session, wanted.provided, experiment.concept, experiment.country)
+            continue
+        if sham and experiment.rubric.kind != "own":
+            continue
+        request = _request(experiment, wanted.owner, SHAM if sham else 0)
+        requests[request_key(request)] = request
+    existing = store.rubric_ids(session, requests)
+    return [request for key, request in requests.items() if key not in existing]
+
+
+async def write_rubric(runtime: Runtime, request: RubricRequest, critic_model: str) -> str:
+    """Have a rubric written and rated; returns its status: ready, refused or failed.
+
+    A rubric with faults is asked for again, with the faults, at most twice; then it is a failed
+    rubric, never a mended or truncated one.
+    """
+    key = request_key(request)
+    prompt = rubric_prompt(request)
+    for attempt in range(ASKED_AGAIN + 1):
+        call = _call(f"rubric/{key}/{attempt}", "rubricer", request.owner_model, prompt)
+        read: Rubric | Faults = Faults(("nothing was read",))
+
+        def derive(call_id: int, outcome: Answer | Failure, last: bool) -> Sequence[Row]:
+            nonlocal read
+            read = read_rubric(request, outcome)
+            if isinstance(read, Faults) and (read.final or last):
+                return [Row(t.Rubric, _failed(request, read, call_id))]
+            return ()
+
+        last = attempt == ASKED_AGAIN
+        call_id, outcome = await runtime.gateway.ask(
+            call, lambda call_id, outcome, last=last: derive(call_id, outcome, last)
+        )
+        if isinstance(read, Rubric):
+            return await _rate(runtime, request, read, call_id, critic_model)
+        if read.final or last:
+            return "failed"
+        assert isinstance(outcome, Answer)
+        prompt = rubric_again_prompt(prompt.messages, outcome.text, read)
+    raise AssertionError("the last attempt returns")
+
+
+async def _rate(
+    runtime: Runtime, request: RubricRequest, rubric: Rubric, call_id: int, critic_model: str
+) -> str:
+    key = f"critic/{request_key(request)}"
+    prompt = critic_prompt(rubric, request.concept, request.country, key)
+    status = ""
+
+    def derive(_: int, outcome: Answer | Failure) -> Sequence[Row]:
+        nonlocal status
+        values = _rated(runtime, request, rubric, read_quality(outcome))
+        status = values["status"]
+        return [Row(t.Rubric, {**values, "call_id": call_id, "critic_model": critic_model})]
+
+    await runtime.gateway.ask(_call(key, "critic", critic_model, prompt), derive)
+    return status
+
+
+def _request(experiment: Experiment, owner: str, variant: int) -> RubricRequest:
+    own = owner == experiment.model
+    return RubricRequest(
+        owner_model=owner,
+        owner_family=experiment.family if own else family_of(owner),
+        concept=experiment.concept,
+        country=experiment.country,
+        scale_size=experiment.scale_size,
+        variant=variant,
+    )
+
+
+def _call(key: str, agent: str, model: str, prompt: Any) -> Call:
+    # Rubrics and marks are instruments, not measurements: no sampling noise.
+    parameters = Parameters(
+        temperature=0, top_p=1, max_tokens=4000, seed=derive_seed("call", key), json_answer=True
+    )
+    return Call(key, "w2-rubric", agent, model, prompt, parameters)
+
+
+def _failed(request: RubricRequest, faults: Faults, call_id: int) -> dict[str, Any]:
+    return {
+        **asdict(request),
+        "key": request_key(request),
+        "source": "generated",
+        "status": "failed",
+        "failure": "; ".join(faults.reasons)[:2000],
+        "call_id": call_id,
+    }
+
+
+def _rated(
+    runtime: Runtime, request: RubricRequest, rubric: Rubric, quality: Quality | NoQuality
+) -> dict[str, Any]:
+    floor = runtime.settings.min_rubric_quality
+    marks = quality if isinstance(quality, Quality) else None
+    flagged = marks is None or min(marks.observability, marks.discriminability) < floor
+    refused = flagged and runtime.settings.refuse_flagged_rubrics
+    why = quality.failure if isinstance(quality, NoQuality) else f"a mark is below {floor}"
+    return {
+        **asdict(request),
+        "key": request_key(request),
+        "source": "generated",
+        "status": "refused" if refused else "ready",
+        "stages": [stage.model_dump(mode="json") for stage in rubric.stages],
+        "reasoning": rubric.reasoning,
+        "observability": marks.observability if marks else None,
+        "discriminability": marks.discriminability if marks else None,
+        "critic_failure": quality.failure if isinstance(quality, NoQuality) else None,
+        "flagged": flagged,
+        "failure": f"flagged and refused: {why}" if refused else None,
+    }
