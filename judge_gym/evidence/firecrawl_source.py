@@ -28,7 +28,7 @@ MAX_WAIT_SECONDS = 60.0
 
 _TRANSIENT = frozenset({408, 425, 429, 500, 502, 503, 504})
 _ENDS_EVERYTHING = {
-    401: ("Firecrawl refused the key (401).", "Check the Firecrawl key in the settings."),
+    401: ("Firecrawl refused the key (401).", "Check FIRECRAWL_API_KEY."),
     402: ("Firecrawl's credits are used up (402).", "Add credits, then collect the window again."),
 }
 
@@ -253,7 +253,7 @@ class _Collecting:
             return EvidenceError(*_ENDS_EVERYTHING[failure.status])
         return EvidenceError(
             f"The Firecrawl {action} at {self.access.api_url} failed: {failure.detail}",
-            "Check the address in the settings, then collect the window again.",
+            "Check JUDGE_GYM_FIRECRAWL_URL, then collect the window again.",
         )
 
     def _server_timeout(self) -> int:

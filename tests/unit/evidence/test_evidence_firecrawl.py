@@ -185,7 +185,7 @@ def test_a_service_that_asks_for_a_long_pause_is_not_hammered():
     ("status", "message"),
     [
         (402, "Firecrawl's credits are used up (402). Add credits"),
-        (401, "Firecrawl refused the key (401). Check the Firecrawl key"),
+        (401, "Firecrawl refused the key (401). Check FIRECRAWL_API_KEY"),
         (400, "The Firecrawl search at http://127.0.0.1:"),
     ],
 )
@@ -215,7 +215,7 @@ def test_a_search_answer_that_is_not_firecrawls(body):
 
 
 def test_nobody_listening():
-    source = FirecrawlNews(FirecrawlAccess(api_url=f"http://127.0.0.1:{unused_port()}", attempts=1))
+    source = FirecrawlNews(FirecrawlAccess(api_url=f"http://127.0.0.1:{unused_port()}", attempts=2))
     with pytest.raises(EvidenceError, match="no connection"):
         asyncio.run(source.collect(window()))
 
