@@ -122,8 +122,10 @@ def _launch_when_free(cluster: Cluster, deadline: float) -> Postmaster:
 
 def _launch(cluster: Cluster) -> Postmaster:
     _refuse_hidden_server(cluster)
-    _remove_foreign_pid_file(cluster)
-    options = ["-c", f'unix_socket_directories="{_socket_folder(cluster)}"']
+    socket_folder = _socket_folder(cluster)
+    _remove_foreign_lock(cluster.folder / "postmaster.pid")
+    _remove_foreign_lock(Path(socket_folder) / f".s.PGSQL.{PORT}.lock")
+    options = ["-c", f'unix_socket_directories="{socket_folder}"']
     options += ["-c", "unix_socket_permissions=0700", "-c", f"port={PORT}"]
     log = os.open(cluster.log_file, os.O_CREAT | os.O_APPEND | os.O_RDWR, 0o600)
     try:
@@ -163,18 +165,17 @@ def _refuse_hidden_server(cluster: Cluster) -> None:
     )
 
 
-def _remove_foreign_pid_file(cluster: Cluster) -> None:
-    """Remove a postmaster.pid at which PostgreSQL would wrongly give up.
+def _remove_foreign_lock(lock_file: Path) -> None:
+    """Remove a lock file of a dead server at which PostgreSQL would wrongly give up.
 
     It takes over a file whose process is dead, but not an empty one (machine crash) nor one whose
-    number now belongs to another process. Two servers on one cluster stay impossible: PostgreSQL
-    also checks a shared memory segment keyed by the folder.
+    number is still taken, by another process or by a server nobody has reaped. Two servers on one
+    cluster stay impossible: PostgreSQL also checks a shared memory segment keyed by the folder.
     """
-    pid_file = cluster.folder / "postmaster.pid"
     with suppress(FileNotFoundError):
-        pid = pid_file.read_text(errors="replace").split("\n")[0]
+        pid = lock_file.read_text(errors="replace").split("\n")[0].strip()
         if not pid.isdigit() or _exists(int(pid)):
-            pid_file.unlink()
+            lock_file.unlink()
 
 
 def _exists(pid: int) -> bool:

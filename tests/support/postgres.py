@@ -1,0 +1,75 @@
+"""Real databases for tests: `database_url`, `migrated_template` and `database`.
+
+One server serves a test session: the one of JUDGE_GYM_TEST_DATABASE_URL (whose user must be
+allowed to create databases), else an embedded one in a temporary folder. Nothing starts before a
+test asks for it. Every database has a random name and is dropped in the end, so that sessions can
+share a server.
+"""
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from judge_gym.store import embedded
+
+
+@contextmanager
+def temporary_database(server_url: str, template: str = "template0") -> Iterator[str]:
+    """The URL of a new database made from `template`; dropped on leaving, whoever is connected."""
+    name = f"test_{uuid.uuid4().hex}"
+    server = sa.create_engine(server_url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    with server.connect() as connection:
+        connection.exec_driver_sql(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+    try:
+        yield sa.make_url(server_url).set(database=name).render_as_string(hide_password=False)
+    finally:
+        with server.connect() as connection:
+            connection.exec_driver_sql(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The URL of the session's server, naming a database that tests leave alone."""
+    given = os.environ.get("JUDGE_GYM_TEST_DATABASE_URL")
+    if given:
+        yield given
+        return
+    folder = Path(tempfile.mkdtemp(prefix="judge-gym-test-"))
+    try:
+        yield embedded.start(folder).url
+    finally:
+        embedded.remove(folder)
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def database_url(postgres_server: str) -> Iterator[str]:
+    """An empty database, shared by the session: for tests of migrations and of the engine."""
+    with temporary_database(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def migrated_template(postgres_server: str) -> Iterator[str]:
+    """The name of a database with the current schema and no rows; never connect to it."""
+    from judge_gym.store.migrate import upgrade
+
+    with temporary_database(postgres_server) as url:
+        upgrade(url)
+        name = sa.make_url(url).database
+        assert name is not None
+        yield name
+
+
+@pytest.fixture
+def database(postgres_server: str, migrated_template: str) -> Iterator[str]:
+    """The URL of a database with the current schema and no rows, for one test alone."""
+    with temporary_database(postgres_server, migrated_template) as url:
+        yield url
