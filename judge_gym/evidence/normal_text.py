@@ -24,8 +24,9 @@ def normal_text(text: str) -> str:
     Runs of spaces become one, of blank lines one. Applying it twice changes nothing.
     """
     lines = _LINE_ENDS.sub("\n", text)
-    seen = "".join(filter(_is_seen, _UNSEEN.sub("", lines)))
-    composed = unicodedata.normalize("NFC", seen)
+    # Each character is looked up once, however long the text.
+    unseen = {ord(character): None for character in set(lines) if _is_unseen(character)}
+    composed = unicodedata.normalize("NFC", lines.translate(unseen))
     spaced = "\n".join(_SPACES.sub(" ", line).strip() for line in composed.split("\n"))
     return _BLANK_LINES.sub("\n\n", spaced).strip()
 
@@ -51,5 +52,8 @@ def cut_text(text: str, limit: int) -> str:
     return head
 
 
-def _is_seen(character: str) -> bool:
-    return character in "\n\t" or unicodedata.category(character) not in _UNSEEN_CATEGORIES
+def _is_unseen(character: str) -> bool:
+    if character in "\n\t":
+        return False
+    category = unicodedata.category(character)
+    return category in _UNSEEN_CATEGORIES or bool(_UNSEEN.match(character))
