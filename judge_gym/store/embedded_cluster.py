@@ -133,7 +133,8 @@ def postgres_failure(what: str, output: bytes, where: str = "") -> StoreError:
     telling = [line for line in lines if "FATAL" in line or "error:" in line] or lines[-1:]
     reason = telling[-1].strip() if telling else "it said nothing"
     remedies = [remedy for symptom, remedy in _REMEDIES.items() if symptom in reason]
-    return StoreError(f"{what}: {reason}.", " ".join([*remedies[:1], where, OWN_SERVER]).strip())
+    remedy = [part for part in (*remedies[:1], where, OWN_SERVER) if part]
+    return StoreError(f"{what}: {reason}.", " ".join(remedy))
 
 
 def _owner(folder: Path) -> Account:
