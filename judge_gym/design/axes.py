@@ -1,0 +1,58 @@
+"""The axes of the design space, as data: read off `Experiment`, so that none can be forgotten."""
+
+import inspect
+from dataclasses import dataclass
+from importlib import import_module
+
+from judge_gym.design.experiment import Axis, Experiment
+from judge_gym.design.legal import legal_text
+from judge_gym.design.strategies import axis_modules
+
+
+@dataclass(frozen=True)
+class AxisInfo:
+    """One axis as `judge-gym axes` prints it."""
+
+    name: str
+    legal: str
+    """The legal values, in words."""
+    default: str
+    """The default as a sweep file writes it."""
+    why: str
+    """Why the axis exists, on one line."""
+    modules: tuple[str, ...]
+    """The strategy modules whose first line names the axis, by dotted name."""
+
+
+def axes() -> list[AxisInfo]:
+    """Return every axis in the order of `Experiment`'s fields."""
+    return [
+        AxisInfo(
+            name=name,
+            legal=legal_text(field),
+            default=_written(field.default),
+            why=" ".join((field.description or "").split()),
+            modules=_modules_of(name),
+        )
+        for name, field in Experiment.model_fields.items()
+        if any(isinstance(mark, Axis) for mark in field.metadata)
+    ]
+
+
+def legal_values(field: str) -> str:
+    """Return the legal values of a field of `Experiment`, as a phrase that follows "Use"."""
+    return legal_text(Experiment.model_fields[field])
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _modules_of(axis: str) -> tuple[str, ...]:
+    package = "judge_gym.design.strategies"
+    modules = (import_module(f"{package}.{name}") for name in axis_modules())
+    return tuple(
+        module.__name__
+        for module in modules
+        if f"`{axis}`" in (inspect.getdoc(module) or "").partition("\n")[0]
+    )

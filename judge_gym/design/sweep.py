@@ -1,0 +1,168 @@
+"""A sweep: a file that stands for a set of experiments, read once and expanded lazily.
+
+Blocks of lists multiply out and are unioned; a draw takes some of the points. Counting is
+arithmetic, walking takes constant memory, and every error comes before the first experiment.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from judge_gym.design.config_model import missing, read_field, read_model
+from judge_gym.design.config_tree import Node, did_you_mean, read_tree, shown
+from judge_gym.design.drawing import ControlledDraw, RandomDraw, draw_pairs
+from judge_gym.design.experiment import Experiment
+from judge_gym.design.space import Point, Space, contains
+from judge_gym.design.swap_plan import SwapPlan
+from judge_gym.design.sweep_blocks import DIMENSIONS, Block, Names, read_blocks
+from judge_gym.design.sweep_draw import pair_spaces, read_draw
+from judge_gym.design.sweep_windows import read_windows
+from judge_gym.design.window import Window
+from judge_gym.seeds import generator
+
+_NAME = "1 to 80 small letters, digits and hyphens"
+_KEYS = ("name", "description", "windows", "families", "defaults", "blocks", "swap", "draw")
+
+
+@dataclass(frozen=True)
+class ControlledPair:
+    """Two experiments that differ in `axis` and nothing else."""
+
+    axis: str
+    first: Experiment
+    second: Experiment
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What a sweep file says. `load_sweep` makes one; equal experiments appear in it once."""
+
+    path: Path
+    name: str
+    description: str
+    windows: Mapping[str, Window]
+    families: Mapping[str, str]
+    """Model → family, where the model's name does not tell."""
+    blocks: tuple[Block, ...]
+    swap: SwapPlan | None
+    draw: RandomDraw | ControlledDraw | None
+
+    def count(self) -> int:
+        """Return how many experiments there are."""
+        return len(self._drawn) if self._drawn is not None else self._space.size
+
+    def points(self) -> Iterator[dict[str, Any]]:
+        """Yield the fields of each experiment, in a fixed order."""
+        points = self._space if self._drawn is None else self._drawn
+        return map(self._fields, points)
+
+    def experiments(self) -> Iterator[Experiment]:
+        """Yield each experiment, in the order of `points`."""
+        return (Experiment(**point) for point in self.points())
+
+    def pairs(self) -> list[ControlledPair]:
+        """Return the pairs of a controlled draw; empty without one."""
+        return [
+            ControlledPair(axis, *(Experiment(**self._fields(point)) for point in pair))
+            for axis, pair in self._pairs
+        ]
+
+    @cached_property
+    def _space(self) -> Space:
+        return Space([block.box for block in self.blocks])
+
+    @cached_property
+    def _drawn(self) -> list[Point] | None:
+        match self.draw:
+            case None:
+                return None
+            case RandomDraw(random=count, seed=seed):
+                chosen = generator("draw", "random", self.name, seed).sample(
+                    range(self._space.size), count
+                )
+                return [self._space[index] for index in sorted(chosen)]
+            case ControlledDraw():
+                return list(dict.fromkeys(point for _, pair in self._pairs for point in pair))
+
+    @cached_property
+    def _pairs(self) -> list[tuple[str, tuple[Point, Point]]]:
+        if not isinstance(self.draw, ControlledDraw):
+            return []
+        spaces = pair_spaces([block.box for block in self.blocks], self.draw.axes)
+        drawn = draw_pairs(
+            list(spaces.values()),
+            self.draw.controlled,
+            generator("draw", "controlled", self.name, self.draw.seed),
+        )
+        return [(axis, pair) for axis, pairs in zip(spaces, drawn, strict=True) for pair in pairs]
+
+    def _fields(self, point: Point) -> dict[str, Any]:
+        fields = {name: value for choice in point for name, value in choice.fields.items()}
+        # A point of several blocks is one experiment: as many replicates as any of them asks.
+        holding = [block for block in self.blocks if contains(block.box, point)]
+        fields["replicates"] = max(block.replicates for block in holding)
+        fields["tag"] = next((block.tag for block in holding if block.tag), "")
+        return fields
+
+
+def load_sweep(path: Path) -> Sweep:
+    """Read a sweep file; raises one `ConfigError` with file, line, key, value and what is legal.
+
+    Corpora and rubric files are found relative to the sweep file; corpora are digested, so
+    the same file with other evidence stands for other experiments.
+    """
+    tree = read_tree(path)
+    items = tree.known_items(_KEYS)
+    for name, legal in (
+        ("name", _NAME),
+        ("windows", "one window or more"),
+        ("blocks", "one block or more"),
+    ):
+        if name not in items:
+            raise missing(tree.place, name, legal)
+    families = _read_families(items["families"]) if "families" in items else {}
+    names = Names(read_windows(items["windows"]), families)
+    blocks = read_blocks(items["blocks"], items.get("defaults", Node({}, tree.place)), names)
+    if "families" in items:
+        _check_families_used(items["families"], blocks)
+    boxes = [block.box for block in blocks]
+    return Sweep(
+        path=path,
+        name=_read_name(items["name"]),
+        description=_read_text(items["description"]) if "description" in items else "",
+        windows=names.windows,
+        families=families,
+        blocks=blocks,
+        swap=read_model(SwapPlan, items["swap"]) if "swap" in items else None,
+        draw=read_draw(items["draw"], boxes) if "draw" in items else None,
+    )
+
+
+def _read_name(node: Node) -> str:
+    if not isinstance(node.value, str) or not re.fullmatch(r"[a-z0-9-]{1,80}", node.value):
+        raise node.place.problem(f"is {shown(node.value)}", f"Use {_NAME}.")
+    return node.value
+
+
+def _read_text(node: Node) -> str:
+    if not isinstance(node.value, str):
+        raise node.place.problem(f"is {shown(node.value)}", "Use text.")
+    return node.value
+
+
+def _read_families(node: Node) -> dict[str, str]:
+    return {model: read_field(Experiment, "family", child) for model, child in node.items.items()}
+
+
+def _check_families_used(node: Node, blocks: Sequence[Block]) -> None:
+    """A family for a model that nobody judges with is a misspelt model."""
+    dimension = DIMENSIONS.index("model")
+    models = {choice.fields["model"]: None for block in blocks for choice in block.box[dimension]}
+    for model, child in node.items.items():
+        if model not in models:
+            raise child.place.problem(
+                "is a model of no block", f"{did_you_mean(model, models)}Use {', '.join(models)}."
+            )

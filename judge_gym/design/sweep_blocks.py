@@ -1,0 +1,188 @@
+"""The blocks of a sweep file: lists that multiply out, each value and combination checked."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from judge_gym.design.axes import legal_values
+from judge_gym.design.config_model import missing, read_field
+from judge_gym.design.config_tree import Node, Place, did_you_mean, shown
+from judge_gym.design.experiment import RULES, Experiment, RubricSource, family_of
+from judge_gym.design.rubric_file import load_rubric
+from judge_gym.design.space import Box, Choice, box_size
+from judge_gym.design.window import Window
+from judge_gym.errors import ConfigError
+from judge_gym.seeds import canonical_json
+
+FIELDS = tuple(Experiment.model_fields)
+# What the identity leaves out cannot vary; a truth belongs to a window, so it comes in blocks.
+SINGLE = ("tag", "replicates", "ground_truth")
+_REQUIRED = tuple(name for name, field in Experiment.model_fields.items() if field.is_required())
+# A country follows from its window and a family from its model, unless given: one dimension each.
+_DERIVED = {"country": "window", "family": "model"}
+DIMENSIONS = tuple(name for name in FIELDS if name not in ("tag", "replicates", *_DERIVED))
+
+
+@dataclass(frozen=True)
+class Block:
+    """One box of experiments, with what is not part of their identity."""
+
+    box: Box
+    """A tuple of choices for each of `DIMENSIONS`."""
+    replicates: int
+    tag: str
+    place: Place
+
+
+@dataclass(frozen=True)
+class Names:
+    """What blocks may refer to by name."""
+
+    windows: Mapping[str, Window]
+    families: Mapping[str, str]
+
+
+def read_blocks(node: Node, defaults: Node, names: Names) -> tuple[Block, ...]:
+    """Read the blocks of a sweep; raises `ConfigError` at the first value that does not fit."""
+    for name, child in defaults.known_items(FIELDS).items():
+        if isinstance(child.value, tuple):
+            raise child.place.problem(
+                f"is {shown(child.value)}",
+                f"Give one value here and put lists in a block ({name}).",
+            )
+    if not node.entries or node.value is None:
+        raise node.place.problem("has no block", "Give one block or more.")
+    blocks = tuple(_read_block(entry, defaults, names) for entry in node.entries)
+    _check_tags(blocks)
+    return blocks
+
+
+def _read_block(node: Node, defaults: Node, names: Names) -> Block:
+    given = {**defaults.items, **node.known_items(FIELDS)}
+    values = {name: _read_values(name, child, names) for name, child in given.items()}
+    for name in _REQUIRED:
+        if name not in values:
+            raise missing(node.place, name, legal_values(name))
+    for name in FIELDS:
+        values.setdefault(name, [Experiment.model_fields[name].get_default()])
+    _check_rules(node.place, values)
+    box = tuple(tuple(_choices(dimension, values, names)) for dimension in DIMENSIONS)
+    return Block(box, values["replicates"][0], values["tag"][0], node.place)
+
+
+def _read_values(name: str, node: Node, names: Names) -> list[Any]:
+    if node.value == ():
+        raise node.place.problem("is an empty list", f"Use {legal_values(name)}.")
+    if name in SINGLE and len(node.entries) > 1:
+        raise node.place.problem(
+            f"is {shown(node.value)}",
+            "Use a single value; other values go into blocks of their own.",
+        )
+    seen: dict[str, Any] = {}
+    for entry in node.entries:
+        value = _read_value(name, entry, names)
+        key = _key(value)
+        if key in seen:
+            raise entry.place.problem(f"lists {shown(entry.value)} twice", "Keep one.")
+        if value == "" and len(node.entries) > 1:
+            raise entry.place.problem("lists an empty text", "Leave it out.")
+        seen[key] = value
+    return list(seen.values())
+
+
+def _read_value(name: str, node: Node, names: Names) -> Any:
+    read: Callable[[Node], Any] | None = {
+        "window": lambda given: _window(given, names.windows),
+        "rubric": _rubric,
+    }.get(name)
+    return read(node) if read else read_field(Experiment, name, node)
+
+
+def _window(node: Node, windows: Mapping[str, Window]) -> Window:
+    if not isinstance(node.value, str) or node.value not in windows:
+        suggestion = did_you_mean(node.value, windows)
+        known = ", ".join(windows)
+        raise node.place.problem(
+            f"is {shown(node.value)}", f"{suggestion}The windows of this sweep are {known}."
+        )
+    return windows[node.value]
+
+
+def _rubric(node: Node) -> RubricSource:
+    legal = f"Use {legal_values('rubric')}."
+    if node.value == "own":
+        return RubricSource(kind="own")
+    if not isinstance(node.value, Mapping):
+        raise node.place.problem(
+            f"is {shown(node.value)}", did_you_mean(node.value, ["own"]) + legal
+        )
+    if set(node.value) not in ({"shared"}, {"provided"}):
+        raise node.place.problem(f"is {shown(node.value)}", legal)
+    ((kind, child),) = node.value.items()
+    if not isinstance(child.value, str) or not child.value:
+        wanted = "a model" if kind == "shared" else "the path of a rubric file"
+        raise child.place.problem(f"is {shown(child.value)}", f"Name {wanted}.")
+    if kind == "shared":
+        return RubricSource(kind="shared", model=child.value)
+    path = node.place.file.parent / Path(child.value)
+    try:
+        return RubricSource(kind="provided", rubric=load_rubric(path))
+    except ConfigError as error:
+        what = f"cannot be used: {error.message.rstrip('.')}"
+        raise child.place.problem(what, error.remedy) from error
+
+
+def _choices(dimension: str, values: Mapping[str, Sequence[Any]], names: Names) -> Iterable[Choice]:
+    if dimension == "window":
+        places = product(values["window"], values["country"])
+        for window, country in places:
+            country = country or window.country
+            yield Choice(
+                canonical_json([window.key, country]), {"window": window, "country": country}
+            )
+    elif dimension == "model":
+        for model, given in product(values["model"], values["family"]):
+            family = given or names.families.get(model) or family_of(model)
+            yield Choice(canonical_json([model, family]), {"model": model, "family": family})
+    else:
+        for value in values[dimension]:
+            yield Choice(_key(value), {dimension: value})
+
+
+def _key(value: Any) -> str:
+    if isinstance(value, Window):
+        return value.key
+    return canonical_json(value.model_dump(mode="json") if isinstance(value, BaseModel) else value)
+
+
+def _check_rules(place: Place, values: Mapping[str, Sequence[Any]]) -> None:
+    for rule in RULES:
+        for combination in product(*(values[name] for name in rule.fields)):
+            if fault := rule.fault(*combination):
+                told = " and ".join(map(_told, rule.fields, combination))
+                raise place.problem(f"combines {told}: {fault}")
+
+
+def _told(name: str, value: Any) -> str:
+    return f"no {name}" if value is None else f"{name} {value}"
+
+
+def _check_tags(blocks: Sequence[Block]) -> None:
+    tagged: dict[str, Place] = {}
+    for block in blocks:
+        if not block.tag:
+            continue
+        if box_size(block.box) > 1:
+            raise block.place.problem(
+                f"gives the tag {block.tag} to {box_size(block.box)} experiments",
+                "A tag names one; leave it out, and each gets its own.",
+            )
+        if block.tag in tagged:
+            raise block.place.problem(
+                f"gives the tag {block.tag} again", f"{tagged[block.tag].key} has it."
+            )
+        tagged[block.tag] = block.place
