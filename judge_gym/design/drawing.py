@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from itertools import combinations
 from random import Random
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from judge_gym.design.frozen import Frozen
 from judge_gym.design.space import Box, Choice, Point, Space, intersection
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-
-class RandomDraw(_Frozen):
+class RandomDraw(Frozen):
     """Distinct points, each as likely as any other."""
 
     random: int = Field(ge=1)
@@ -26,7 +23,7 @@ class RandomDraw(_Frozen):
     """Another seed draws other points."""
 
 
-class ControlledDraw(_Frozen):
+class ControlledDraw(Frozen):
     """Pairs of points that differ in one axis only, spread evenly over the axes."""
 
     controlled: int = Field(ge=1)

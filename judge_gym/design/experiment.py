@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
 from judge_gym.design.rubric import Rubric, rubric_faults
 from judge_gym.design.window import Window
@@ -35,11 +36,7 @@ class Axis:
     """Marks a field of `Experiment` as an axis of the design space."""
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-
-class GroundTruth(_Frozen):
+class GroundTruth(Frozen):
     """What is known about the right answer; analysis only, never in a prompt."""
 
     source: str = Field(min_length=1, max_length=200)
@@ -65,7 +62,7 @@ class GroundTruth(_Frozen):
 RUBRIC_FORMS = "own, {shared: MODEL} or {provided: FILE}"
 
 
-class RubricSource(_Frozen):
+class RubricSource(Frozen):
     """Whose rubric the judge applies.
 
     Written `own`, `{shared: MODEL}` or `{provided: FILE}`; a provided rubric is read from its
@@ -143,7 +140,7 @@ RULES = (
 )
 
 
-class Experiment(_Frozen):
+class Experiment(Frozen):
     """One point of the design space. Equal points have equal keys and so are one experiment."""
 
     tag: Annotated[str, Legal(_TAG)] = Field(

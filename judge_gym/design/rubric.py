@@ -2,18 +2,17 @@
 
 from functools import cached_property
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
+from judge_gym.design.frozen import Frozen
 from judge_gym.seeds import digest
 
 MIDPOINT_LABEL = "Ambiguous / Mixed Evidence"
 MIN_CRITERIA, MAX_CRITERIA = 3, 5
 
 
-class Stage(BaseModel):
+class Stage(Frozen):
     """One step of the scale: a short label and what a reader would have to observe."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     label: str = Field(min_length=1, max_length=200)
     criteria: tuple[str, ...] = Field(min_length=MIN_CRITERIA, max_length=MAX_CRITERIA)
@@ -32,10 +31,8 @@ class Stage(BaseModel):
         return stripped
 
 
-class Rubric(BaseModel):
+class Rubric(Frozen):
     """Stages 1..n in order; stage 1 is the weakest signal, stage n the strongest."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     stages: tuple[Stage, ...] = Field(min_length=2, max_length=10)
     reasoning: str = Field(default="", max_length=10_000)

@@ -5,18 +5,15 @@ The names are resolved against the experiments that exist when the swap is plann
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
+from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
-
-class MostDivergent(_Frozen):
+class MostDivergent(Frozen):
     """The pairs that disagree most, chosen on items that the swap is then not measured on."""
 
     most_divergent: int = Field(ge=1, le=1000)
@@ -26,7 +23,7 @@ class MostDivergent(_Frozen):
     mistake chance for divergence."""
 
 
-class SwapPlan(_Frozen):
+class SwapPlan(Frozen):
     """The swap arm of a sweep."""
 
     pairs: Annotated[

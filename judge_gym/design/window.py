@@ -8,14 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from judge_gym.design.frozen import Frozen
 from judge_gym.seeds import digest
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
-
 
 DOCUMENT_FIELDS = ("title", "url", "date", "text", "truth")
 
@@ -30,7 +26,7 @@ def _known_fields(fields: dict[str, str]) -> dict[str, str]:
 FieldNames = Annotated[dict[str, str], AfterValidator(_known_fields)]
 
 
-class CorpusSource(_Frozen):
+class CorpusSource(Frozen):
     """Documents from a JSONL or CSV file, or a folder of them."""
 
     kind: Literal["corpus"] = "corpus"
@@ -42,7 +38,7 @@ class CorpusSource(_Frozen):
     """SHA-256 of the contents, filled in when the sweep is read: the corpus's identity."""
 
 
-class BenchmarkSource(_Frozen):
+class BenchmarkSource(Frozen):
     """Known-answer items: like a corpus, but every item carries its truth and may be short."""
 
     kind: Literal["benchmark"] = "benchmark"
@@ -54,7 +50,7 @@ class BenchmarkSource(_Frozen):
     """SHA-256 of the contents, filled in when the sweep is read."""
 
 
-class FirecrawlSource(_Frozen):
+class FirecrawlSource(Frozen):
     """News found by a Firecrawl search; the window's query and dates are passed to it."""
 
     kind: Literal["firecrawl"] = "firecrawl"
@@ -63,7 +59,7 @@ class FirecrawlSource(_Frozen):
 Source = Annotated[CorpusSource | BenchmarkSource | FirecrawlSource, Field(discriminator="kind")]
 
 
-class Window(_Frozen):
+class Window(Frozen):
     """One query, country and date range; its `key` is its identity, its `name` is for people."""
 
     name: str = ""
