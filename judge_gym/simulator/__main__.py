@@ -1,0 +1,48 @@
+"""`python -m judge_gym.simulator`: serve until a signal, or until the parent goes away."""
+
+import argparse
+import asyncio
+import signal
+import sys
+import threading
+
+from judge_gym.simulator.launch import LISTENING
+from judge_gym.simulator.server import serving
+
+
+def main() -> None:
+    """Serve until SIGTERM or SIGINT, and with `--stop-with-stdin` until stdin closes."""
+    parser = argparse.ArgumentParser(
+        prog="python -m judge_gym.simulator",
+        description="An OpenAI-compatible provider on loopback with planted judge families.",
+    )
+    parser.add_argument("--port", type=int, default=0, help="0 takes a free port")
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
+    parser.add_argument("--stop-with-stdin", action="store_true", help="stop when stdin closes")
+    arguments = parser.parse_args()
+    try:
+        asyncio.run(_serve(arguments.port, arguments.latency, arguments.stop_with_stdin))
+    except OSError as error:
+        sys.exit(f"the simulator cannot listen on port {arguments.port}: {error.strerror}")
+
+
+async def _serve(port: int, latency: float, stop_with_stdin: bool) -> None:
+    loop, stop = asyncio.get_running_loop(), asyncio.Event()
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(signal_number, stop.set)
+    async with serving(port, latency) as base_url:
+        print(f"{LISTENING}{base_url}", flush=True)  # noqa: T201 — the line others wait for
+        if stop_with_stdin:
+            threading.Thread(target=_watch_stdin, args=(loop, stop), daemon=True).start()
+        await stop.wait()
+
+
+def _watch_stdin(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    # The pipe closes when the parent ends, however it ends: no signal has to be sent for it.
+    sys.stdin.buffer.read()
+    if not loop.is_closed():
+        loop.call_soon_threadsafe(stop.set)
+
+
+if __name__ == "__main__":
+    main()

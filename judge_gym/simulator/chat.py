@@ -1,0 +1,147 @@
+"""The chat completions format of OpenAI: request bodies in, response bodies out.
+
+Checks what a real provider would refuse and counts tokens; knows nothing of HTTP or of judges.
+"""
+
+import re
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from judge_gym.seeds import canonical_json, digest
+from judge_gym.simulator.answering import Answer, Request
+
+FINGERPRINT = "judge-gym-simulator"
+"""Marks every response as simulated."""
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+class BadRequest(Exception):
+    """A body that cannot be served; `parameter` names the field at fault."""
+
+    def __init__(self, message: str, parameter: str | None = None) -> None:
+        super().__init__(message)
+        self.parameter = parameter
+
+
+class _Part(BaseModel):
+    type: str
+    text: str = ""
+
+
+class _Message(BaseModel):
+    role: str
+    content: str | list[_Part] | None = None
+
+    @property
+    def text(self) -> str:
+        if isinstance(self.content, list):
+            return "\n".join(part.text for part in self.content if part.type == "text")
+        return self.content or ""
+
+
+class _Body(BaseModel):
+    """The fields that are read; others a client may send change nothing."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    model: str = Field(min_length=1, max_length=200)
+    messages: list[_Message] = Field(min_length=1, max_length=200)
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, ge=1)
+    max_completion_tokens: int | None = Field(default=None, ge=1)
+    seed: int | None = None
+    response_format: Mapping[str, Any] | None = None
+    stop: str | list[str] | None = None
+    n: int | None = Field(default=None, ge=1, le=1)
+    stream: bool | None = None
+
+
+class Chat(BaseModel):
+    """A request as served: what is answered, and where the answer is cut."""
+
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+
+    request: Request
+    stop: tuple[str, ...] = ()
+
+
+def read_body(data: Any) -> Chat:
+    """Read a request body; raises `BadRequest` naming the field, the fault and the value."""
+    try:
+        body = _Body.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "body"
+        raise BadRequest(f"{place}: {first['msg']}", place) from None
+    if body.stream:
+        raise BadRequest("stream: the simulator does not stream; leave it out", "stream")
+    request = Request(
+        model=body.model,
+        messages=tuple((message.role, message.text) for message in body.messages),
+        temperature=1.0 if body.temperature is None else body.temperature,
+        top_p=1.0 if body.top_p is None else body.top_p,
+        max_tokens=body.max_completion_tokens or body.max_tokens,
+        seed=body.seed,
+        response_format=canonical_json(body.response_format) if body.response_format else "",
+    )
+    stops = [body.stop] if isinstance(body.stop, str) else body.stop or []
+    return Chat(request=request, stop=tuple(stop for stop in stops if stop))
+
+
+def completion(chat: Chat, answer: Answer) -> dict[str, Any]:
+    """Return the response body: the answer, cut where asked, with its usage.
+
+    A token is a run of letters and digits or one other sign; only the contents of messages
+    count. `created` is 0, so that equal requests have equal responses, byte for byte.
+    """
+    request = chat.request
+    text, reason = _cut(answer.text, chat.stop, request.max_tokens)
+    prompt_tokens = sum(count_tokens(content) for _, content in request.messages)
+    completion_tokens = count_tokens(text)
+    key = digest(request.model, request.messages, request.seed, text)
+    return {
+        "id": f"chatcmpl-{key}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": request.model,
+        "system_fingerprint": FINGERPRINT,
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": text, "refusal": None},
+                "logprobs": None,
+                "finish_reason": reason,
+            }
+        ],
+        "usage": {
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": completion_tokens,
+            "total_tokens": prompt_tokens + completion_tokens,
+        },
+    }
+
+
+def count_tokens(text: str) -> int:
+    """Count runs of letters and digits, and every other sign that is not a space."""
+    return len(_TOKEN.findall(text))
+
+
+def error_body(
+    message: str, *, kind: str, code: str | None, parameter: str | None
+) -> dict[str, Any]:
+    """Return an error in OpenAI's shape."""
+    return {"error": {"message": message, "type": kind, "param": parameter, "code": code}}
+
+
+def _cut(text: str, stops: tuple[str, ...], limit: int | None) -> tuple[str, str]:
+    for stop in stops:
+        text = text.partition(stop)[0]
+    if limit is None:
+        return text, "stop"
+    beyond = next(islice(_TOKEN.finditer(text), limit, None), None)
+    return (text, "stop") if beyond is None else (text[: beyond.start()].rstrip(), "length")

@@ -1,0 +1,47 @@
+"""Start the simulator as a process of its own and stop it again."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from judge_gym.errors import JudgeGymError
+
+LISTENING = "judge-gym simulator listening on "
+_STOP_SECONDS = 10.0
+
+
+@contextmanager
+def running(log_file: Path | None = None, latency: float = 0.0) -> Iterator[str]:
+    """Run the simulator beside this process; yields its base URL, ending in `/v1`.
+
+    It ends with the block, and with this process however that ends: it stops as soon as the pipe
+    to its standard input closes. What it writes to stderr goes to `log_file`. Raises
+    `JudgeGymError` when it does not start.
+    """
+    command = [sys.executable, "-m", "judge_gym.simulator", "--stop-with-stdin"]
+    with open(log_file or os.devnull, "ab") as log:
+        process = subprocess.Popen(
+            [*command, "--latency", str(latency)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+        )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        line = process.stdout.readline().decode().strip()
+        if not line.startswith(LISTENING):
+            where = f"See {log_file}." if log_file else "Give a log file to see why."
+            raise JudgeGymError("The simulator did not start.", where)
+        yield line.removeprefix(LISTENING)
+    finally:
+        process.stdin.close()
+        try:
+            process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()

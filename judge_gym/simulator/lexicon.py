@@ -1,0 +1,165 @@
+"""The words the simulator's judges know, compiled from `lexicon.toml`.
+
+Only vocabulary and its matching; what a match means is decided where texts are read
+(`reading`), stages are ordered (`stage_order`) and texts are edited (`editing`).
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CueGroup(_Frozen):
+    """Phrases of one kind and the weight of each in a reading."""
+
+    weight: float = Field(gt=0)
+    phrases: tuple[str, ...]
+
+
+class Cues(_Frozen):
+    """Phrases about the state of institutions."""
+
+    strong_good: CueGroup
+    mild_good: CueGroup
+    mild_bad: CueGroup
+    strong_bad: CueGroup
+
+
+class Tone(_Frozen):
+    """Emotive and judging words, and how a clinical editor puts some of them."""
+
+    modifiers: tuple[str, ...]
+    nouns: tuple[str, ...]
+    opinion: tuple[str, ...]
+    plain_verbs: Mapping[str, str]
+
+
+class Polarity(_Frozen):
+    """Words that say whether a stage measures good or bad things."""
+
+    good: tuple[str, ...]
+    bad: tuple[str, ...]
+
+
+class Vague(_Frozen):
+    """Words that no reader could check."""
+
+    words: tuple[str, ...]
+
+
+class Concept(_Frozen):
+    """What people expect of a concept; `words` all occur in its name."""
+
+    words: tuple[str, ...] = ()
+    valence: int = Field(default=-1, ge=-1, le=1)
+    contested: float = Field(default=0.5, ge=0, le=1)
+
+
+class Lexicon(_Frozen):
+    """The whole vocabulary file."""
+
+    cues: Cues
+    tone: Tone
+    amounts: Mapping[float, tuple[str, ...]]
+    polarity: Polarity
+    vague: Vague
+    concepts: tuple[Concept, ...]
+
+
+@dataclass(frozen=True)
+class Matcher:
+    """Finds weighted phrases, the longest first, never overlapping."""
+
+    pattern: re.Pattern[str]
+    weights: tuple[float, ...]
+
+    def find(self, text: str) -> list[tuple[re.Match[str], float]]:
+        """Return every match in lower-case `text` with its weight, in order."""
+        return [
+            (match, self.weights[(match.lastindex or 1) - 1])
+            for match in self.pattern.finditer(text)
+        ]
+
+
+def matcher(weighted: Iterable[tuple[str, float]]) -> Matcher:
+    """Compile phrases (`*` ends an open word, `?` is any letter) with their weights."""
+    ordered = sorted(dict(weighted).items(), key=lambda pair: (-len(pair[0]), pair[0]))
+    alternatives = "|".join(f"({_pattern(phrase)})" for phrase, _ in ordered)
+    return Matcher(
+        re.compile(rf"(?<![\w-])(?:{alternatives})(?![\w-])"),
+        tuple(weight for _, weight in ordered),
+    )
+
+
+def _pattern(phrase: str) -> str:
+    escaped = re.escape(phrase).replace(r"\*", r"[\w-]*").replace(r"\?", r"\w")
+    return escaped.replace(r"\ ", r"\s+")
+
+
+@cache
+def lexicon() -> Lexicon:
+    """Load the vocabulary."""
+    return Lexicon.model_validate(tomllib.loads(_source("lexicon.toml")))
+
+
+def _source(name: str) -> str:
+    return files("judge_gym.simulator").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def cue_matcher() -> Matcher:
+    """Institutional cues: weight above zero for good ones, below for bad ones."""
+    cues = lexicon().cues
+    signed = [
+        (cues.strong_good, 1),
+        (cues.mild_good, 1),
+        (cues.mild_bad, -1),
+        (cues.strong_bad, -1),
+    ]
+    return matcher(
+        (phrase, sign * group.weight) for group, sign in signed for phrase in group.phrases
+    )
+
+
+@cache
+def tone_matcher() -> Matcher:
+    """Emotive and judging words; opinion formulas weigh as much as two of them."""
+    tone = lexicon().tone
+    words = [(word, 1.0) for word in (*tone.modifiers, *tone.nouns)]
+    return matcher([*words, *((formula, 2.0) for formula in tone.opinion)])
+
+
+@cache
+def amount_matcher() -> Matcher:
+    """Words of amount with the amount they say, in [0, 1]."""
+    return matcher((word, amount) for amount, words in lexicon().amounts.items() for word in words)
+
+
+@cache
+def polarity_matcher() -> Matcher:
+    """Words for good (+1) and bad (-1) things."""
+    polarity = lexicon().polarity
+    return matcher(
+        [*((word, 1.0) for word in polarity.good), *((word, -1.0) for word in polarity.bad)]
+    )
+
+
+@cache
+def vague_matcher() -> Matcher:
+    """Words that no reader of evidence could check."""
+    return matcher((word, 1.0) for word in lexicon().vague.words)
+
+
+@cache
+def word_set(words: Sequence[str]) -> Matcher:
+    """A matcher without weights, for the words of one list (a tuple)."""
+    return matcher((word, 1.0) for word in words)

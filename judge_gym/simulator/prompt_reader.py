@@ -1,0 +1,186 @@
+"""What a judge takes from a conversation: the task, concept, rubric, evidence and request.
+
+Reads only the messages, as a model would, so what a prompt leaves out or garbles is missing
+here too and the answer is the worse for it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from judge_gym.simulator.stage_order import Listed
+
+Role = Literal[
+    "scorer", "prober", "rubricer", "critic", "cleaner", "neutralizer", "abstractor", "other"
+]
+Form = Literal["single", "subset", "json"]
+Message = tuple[str, str]
+"""Who speaks and what."""
+
+
+@dataclass(frozen=True)
+class Rubric:
+    """The stages as displayed, each with the letter it carries."""
+
+    concept: str
+    country: str
+    letters: tuple[str, ...]
+    stages: tuple[Listed, ...]
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """A request for a verdict."""
+
+    rubric: Rubric
+    documents: tuple[str, ...]
+    form: Form
+    may_abstain: bool
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A question about a verdict; `chosen` are letters."""
+
+    rubric: Rubric
+    documents: tuple[str, ...]
+    chosen: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Design:
+    """A request for a rubric."""
+
+    concept: str
+    country: str
+    stages: int
+    midpoint: int | None
+    """The stage (1-based) that has to carry the midpoint label."""
+    variant: int
+    again: bool
+    """Whether an earlier answer was refused."""
+
+
+_FENCE = re.compile(
+    r"<<<BEGIN (?:EVIDENCE|RUBRIC) ?(?P<mark>[^\n>]*)>>>\n(?P<inside>.*?)\n?"
+    r"<<<END (?:EVIDENCE|RUBRIC) ?(?P=mark)>>>",
+    re.DOTALL,
+)
+_DOCUMENT = re.compile(r"^\[Document \d+ of \d+\]$", re.MULTILINE)
+_STAGE = re.compile(r"^\s*\(?(?P<letter>[A-Z])\)?\s*[:.)]\s*(?P<label>\S.*?)\s*$")
+_NUMBERED_STAGE = re.compile(r"^\s*Stage (?P<letter>\d+)\s*[:.)]\s*(?P<label>\S.*?)\s*$")
+_CRITERION = re.compile(r"^\s*[-*•]\s+(?P<text>\S.*?)\s*$")
+_ABOUT = re.compile(r'(?:evidence shows?|show) "(?P<concept>.+?)" in (?P<country>.+?)[?.](?:\s|$)')
+_STAGE_COUNT = re.compile(r"[Ee]xactly (?P<stages>\d+) stages")
+_MIDPOINT = re.compile(r"Stage (?P<stage>\d+) is labelled")
+_VARIANT = re.compile(r"\(number (?P<number>\d+)\)")
+
+
+def outside_fences(text: str) -> str:
+    """Return the prompt without its fenced material."""
+    return _FENCE.sub("", text)
+
+
+def role_of(messages: Sequence[Message]) -> Role:
+    """Return which task the last user message sets."""
+    request = outside_fences(_last_user(messages))
+    lower = request.lower()
+    marks: tuple[tuple[Role, bool], ...] = (
+        ("prober", "PROBABILITY:" in request),
+        ("scorer", "VERDICT:" in request or '"verdict"' in request),
+        ("critic", '"observability"' in request),
+        ("rubricer", "design a rubric" in lower or "whole rubric again" in lower),
+        ("neutralizer", "summary of at most" in lower),
+        ("abstractor", "by its role" in lower),
+        ("cleaner", "without navigation" in lower),
+    )
+    return next((role for role, present in marks if present), "other")
+
+
+def read_scoring(messages: Sequence[Message]) -> Scoring:
+    """Read what to judge, by what, and in which form to conclude."""
+    prompt = _last_user(messages)
+    request = outside_fences(prompt)
+    closing = request[request.rfind("TASK") :] if "TASK" in request else request
+    subset = "one or more letters" in closing or "every stage" in closing
+    form: Form = "json" if '"verdict"' in closing else "subset" if subset else "single"
+    return Scoring(
+        rubric=_rubric(request),
+        documents=documents_in(prompt),
+        form=form,
+        may_abstain="ABSTAIN" in closing,
+    )
+
+
+def read_probe(messages: Sequence[Message]) -> Probe:
+    """Read the question; what it does not repeat comes from earlier in the conversation."""
+    whole = "\n".join(text for who, text in messages if who == "user")
+    asked = outside_fences(_last_user(messages))
+    question = asked[max(0, asked.rfind("QUESTION")) :]
+    before = outside_fences(whole)[: -len(question)] if question else ""
+    chosen, _ = _stages(question, _STAGE)
+    return Probe(rubric=_rubric(before), documents=documents_in(whole), chosen=chosen)
+
+
+def read_design(messages: Sequence[Message]) -> Design:
+    """Read which rubric is asked for, in the last message or an earlier one."""
+    asked = [text for who, text in messages if who == "user"]
+    text = next((text for text in reversed(asked) if _STAGE_COUNT.search(text)), asked[-1])
+    about, count = _ABOUT.search(text), _STAGE_COUNT.search(text)
+    midpoint, variant = _MIDPOINT.search(text), _VARIANT.search(text)
+    return Design(
+        concept=about["concept"] if about else "the concept",
+        country=about["country"] if about else "the country",
+        stages=int(count["stages"]) if count else 4,
+        midpoint=int(midpoint["stage"]) if midpoint else None,
+        variant=int(variant["number"]) - 1 if variant else 0,
+        again=text is not asked[-1],
+    )
+
+
+def read_rated_rubric(messages: Sequence[Message]) -> tuple[Listed, ...]:
+    """Return the stages of the rubric a critic is shown, in order."""
+    fenced = _FENCE.search(_last_user(messages))
+    return _stages(fenced["inside"] if fenced else "", _NUMBERED_STAGE)[1]
+
+
+def documents_in(prompt: str) -> tuple[str, ...]:
+    """Return the fenced documents of a prompt; none when no fence is closed."""
+    fenced = _FENCE.search(prompt)
+    if fenced is None:
+        return ()
+    parts = _DOCUMENT.split(fenced["inside"])
+    return tuple(text for part in parts if (text := part.strip()))
+
+
+def _rubric(text: str) -> Rubric:
+    about = _ABOUT.search(text)
+    letters, stages = _stages(text, _STAGE)
+    return Rubric(
+        concept=about["concept"] if about else "",
+        country=about["country"] if about else "",
+        letters=letters,
+        stages=stages,
+    )
+
+
+def _stages(text: str, head: re.Pattern[str]) -> tuple[tuple[str, ...], tuple[Listed, ...]]:
+    letters: list[str] = []
+    found: list[tuple[str, list[str]]] = []
+    for line in text.splitlines():
+        if stage := head.match(line):
+            letters.append(stage["letter"])
+            found.append((_unquoted(stage["label"]), []))
+        elif found and (criterion := _CRITERION.match(line)):
+            found[-1][1].append(criterion["text"])
+    return tuple(letters), tuple((label, tuple(criteria)) for label, criteria in found)
+
+
+def _unquoted(label: str) -> str:
+    quoted = len(label) > 1 and label[0] in '"“' and label[-1] in '"”'
+    return label[1:-1] if quoted else label
+
+
+def _last_user(messages: Sequence[Message]) -> str:
+    return next((text for who, text in reversed(messages) if who == "user"), "")

@@ -1,0 +1,94 @@
+"""How a family writes rubrics, and how a critic rates one.
+
+A rubric is built from the family's voice: its ladder of amounts, its label patterns and its
+criteria. The critic only counts words, so what it should find follows from the voice.
+"""
+
+import json
+import re
+from itertools import pairwise
+from random import Random
+from statistics import fmean
+
+from judge_gym.design.rubric import MIDPOINT_LABEL
+from judge_gym.simulator.families import FREQUENCIES, LADDER_LENGTH, Family, Voice
+from judge_gym.simulator.lexicon import vague_matcher
+from judge_gym.simulator.prompt_reader import Design
+from judge_gym.simulator.stage_order import Listed
+
+_PER_STAGE = 3
+
+
+def write_rubric(family: Family, design: Design, rng: Random) -> str:
+    """Write the rubric asked for, as JSON; a planted share of first ones breaks a rule."""
+    steps = _steps(design)
+    turn = rng.randrange(len(family.voice.criteria)) + design.variant
+    stages = [
+        _stage(family.voice, design, step, turn + place * _PER_STAGE)
+        for place, step in enumerate(steps)
+    ]
+    slips = rng.random() < family.rubric_slip and not design.again
+    slip = rng.choice(("short", "middle", "prose")) if slips else ""
+    if slip == "short" or (slip == "middle" and design.midpoint is None):
+        stages.pop()
+    elif slip == "middle" and design.midpoint is not None:
+        stages[design.midpoint - 1]["label"] = "Neither one nor the other"
+    reasoning = f"The stages grade how often and how firmly the signs of {design.concept} appear."
+    text = json.dumps({"stages": stages, "reasoning": reasoning}, ensure_ascii=False)
+    return f"Here is the rubric:\n\n{text}\n\nI hope it serves." if slip == "prose" else text
+
+
+def _steps(design: Design) -> list[int | None]:
+    """Return a step of the ladder for each stage, evenly spread; None for the midpoint."""
+    middle = 1 if design.midpoint else 0
+    graded = max(2, min(LADDER_LENGTH, design.stages) - middle)
+    steps: list[int | None] = [
+        round(place * (LADDER_LENGTH - 1) / (graded - 1)) for place in range(graded)
+    ]
+    if design.midpoint:
+        steps.insert(design.midpoint - 1, None)
+    return steps
+
+
+def _stage(voice: Voice, design: Design, step: int | None, turn: int) -> dict[str, object]:
+    patterns = [voice.criteria[(turn + i) % len(voice.criteria)] for i in range(_PER_STAGE)]
+    if step is None:
+        return {"label": MIDPOINT_LABEL, "criteria": [_ambiguous(voice, text) for text in patterns]}
+    degree, often = voice.ladder[step], FREQUENCIES[step]
+    label = voice.labels[design.variant % len(voice.labels)].format(degree=degree)
+    return {
+        "label": label[0].upper() + label[1:],
+        "criteria": [text.format(degree=degree, often=often) for text in patterns],
+    }
+
+
+def _ambiguous(voice: Voice, pattern: str) -> str:
+    text = pattern.format(degree="mixed", often="in mixed instances")
+    return f"{text}, and as much in the text points the other way"
+
+
+def rate_rubric(stages: tuple[Listed, ...]) -> str:
+    """Return the critic's JSON: observability and discriminability in [0, 1]."""
+    scores = {"observability": observability(stages), "discriminability": discriminability(stages)}
+    return json.dumps({name: round(score, 2) for name, score in scores.items()})
+
+
+def observability(stages: tuple[Listed, ...]) -> float:
+    """Return 1 minus 5 times the share of vague words in the criteria, at least 0."""
+    words = vague = 0
+    for _, criteria in stages:
+        for text in criteria:
+            words += len(text.split())
+            vague += len(vague_matcher().find(text.lower()))
+    return max(0.0, 1 - 5 * vague / words) if words else 0.0
+
+
+def discriminability(stages: tuple[Listed, ...]) -> float:
+    """Return 1 minus the mean overlap (Jaccard) of the words of neighbouring stages."""
+    sets = [_content_words(label, criteria) for label, criteria in stages]
+    overlaps = [len(a & b) / len(a | b) for a, b in pairwise(sets) if a | b]
+    return 1 - fmean(overlaps) if overlaps else 0.0
+
+
+def _content_words(label: str, criteria: tuple[str, ...]) -> set[str]:
+    return set(re.findall(r"[a-z]{4,}", " ".join((label, *criteria)).lower()))
