@@ -14,12 +14,12 @@ def digest(*parts: object) -> str:
 
     Parts are joined through JSON, so ("a", "bc") and ("ab", "c") differ.
     """
-    return _sha256(parts).hexdigest()[:16]
+    return _sha256(parts).hex()[:16]
 
 
 def derive_seed(*parts: object) -> int:
     """Return a seed in [0, 2**63) derived from the natural key `parts`."""
-    return int.from_bytes(_sha256(parts).digest()[:8], "big") >> 1
+    return int.from_bytes(_sha256(parts)[:8], "big") >> 1
 
 
 def generator(*parts: object) -> random.Random:
@@ -32,5 +32,5 @@ def canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def _sha256(parts: tuple[object, ...]) -> Any:
-    return hashlib.sha256(canonical_json(list(parts)).encode())
+def _sha256(parts: tuple[object, ...]) -> bytes:
+    return hashlib.sha256(canonical_json(list(parts)).encode()).digest()

@@ -100,5 +100,3 @@ class ProviderError(Exception):
         self.kind = kind
         self.retry_after = retry_after
         """Seconds the provider asks to wait."""
-
-

@@ -83,9 +83,7 @@ class Gateway:
         errors: Sequence[AttemptError],
         derive: Derive,
     ) -> None:
-        await self._ledger.write(
-            Closed(call_id, outcome, errors, derive(call_id, outcome), now())
-        )
+        await self._ledger.write(Closed(call_id, outcome, errors, derive(call_id, outcome), now()))
 
     async def _attempt(self, call: Call, call_id: int, errors: list[AttemptError]) -> Answer:
         provider = self._providers.of(call.model)

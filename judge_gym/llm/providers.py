@@ -26,6 +26,8 @@ class Provider(BaseModel):
     """The variable that holds the key; empty when no key is needed."""
     concurrency: int = Field(default=8, ge=1, le=1000)
     """Requests in flight at once, per process."""
+    task_slots: int = Field(default=8, ge=1, le=1000)
+    """Prefect tasks in progress at once that use it, over all processes."""
 
     def address(self) -> str:
         """Return the base URL in force, or "" for litellm's own."""

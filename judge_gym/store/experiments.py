@@ -133,9 +133,7 @@ def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -
 
     Items are made of the window's documents as they are now and never change afterwards.
     """
-    frozen = sa.select(
-        sa.exists().where(t.ExperimentItem.experiment_id == experiment_id)
-    )
+    frozen = sa.select(sa.exists().where(t.ExperimentItem.experiment_id == experiment_id))
     if session.scalar(frozen):
         return
     row = session.get_one(t.Experiment, experiment_id, with_for_update=True)

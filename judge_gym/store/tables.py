@@ -222,8 +222,7 @@ class Rubric(Base):
         CheckConstraint("observability BETWEEN 0 AND 1", name="observability_range"),
         CheckConstraint("discriminability BETWEEN 0 AND 1", name="discriminability_range"),
         CheckConstraint(
-            "status = 'failed' OR (stages IS NOT NULL"
-            " AND jsonb_array_length(stages) = scale_size)",
+            "status = 'failed' OR (stages IS NOT NULL AND jsonb_array_length(stages) = scale_size)",
             name="stages_fit_scale",
         ),
         CheckConstraint("(status = 'ready') = (failure IS NULL)", name="failure_unless_ready"),
@@ -429,7 +428,7 @@ class AnalysisResult(Base):
     simulated: Mapped[bool]
     __table_args__ = (
         UniqueConstraint("run_id", "metric", "scope_key"),
-        CheckConstraint("(estimate IS NULL) = (reason <> '')", name="reason_when_not_estimable"),
+        CheckConstraint("estimate IS NOT NULL OR reason <> ''", name="reason_when_not_estimable"),
         CheckConstraint("p BETWEEN 0 AND 1", name="p_range"),
         CheckConstraint("p_adjusted BETWEEN 0 AND 1", name="p_adjusted_range"),
     )

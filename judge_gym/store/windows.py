@@ -142,7 +142,9 @@ def views_to_make(
     made = sa.exists().where(t.View.document_id == t.Document.id, t.View.view == view)
     text: Any = t.Document.text if before == "raw" else source.text
     query = (
-        sa.select(t.Document.id, t.Document.key, t.Window.key.label("window_key"), text.label("text"))
+        sa.select(
+            t.Document.id, t.Document.key, t.Window.key.label("window_key"), text.label("text")
+        )
         .join(t.Window, t.Window.id == t.Document.window_id)
         .where(t.Document.id.in_(document_ids), ~made)
         .order_by(t.Document.position)

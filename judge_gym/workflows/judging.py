@@ -94,9 +94,7 @@ def _question(context: _Context) -> Question:
         prompt=scoring_prompt(
             experiment, context.rubric, context.documents, presentation, call_key
         ),
-        parameters=parameters(
-            strategies, call_key, json_answer=strategies.of(Scoring).structured
-        ),
+        parameters=parameters(strategies, call_key, json_answer=strategies.of(Scoring).structured),
         experiment_id=context.experiment_id,
     )
     return Question(call, t.Sample, lambda outcome: _sample(context, presentation, outcome))

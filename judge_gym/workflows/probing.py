@@ -68,9 +68,7 @@ def _questions(session: Session, units: Sequence[ProbeUnit]) -> list[Question]:
     return questions
 
 
-def _call(
-    experiment: Experiment, experiment_id: int, scored: ScoredSample, call_key: str
-) -> Call:
+def _call(experiment: Experiment, experiment_id: int, scored: ScoredSample, call_key: str) -> Call:
     return Call(
         key=call_key,
         workflow="w5-probe",

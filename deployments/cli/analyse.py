@@ -1,0 +1,21 @@
+"""`judge-gym analyse`: the figures of a sweep, computed again from what the database holds."""
+
+from typing import Annotated
+
+import typer
+
+
+def analyse(
+    sweep: Annotated[str, typer.Argument(help="The sweep's name.", show_default=False)],
+) -> None:
+    """Analyse a sweep again, print its tables and write its report; asks no model."""
+    import asyncio
+
+    from deployments.cli.environment import prepare_environment
+    from deployments.cli.results import show_results
+    from judge_gym.settings import settings
+
+    prepare_environment(settings().data_dir, verbose=False)
+    from flows.analysis import analysis
+
+    show_results(asyncio.run(analysis(sweep)))

@@ -1,0 +1,58 @@
+"""The `judge-gym` command: its groups, and how errors reach a person."""
+
+import logging
+import sys
+import traceback
+from typing import NoReturn
+
+import typer
+
+from deployments.cli import analyse, axes, clean, demo, doctor, experiment, simulator, sweep, window
+from deployments.cli.output import fail
+
+app = typer.Typer(
+    name="judge-gym",
+    help="A lab for judging the judges: LLM-as-Judge experiments as data.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+app.command()(demo.demo)
+app.command()(axes.axes)
+app.add_typer(sweep.app, name="sweep")
+app.add_typer(window.app, name="window")
+app.add_typer(experiment.app, name="experiment")
+app.command()(analyse.analyse)
+app.command()(simulator.simulator)
+app.command()(doctor.doctor)
+app.command()(clean.clean)
+
+
+def main() -> NoReturn:
+    """Run the command line; a user's error is one line with its remedy and exit code 1."""
+    from judge_gym.errors import JudgeGymError
+
+    try:
+        app()
+    except JudgeGymError as error:
+        fail(error.message, error.remedy)
+    except KeyboardInterrupt:
+        fail("Stopped.", "The same command goes on where this one ended.", code=130)
+    except Exception as error:
+        log = _log(error)
+        fail(f"Unexpected {type(error).__name__}: {error}", f"The trace is in {log}.")
+    sys.exit(0)
+
+
+def _log(error: BaseException) -> str:
+    from judge_gym.settings import settings
+
+    file = settings().data_dir / "judge-gym.log"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(file)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger = logging.getLogger("judge_gym.cli")
+    logger.addHandler(handler)
+    logger.propagate = False
+    logger.error("".join(traceback.format_exception(error)))
+    return str(file)

@@ -1,0 +1,25 @@
+"""What Prefect and litellm read from the environment; set before either is imported."""
+
+import os
+from pathlib import Path
+
+
+def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
+    """Choose quiet, local defaults; whatever the user has set stays.
+
+    With a PREFECT_API_URL, a PREFECT_HOME or a Prefect profile of the user's, flow runs go where
+    those say. Otherwise Prefect keeps its records under the data folder and starts a server of
+    its own for the time of the command.
+    """
+    defaults = {
+        "DO_NOT_TRACK": "1",
+        "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+        "PREFECT_LOGGING_LEVEL": "INFO" if verbose else "CRITICAL",
+        "PREFECT_LOGGING_TO_API_ENABLED": "false",
+    }
+    own = {"PREFECT_API_URL", "PREFECT_HOME", "PREFECT_PROFILE"} & os.environ.keys()
+    if not own and not (Path.home() / ".prefect" / "profiles.toml").exists():
+        defaults["PREFECT_HOME"] = str((data_dir / "prefect").absolute())
+    for name, value in defaults.items():
+        os.environ.setdefault(name, value)

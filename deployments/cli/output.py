@@ -1,0 +1,31 @@
+"""What every command prints with: one console, one shape of error, one way to ask."""
+
+import sys
+from collections.abc import Iterable
+from typing import NoReturn
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+console = Console(highlight=False)
+errors = Console(stderr=True, highlight=False)
+
+
+def fail(message: str, remedy: str = "", code: int = 1) -> NoReturn:
+    """Print an error and leave with `code`."""
+    errors.print(f"[bold red]Error:[/] {escape(message)}", soft_wrap=True)
+    if remedy:
+        errors.print(escape(remedy), soft_wrap=True)
+    sys.exit(code)
+
+
+def show_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    """Print a table; numbers and names as they are, nothing read as markup."""
+    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(str(cell)) for cell in row))
+    console.print(table)
+    console.print()

@@ -1,0 +1,128 @@
+"""Running a sweep from the terminal: the simulator if it is needed, the flow, progress bars."""
+
+import asyncio
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from deployments.cli.environment import prepare_environment
+from deployments.cli.output import console
+from judge_gym.design.sweep import Sweep, load_sweep
+from judge_gym.errors import JudgeGymError
+from judge_gym.settings import settings
+
+SIMULATOR_URL = "JUDGE_GYM_SIMULATOR_URL"
+POLL_S = 0.5
+_TITLES = {
+    "w1-evidence": "W1 evidence",
+    "w2-rubric": "W2 rubrics",
+    "w3-scoring": "W3 judgements",
+    "w4-swap": "W4 swapped judgements",
+    "w5-probe": "W5 probes",
+}
+
+
+def run_sweep(file: Path, *, retry_failed: bool = False, verbose: bool = False) -> int:
+    """Run a sweep through its flow; returns the id of the analysis run.
+
+    Raises `JudgeGymError` when the sweep cannot run, or ended with gaps.
+    """
+    sweep = load_sweep(file)
+    prepare_environment(settings().data_dir, verbose=verbose)
+    with simulator_for(sweep):
+        console.print(f"Sweep {sweep.name}: {sweep.count()} experiments.")
+        state = asyncio.run(_run(file, sweep, retry_failed))
+    return _run_id(state)
+
+
+@contextmanager
+def simulator_for(sweep: Sweep) -> Iterator[None]:
+    """Have a simulator listening while a sweep with simulated judges runs, unless there is one."""
+    if os.environ.get(SIMULATOR_URL) or not needs_simulator(sweep):
+        yield
+        return
+    from judge_gym.simulator.launch import running
+
+    with running(settings().data_dir / "simulator.log") as url:
+        os.environ[SIMULATOR_URL] = url
+        try:
+            yield
+        finally:
+            del os.environ[SIMULATOR_URL]
+
+
+def needs_simulator(sweep: Sweep) -> bool:
+    """Whether a judge, a rubric owner or the utility model of the sweep is simulated."""
+    from judge_gym.workflows.sweeps import models_of, utility_model
+
+    experiments = list(sweep.experiments())
+    models = {*models_of(experiments), utility_model(settings(), sweep, experiments)}
+    return any(model.startswith("sim/") for model in models)
+
+
+async def _run(file: Path, sweep: Sweep, retry_failed: bool) -> Any:
+    from flows.sweep import sweep as sweep_flow
+    from judge_gym.runtime import runtime
+
+    async with runtime() as current:
+        with _progress_bars(current.engine, sweep) if console.is_terminal else nullcontext():
+            return await sweep_flow(file, retry_failed=retry_failed, return_state=True)
+
+
+def _run_id(state: Any) -> int:
+    result = asyncio.run(state.aresult(raise_on_failure=False))
+    if isinstance(result, JudgeGymError):
+        raise result
+    if state.is_completed():
+        return int(result)
+    if isinstance(result, BaseException) and not isinstance(result, Exception):
+        raise result
+    raise JudgeGymError(
+        state.message or "The sweep failed.", "The same command does what is still missing."
+    )
+
+
+@contextmanager
+def _progress_bars(engine: Any, sweep: Sweep) -> Iterator[None]:
+    """Show how far each workflow is, read from the database, until the block ends."""
+    stop = threading.Event()
+    columns = (
+        TextColumn("{task.description:<22}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        watcher = threading.Thread(
+            target=_watch, args=(engine, sweep.name, progress, stop), daemon=True
+        )
+        watcher.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            watcher.join()
+
+
+def _watch(engine: Any, sweep: str, progress: Progress, stop: threading.Event) -> None:
+    from sqlalchemy.orm import Session
+
+    from judge_gym.store.experiments import experiments_by_tag, sweep_tags
+    from judge_gym.store.progress import sweep_progress
+
+    bars = {name: progress.add_task(title, total=None) for name, title in _TITLES.items()}
+    last = False
+    while not last:
+        last = stop.wait(POLL_S)
+        with Session(engine) as session:
+            try:
+                ids = list(experiments_by_tag(session, sweep_tags(session, sweep)))
+            except JudgeGymError:
+                continue  # not registered yet
+            for name, part in sweep_progress(session, ids).items():
+                progress.update(bars[name], completed=part.done, total=part.total)

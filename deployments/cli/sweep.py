@@ -1,0 +1,76 @@
+"""`judge-gym sweep`: plan, run and follow a sweep file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deployments.cli.output import console, show_table
+
+app = typer.Typer(help="Plan, run and follow a sweep file.", no_args_is_help=True)
+
+SweepFile = Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_default=False)]
+
+
+@app.command()
+def plan(file: SweepFile) -> None:
+    """Say what a sweep would ask, and what is already done; spends nothing."""
+    from deployments.cli.database import database
+    from judge_gym.design.sweep import load_sweep
+    from judge_gym.workflows.planning import plan_sweep
+
+    sweep = load_sweep(file)
+    console.print(f"Sweep {sweep.name}: {sweep.count()} experiments.")
+    with database() as session:
+        lines = plan_sweep(session, sweep)
+    rows = [
+        (line.workflow, line.what, line.provider, line.at_most, line.done, line.at_most - line.done)
+        for line in lines
+    ]
+    rows.append(("", "all", "", *(sum(row[index] for row in rows) for index in (3, 4, 5))))
+    columns = ("workflow", "what", "provider", "calls at most", "done", "to do at most")
+    show_table("LLM calls", columns, rows)
+    console.print(f"Next: judge-gym sweep run {file}")
+
+
+@app.command()
+def run(
+    file: SweepFile,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show Prefect's log.")
+    ] = False,
+) -> None:
+    """Run a sweep to the end, or go on with it: only what is missing is asked."""
+    from deployments.cli.results import show_results
+    from deployments.cli.running import run_sweep
+
+    show_results(run_sweep(file, retry_failed=retry_failed, verbose=verbose), next_file=file)
+
+
+@app.command()
+def status(
+    name: Annotated[str, typer.Argument(help="The sweep's name or file.", show_default=False)],
+) -> None:
+    """Show how far each workflow of a sweep is."""
+    from deployments.cli.database import database
+    from judge_gym.design.sweep import load_sweep
+    from judge_gym.store.experiments import experiments_by_tag, sweep_tags
+    from judge_gym.store.progress import sweep_progress
+
+    if name.endswith((".yaml", ".yml")):
+        name = load_sweep(Path(name)).name
+    with database() as session:
+        ids = list(experiments_by_tag(session, sweep_tags(session, name)))
+        progress = sweep_progress(session, ids)
+    rows = [
+        (workflow, part.state, part.done, "?" if part.total is None else part.total, part.failed)
+        for workflow, part in progress.items()
+    ]
+    show_table(
+        f"Sweep {name}: {len(ids)} experiments",
+        ("workflow", "state", "done", "of", "failed"),
+        rows,
+    )

@@ -1,0 +1,59 @@
+"""`judge-gym window`: windows and their evidence."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deployments.cli.output import console, show_table
+
+app = typer.Typer(help="List, show and create evidence windows.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_windows() -> None:
+    """List every window with its documents."""
+    from deployments.cli.database import database
+    from judge_gym.store.listings import windows
+
+    with database() as session:
+        rows = [
+            (one.id, one.name, one.country, one.dates, one.source, one.documents, one.dropped)
+            for one in windows(session)
+        ]
+    columns = ("id", "name", "country", "dates", "source", "documents", "kept out")
+    show_table("Windows", columns, rows)
+
+
+@app.command()
+def show(window: Annotated[int, typer.Argument(help="A window's id.", show_default=False)]) -> None:
+    """Show a window: its documents, their views, and what was kept out and why."""
+    from deployments.cli.database import database
+    from judge_gym.store.listings import documents, dropped
+    from judge_gym.store.windows import load_window
+
+    with database() as session:
+        stored = load_window(session, window)
+        kept = [
+            (one.id, one.published or "", one.tier, one.title, one.characters, one.views)
+            for one in documents(session, window)
+        ]
+        out = [(one.reason, one.title, one.detail) for one in dropped(session, window)]
+    console.print(stored.model_dump_json(indent=2, exclude_none=True), markup=False)
+    show_table("Documents", ("id", "date", "tier", "title", "characters", "views"), kept)
+    show_table("Kept out", ("reason", "title", "why"), out)
+
+
+@app.command()
+def create(
+    file: Annotated[Path, typer.Argument(help="A sweep file.", show_default=False)],
+) -> None:
+    """Store the windows of a sweep file, without running anything."""
+    from deployments.cli.database import database
+    from judge_gym.design.sweep import load_sweep
+    from judge_gym.store.windows import register_window
+
+    sweep = load_sweep(file)
+    with database() as session:
+        for name, window in sweep.windows.items():
+            console.print(f"{register_window(session, window)}  {name}", markup=False)

@@ -1,0 +1,104 @@
+"""Running missing work as chunks: a few workers, one provider a chunk, no failure shared."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from prefect import Task
+from prefect.client.schemas.objects import State
+from prefect.states import Completed, Failed
+
+from judge_gym.errors import JudgeGymError
+from judge_gym.runtime import Runtime
+from tasks.policy import provider_tag
+
+
+@dataclass
+class Tally:
+    """How a flow's work ended: outcomes by status, and what could not be done, in words."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, other: "Tally") -> None:
+        """Count another tally in."""
+        self.outcomes += other.outcomes
+        self.problems += other.problems
+
+    def state(self, remedy: str) -> State[Any]:
+        """Return the flow's final state; it says how much failed and what to do about it."""
+        done = ", ".join(f"{count} {status}" for status, count in sorted(self.outcomes.items()))
+        message = done or "nothing was missing"
+        if self.problems:
+            shown = "; ".join(self.problems[:3])
+            return Failed(message=f"{message}. {len(self.problems)} failed: {shown}. {remedy}")
+        if self.outcomes["failed"]:
+            message += ". Failed items are kept as failed; ask again with --retry-failed"
+        return Completed(message=message)
+
+
+@dataclass(frozen=True)
+class Work:
+    """Units of one provider, and the task that does a list of them."""
+
+    task: Task[..., Any]
+    provider: str
+    units: Sequence[Any]
+    label: str
+    """What a unit is, in the plural: names the task runs."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+def by_provider(
+    runtime: Runtime, task: Task[..., Any], by_model: Mapping[str, Sequence[Any]], label: str
+) -> list[Work]:
+    """Return one `Work` per provider; the units of its models follow one another."""
+    units: dict[str, list[Any]] = {}
+    for model, missing in by_model.items():
+        units.setdefault(runtime.providers.of(model).name, []).extend(missing)
+    return [Work(task, provider, missing, label) for provider, missing in units.items()]
+
+
+async def run_chunks(runtime: Runtime, works: Sequence[Work]) -> Tally:
+    """Do all the work, a few chunks at a time, and count how it ended.
+
+    A failed chunk is a problem in the tally and leaves the others alone; an error that the user
+    has to mend stops new chunks, lets those in progress end, and is raised.
+    """
+    size = runtime.settings.chunk_size
+    waiting = [
+        (work, start, work.units[start : start + size])
+        for work in works
+        for start in range(0, len(work.units), size)
+    ]
+    waiting.reverse()
+    tally = Tally()
+    stopped: list[JudgeGymError] = []
+
+    async def worker() -> None:
+        while waiting and not stopped:
+            work, start, units = waiting.pop()
+            try:
+                tally.outcomes.update(await _configured(runtime, work, start, units)())
+            except JudgeGymError as error:
+                stopped.append(error)
+            except Exception as error:
+                tally.problems.append(f"{work.label} {start + 1}-{start + len(units)}: {error}")
+
+    await asyncio.gather(*(worker() for _ in range(runtime.settings.workers)))
+    if stopped:
+        raise stopped[0]
+    return tally
+
+
+def _configured(
+    runtime: Runtime, work: Work, start: int, units: Sequence[Any]
+) -> Callable[[], Any]:
+    options = work.task.with_options(
+        task_run_name=f"{work.label} {start + 1}-{start + len(units)} of {len(work.units)}",
+        tags=[provider_tag(work.provider)] if work.provider else [],
+        timeout_seconds=runtime.settings.chunk_timeout_s,
+    )
+    return lambda: options(units=list(units), **work.arguments)

@@ -1,0 +1,66 @@
+"""Sweep: everything a sweep file asks for, in order, and the tables at the end."""
+
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.states import Completed, Failed
+
+from flows.analysis import analysis
+from flows.w1_evidence import w1_evidence
+from flows.w2_rubric import w2_rubric
+from flows.w3_scoring import w3_scoring
+from flows.w4_swap import w4_swap
+from flows.w5_probe import w5_probe
+from judge_gym.design.sweep import load_sweep
+from judge_gym.errors import JudgeGymError
+from judge_gym.runtime import runtime
+from judge_gym.workflows.sweeps import SweepRun, prepare
+
+
+@flow(name="sweep", flow_run_name="sweep {file.name}")
+async def sweep(file: Path, retry_failed: bool = False) -> State[int]:
+    """Run a sweep file to the end: W1 to W5, then the analysis; the state's data is its run id.
+
+    Args:
+        file: the sweep file, as this process sees it.
+        retry_failed: ask again for what is kept as failed, before planning what is missing.
+    """
+    loaded = load_sweep(file)
+    async with runtime() as current:
+        run = prepare(current, loaded, retry_failed=retry_failed)
+        problems = await _workflows(run)
+        run_id = await analysis(run.name)
+    if problems:
+        message = f"Finished with gaps: {' | '.join(problems)}"
+        return Failed(message=message, data=run_id)
+    return Completed(message=f"Analysis run {run_id} holds the figures.", data=run_id)
+
+
+async def _workflows(run: SweepRun) -> list[str]:
+    """Run W1 to W5; returns what went wrong in those that ended with gaps."""
+    problems = await _gaps(
+        w1_evidence(run.windows, run.views, run.utility_model, return_state=True)
+    )
+    problems += await _gaps(w2_rubric(run.tags, run.utility_model, return_state=True))
+    if run.swap is not None and run.swap.sham:
+        problems += await _gaps(
+            w2_rubric(run.tags, run.utility_model, sham=True, return_state=True)
+        )
+    problems += await _gaps(w3_scoring(run.tags, return_state=True))
+    if run.swap is not None:
+        problems += await _gaps(w4_swap(run.tags, run.swap, return_state=True))
+    return problems + await _gaps(w5_probe(run.tags, return_state=True))
+
+
+async def _gaps(running: Awaitable[State[Any]]) -> list[str]:
+    """Return what a workflow could not do; raises what the user has to mend."""
+    state = await running
+    if state.is_completed():
+        return []
+    error = await state.aresult(raise_on_failure=False)
+    if isinstance(error, JudgeGymError):
+        raise error
+    return [state.message or state.name or "failed"]

@@ -1,0 +1,48 @@
+"""W1 evidence: collect each window once, then make the views that were asked for."""
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+
+from flows.chunks import Tally, Work, run_chunks
+from judge_gym.design.experiment import EvidenceView
+from judge_gym.design.strategies.view import VIEWS
+from judge_gym.runtime import runtime
+from judge_gym.workflows import evidence
+from tasks.evidence import collect_window, make_views
+from tasks.limits import declare_limits
+
+REMEDY = "Run the flow again: it does what is still missing."
+
+
+@flow(name="w1-evidence", flow_run_name="evidence of windows {windows}", validate_parameters=True)
+async def w1_evidence(
+    windows: list[int], views: list[EvidenceView], utility_model: str
+) -> State[None]:
+    """Collect these windows and make `views` of their documents.
+
+    Args:
+        windows: ids of windows, as `judge-gym window list` shows them.
+        views: cleaned, neutralized, abstracted; each is made from the one before.
+        utility_model: the model that edits; not one of the judges' families, if possible.
+    """
+    async with runtime() as current:
+        await declare_limits()
+        tally = Tally()
+        for window_id in windows:
+            await collect_window(window_id)
+        for view in VIEWS[1:]:
+            if view not in views:
+                continue
+            provider = current.providers.of(utility_model).name
+            works = [
+                Work(
+                    make_views,
+                    provider,
+                    evidence.missing_views(current, window_id, view),
+                    f"{view} views of window {window_id},",
+                    {"view": view, "model": utility_model},
+                )
+                for window_id in windows
+            ]
+            tally.add(await run_chunks(current, works))
+        return tally.state(REMEDY)

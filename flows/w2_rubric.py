@@ -1,0 +1,46 @@
+"""W2 rubric: have every rubric that experiments need written, validated and rated."""
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+
+from flows.chunks import Work, run_chunks
+from flows.names import of_experiments
+from judge_gym.runtime import runtime
+from judge_gym.store.experiments import experiments_by_tag
+from judge_gym.workflows import rubrics
+from tasks.limits import declare_limits
+from tasks.rubrics import write_rubrics
+
+REMEDY = "Run the flow again: it does what is still missing."
+
+
+@flow(name="w2-rubric", flow_run_name=of_experiments("write rubrics of"))
+async def w2_rubric(experiments: list[str], critic_model: str, sham: bool = False) -> State[None]:
+    """Write the rubrics that these experiments apply.
+
+    Args:
+        experiments: tags, as `judge-gym experiment list` shows them.
+        critic_model: the model that rates rubrics; not one of the judges' families, if possible.
+        sham: write the second rubric of each judge instead, which a sham swap needs.
+    """
+    async with runtime() as current:
+        await declare_limits()
+        with current.session() as session:
+            chosen = experiments_by_tag(session, experiments).values()
+            missing = rubrics.missing_rubrics(session, chosen, sham=sham)
+        providers = {current.providers.of(request.owner_model).name for request in missing}
+        works = [
+            Work(
+                write_rubrics,
+                provider,
+                [
+                    request
+                    for request in missing
+                    if current.providers.of(request.owner_model).name == provider
+                ],
+                "rubrics",
+                {"critic_model": critic_model},
+            )
+            for provider in sorted(providers)
+        ]
+        return (await run_chunks(current, works)).state(REMEDY)

@@ -1,0 +1,34 @@
+"""W3 scoring: every frozen item, replicate by replicate, under the experiment's own rubric."""
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+
+from flows.chunks import by_provider, run_chunks
+from flows.names import of_experiments
+from judge_gym.runtime import runtime
+from judge_gym.workflows.scoring import plan_scoring
+from tasks.judging import judge
+from tasks.limits import declare_limits
+
+REMEDY = "Run the flow again: it does what is still missing."
+
+
+@flow(name="w3-scoring", flow_run_name=of_experiments("score"))
+async def w3_scoring(experiments: list[str]) -> State[None]:
+    """Judge what these experiments still lack.
+
+    Args:
+        experiments: tags, as `judge-gym experiment list` shows them.
+    """
+    async with runtime() as current:
+        await declare_limits()
+        missing, unusable = plan_scoring(current, experiments)
+        works = by_provider(current, judge, missing.by_model, "judgements")
+        tally = await run_chunks(current, works)
+        tally.problems += unusable
+        if missing.blocked:
+            tally.problems.append(
+                f"{missing.blocked} judgements wait for views that failed; see `judge-gym "
+                "window show`"
+            )
+        return tally.state(REMEDY)

@@ -1,0 +1,29 @@
+"""W4 swap: the same items under a rival's rubric, and under a sham."""
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+
+from flows.chunks import by_provider, run_chunks
+from flows.names import of_experiments
+from judge_gym.design.swap_plan import SwapPlan
+from judge_gym.runtime import runtime
+from judge_gym.workflows.swapping import plan_swaps
+from tasks.judging import judge
+from tasks.limits import declare_limits
+
+REMEDY = "Run the flow again: it does what is still missing."
+
+
+@flow(name="w4-swap", flow_run_name=of_experiments("swap"))
+async def w4_swap(experiments: list[str], plan: SwapPlan) -> State[None]:
+    """Judge the swap and sham arms of these experiments.
+
+    Args:
+        experiments: tags, as `judge-gym experiment list` shows them.
+        plan: which pairs swap, and whether there is a sham.
+    """
+    async with runtime() as current:
+        await declare_limits()
+        missing = plan_swaps(current, experiments, plan)
+        works = by_provider(current, judge, missing.by_model, "swapped judgements")
+        return (await run_chunks(current, works)).state(REMEDY)

@@ -1,0 +1,26 @@
+"""W5 probe: the share of experts each judge expects to choose the verdicts it gave."""
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+
+from flows.chunks import by_provider, run_chunks
+from flows.names import of_experiments
+from judge_gym.runtime import runtime
+from judge_gym.workflows.probing import plan_probing
+from tasks.judging import probe
+from tasks.limits import declare_limits
+
+REMEDY = "Run the flow again: it does what is still missing."
+
+
+@flow(name="w5-probe", flow_run_name=of_experiments("probe"))
+async def w5_probe(experiments: list[str]) -> State[None]:
+    """Probe the scored samples of these experiments, every arm, that were not probed yet.
+
+    Args:
+        experiments: tags, as `judge-gym experiment list` shows them.
+    """
+    async with runtime() as current:
+        await declare_limits()
+        works = by_provider(current, probe, plan_probing(current, experiments), "probes")
+        return (await run_chunks(current, works)).state(REMEDY)

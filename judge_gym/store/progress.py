@@ -1,0 +1,195 @@
+"""How far the work is, derived from rows: per workflow of a set of experiments, per experiment."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.store import tables as t
+from judge_gym.store.samples import SECOND_PROBE_ONE_IN
+
+WORKFLOWS = ("w1-evidence", "w2-rubric", "w3-scoring", "w4-swap", "w5-probe")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """`done` of `total` units; `total` is None while the workflow before it is unfinished."""
+
+    done: int = 0
+    total: int | None = None
+    failed: int = 0
+
+    @property
+    def state(self) -> str:
+        """pending, running or complete; "with failures" when some units are kept as failed."""
+        if self.total is None or self.done == 0:
+            return "pending"
+        if self.done < self.total:
+            return "running"
+        return "complete with failures" if self.failed else "complete"
+
+
+def sweep_progress(session: Session, experiment_ids: Sequence[int]) -> dict[str, Progress]:
+    """Return each workflow's progress, summed over these experiments."""
+    summed: dict[str, Progress] = {
+        "w1-evidence": _evidence(session, experiment_ids),
+        "w2-rubric": _rubrics(session, experiment_ids),
+    }
+    for workflow in WORKFLOWS[2:]:
+        parts = [
+            by_workflow[workflow]
+            for by_workflow in experiment_progress(session, experiment_ids).values()
+        ]
+        totals = [part.total for part in parts]
+        summed[workflow] = Progress(
+            done=sum(part.done for part in parts),
+            total=None if None in totals else sum(total or 0 for total in totals),
+            failed=sum(part.failed for part in parts),
+        )
+    return summed
+
+
+def experiment_progress(
+    session: Session, experiment_ids: Sequence[int]
+) -> dict[int, dict[str, Progress]]:
+    """Return experiment id → progress of W3, W4 and W5."""
+    planned = _planned(session, experiment_ids)
+    samples = _samples(session, experiment_ids)
+    probes = _probes(session, experiment_ids)
+    progress = {}
+    for experiment_id in experiment_ids:
+        own, swapped = (
+            samples.get((experiment_id, kind), (0, 0, 0, 0)) for kind in ("own", "swap")
+        )
+        wanted_probes = own[2] + own[3] + swapped[2] + swapped[3]
+        probed = probes.get(experiment_id, (0, 0))
+        progress[experiment_id] = {
+            "w3-scoring": Progress(own[0], planned.get((experiment_id, "own")), own[1]),
+            "w4-swap": Progress(
+                swapped[0],
+                planned.get((experiment_id, "swap"), 0 if own[0] else None),
+                swapped[1],
+            ),
+            "w5-probe": Progress(probed[0], wanted_probes if own[0] else None, probed[1]),
+        }
+    return progress
+
+
+def _kind(arm: Any) -> Any:
+    return sa.case((arm == "own", "own"), else_="swap")
+
+
+def _planned(session: Session, ids: Sequence[int]) -> dict[tuple[int, str], int]:
+    """Judgements per experiment and kind of arm: items not held out, times replicates."""
+    rows = session.execute(
+        sa.select(t.Arm.experiment_id, _kind(t.Arm.arm), sa.func.sum(t.Experiment.replicates))
+        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        .join(t.ExperimentItem, t.ExperimentItem.experiment_id == t.Experiment.id)
+        .where(
+            t.Arm.experiment_id.in_(ids),
+            t.ExperimentItem.item_id != sa.all_(t.Arm.held_out_items),
+        )
+        .group_by(t.Arm.experiment_id, _kind(t.Arm.arm))
+    )
+    return {(experiment_id, kind): int(count) for experiment_id, kind, count in rows}
+
+
+def _samples(
+    session: Session, ids: Sequence[int]
+) -> dict[tuple[int, str], tuple[int, int, int, int]]:
+    """(all, failed, scored, scored and probed twice) per experiment and kind of arm."""
+    scored = t.Sample.status == "scored"
+    twice = t.Sample.seed % SECOND_PROBE_ONE_IN == 0
+    rows = session.execute(
+        sa.select(
+            t.Arm.experiment_id,
+            _kind(t.Arm.arm),
+            sa.func.count(),
+            sa.func.count().filter(t.Sample.status == "failed"),
+            sa.func.count().filter(scored),
+            sa.func.count().filter(scored, twice),
+        )
+        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
+        .where(t.Arm.experiment_id.in_(ids))
+        .group_by(t.Arm.experiment_id, _kind(t.Arm.arm))
+    )
+    return {(row[0], row[1]): (row[2], row[3], row[4], row[5]) for row in rows}
+
+
+def _probes(session: Session, ids: Sequence[int]) -> dict[int, tuple[int, int]]:
+    rows = session.execute(
+        sa.select(
+            t.Arm.experiment_id,
+            sa.func.count(),
+            sa.func.count().filter(t.Probe.status == "failed"),
+        )
+        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
+        .join(t.Probe, t.Probe.sample_id == t.Sample.id)
+        .where(t.Arm.experiment_id.in_(ids))
+        .group_by(t.Arm.experiment_id)
+    )
+    return {experiment_id: (done, failed) for experiment_id, done, failed in rows}
+
+
+def _evidence(session: Session, ids: Sequence[int]) -> Progress:
+    """Documents in the deepest view that the experiments of their window read."""
+    windows: dict[int, set[str]] = defaultdict(set)
+    rows = session.execute(
+        sa.select(t.Experiment.window_id, t.Experiment.config["evidence_view"].astext)
+        .where(t.Experiment.id.in_(ids))
+        .distinct()
+    )
+    for window_id, view in rows:
+        windows[window_id].add(view)
+    collected = set(
+        session.scalars(
+            sa.select(t.Window.id).where(
+                t.Window.id.in_(windows), t.Window.collected_at.is_not(None)
+            )
+        )
+    )
+    documents = _by_window(session, collected, sa.select(t.Document.window_id))
+    views = sa.select(t.Document.window_id).join(t.View, t.View.document_id == t.Document.id)
+    done = total = failed = 0
+    for window_id in collected:
+        for view in windows[window_id]:
+            total += documents.get(window_id, 0)
+            if view == "raw":
+                done += documents.get(window_id, 0)
+                continue
+            made = views.where(t.View.view == view)
+            done += _by_window(session, {window_id}, made).get(window_id, 0)
+            bad = made.where(t.View.status == "failed")
+            failed += _by_window(session, {window_id}, bad).get(window_id, 0)
+    return Progress(done, total if collected == set(windows) else None, failed)
+
+
+def _by_window(session: Session, ids: set[int], query: Any) -> dict[int, int]:
+    rows = session.execute(
+        query.add_columns(sa.func.count())
+        .where(t.Document.window_id.in_(ids))
+        .group_by(t.Document.window_id)
+    )
+    return {window_id: count for window_id, count in rows}
+
+
+def _rubrics(session: Session, ids: Sequence[int]) -> Progress:
+    """Rubrics that stand for the concepts, countries, scales and owners of these experiments."""
+    rows = session.execute(
+        sa.select(t.Rubric.status, sa.func.count())
+        .where(
+            sa.exists().where(
+                t.Experiment.id.in_(ids),
+                t.Experiment.concept == t.Rubric.concept,
+                t.Experiment.country == t.Rubric.country,
+                t.Experiment.scale_size == t.Rubric.scale_size,
+            )
+        )
+        .group_by(t.Rubric.status)
+    )
+    counts = {status: count for status, count in rows}
+    done = sum(counts.values())
+    return Progress(done, done or None, done - counts.get("ready", 0))

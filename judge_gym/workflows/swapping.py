@@ -1,0 +1,197 @@
+"""W4: the same items under a rival's rubric, and under a second rubric of the judge's own (sham).
+
+The sham tells "another rubric" apart from "a rival's". Only judges with a rubric of their own
+are swapped: under a common rubric there is nothing to swap.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.design.experiment import Experiment
+from judge_gym.design.swap_plan import MostDivergent, SwapPlan
+from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.metrics.cells import Verdicts
+from judge_gym.metrics.polarization import pair_matrix
+from judge_gym.runtime import Runtime
+from judge_gym.seeds import generator
+from judge_gym.store import tables as t
+from judge_gym.store.experiments import experiments_by_tag, freeze_items
+from judge_gym.store.rubrics import add_arm, generated_key
+from judge_gym.store.samples import Missing, missing_samples
+from judge_gym.workflows.rubrics import SHAM
+
+Experiments = dict[int, Experiment]
+
+
+@dataclass(frozen=True)
+class _Swap:
+    """One judge's experiment under the rubric of `rival` (a model or a family)."""
+
+    experiment_id: int
+    rival: str
+    held_out: tuple[int, ...] = ()
+
+
+def swappable(experiments: Experiments) -> Experiments:
+    """Return the experiments whose judge wrote its own rubric."""
+    return {key: one for key, one in experiments.items() if one.rubric.kind == "own"}
+
+
+def plan_swaps(runtime: Runtime, tags: Sequence[str], plan: SwapPlan) -> Missing:
+    """Plan the swap and sham arms and return what is missing.
+
+    Raises `ConfigError` when a pair names a judge without an experiment here, or a rival whose
+    rubric is missing or ambiguous, listing the candidates.
+    """
+    with runtime.session() as session:
+        experiments = swappable(experiments_by_tag(session, tags))
+        for experiment_id, experiment in experiments.items():
+            freeze_items(session, experiment_id, experiment)
+        for swap in _swaps(session, experiments, plan):
+            experiment = experiments[swap.experiment_id]
+            rubric = _rival_rubric(session, experiment, swap.rival)
+            add_arm(session, swap.experiment_id, "swap", rubric, swap.held_out)
+        if plan.sham:
+            for experiment_id, experiment in experiments.items():
+                _add_sham(session, experiment_id, experiment)
+        return missing_samples(session, list(experiments), ["swap", "sham"])
+
+
+def _swaps(session: Session, experiments: Experiments, plan: SwapPlan) -> Iterator[_Swap]:
+    if isinstance(plan.pairs, MostDivergent):
+        yield from _most_divergent(session, experiments, plan.pairs)
+    elif plan.pairs == "all":
+        for group in _groups(experiments):
+            for judge, rival in permutations(group, 2):
+                yield _Swap(judge, experiments[rival].model)
+    else:
+        for judge_name, rival_name in plan.pairs:
+            yield from _named(experiments, judge_name, rival_name)
+
+
+def _named(experiments: Experiments, judge: str, rival: str) -> Iterator[_Swap]:
+    matching = [key for key, one in experiments.items() if judge in (one.model, one.family)]
+    if not matching:
+        known = ", ".join(sorted({one.model for one in experiments.values()})) or "none"
+        raise ConfigError(
+            f"Swap pair [{judge}, {rival}]: no experiment with an own rubric has judge {judge!r}.",
+            f"Judges with an own rubric here: {known}.",
+        )
+    for experiment_id in matching:
+        yield _Swap(experiment_id, rival)
+
+
+def _rival_rubric(session: Session, experiment: Experiment, rival: str) -> t.Rubric:
+    candidates = session.scalars(
+        sa.select(t.Rubric)
+        .where(
+            t.Rubric.concept == experiment.concept,
+            t.Rubric.country == experiment.country,
+            t.Rubric.scale_size == experiment.scale_size,
+            t.Rubric.source == "generated",
+            t.Rubric.variant == 0,
+            t.Rubric.status == "ready",
+        )
+        .order_by(t.Rubric.owner_model)
+    ).all()
+    exact = [one for one in candidates if one.owner_model == rival]
+    found = exact or [one for one in candidates if one.owner_family == rival]
+    if len(found) == 1:
+        return found[0]
+    listed = ", ".join(f"{one.owner_model} (family {one.owner_family})" for one in candidates)
+    fault = "is ambiguous" if found else "has no usable rubric"
+    raise ConfigError(
+        f"Swap of {experiment.name}: rival {rival!r} {fault} for {experiment.concept!r}, "
+        f"{experiment.country}, {experiment.scale_size} stages.",
+        f"Candidates: {listed or 'none; run w2-rubric first'}.",
+    )
+
+
+def _add_sham(session: Session, experiment_id: int, experiment: Experiment) -> None:
+    key = generated_key(
+        experiment.model, experiment.concept, experiment.country, experiment.scale_size, SHAM
+    )
+    rubric = session.scalars(sa.select(t.Rubric).where(t.Rubric.key == key)).one_or_none()
+    if rubric is None or rubric.status != "ready":
+        why = f"{rubric.status}: {rubric.failure}" if rubric else "not written yet"
+        raise JudgeGymError(
+            f"Sham swap of {experiment.name}: the judge's second rubric is {why}.",
+            "Run w2-rubric with sham rubrics, or set sham: false.",
+        )
+    add_arm(session, experiment_id, "sham", rubric)
+
+
+def _groups(experiments: Experiments) -> list[list[int]]:
+    """Return the experiments that differ only in the judge, group by group."""
+    groups: dict[str, list[int]] = defaultdict(list)
+    for experiment_id, one in experiments.items():
+        alike = one.model_copy(update={"tag": "", "model": "-", "family": "-"})
+        groups[alike.key].append(experiment_id)
+    return [group for group in groups.values() if len(group) > 1]
+
+
+def _most_divergent(
+    session: Session, experiments: Experiments, plan: MostDivergent
+) -> Iterator[_Swap]:
+    """Choose pairs on held-out items and swap on the others, so that chance is not chosen."""
+    for group in _groups(experiments):
+        held_out = _held_out(session, group[0], experiments[group[0]], plan.held_out)
+        distance = _distances(session, group, held_out, experiments[group[0]].scale_size)
+        pairs = sorted(
+            ((i, j) for i in range(len(group)) for j in range(i)),
+            key=lambda pair: -distance[pair],
+        )
+        for i, j in pairs[: plan.most_divergent]:
+            for judge, rival in ((group[i], group[j]), (group[j], group[i])):
+                yield _Swap(judge, experiments[rival].model, held_out)
+
+
+def _held_out(
+    session: Session, experiment_id: int, experiment: Experiment, share: float
+) -> tuple[int, ...]:
+    items = session.scalars(
+        sa.select(t.ExperimentItem.item_id)
+        .where(t.ExperimentItem.experiment_id == experiment_id)
+        .order_by(t.ExperimentItem.position)
+    ).all()
+    count = max(1, min(len(items) - 1, round(share * len(items))))
+    draw = generator("held out", experiment.window.key, experiment.bundle_size, share)
+    return tuple(sorted(draw.sample(list(items), count)))
+
+
+def _distances(
+    session: Session, group: Sequence[int], items: Sequence[int], stages: int
+) -> np.ndarray:
+    rows = session.execute(
+        sa.select(t.Arm.experiment_id, t.Sample.item_id, t.Sample.stages)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .where(
+            t.Arm.experiment_id.in_(group),
+            t.Arm.arm == "own",
+            t.Sample.item_id.in_(items),
+            t.Sample.status == "scored",
+        )
+    ).all()
+    judge = {experiment_id: number for number, experiment_id in enumerate(group)}
+    item = {item_id: number for number, item_id in enumerate(items)}
+    verdicts = Verdicts(
+        judge=np.array([judge[row[0]] for row in rows], dtype=np.int64),
+        item=np.array([item[row[1]] for row in rows], dtype=np.int64),
+        stages=np.array([row[2] for row in rows], dtype=np.int64),
+        n_judges=len(group),
+        n_items=len(items),
+        n_stages=stages,
+    )
+    try:
+        return pair_matrix(verdicts)
+    except ValueError as error:
+        raise JudgeGymError(
+            f"The most divergent pairs cannot be chosen: on the held-out items, {error}.",
+            "Run w3-scoring first, or raise held_out.",
+        ) from None

@@ -1,0 +1,77 @@
+"""Preparing a sweep: check that it can run, store it, and say what its workflows need."""
+
+from dataclasses import dataclass
+
+from judge_gym.design.experiment import EvidenceView, Experiment
+from judge_gym.design.swap_plan import SwapPlan
+from judge_gym.design.sweep import Sweep
+from judge_gym.errors import ConfigError
+from judge_gym.runtime import Runtime
+from judge_gym.settings import Settings
+from judge_gym.store import experiments as store
+from judge_gym.store.cleaning import forget_failures
+from judge_gym.workflows.evidence import views_needed
+
+SIMULATED_UTILITY = "sim/utility-1"
+
+
+@dataclass(frozen=True)
+class SweepRun:
+    """What the workflows of a stored sweep work on."""
+
+    name: str
+    tags: list[str]
+    windows: list[int]
+    views: list[EvidenceView]
+    utility_model: str
+    swap: SwapPlan | None
+
+
+def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> SweepRun:
+    """Store a sweep and return what to run; raises `ConfigError` before anything is spent.
+
+    With `retry_failed`, what is kept as failed is forgotten, so that it is missing again.
+    """
+    experiments = list(sweep.experiments())
+    model = utility_model(runtime.settings, sweep, experiments)
+    runtime.providers.check({model, *models_of(experiments)})
+    swap = sweep.swap.model_dump(mode="json") if sweep.swap else None
+    with runtime.session() as session:
+        tags = store.register_sweep(session, sweep.name, sweep.description, swap, experiments)
+        ids = store.experiments_by_tag(session, tags)
+        if retry_failed:
+            forget_failures(session, list(ids))
+        windows = list(store.windows_of(session, ids))
+    return SweepRun(
+        name=sweep.name,
+        tags=tags,
+        windows=windows,
+        views=views_needed(experiments),
+        utility_model=model,
+        swap=sweep.swap,
+    )
+
+
+def models_of(experiments: list[Experiment]) -> set[str]:
+    """Return every model that judges or writes a rubric in these experiments."""
+    return {one.model for one in experiments} | {
+        one.rubric.model for one in experiments if one.rubric.model
+    }
+
+
+def utility_model(settings: Settings, sweep: Sweep, experiments: list[Experiment]) -> str:
+    """Return the model that edits evidence and rates rubrics.
+
+    The sweep's own, else the setting, else the simulator's when every judge is simulated.
+    Raises `ConfigError` when there is none.
+    """
+    chosen = sweep.utility_model or settings.utility_model
+    if chosen:
+        return chosen
+    if all(model.startswith("sim/") for model in models_of(experiments)):
+        return SIMULATED_UTILITY
+    raise ConfigError(
+        f"Sweep {sweep.name} names no utility_model, which edits evidence and rates rubrics.",
+        "Add `utility_model: provider/model` to the file or set JUDGE_GYM_UTILITY_MODEL; best a "
+        "family that is not among the judges.",
+    )

@@ -1,0 +1,22 @@
+"""W1's tasks."""
+
+from prefect import task
+
+from judge_gym.design.experiment import EvidenceView
+from judge_gym.runtime import runtime
+from judge_gym.workflows import evidence
+from tasks.policy import WRITING
+
+
+@task(name="collect-window", task_run_name="collect window {window_id}", **WRITING)
+async def collect_window(window_id: int) -> dict[str, int]:
+    """Collect one window; returns how many documents were kept and dropped, by reason."""
+    async with runtime() as current:
+        return await evidence.collect_window(current, window_id)
+
+
+@task(name="make-views", **WRITING)
+async def make_views(units: list[int], view: EvidenceView, model: str) -> dict[str, int]:
+    """Make one view of these documents; returns counts by status."""
+    async with runtime() as current:
+        return dict(await evidence.make_views(current, view, units, model))

@@ -1,0 +1,22 @@
+"""The tasks of W3, W4 and W5: a chunk of judgements or probes of one provider."""
+
+from prefect import task
+
+from judge_gym.runtime import runtime
+from judge_gym.store.samples import ProbeUnit, SampleUnit
+from judge_gym.workflows import judging, probing
+from tasks.policy import WRITING
+
+
+@task(name="judge", **WRITING)
+async def judge(units: list[SampleUnit]) -> dict[str, int]:
+    """Make these judgements; returns counts by sample status."""
+    async with runtime() as current:
+        return dict(await judging.judge(current, units))
+
+
+@task(name="probe", **WRITING)
+async def probe(units: list[ProbeUnit]) -> dict[str, int]:
+    """Make these probes; returns counts by probe status."""
+    async with runtime() as current:
+        return dict(await probing.probe(current, units))

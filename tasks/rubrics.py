@@ -1,0 +1,19 @@
+"""W2's tasks."""
+
+import asyncio
+from collections import Counter
+
+from prefect import task
+
+from judge_gym.agents.rubricer import RubricRequest
+from judge_gym.runtime import runtime
+from judge_gym.workflows import rubrics
+from tasks.policy import WRITING
+
+
+@task(name="write-rubrics", **WRITING)
+async def write_rubrics(units: list[RubricRequest], critic_model: str) -> dict[str, int]:
+    """Have these rubrics written and rated; returns counts by status."""
+    async with runtime() as current:
+        writing = (rubrics.write_rubric(current, request, critic_model) for request in units)
+        return dict(Counter(await asyncio.gather(*writing)))
