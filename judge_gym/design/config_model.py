@@ -57,11 +57,13 @@ def _read_value(model: type[BaseModel], name: str, node: Node) -> Any:
         # Of a union's errors the deepest comes from the member that fits best.
         deepest = max(error.errors(), key=lambda found: len(found["loc"]))
         for part in deepest["loc"]:
-            if isinstance(part, int) and isinstance(node.value, tuple):
-                node = node.value[part]
-        why = f": {_reason(deepest)}" if deepest["type"] == "value_error" else ""
+            # A missing entry of a list is told by the list.
+            if isinstance(part, int) and part < len(node.entries):
+                node = node.entries[part]
+        if deepest["type"] == "value_error":
+            raise node.place.problem(f"does not fit: {_reason(deepest)}") from error
         legal = legal_text(model.model_fields[name])
-        raise node.place.problem(f"is {shown(node.value)}{why}", f"Use {legal}.") from error
+        raise node.place.problem(f"is {shown(node.value)}", f"Use {legal}.") from error
 
 
 def missing(place: Place, name: str, legal: str) -> ConfigError:

@@ -83,9 +83,9 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple | list):
-        return f"a list of {len(value)}"
+        return f"a list of {len(value)}" if value else "an empty list"
     if isinstance(value, Mapping):
-        return f"a mapping of {', '.join(map(shown, value))}" if value else "an empty mapping"
+        return f"a mapping with {', '.join(map(shown, value))}" if value else "an empty mapping"
     text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
 

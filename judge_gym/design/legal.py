@@ -59,7 +59,7 @@ def _phrase(annotation: Any, bounds: Mapping[str, Any]) -> str:
     if origin is Literal:
         return either([str(member) for member in members])
     if origin in (tuple, list):
-        return f"a list{_length(bounds)} of {_PLURAL.get(members[0], 'entries')}"
+        return f"a list of{_length(bounds)} {_PLURAL.get(members[0], 'entries')}"
     if annotation in _RANGED:
         return _RANGED[annotation] + _range(bounds)
     if annotation is str:

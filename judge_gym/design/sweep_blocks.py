@@ -48,14 +48,14 @@ class Names:
 
 def read_blocks(node: Node, defaults: Node, names: Names) -> tuple[Block, ...]:
     """Read the blocks of a sweep; raises `ConfigError` at the first value that does not fit."""
-    for name, child in defaults.known_items(FIELDS).items():
+    for child in defaults.known_items(FIELDS).values():
         if isinstance(child.value, tuple):
             raise child.place.problem(
                 f"is {shown(child.value)}",
-                f"Give one value here and put lists in a block ({name}).",
+                "Give one value here; a list belongs in a block.",
             )
-    if not node.entries or node.value is None:
-        raise node.place.problem("has no block", "Give one block or more.")
+    if not isinstance(node.value, tuple) or not node.value:
+        raise node.place.problem(f"is {shown(node.value)}", "Use a list of one block or more.")
     blocks = tuple(_read_block(entry, defaults, names) for entry in node.entries)
     _check_tags(blocks)
     return blocks
@@ -87,7 +87,7 @@ def _read_values(name: str, node: Node, names: Names) -> list[Any]:
         value = _read_value(name, entry, names)
         key = _key(value)
         if key in seen:
-            raise entry.place.problem(f"lists {shown(entry.value)} twice", "Keep one.")
+            raise entry.place.problem(f"is {shown(entry.value)} again", "Keep one.")
         if value == "" and len(node.entries) > 1:
             raise entry.place.problem("lists an empty text", "Leave it out.")
         seen[key] = value

@@ -24,7 +24,7 @@ def read_draw(node: Node, boxes: Sequence[Box]) -> RandomDraw | ControlledDraw:
     draw = read_model(RandomDraw, node)
     if draw.random > (size := Space(boxes).size):
         raise node.items["random"].place.problem(
-            f"is {draw.random}", f"The blocks hold {size} experiments."
+            f"is {draw.random}", f"There are {size} to draw from."
         )
     return draw
 
@@ -48,7 +48,7 @@ def _read_controlled(node: Node, boxes: Sequence[Box]) -> ControlledDraw:
                 f"{did_you_mean(entry.value, _axis_names())}Use {', '.join(_axis_names())}.",
             )
         if draw.axes.count(entry.value) > 1:
-            raise entry.place.problem(f"lists {shown(entry.value)} twice", "Keep one.")
+            raise entry.place.problem(f"is {shown(entry.value)} again", "Keep one.")
     spaces = pair_spaces(boxes, draw.axes)
     for entry in node.items["axes"].entries if draw.axes else ():
         if not spaces[entry.value].size:
@@ -60,6 +60,6 @@ def _read_controlled(node: Node, boxes: Sequence[Box]) -> ControlledDraw:
     if draw.controlled > available:
         raise node.items["controlled"].place.problem(
             f"is {draw.controlled}",
-            f"The blocks hold {available} pairs that differ in one axis only.",
+            f"There are {available} pairs that differ in one axis only.",
         )
     return draw

@@ -1,0 +1,151 @@
+"""No axis is inert: each legal value is visible in what a judge reads or in what is planned."""
+
+from dataclasses import asdict
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin
+
+import pytest
+
+from judge_gym.agents.prober import ScoredSample, probe_prompt
+from judge_gym.agents.scorer import scoring_prompt
+from judge_gym.agents.shown import ShownDocument, present
+from judge_gym.design.axes import axes, legal_values
+from judge_gym.design.experiment import Experiment
+from judge_gym.design.rubric import MIDPOINT_LABEL, Rubric, Stage
+from judge_gym.design.strategies import axis_modules, resolve
+from judge_gym.design.strategies.bundling import Bundling
+from judge_gym.design.strategies.replication import Replication
+from judge_gym.design.strategies.rubrics import Rubrics
+from judge_gym.design.strategies.sampling import Sampling
+from judge_gym.design.strategies.view import View
+from judge_gym.design.window import CorpusSource, Window
+
+WINDOW = Window(country="Valmora", source=CorpusSource(path=Path("corpus.jsonl"), digest="d"))
+DOCUMENT = ShownDocument(title="Court closed in Valmora", text="The court of Valmora was closed.")
+AXES = [axis.name for axis in axes()]
+
+
+def a_rubric(size: int) -> Rubric:
+    middle = size // 2 if size % 2 else None
+    labels = [MIDPOINT_LABEL if n == middle else f"Sign {n + 1}" for n in range(size)]
+    criteria = ("a court", "a paper", "a party")
+    return Rubric(stages=tuple(Stage(label=label, criteria=criteria) for label in labels))
+
+
+def an_experiment(**fields: Any) -> Experiment:
+    return Experiment(**{"concept": "fascism", "window": WINDOW, "model": "sim/calm-1", **fields})
+
+
+# Values for the axes whose type does not list them.
+SOME_VALUES: dict[str, list[Any]] = {
+    "scale_size": list(range(2, 11)),
+    "bundle_size": [1, 2, 3],
+    "rubric": ["own", {"shared": "sim/high-1"}, {"provided": a_rubric(4)}],
+    "replicates": [1, 5],
+    "temperature": [0, 0.7],
+    "top_p": [0.5, 1],
+    "max_tokens": [512, 1024],
+}
+
+
+def values_of(axis: str) -> list[Any]:
+    annotation = Experiment.model_fields[axis].annotation
+    if annotation is bool:
+        return [True, False]
+    if get_origin(annotation) is Literal:
+        return list(get_args(annotation))
+    return SOME_VALUES[axis]
+
+
+def prompts(experiment: Experiment) -> dict[str, Any]:
+    """What the judge and the prober are sent for one fixed sample."""
+    rubric = a_rubric(experiment.scale_size)
+    # One seed for all, so that only the experiment can make a difference.
+    presentation = present(experiment, "one", "sample", 3)
+    score = scoring_prompt(experiment, rubric, [DOCUMENT], presentation, "call")
+    sample = ScoredSample(rubric, [DOCUMENT], presentation, 0b1, score.messages, "VERDICT: A")
+    return {"score": score.messages, "probe": probe_prompt(experiment, sample, "call").messages}
+
+
+def plan(experiment: Experiment) -> dict[str, Any]:
+    """What planning and calling read of the strategies."""
+    strategies = resolve(experiment)
+    rubrics = strategies.of(Rubrics)
+    return {
+        "replicates": strategies.of(Replication).replicates,
+        "items": strategies.of(Bundling).group(["a", "b", "c", "d", "e", "f"]),
+        "rubric": (rubrics.owner, rubrics.provided),
+        "views": strategies.of(View).to_make,
+        "sent": asdict(strategies.of(Sampling)),
+    }
+
+
+@pytest.mark.parametrize("axis", AXES)
+def test_each_value_of_an_axis_changes_the_prompt_or_the_plan(axis: str) -> None:
+    seen = {
+        str(value): (prompts(an_experiment(**{axis: value})), plan(an_experiment(**{axis: value})))
+        for value in values_of(axis)
+    }
+
+    assert len(seen) >= 2
+    for one, other in combinations(seen, 2):
+        assert seen[one] != seen[other], f"{axis}: {one} and {other} do the same"
+
+
+# What only planning can show; everything else must reach a prompt.
+PLANNED = {"bundle_size", "rubric", "replicates", "temperature", "top_p", "max_tokens"}
+
+
+@pytest.mark.parametrize("axis", [axis for axis in AXES if axis not in PLANNED])
+def test_an_axis_that_is_not_planned_reaches_a_prompt(axis: str) -> None:
+    sent = [prompts(an_experiment(**{axis: value})) for value in values_of(axis)]
+
+    assert any(one != other for one, other in combinations(sent, 2))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"task_type": "control", "ground_truth": {"source": "Secret index", "value": 0.1234}},
+        {"task_type": "benchmark", "ground_truth": {"source": "Secret key", "label": "Sign 2"}},
+        {"tag": "secret-tag"},
+        {"family": "secret-family"},
+        {"model": "sim/high-1"},
+    ],
+    ids=lambda fields: "-".join(fields),
+)
+def test_what_a_judge_must_not_know_changes_no_prompt(fields: dict[str, Any]) -> None:
+    assert prompts(an_experiment(**fields)) == prompts(an_experiment())
+
+
+@pytest.mark.parametrize("fields", [{"concept": "corruption"}, {"country": "Ostrand"}])
+def test_what_is_judged_reaches_every_prompt(fields: dict[str, Any]) -> None:
+    changed, before = prompts(an_experiment(**fields)), prompts(an_experiment())
+
+    assert changed["score"] != before["score"]
+    assert changed["probe"] != before["probe"]
+
+
+def test_each_axis_tells_its_values_default_reason_and_module() -> None:
+    told = {axis.name: axis for axis in axes()}
+
+    assert told["scale_size"].legal == "a whole number from 2 to 10"
+    assert told["scoring_method"].legal == "single, subset or structured_json"
+    assert told["top_p"].legal == "a number above 0 and at most 1"
+    assert told["abstain"].legal == "true or false"
+    assert told["rubric"].legal == "own, {shared: MODEL} or {provided: FILE}"
+    assert (told["abstain"].default, told["rubric"].default) == ("true", "own")
+    assert told["randomize_labels"].modules == ("judge_gym.design.strategies.labels",)
+    assert all(axis.why and axis.modules for axis in told.values())
+
+
+def test_each_strategy_module_belongs_to_an_axis() -> None:
+    used = {module.rpartition(".")[2] for axis in axes() for module in axis.modules}
+
+    assert used == set(axis_modules())
+
+
+@pytest.mark.parametrize("field", Experiment.model_fields)
+def test_every_field_can_say_its_legal_values(field: str) -> None:
+    assert legal_values(field)
