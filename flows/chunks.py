@@ -15,6 +15,10 @@ from judge_gym.runtime import Runtime
 from tasks.policy import provider_tag
 
 
+class Gaps(JudgeGymError):
+    """A flow did what it could, and some of its work failed."""
+
+
 @dataclass
 class Tally:
     """How a flow's work ended: outcomes by status, and what could not be done, in words."""
@@ -32,8 +36,8 @@ class Tally:
         done = ", ".join(f"{count} {status}" for status, count in sorted(self.outcomes.items()))
         message = done or "nothing was missing"
         if self.problems:
-            shown = "; ".join(self.problems[:3])
-            return Failed(message=f"{message}. {len(self.problems)} failed: {shown}. {remedy}")
+            gaps = Gaps(f"{message}. {len(self.problems)} failed: {'; '.join(self.problems[:3])}.")
+            return Failed(message=f"{gaps.message} {remedy}", data=gaps)
         if self.outcomes["failed"]:
             message += ". Failed items are kept as failed; ask again with --retry-failed"
         return Completed(message=message)

@@ -9,13 +9,13 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from flows.analysis import analysis
+from flows.chunks import Gaps
 from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
 from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
 from judge_gym.design.sweep import load_sweep
-from judge_gym.errors import JudgeGymError
 from judge_gym.runtime import runtime
 from judge_gym.workflows.sweeps import SweepRun, prepare
 
@@ -34,8 +34,8 @@ async def sweep(file: Path, retry_failed: bool = False) -> State[int]:
         problems = await _workflows(run)
         run_id = await analysis(run.name)
     if problems:
-        message = f"Finished with gaps: {' | '.join(problems)}"
-        return Failed(message=message, data=run_id)
+        gaps = Gaps(f"Finished with gaps: {' '.join(problems)}")
+        return Failed(message=f"{gaps.message} Analysis run {run_id} holds the rest.", data=gaps)
     return Completed(message=f"Analysis run {run_id} holds the figures.", data=run_id)
 
 
@@ -56,11 +56,10 @@ async def _workflows(run: SweepRun) -> list[str]:
 
 
 async def _gaps(running: Awaitable[State[Any]]) -> list[str]:
-    """Return what a workflow could not do; raises what the user has to mend."""
-    state = await running
-    if state.is_completed():
-        return []
-    error = await state.aresult(raise_on_failure=False)
-    if isinstance(error, JudgeGymError):
-        raise error
-    return [state.message or state.name or "failed"]
+    """Return what a workflow could not do; whatever else went wrong with it is raised."""
+    result = await (await running).aresult(raise_on_failure=False)
+    if isinstance(result, Gaps):
+        return [result.message]
+    if isinstance(result, BaseException):
+        raise result
+    return []

@@ -23,9 +23,7 @@ def list_experiments(
     from judge_gym.store.progress import experiment_progress
 
     with database() as session:
-        found = experiments(
-            session, sweep=sweep, task_type=task_type, concept=concept, model=model
-        )
+        found = experiments(session, sweep=sweep, task_type=task_type, concept=concept, model=model)
         progress = experiment_progress(session, [one.id for one in found])
         rows = [
             (

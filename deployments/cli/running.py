@@ -76,15 +76,9 @@ async def _run(file: Path, sweep: Sweep, retry_failed: bool) -> Any:
 
 def _run_id(state: Any) -> int:
     result = asyncio.run(state.aresult(raise_on_failure=False))
-    if isinstance(result, JudgeGymError):
+    if isinstance(result, BaseException):
         raise result
-    if state.is_completed():
-        return int(result)
-    if isinstance(result, BaseException) and not isinstance(result, Exception):
-        raise result
-    raise JudgeGymError(
-        state.message or "The sweep failed.", "The same command does what is still missing."
-    )
+    return int(result)
 
 
 @contextmanager

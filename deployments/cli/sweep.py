@@ -23,11 +23,12 @@ def plan(file: SweepFile) -> None:
     console.print(f"Sweep {sweep.name}: {sweep.count()} experiments.")
     with database() as session:
         lines = plan_sweep(session, sweep)
-    rows = [
-        (line.workflow, line.what, line.provider, line.at_most, line.done, line.at_most - line.done)
+    rows: list[tuple[object, ...]] = [
+        (line.workflow, line.what, line.provider, line.at_most, line.done, line.to_do)
         for line in lines
     ]
-    rows.append(("", "all", "", *(sum(row[index] for row in rows) for index in (3, 4, 5))))
+    sums = (sum(getattr(line, column) for line in lines) for column in ("at_most", "done", "to_do"))
+    rows.append(("", "all", "", *sums))
     columns = ("workflow", "what", "provider", "calls at most", "done", "to do at most")
     show_table("LLM calls", columns, rows)
     console.print(f"Next: judge-gym sweep run {file}")
@@ -39,9 +40,7 @@ def run(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
     ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show Prefect's log.")
-    ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show Prefect's log.")] = False,
 ) -> None:
     """Run a sweep to the end, or go on with it: only what is missing is asked."""
     from deployments.cli.results import show_results

@@ -224,6 +224,14 @@ class Experiment(Frozen):
         content = self.model_dump(mode="json", exclude={"tag", "window", "replicates"})
         return digest("experiment", content, self.window.key)
 
+    @property
+    def peers_key(self) -> str:
+        """16-digit identity without the judge: equal for experiments whose judges compare."""
+        content = self.model_dump(
+            mode="json", exclude={"tag", "window", "replicates", "model", "family"}
+        )
+        return digest("peers", content, self.window.key)
+
     def __hash__(self) -> int:
         return hash(self.key)
 

@@ -19,6 +19,10 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
 
 import litellm  # noqa: E402
+from litellm import exceptions  # noqa: E402
+from litellm.llms.custom_httpx.async_client_cleanup import (  # noqa: E402
+    close_litellm_async_clients,
+)
 
 litellm.telemetry = False
 litellm.suppress_debug_info = True
@@ -59,7 +63,7 @@ class Client:
 
     async def close(self) -> None:
         """Close litellm's sockets; they belong to the running event loop."""
-        await litellm.close_litellm_async_clients()
+        await close_litellm_async_clients()  # type: ignore[no-untyped-call]
 
 
 def _answer(response: Any, latency_ms: float, model: str) -> Answer:
@@ -102,15 +106,15 @@ def _classified(error: Exception) -> ProviderError:
 
 def _kind(error: Exception, message: str) -> FailureKind:
     """Classify by type and HTTP status, then by code: litellm's classes alone mislead."""
-    if isinstance(error, litellm.ContextWindowExceededError):
+    if isinstance(error, exceptions.ContextWindowExceededError):
         return "context_too_long"
-    if isinstance(error, litellm.ContentPolicyViolationError):
+    if isinstance(error, exceptions.ContentPolicyViolationError):
         return "content_policy"
-    if isinstance(error, litellm.Timeout | asyncio.TimeoutError):
+    if isinstance(error, exceptions.Timeout | asyncio.TimeoutError):
         return "timeout"
     if "insufficient_quota" in message:
         return "quota"
-    if isinstance(error, litellm.APIConnectionError):
+    if isinstance(error, exceptions.APIConnectionError):
         return "connection"
     status = getattr(error, "status_code", None)
     if isinstance(status, int):

@@ -18,7 +18,7 @@ from judge_gym.seeds import digest
 _environment = jinja2.Environment(
     loader=jinja2.PackageLoader("judge_gym", "prompts"),
     undefined=jinja2.StrictUndefined,
-    autoescape=False,  # noqa: S701 — prompts are plain text; HTML escaping would alter evidence
+    autoescape=False,  # prompts are plain text; HTML escaping would alter evidence
     trim_blocks=True,
     lstrip_blocks=True,
     keep_trailing_newline=False,
@@ -64,8 +64,9 @@ def _sources(name: str) -> list[str]:
     loader = _environment.loader
     assert loader is not None
     source, _, _ = loader.get_source(_environment, name)
-    imported = sorted(set(meta.find_referenced_templates(_environment.parse(source))) - {None})
-    return [source, *(text for child in imported if child for text in _sources(child))]
+    named = meta.find_referenced_templates(_environment.parse(source))
+    imported = sorted({child for child in named if child is not None})
+    return [source, *(text for child in imported for text in _sources(child))]
 
 
 def nonce(call_key: str, *texts: str) -> str:

@@ -143,14 +143,15 @@ def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -
             f"Window {window.name or window.id} of experiment {row.tag} is not collected yet.",
             "Run w1-evidence first.",
         )
-    documents = {
-        key: document_id
-        for key, document_id in session.execute(
+    documents = dict(
+        session.execute(
             sa.select(t.Document.key, t.Document.id)
             .where(t.Document.window_id == window.id)
             .order_by(t.Document.position)
         )
-    }
+        .tuples()
+        .all()
+    )
     bundling = resolve(experiment).of(Bundling)
     for position, members in enumerate(bundling.group(list(documents))):
         item_id = _item(session, window, [documents[key] for key in members], members)
@@ -165,7 +166,7 @@ def _item(
     session: Session, window: t.Window, document_ids: Sequence[int], keys: Sequence[str]
 ) -> int:
     key = digest("item", window.key, list(keys))
-    created = session.scalar(
+    created: int | None = session.scalar(
         insert(t.Item)
         .values(key=key, window_id=window.id, bundle_size=len(keys))
         .on_conflict_do_nothing()

@@ -173,7 +173,7 @@ def _by_window(session: Session, ids: set[int], query: Any) -> dict[int, int]:
         .where(t.Document.window_id.in_(ids))
         .group_by(t.Document.window_id)
     )
-    return {window_id: count for window_id, count in rows}
+    return dict(rows.tuples().all())
 
 
 def _rubrics(session: Session, ids: Sequence[int]) -> Progress:
@@ -190,6 +190,6 @@ def _rubrics(session: Session, ids: Sequence[int]) -> Progress:
         )
         .group_by(t.Rubric.status)
     )
-    counts = {status: count for status, count in rows}
+    counts = dict(rows.tuples().all())
     done = sum(counts.values())
     return Progress(done, done or None, done - counts.get("ready", 0))

@@ -24,7 +24,7 @@ def provided_key(rubric: Rubric, concept: str, country: str) -> str:
 def rubric_ids(session: Session, keys: Iterable[str]) -> dict[str, int]:
     """Return key → id of the rubrics that exist, usable or not."""
     rows = session.execute(sa.select(t.Rubric.key, t.Rubric.id).where(t.Rubric.key.in_(set(keys))))
-    return {key: rubric_id for key, rubric_id in rows}
+    return dict(rows.tuples().all())
 
 
 def save_provided(session: Session, rubric: Rubric, concept: str, country: str) -> None:

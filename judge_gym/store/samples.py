@@ -37,21 +37,28 @@ def missing_samples(
     session: Session, experiment_ids: Sequence[int], arms: Sequence[str]
 ) -> Missing:
     """Return the judgements that the arms of these experiments still lack, in a stable order."""
-    replicate = sa.func.generate_series(0, t.Experiment.replicates - 1).table_valued("value")
+    replicate = (
+        sa.func.generate_series(0, t.Experiment.replicates - 1)
+        .table_valued("value")
+        .render_derived(name="replicate")
+    )
     done = sa.exists().where(
         t.Sample.arm_id == t.Arm.id,
         t.Sample.item_id == t.ExperimentItem.item_id,
         t.Sample.replicate == replicate.c.value,
     )
     view = t.Experiment.config["evidence_view"].astext
-    unready = sa.exists().where(
-        view != "raw",
-        t.ItemDocument.item_id == t.ExperimentItem.item_id,
-        ~sa.exists().where(
+    ready = (
+        sa.exists()
+        .where(
             t.View.document_id == t.ItemDocument.document_id,
             t.View.view == view,
             t.View.status == "ready",
-        ),
+        )
+        .correlate(t.ItemDocument, t.Experiment)
+    )
+    unready = sa.exists().where(
+        view != "raw", t.ItemDocument.item_id == t.ExperimentItem.item_id, ~ready
     )
     rows = session.execute(
         sa.select(
@@ -96,7 +103,7 @@ def arms_by_id(session: Session, arm_ids: Iterable[int]) -> dict[int, tuple[t.Ar
 def item_keys(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
     """Return the natural keys of these items."""
     rows = session.execute(sa.select(t.Item.id, t.Item.key).where(t.Item.id.in_(set(item_ids))))
-    return {item_id: key for item_id, key in rows}
+    return dict(rows.tuples().all())
 
 
 def shown_documents(
@@ -126,9 +133,11 @@ def presentation_of(sample: t.Sample) -> Presentation:
 
 def missing_probes(session: Session, experiment_ids: Sequence[int]) -> dict[str, list[ProbeUnit]]:
     """Return model → the probes that scored samples of these experiments still lack."""
-    replicate = sa.func.generate_series(
-        0, sa.case((t.Sample.seed % SECOND_PROBE_ONE_IN == 0, 1), else_=0)
-    ).table_valued("value")
+    replicate = (
+        sa.func.generate_series(0, sa.case((t.Sample.seed % SECOND_PROBE_ONE_IN == 0, 1), else_=0))
+        .table_valued("value")
+        .render_derived(name="replicate")
+    )
     done = sa.exists().where(
         t.Probe.sample_id == t.Sample.id, t.Probe.replicate == replicate.c.value
     )

@@ -1,7 +1,8 @@
 """W2: every rubric that experiments need, written once, validated, and rated by a critic."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -22,6 +23,7 @@ from judge_gym.design.strategies.rubrics import Rubrics
 from judge_gym.llm.calls import Answer, Call, Failure, Parameters, Row
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
+from judge_gym.settings import Settings
 from judge_gym.store import rubrics as store
 from judge_gym.store import tables as t
 
@@ -48,23 +50,29 @@ def request_key(request: RubricRequest) -> str:
     )
 
 
-def missing_rubrics(
-    session: Session, experiments: Iterable[Experiment], *, sham: bool = False
-) -> list[RubricRequest]:
-    """Return the rubrics that still have to be written; stores the provided ones.
+def requests_of(experiments: Iterable[Experiment], *, sham: bool = False) -> list[RubricRequest]:
+    """Return the distinct rubrics that models write for these experiments.
 
     `sham` asks for the second rubric of each judge that writes its own.
     """
     requests: dict[str, RubricRequest] = {}
     for experiment in experiments:
-        wanted = resolve(experiment).of(Rubrics)
-        if wanted.provided is not None:
-            store.save_provided(session, wanted.provided, experiment.concept, experiment.country)
-            continue
-        if sham and experiment.rubric.kind != "own":
-            continue
-        request = _request(experiment, wanted.owner, SHAM if sham else 0)
-        requests[request_key(request)] = request
+        owner = resolve(experiment).of(Rubrics).owner
+        if owner and not (sham and experiment.rubric.kind != "own"):
+            request = _request(experiment, owner, SHAM if sham else 0)
+            requests[request_key(request)] = request
+    return list(requests.values())
+
+
+def missing_rubrics(
+    session: Session, experiments: Collection[Experiment], *, sham: bool = False
+) -> list[RubricRequest]:
+    """Return the rubrics that still have to be written; stores the provided ones."""
+    for experiment in experiments:
+        provided = resolve(experiment).of(Rubrics).provided
+        if provided is not None:
+            store.save_provided(session, provided, experiment.concept, experiment.country)
+    requests = {request_key(one): one for one in requests_of(experiments, sham=sham)}
     existing = store.rubric_ids(session, requests)
     return [request for key, request in requests.items() if key not in existing]
 
@@ -78,27 +86,29 @@ async def write_rubric(runtime: Runtime, request: RubricRequest, critic_model: s
     key = request_key(request)
     prompt = rubric_prompt(request)
     for attempt in range(ASKED_AGAIN + 1):
-        call = _call(f"rubric/{key}/{attempt}", "rubricer", request.owner_model, prompt)
-        read: Rubric | Faults = Faults(("nothing was read",))
-
-        def derive(call_id: int, outcome: Answer | Failure, last: bool) -> Sequence[Row]:
-            nonlocal read
-            read = read_rubric(request, outcome)
-            if isinstance(read, Faults) and (read.final or last):
-                return [Row(t.Rubric, _failed(request, read, call_id))]
-            return ()
-
         last = attempt == ASKED_AGAIN
         call_id, outcome = await runtime.gateway.ask(
-            call, lambda call_id, outcome, last=last: derive(call_id, outcome, last)
+            _call(f"rubric/{key}/{attempt}", "rubricer", request.owner_model, prompt),
+            partial(_failed_rows, request, last),
         )
+        read = read_rubric(request, outcome)
         if isinstance(read, Rubric):
             return await _rate(runtime, request, read, call_id, critic_model)
         if read.final or last:
-            return "failed"
-        assert isinstance(outcome, Answer)
+            break
+        assert isinstance(outcome, Answer)  # a failure is final
         prompt = rubric_again_prompt(prompt.messages, outcome.text, read)
-    raise AssertionError("the last attempt returns")
+    return "failed"
+
+
+def _failed_rows(
+    request: RubricRequest, last: bool, call_id: int, outcome: Answer | Failure
+) -> list[Row]:
+    """Return the row of a rubric that failed for good; none while it may still be mended."""
+    read = read_rubric(request, outcome)
+    if isinstance(read, Rubric) or not (read.final or last):
+        return []
+    return [Row(t.Rubric, {**_failed(request, read), "call_id": call_id})]
 
 
 async def _rate(
@@ -106,15 +116,16 @@ async def _rate(
 ) -> str:
     key = f"critic/{request_key(request)}"
     prompt = critic_prompt(rubric, request.concept, request.country, key)
-    status = ""
 
-    def derive(_: int, outcome: Answer | Failure) -> Sequence[Row]:
-        nonlocal status
-        values = _rated(runtime, request, rubric, read_quality(outcome))
-        status = values["status"]
-        return [Row(t.Rubric, {**values, "call_id": call_id, "critic_model": critic_model})]
+    def rated(outcome: Answer | Failure) -> dict[str, Any]:
+        return _rated(runtime.settings, request, rubric, read_quality(outcome))
 
-    await runtime.gateway.ask(_call(key, "critic", critic_model, prompt), derive)
+    def rows(_: int, outcome: Answer | Failure) -> list[Row]:
+        by = {"call_id": call_id, "critic_model": critic_model}
+        return [Row(t.Rubric, {**rated(outcome), **by})]
+
+    _, outcome = await runtime.gateway.ask(_call(key, "critic", critic_model, prompt), rows)
+    status: str = rated(outcome)["status"]
     return status
 
 
@@ -138,24 +149,23 @@ def _call(key: str, agent: str, model: str, prompt: Any) -> Call:
     return Call(key, "w2-rubric", agent, model, prompt, parameters)
 
 
-def _failed(request: RubricRequest, faults: Faults, call_id: int) -> dict[str, Any]:
+def _failed(request: RubricRequest, faults: Faults) -> dict[str, Any]:
     return {
         **asdict(request),
         "key": request_key(request),
         "source": "generated",
         "status": "failed",
         "failure": "; ".join(faults.reasons)[:2000],
-        "call_id": call_id,
     }
 
 
 def _rated(
-    runtime: Runtime, request: RubricRequest, rubric: Rubric, quality: Quality | NoQuality
+    settings: Settings, request: RubricRequest, rubric: Rubric, quality: Quality | NoQuality
 ) -> dict[str, Any]:
-    floor = runtime.settings.min_rubric_quality
+    floor = settings.min_rubric_quality
     marks = quality if isinstance(quality, Quality) else None
     flagged = marks is None or min(marks.observability, marks.discriminability) < floor
-    refused = flagged and runtime.settings.refuse_flagged_rubrics
+    refused = flagged and settings.refuse_flagged_rubrics
     why = quality.failure if isinstance(quality, NoQuality) else f"a mark is below {floor}"
     return {
         **asdict(request),

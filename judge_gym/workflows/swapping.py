@@ -131,8 +131,7 @@ def _groups(experiments: Experiments) -> list[list[int]]:
     """Return the experiments that differ only in the judge, group by group."""
     groups: dict[str, list[int]] = defaultdict(list)
     for experiment_id, one in experiments.items():
-        alike = one.model_copy(update={"tag": "", "model": "-", "family": "-"})
-        groups[alike.key].append(experiment_id)
+        groups[one.peers_key].append(experiment_id)
     return [group for group in groups.values() if len(group) > 1]
 
 

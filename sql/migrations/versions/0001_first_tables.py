@@ -192,7 +192,7 @@ def upgrade() -> None:
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("simulated", sa.Boolean(), nullable=False),
         sa.CheckConstraint(
-            "(estimate IS NULL) = (reason <> '')",
+            "estimate IS NOT NULL OR reason <> ''",
             name=op.f("ck_analysis_results_reason_when_not_estimable"),
         ),
         sa.CheckConstraint("p BETWEEN 0 AND 1", name=op.f("ck_analysis_results_p_range")),
@@ -371,7 +371,7 @@ def upgrade() -> None:
             "source IN ('generated', 'provided')", name=op.f("ck_rubrics_source_known")
         ),
         sa.CheckConstraint(
-            "status = 'failed' OR jsonb_array_length(stages) = scale_size",
+            "status = 'failed' OR (stages IS NOT NULL AND jsonb_array_length(stages) = scale_size)",
             name=op.f("ck_rubrics_stages_fit_scale"),
         ),
         sa.CheckConstraint(
