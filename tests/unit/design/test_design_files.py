@@ -20,8 +20,10 @@ def write(path: Path, text: str) -> Path:
 def test_the_digest_of_a_file_is_that_of_its_contents(tmp_path: Path) -> None:
     file = write(tmp_path / "a.jsonl", '{"text": "x"}\n')
 
-    assert corpus_digest(file) == hashlib.sha256(file.read_bytes()).hexdigest()
-    assert corpus_digest(file.rename(tmp_path / "b.jsonl")) == corpus_digest(tmp_path / "b.jsonl")
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+
+    assert corpus_digest(file) == digest
+    assert corpus_digest(file.rename(tmp_path / "b.jsonl")) == digest
 
 
 def test_the_digest_of_a_folder_is_that_of_its_corpus_files(tmp_path: Path) -> None:
