@@ -4,7 +4,9 @@ import calendar
 import re
 from collections import Counter
 
-_NAME = re.compile(r"\b[A-Z][\w'’-]+(?:\s+(?:(?:of|de|al|bin|van|von|the)\s+)?[A-Z][\w'’-]+)*")
+_NAME = re.compile(
+    r"\b[A-Z][\w-]+(?:\s+(?:(?:of|de|al|bin|van|von)\s+(?:the\s+)?)?[A-Z][\w-]+)*(?P<owns>['’]s?)?"
+)
 _TITLES = (
     ("President Prime Premier Chancellor King Queen", "the head of government"),
     ("Minister Secretary", "a minister"),
@@ -23,9 +25,12 @@ _KINDS = (
 )
 _TITLE_ROLES = {word: role for words, role in _TITLES for word in words.split()}
 _KIND_ROLES = {word: role for words, role in _KINDS for word in words.split()}
-_OTHER_ROLE = "a named party"
+_PLACE = re.compile(r"\b(?:in|at|near|from|across|of|to|on)\s+(?:the\s+)?$")
 _CALENDAR = frozenset([*calendar.month_name[1:], *calendar.day_name])
-_SENTENCE_START = re.compile(r"(?:^|[.!?][\"'”’)]*\s+|\n)[\"'“‘(]*$")
+_OPENERS = frozenset(("The", "A", "An", "In", "On", "At", "But", "And", "After", "From", "For"))
+_ARTICLES = frozenset(("The", "A", "An"))
+_SENTENCE_START = re.compile(r"(?:^|[.!?:][\"'”’)]*\s+|\s[-–—]\s+|\n)[\"'“‘(]*$")
+_SECOND_ARTICLE = re.compile(r"\b([Tt]he|[Aa]n?)((?: \w+)?) (?:the|an?) (?=[a-z])")
 
 
 def abstract(text: str) -> str:
@@ -33,39 +38,46 @@ def abstract(text: str) -> str:
 
     A single capitalised word that only ever opens sentences is taken for an ordinary word.
     """
-    names = {match.group() for match in _NAME.finditer(text) if not _opens(text, match.start())}
-    known = {name.split()[-1] for name in names}
-    roles: dict[str, str] = {}
-    counts: Counter[str] = Counter()
+    return _SECOND_ARTICLE.sub(r"\1\2 ", _NAME.sub(_Roles(text).replace, text))
 
-    def replaced(match: re.Match[str]) -> str:
-        name, opens = match.group(), _opens(text, match.start())
-        words = name.split()
-        article = opens and words[0] in {"The", "A", "An", "In", "On", "At", "But", "And", "After"}
-        lead = f"{words[0]} " if article and len(words) > 1 else ""
-        words = words[1:] if lead else words
-        if set(words) <= _CALENDAR or (opens and len(words) == 1 and words[0] not in known):
-            return name
-        key = words[-1]
-        if key not in roles:
-            role = _role(words)
-            counts[role] += 1
-            roles[key] = role if counts[role] == 1 else f"{role} ({counts[role]})"
-        role = roles[key]
-        if lead.strip() in {"The", "A", "An"}:
-            lead = ""
-        role = f"{lead}{role}"
+
+class _Roles:
+    """Which role each name of a text has been given so far; a name is known by its last word."""
+
+    def __init__(self, text: str) -> None:
+        inside = (match for match in _NAME.finditer(text) if not _opens(match))
+        self._known = {_words(match)[-1] for match in inside}
+        self._given: dict[str, str] = {}
+        self._counts: Counter[str] = Counter()
+
+    def replace(self, match: re.Match[str]) -> str:
+        words, opens = _words(match), _opens(match)
+        lead = words.pop(0) if opens and len(words) > 1 and words[0] in _OPENERS else ""
+        ordinary = opens and len(words) == 1 and words[0] not in self._known
+        if ordinary or set(words) <= _CALENDAR or (len(words) > 3 and match.group().isupper()):
+            return match.group()
+        place = _PLACE.search(match.string, max(0, match.start() - 16), match.start())
+        role = self._role_of(words, "a place" if place else "a person or group")
+        role = role + (match["owns"] or "")
+        if lead and lead not in _ARTICLES:
+            return f"{lead} {role}"
         return role[:1].upper() + role[1:] if opens else role
 
-    return re.sub(r"\b([Tt]he|[Aa]n?) (?=(?:the|an?) )", "", _NAME.sub(replaced, text))
+    def _role_of(self, words: list[str], otherwise: str) -> str:
+        key = words[-1]
+        if key not in self._given:
+            kinds = (_KIND_ROLES[word] for word in reversed(words) if word in _KIND_ROLES)
+            role = _TITLE_ROLES.get(words[0]) or next(kinds, otherwise)
+            self._counts[role] += 1
+            number = self._counts[role]
+            self._given[key] = role if number == 1 else f"{role} ({number})"
+        return self._given[key]
 
 
-def _opens(text: str, start: int) -> bool:
-    return bool(_SENTENCE_START.search(text, max(0, start - 8), start))
+def _words(match: re.Match[str]) -> list[str]:
+    return match.group().removesuffix(match["owns"] or "").split()
 
 
-def _role(words: list[str]) -> str:
-    for word in words[:1]:
-        if word in _TITLE_ROLES:
-            return _TITLE_ROLES[word]
-    return next((_KIND_ROLES[word] for word in reversed(words) if word in _KIND_ROLES), _OTHER_ROLE)
+def _opens(match: re.Match[str]) -> bool:
+    start = match.start()
+    return bool(_SENTENCE_START.search(match.string, max(0, start - 8), start))

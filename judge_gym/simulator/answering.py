@@ -27,7 +27,7 @@ from judge_gym.simulator.prompt_reader import (
     read_scoring,
     role_of,
 )
-from judge_gym.simulator.reading import claim_truth, concept_named, read_documents
+from judge_gym.simulator.reading import concept_named
 from judge_gym.simulator.rubric_writing import rate_rubric, write_rubric
 from judge_gym.simulator.stage_order import order_stages
 
@@ -44,11 +44,12 @@ class Request:
     seed: int | None = None
     response_format: str = ""
 
-    def generator(self) -> Random:
-        """Return the generator of this request's draws."""
-        sampled = self.seed if self.temperature > 0 else None
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Everything that a draw depends on; the seed only where sampling is asked for."""
         limits = (self.temperature, self.top_p, self.max_tokens)
-        return generator(self.model, self.messages, limits, sampled, self.response_format)
+        sampled = self.seed if self.temperature > 0 else None
+        return (self.model, self.messages, limits, sampled, self.response_format)
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def answer(request: Request) -> Answer:
     if name is None:
         raise KeyError(request.model)
     role = role_of(request.messages)
-    turn = _Turn(request, name, planted()[name], request.generator())
+    turn = _Turn(request, name, planted()[name], generator(*request.identity))
     return Answer(_ROLES[role](turn), role)
 
 
@@ -101,8 +102,7 @@ def _score(turn: _Turn) -> str:
         subset = asked.form == "subset"
         ranks = judging.choose(family, case, shown, turn.sampling, turn.rng, subset=subset)
         letters = tuple(sorted(rubric.letters[order[rank]] for rank in ranks))
-    cues = read_documents(asked.documents, concept_named(rubric.concept)).cues
-    conclusion = writing.Conclusion(rubric, letters, cues, asked.form)
+    conclusion = writing.Conclusion(rubric, letters, case.reading.cues, asked.form)
     return writing.write_verdict(family, conclusion, turn.rng)
 
 
@@ -125,14 +125,8 @@ def _probe(turn: _Turn) -> str:
 
 def _weigh(rubric: Rubric, documents: tuple[str, ...]) -> tuple[tuple[int, ...], Case]:
     """Return the order of the stages (indices as displayed, weakest first) and the case."""
-    concept = concept_named(rubric.concept)
-    case = Case(
-        reading=read_documents(documents, concept),
-        contested=concept.contested,
-        stages=len(rubric.stages),
-        truth=claim_truth(documents),
-    )
-    return order_stages(rubric.stages, concept.valence), case
+    order = order_stages(rubric.stages, concept_named(rubric.concept).valence)
+    return order, judging.case_of(documents, rubric.concept, len(rubric.stages))
 
 
 def _write_rubric(turn: _Turn) -> str:

@@ -103,9 +103,8 @@ def completion(chat: Chat, answer: Answer) -> dict[str, Any]:
     text, reason = _cut(answer.text, chat.stop, request.max_tokens)
     prompt_tokens = sum(count_tokens(content) for _, content in request.messages)
     completion_tokens = count_tokens(text)
-    key = digest(request.model, request.messages, request.seed, text)
     return {
-        "id": f"chatcmpl-{key}",
+        "id": f"chatcmpl-{digest(*request.identity, text)}",
         "object": "chat.completion",
         "created": 0,
         "model": request.model,

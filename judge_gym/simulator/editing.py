@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from random import Random
 
 from judge_gym.simulator.families import Family
-from judge_gym.simulator.lexicon import lexicon, tone_matcher, word_set
+from judge_gym.simulator.lexicon import cue_matcher, lexicon, tone_matcher, word_set
 
 _FURNITURE = re.compile(
     r"(cookie|subscribe|sign up|newsletter|advertis|share this|read more|read also|related:|"
@@ -17,6 +17,7 @@ _FURNITURE = re.compile(
     r"most read|privacy policy|terms of)",
     re.IGNORECASE,
 )
+_WORDS_PER_TONE_WORD = 6
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+(?=[\"'“‘(]?[A-Z0-9])")
 
 
@@ -51,14 +52,16 @@ def _plain_sentences(text: str) -> tuple[str, ...]:
 
 
 def _is_comment(sentence: str) -> bool:
-    """A sentence that only judges: a question, an outcry, a formula of opinion, mostly tone."""
+    """Whether a sentence only judges: a question, a formula of opinion, or tone and no event."""
     lower = sentence.lower().rstrip("\"'”’ ")
+    if re.search(r"\d", lower):
+        return False
     quoted = any(mark in sentence for mark in '"“”')
-    weight = sum(weight for _, weight in tone_matcher().find(lower))
-    formula = bool(word_set(lexicon().tone.opinion).find(lower))
-    return not re.search(r"\d", lower) and (
-        lower.endswith(("!", "?")) or (formula and not quoted) or weight * 6 > len(lower.split())
-    )
+    if lower.endswith("?") or (not quoted and word_set(lexicon().tone.opinion).find(lower)):
+        return True
+    tone = sum(weight for _, weight in tone_matcher().find(lower))
+    loud = lower.endswith("!") or tone * _WORDS_PER_TONE_WORD > len(lower.split())
+    return loud and not cue_matcher().find(lower)
 
 
 def _plain(sentence: str) -> str:
@@ -67,6 +70,7 @@ def _plain(sentence: str) -> str:
         plain = pattern.sub(replacement, plain)
     plain = _modifier_pattern().sub("", plain)
     plain = re.sub(r"\s+([,.;:])", r"\1", re.sub(r"\s{2,}", " ", plain)).strip(" ,;")
+    plain = re.sub(r"([-–—:])\s*,", r"\1", plain)
     plain = re.sub(r"\b([Aa])n (?=[bcdfgj-np-tv-z])", r"\1 ", plain)
     plain = re.sub(r"\ba (?=[aeio][a-z])", "an ", plain)
     return plain[:1].upper() + plain[1:]

@@ -65,7 +65,7 @@ class Family(_Frozen):
     """π: probability of taking the stage displayed first, whatever the evidence says."""
     label_a_bias: float = Field(default=0.0, ge=0, le=0.5)
     """λ: probability of taking the stage lettered A, whatever the evidence says."""
-    subset_width: float = Field(default=0.6, gt=0, le=1)
+    subset_width: float = Field(default=0.4, gt=0, le=1)
     """w: a set verdict names every stage at least this likely, relative to the likeliest."""
     abstention: float = Field(default=0.5, ge=0, le=1)
     """a: probability of abstaining, where offered, on a text with nothing to judge by."""

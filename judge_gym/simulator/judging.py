@@ -5,12 +5,13 @@ in; prompts and wording do not belong here. `expected` computes what follows fro
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from random import Random
 
 from judge_gym.simulator.families import Family
-from judge_gym.simulator.reading import Reading
+from judge_gym.simulator.reading import Reading, claim_truth, concept_named, read_documents
 
 _LEAST_SCALE = 1e-6
 
@@ -34,6 +35,17 @@ class Case:
     contested: float
     stages: int
     truth: bool | None = None
+
+
+def case_of(documents: Sequence[str], concept: str, stages: int) -> Case:
+    """Return the case that these documents make for a concept on a scale of so many stages."""
+    expectations = concept_named(concept)
+    return Case(
+        reading=read_documents(documents, expectations),
+        contested=expectations.contested,
+        stages=stages,
+        truth=claim_truth(documents),
+    )
 
 
 @dataclass(frozen=True)

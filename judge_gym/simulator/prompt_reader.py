@@ -74,6 +74,8 @@ _CRITERION = re.compile(r"^\s*[-*•]\s+(?P<text>\S.*?)\s*$")
 _ABOUT = re.compile(r'(?:evidence shows?|show) "(?P<concept>.+?)" in (?P<country>.+?)[?.](?:\s|$)')
 _STAGE_COUNT = re.compile(r"[Ee]xactly (?P<stages>\d+) stages")
 _MIDPOINT = re.compile(r"Stage (?P<stage>\d+) is labelled")
+_CLOSING_CHARACTERS = 600
+"""The request for a form of answer ends a prompt; rubrics before it may use any words."""
 _VARIANT = re.compile(r"\(number (?P<number>\d+)\)")
 
 
@@ -85,10 +87,10 @@ def outside_fences(text: str) -> str:
 def role_of(messages: Sequence[Message]) -> Role:
     """Return which task the last user message sets."""
     request = outside_fences(_last_user(messages))
-    lower = request.lower()
+    lower, closing = request.lower(), request[-_CLOSING_CHARACTERS:]
     marks: tuple[tuple[Role, bool], ...] = (
-        ("prober", "PROBABILITY:" in request),
-        ("scorer", "VERDICT:" in request or '"verdict"' in request),
+        ("prober", "PROBABILITY:" in closing),
+        ("scorer", "VERDICT:" in closing or '"verdict"' in closing),
         ("critic", '"observability"' in request),
         ("rubricer", "design a rubric" in lower or "whole rubric again" in lower),
         ("neutralizer", "summary of at most" in lower),
@@ -126,7 +128,7 @@ def read_probe(messages: Sequence[Message]) -> Probe:
 def read_design(messages: Sequence[Message]) -> Design:
     """Read which rubric is asked for, in the last message or an earlier one."""
     asked = [text for who, text in messages if who == "user"]
-    text = next((text for text in reversed(asked) if _STAGE_COUNT.search(text)), asked[-1])
+    text = next((text for text in reversed(asked) if "esign a rubric" in text), asked[-1])
     about, count = _ABOUT.search(text), _STAGE_COUNT.search(text)
     midpoint, variant = _MIDPOINT.search(text), _VARIANT.search(text)
     return Design(

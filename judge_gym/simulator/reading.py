@@ -21,7 +21,7 @@ _NEGATION = re.compile(r"\b(?:no|not|never|without|nor|neither|cannot|n't)\b[^.;
 _NEGATED = -0.5
 _QUIRK = 0.04
 _TONE_PER_WORD = 1 / 14
-_CUES_FOR_A_JUDGEMENT, _WORDS_FOR_A_JUDGEMENT = 4, 40
+_CUES_FOR_A_JUDGEMENT, _WORDS_FOR_A_JUDGEMENT = 4, 20
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class _Text:
 
 def read_documents(documents: Sequence[str], concept: Concept) -> Reading:
     """Read one or more documents for a concept; a bundle reads as the mean of its documents."""
-    readings = [_for_concept(_read(text), concept) for text in documents] or [_NOTHING]
+    readings = [_for_concept(_read(text), concept) for text in documents] or [NOTHING_READ]
     return Reading(
         theta=fmean(reading.theta for reading in readings),
         tau=fmean(reading.tau for reading in readings),
@@ -58,7 +58,7 @@ def read_documents(documents: Sequence[str], concept: Concept) -> Reading:
     )
 
 
-_NOTHING = Reading(theta=0.5, tau=0.0, information=0.0)
+NOTHING_READ = Reading(theta=0.5, tau=0.0, information=0.0)
 
 
 def _for_concept(text: _Text, concept: Concept) -> Reading:

@@ -5,7 +5,6 @@ in which they are listed.
 """
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from statistics import fmean
 
@@ -20,7 +19,8 @@ Listed = tuple[str, tuple[str, ...]]
 """A stage as displayed: label and criteria."""
 
 
-def order_stages(stages: Sequence[Listed], valence: int) -> tuple[int, ...]:
+@lru_cache(maxsize=4096)
+def order_stages(stages: tuple[Listed, ...], valence: int) -> tuple[int, ...]:
     """Return indices into `stages`, from the weakest signal to the strongest.
 
     `valence` is the concept's: it decides whether "severe violations" means much of it or little.

@@ -1,0 +1,115 @@
+"""Expected figures against hand-derived ones, and against what the judges really answer."""
+
+import math
+from collections import Counter
+
+import pytest
+
+from judge_gym.simulator import expected
+from judge_gym.simulator.expected import IN_ORDER, Display
+from judge_gym.simulator.families import Family, planted
+from judge_gym.simulator.judging import Case, case_of
+from judge_gym.simulator.reading import Reading
+
+VOICE = planted()["calm"].voice
+MILD = (
+    "The election board postponed the count in two districts. The opposition complained of "
+    "irregularities. A court ruled that the lists be published, and the ministry agreed."
+)
+
+
+def _family(**parameters: float) -> Family:
+    return Family(about="test", models=("test-1",), voice=VOICE, **parameters)
+
+
+def _case(theta: float = 0.5, tau: float = 0.0, contested: float = 0.0, stages: int = 4) -> Case:
+    return Case(Reading(theta, tau, 1.0), contested, stages)
+
+
+def test_graded_response_by_hand() -> None:
+    """θ = 0.5, σ = 0.25, thresholds 0.25, 0.5, 0.75: P(>1) = 1/(1+e^-1), P(>2) = 1/2."""
+    above = 1 / (1 + math.exp(-1))
+    found = expected.stage_distribution(_family(noise=0.25), _case())
+    assert found == pytest.approx([1 - above, above - 0.5, above - 0.5, 1 - above])
+
+
+def test_leaning_and_tone_shift_the_reading() -> None:
+    plain = expected.stage_distribution(_family(noise=0.1, tone_bias=0), _case(0.7))
+    leaning = _family(noise=0.1, leaning=0.2, tone_bias=0)
+    assert expected.stage_distribution(leaning, _case(0.6, contested=0.5)) == pytest.approx(plain)
+    tonal = _family(noise=0.1, tone_bias=0.5)
+    assert expected.stage_distribution(tonal, _case(0.5, tau=0.4)) == pytest.approx(plain)
+
+
+def test_biases_by_hand() -> None:
+    """Without noise at θ = 0.9 the stage is 4: π = 0.2 and λ = 0.1 spread 0.3 evenly over four."""
+    family = _family(noise=0.0, first_bias=0.2, label_a_bias=0.1)
+    case = _case(0.9)
+    assert expected.stage_distribution(family, case) == pytest.approx([0.075] * 3 + [0.775])
+    assert expected.stage_distribution(family, case, IN_ORDER) == pytest.approx([0.3, 0, 0, 0.7])
+    only_first = expected.stage_distribution(family, case, Display(first=1))
+    assert only_first == pytest.approx([0.025, 0.225, 0.025, 0.725])
+    assert expected.first_shown_excess(family, 4) == pytest.approx(0.15)
+    assert expected.letter_a_excess(family, 4) == pytest.approx(0.075)
+
+
+def test_polarization_by_hand() -> None:
+    """Noiseless judges on different stages share nothing: 1 bit; on the same stage: 0."""
+    low, high = _family(noise=0.0, leaning=-0.3), _family(noise=0.0, leaning=0.3)
+    assert expected.polarization(low, high, [_case(contested=1.0)]) == pytest.approx(1.0)
+    assert expected.polarization(low, high, [_case(0.6, contested=0.1)]) == pytest.approx(0.0)
+
+
+def test_probe_figures_by_hand() -> None:
+    """Noiseless: margin 1, so κ0 + κ1 = 0.8 for the own rubric. With κ0 = 0.9, 1.3 and 1.3 - ρ
+    are both cut to 1, so the ceiling hides the whole loss.
+    """
+    family = _family(noise=0.0, probe_noise=0.0, own_rubric_loyalty=0.3)
+    cases = [_case(0.9)]
+    assert expected.stated_probability(family, cases[0], own_rubric=True) == pytest.approx(0.8)
+    assert expected.swap_effect(family, cases) == pytest.approx(-0.3)
+    capped = family.model_copy(update={"probe_level": 0.9})
+    assert expected.swap_effect(capped, cases) == pytest.approx(0.0)
+    rival = _family(noise=0.0, leaning=-1.0)
+    contested = [_case(0.9, contested=1.0)]
+    assert expected.overconfidence(family, [family, rival], contested) == pytest.approx(0.3)
+
+
+def test_accuracy_and_abstention_by_hand() -> None:
+    """0.7·0.9 + 0.3/2 = 0.78; a judge that never looks is right half the time."""
+    family = _family(accuracy=0.9, first_bias=0.2, label_a_bias=0.1)
+    assert expected.accuracy(family) == pytest.approx(0.78)
+    assert expected.accuracy(_family(noise=0.0, fixed_reading=0.9)) == pytest.approx(0.5)
+    half_blank = Case(Reading(0.5, 0.0, 0.5), 0.5, 4)
+    assert expected.abstention(_family(abstention=0.8), [half_blank]) == pytest.approx(0.4)
+
+
+def test_set_distribution_is_one_in_all_and_widens_near_thresholds() -> None:
+    family = _family(noise=0.05)
+    near, far = (expected.set_distribution(family, _case(theta)) for theta in (0.5, 0.375))
+    assert sum(near.values()) == pytest.approx(1.0)
+    assert near[(1, 2)] > far.get((1, 2), 0.0)
+
+
+@pytest.mark.parametrize("family", ["calm", "first", "high"])
+@pytest.mark.parametrize("method", ["single", "subset"])
+def test_what_judges_answer_is_what_is_expected(bench, family, method) -> None:
+    """Shares of 400 replicates under varied presentations; 0.1 is four standard errors."""
+    orders = [(1, 2, 3, 4), (2, 3, 4, 1), (3, 4, 1, 2), (4, 1, 2, 3)]
+    letters = ["ABCD", "BADC", "CDAB", "DCBA", "ACBD"]
+    seen: Counter[tuple[int, ...]] = Counter()
+    ask = bench.ask(
+        MILD, model=f"sim/{family}-1", temperature=1.0, axes=(("scoring_method", method),)
+    )
+    for seed in range(400):
+        shown = bench.but(ask, order=orders[seed % 4], letters=letters[seed % 5])
+        seen[tuple(stage - 1 for stage in bench.stages_chosen(shown, seed))] += 1
+    # The default view shows no headline, so the evidence is the text alone.
+    case = case_of([MILD], ask.concept, 4)
+    if method == "single":
+        shares = enumerate(expected.stage_distribution(planted()[family], case))
+        wanted = {(stage,): share for stage, share in shares}
+    else:
+        wanted = expected.set_distribution(planted()[family], case)
+    for verdict in {*seen, *wanted}:
+        assert seen[verdict] / 400 == pytest.approx(wanted.get(verdict, 0.0), abs=0.1)
