@@ -1,0 +1,101 @@
+"""The figures of an analysis: written once per run, read by tables, reports and notebooks."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.errors import StoreError
+from judge_gym.seeds import canonical_json
+from judge_gym.store import tables as t
+
+
+@dataclass(frozen=True)
+class ResultRow:
+    """One figure; its fields mean what they do in `metrics.estimate.Estimate`.
+
+    `scope` says what it is about, `p_adjusted` is p corrected as `method` says, `simulated`
+    whether any call behind it was answered by the simulator.
+    """
+
+    metric: str
+    scope: dict[str, Any]
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+    n: int
+    n_items: int
+    floor: float | None
+    p: float | None
+    p_adjusted: float | None
+    unit: str
+    method: str
+    reason: str
+    simulated: bool
+
+    @property
+    def scope_key(self) -> str:
+        """The one text of the scope: with the metric, the identity of the figure in its run."""
+        return canonical_json(self.scope)
+
+
+@dataclass(frozen=True)
+class RunInfo:
+    """One pass of the analysis over a sweep."""
+
+    id: int
+    sweep: str
+    version: str
+    simulated: bool
+    created_at: datetime
+
+
+def save_run(
+    session: Session, sweep: str, version: str, simulated: bool, rows: Sequence[ResultRow]
+) -> int:
+    """Store an analysis run with its figures; returns its id.
+
+    Raises `StoreError` when there is no such sweep.
+    """
+    sweep_id = session.scalar(sa.select(t.Sweep.id).where(t.Sweep.name == sweep))
+    if sweep_id is None:
+        raise StoreError(f"There is no sweep {sweep!r}.")
+    run = t.AnalysisRun(sweep_id=sweep_id, version=version, simulated=simulated)
+    session.add(run)
+    session.flush()
+    if rows:
+        session.execute(
+            sa.insert(t.AnalysisResult),
+            [{**asdict(row), "scope_key": row.scope_key, "run_id": run.id} for row in rows],
+        )
+    return run.id
+
+
+def load_results(session: Session, run_id: int) -> list[ResultRow]:
+    """Return the figures of a run in the order they were written; none for an unknown run."""
+    columns = [getattr(t.AnalysisResult, field.name) for field in fields(ResultRow)]
+    rows = session.execute(
+        sa.select(*columns).where(t.AnalysisResult.run_id == run_id).order_by(t.AnalysisResult.id)
+    )
+    return [ResultRow(*row) for row in rows]
+
+
+def latest_run(session: Session, sweep: str) -> RunInfo | None:
+    """Return the newest analysis run of a sweep, or None when it was never analysed."""
+    row = session.execute(
+        sa.select(
+            t.AnalysisRun.id,
+            t.Sweep.name,
+            t.AnalysisRun.version,
+            t.AnalysisRun.simulated,
+            t.AnalysisRun.created_at,
+        )
+        .join(t.Sweep, t.Sweep.id == t.AnalysisRun.sweep_id)
+        .where(t.Sweep.name == sweep)
+        .order_by(t.AnalysisRun.id.desc())
+        .limit(1)
+    ).one_or_none()
+    return RunInfo(*row) if row else None

@@ -1,0 +1,85 @@
+"""The analysis of a sweep: samples and probes in, one result row per figure out.
+
+It reads, groups and stores; every formula stands in `judge_gym.metrics`. What is planted in the
+simulator is no result and is not here.
+
+Scopes. Each scope holds `concept`, `country`, `window`, `rubric` (`own`, `shared by MODEL` or
+`provided`) and the axes (and task type) that vary within the sweep. A figure of a comparison
+group (experiments that differ in the judge alone) has just that. In addition: `judge` for one
+judge, `pair` ("FAMILY and FAMILY") for two families, `judge` and `rival` for a swap, `judge` and
+`arm` (own, swap, sham) for outcomes, and `axis`, `from`, `to`, `judge` for a contrast, which
+lists the axis there and not among the others. `setting` appears only where two groups would else
+look the same. Replicates may differ within a group.
+
+Across judges. These compare judges on the items all of them scored. Where each judge has a rubric
+of its own their names end in `_mixed`, as rubric and judgement differ at once; the headline is
+the figure without it, from a common rubric.
+
+- `polarization`: how far families stand apart (bits), with floor P0 and permutation p
+- `polarization_excess`: P - P0
+- `polarization_ordinal`, `polarization_ordinal_excess`: the same by distance along the scale
+- `polarization_pair`: P of two families, p adjusted by Holm over the group's pairs
+- `entrenchment`: P times the mean probed probability
+- `overconfidence`, per judge: probed probability - agreement shown by the other judges
+- `brier_score`, per judge: squared error of that probability
+
+Per judge, on the items all judges of the group scored:
+
+- `confidence`: mean probed probability
+- `replicate_variance`, `replicate_icc`: consistency over replicates
+- `subset_width`, `subset_information`: share of the scale, and of its bits, left open (subset)
+- `position_bias`, `label_bias`: excess share of the stage displayed first, or lettered A
+- `accuracy`, `cohens_kappa`: share at the true stage, and beyond chance (control, benchmark)
+- `coverage`, `accuracy_discounted`, `accuracy_u65`, `accuracy_u80`: the same for subset verdicts
+- `control_error`, `control_rank_correlation`: |0-1 score - index|, Spearman's rho (control)
+
+Per judge, on all its items:
+
+- `probe_difference`: mean difference between the two probes of samples probed twice (all arms)
+- `abstention_rate`, `unparseable_rate`, `refused_rate`, `failed_rate`: shares of samples, by arm
+- `swap_sensitivity`, `sham_sensitivity`: change of confidence under a rival's rubric, or under
+  a second one of the judge's own; p adjusted by Holm over the group
+- `swap_verdict_shift`, `sham_verdict_shift`: signed move of the verdict on the 0-1 scale
+- `swap_verdict_change`, `sham_verdict_change`: its absolute move, with a noise floor
+- `contrast`, `contrast_confidence`: paired change of the 0-1 score, or of confidence, between two
+  experiments that differ in one axis, `to` - `from`; p adjusted by Benjamini-Hochberg
+"""
+
+from importlib.metadata import version
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.store.results import ResultRow, save_run
+from judge_gym.workflows.analysis.comparing import comparisons
+from judge_gym.workflows.analysis.data import SweepData
+from judge_gym.workflows.analysis.effects import contrasts
+from judge_gym.workflows.analysis.groups import comparison_groups
+from judge_gym.workflows.analysis.judges import single_judges
+from judge_gym.workflows.analysis.loading import load_sweep_data
+from judge_gym.workflows.analysis.swaps import swap_effects
+from judge_gym.workflows.analysis.truths import accuracies
+
+
+def analyse(engine: sa.Engine, sweep: str) -> int:
+    """Compute and store every figure of a sweep; returns the id of the analysis run.
+
+    One transaction that sees one state of the database, even while a sweep runs. The same data
+    give the same rows. Raises `StoreError` when there is no such sweep.
+    """
+    snapshot = engine.execution_options(isolation_level="REPEATABLE READ")
+    with Session(snapshot) as session, session.begin():
+        data = load_sweep_data(session, sweep)
+        simulated = bool(data.simulated_arms)
+        return save_run(session, sweep, version("judge-gym"), simulated, figures(data))
+
+
+def figures(data: SweepData) -> list[ResultRow]:
+    """Return every figure of a sweep, group by group."""
+    groups = comparison_groups(data)
+    rows: list[ResultRow] = []
+    for group in groups:
+        for family_of_figures in (comparisons, single_judges, swap_effects, accuracies):
+            rows.extend(family_of_figures(group))
+    rows.extend(contrasts(data, groups))
+    return rows

@@ -1,0 +1,142 @@
+"""What an analysis works on: a sweep's experiments, arms, samples and probes, as arrays.
+
+Holding and slicing only: `loading` reads it, the other modules say which figures it makes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TypeVar
+
+import numpy as np
+
+from judge_gym.design.experiment import Experiment
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Probes, Verdicts
+
+Arms = Sequence[Sequence["Arm"]]
+"""The arms of each judge, judge by judge; those of one judge are pooled."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A judge's experiment under one rubric."""
+
+    id: int
+    kind: str
+    """`own`, `swap` or `sham`."""
+    rubric_owner: str
+    """The model that wrote the rubric; empty when it was provided."""
+    labels: tuple[str, ...]
+    """The stage labels, stage 1 first; empty when the rubric failed."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """An experiment as the analysis sees it: one judge at one point of the design space."""
+
+    experiment: Experiment
+    window: str
+    arms: tuple[Arm, ...]
+
+    @property
+    def model(self) -> str:
+        """The judge's model string: its name in every scope."""
+        return self.experiment.model
+
+    def of_kind(self, kind: str) -> tuple[Arm, ...]:
+        """Return the arms of one kind, in the order of the rubrics' owners."""
+        return tuple(arm for arm in self.arms if arm.kind == kind)
+
+
+@dataclass(frozen=True, eq=False)
+class SampleRows:
+    """Samples as parallel arrays, ascending by arm; `stages` is 0 unless the status is scored."""
+
+    arm: IntArray
+    item: IntArray
+    status: np.ndarray
+    stages: IntArray
+    shown_first: IntArray
+    lettered_a: IntArray
+    simulated: BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class ProbeRows:
+    """Answered probes as parallel arrays, ascending by arm, sample and replicate."""
+
+    arm: IntArray
+    item: IntArray
+    sample: IntArray
+    stages: IntArray
+    probability: FloatArray
+    simulated: BoolArray
+
+
+Rows = TypeVar("Rows", SampleRows, ProbeRows)
+
+
+@dataclass(frozen=True, eq=False)
+class ItemTruth:
+    """What is known per item: an index in [0, 1], NaN where there is none, and a label or ""."""
+
+    value: FloatArray
+    label: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SweepData:
+    """Everything the figures of a sweep are made of."""
+
+    judges: tuple[Judge, ...]
+    samples: SampleRows
+    probes: ProbeRows
+    truth: ItemTruth
+    simulated_arms: frozenset[int]
+    """Arms with a simulated call behind a sample, a probe, the rubric or the evidence's view."""
+
+    def simulated(self, arms: Arms) -> bool:
+        """Return whether a simulated call stands behind any of these arms."""
+        return any(arm.id in self.simulated_arms for judge in arms for arm in judge)
+
+    def items_of(self, arms: Arms) -> IntArray:
+        """Return the items that these arms hold samples of, ascending."""
+        _, rows = select(self.samples, arms)
+        return np.unique(rows.item)
+
+    def verdicts(self, arms: Arms, items: IntArray, n_stages: int) -> Verdicts:
+        """Return the scored samples of these arms; items are numbered by their place in `items`."""
+        judge, rows = select(self.samples, arms)
+        scored = rows.status == "scored"
+        return Verdicts(
+            judge=judge[scored],
+            item=np.searchsorted(items, rows.item[scored]),
+            stages=rows.stages[scored],
+            n_judges=len(arms),
+            n_items=len(items),
+            n_stages=n_stages,
+        )
+
+    def answered(self, arms: Arms, items: IntArray) -> Probes:
+        """Return the answered probes of these arms; items are numbered as in `verdicts`."""
+        judge, rows = select(self.probes, arms)
+        return Probes(
+            judge=judge,
+            item=np.searchsorted(items, rows.item),
+            stages=rows.stages,
+            probability=rows.probability,
+            n_judges=len(arms),
+            n_items=len(items),
+        )
+
+
+def select(table: Rows, arms: Arms) -> tuple[IntArray, Rows]:
+    """Return the rows of these arms, arm by arm, with the number of the judge of each."""
+    judges, chosen = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    for number, pooled in enumerate(arms):
+        for arm in pooled:
+            first, end = np.searchsorted(table.arm, [arm.id, arm.id + 1])
+            chosen.append(np.arange(first, end))
+            judges.append(np.full(end - first, number))
+    rows = np.concatenate(chosen)
+    taken = {field.name: getattr(table, field.name)[rows] for field in fields(table)}
+    return np.concatenate(judges), type(table)(**taken)
