@@ -24,7 +24,17 @@ from judge_gym.design.window import Window
 from judge_gym.seeds import generator
 
 _NAME = "1 to 80 small letters, digits and hyphens"
-_KEYS = ("name", "description", "windows", "families", "defaults", "blocks", "swap", "draw")
+_KEYS = (
+    "name",
+    "description",
+    "utility_model",
+    "windows",
+    "families",
+    "defaults",
+    "blocks",
+    "swap",
+    "draw",
+)
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,8 @@ class Sweep:
     path: Path
     name: str
     description: str
+    utility_model: str
+    """The model that edits evidence and rates rubrics; empty leaves it to the settings."""
     windows: Mapping[str, Window]
     families: Mapping[str, str]
     """Model → family, where the model's name does not tell."""
@@ -133,6 +145,11 @@ def load_sweep(path: Path) -> Sweep:
         path=path,
         name=_read_name(items["name"]),
         description=_read_text(items["description"]) if "description" in items else "",
+        utility_model=(
+            read_field(Experiment, "model", items["utility_model"])
+            if "utility_model" in items
+            else ""
+        ),
         windows=names.windows,
         families=families,
         blocks=blocks,

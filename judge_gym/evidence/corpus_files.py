@@ -1,10 +1,10 @@
-"""JSONL and CSV files as rows: which files, their digest, and each row with its line number.
+"""JSONL and CSV files as rows, each with its line number.
 
-Knows nothing of documents; `corpus_source` gives the rows their meaning.
+Knows nothing of documents; `corpus_source` gives the rows their meaning. Which files make a
+corpus is in `design.files`.
 """
 
 import csv
-import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,6 @@ from typing import Any, BinaryIO
 
 from judge_gym.errors import EvidenceError
 
-SUFFIXES = (".jsonl", ".ndjson", ".csv")
 MAX_ROW_CHARACTERS = 10_000_000
 """Longest JSONL line in bytes and longest CSV value in characters that is read."""
 
@@ -26,47 +25,6 @@ class Row:
     """Line of the file the record starts on, from 1."""
     values: dict[str, Any]
     fault: str = ""
-
-
-def corpus_files(path: Path) -> list[Path]:
-    """Return the corpus files `path` names, sorted: itself, or those below it when a folder.
-
-    Hidden files and other suffixes in a folder are passed over. Raises `EvidenceError` when
-    there is none.
-    """
-    allowed = ", ".join(SUFFIXES)
-    if path.is_file():
-        if path.suffix.lower() not in SUFFIXES:
-            raise EvidenceError(f"{path} is not a corpus file.", f"Use one of {allowed}.")
-        return [path]
-    if not path.is_dir():
-        raise EvidenceError(f"{path} does not exist.", "Name a corpus file or folder.")
-    found = [
-        file
-        for file in path.rglob("*")
-        if file.suffix.lower() in SUFFIXES
-        and file.is_file()
-        and not any(part.startswith(".") for part in file.relative_to(path).parts)
-    ]
-    if not found:
-        raise EvidenceError(f"{path} holds no corpus file.", f"Put files with {allowed} there.")
-    return sorted(found, key=lambda file: file.relative_to(path).as_posix())
-
-
-def corpus_digest(path: Path) -> str:
-    """Return the SHA-256 of the contents of `path`'s files in sorted order, as 64 hex digits.
-
-    Names and places do not enter it: a corpus that is moved keeps its identity. Raises
-    `EvidenceError` when a file cannot be read.
-    """
-    whole = hashlib.sha256()
-    for file in corpus_files(path):
-        try:
-            with file.open("rb") as handle:
-                whole.update(hashlib.file_digest(handle, "sha256").digest())
-        except OSError as error:
-            raise _unreadable(file, error) from error
-    return whole.hexdigest()
 
 
 def read_rows(file: Path) -> Iterator[Row]:

@@ -10,9 +10,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from judge_gym.design.files import corpus_files
 from judge_gym.design.window import Window
 from judge_gym.errors import EvidenceError
-from judge_gym.evidence.corpus_files import Row, corpus_files, read_rows
+from judge_gym.evidence.corpus_files import Row, read_rows
 from judge_gym.evidence.dates import ACCEPTED_DATES, parse_date
 from judge_gym.evidence.documents import Dropped, RawDocument, RawStream, Truth
 

@@ -55,7 +55,7 @@ def resolve(experiment: Experiment) -> Scoring:
 def _closing(method: ScoringMethod, letters: tuple[str, ...], gate: bool) -> str:
     offered = ", ".join(letters)
     if method == "structured_json":
-        choice = f'"verdict": one of {", ".join(f"{letter!r}" for letter in letters)}'.replace("'", '"')
+        choice = '"verdict": one of ' + ", ".join(f'"{letter}"' for letter in letters)
         choice += ' or "ABSTAIN"' if gate else ""
         return f'Answer with one JSON object and nothing else: "reasoning": a string, {choice}.'
     form = (

@@ -1,0 +1,50 @@
+# `make` lists the targets. Everything runs in .venv, which is set up when it is missing or stale.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+SWEEP ?= deployments/sweeps/demo.yaml
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo run test unit database flow end-to-end check format lock clean
+
+help: ## List the targets
+	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+
+setup: $(READY) ## Set up .venv from the lock file
+
+demo: $(READY) ## Run the demo on simulated judges: tables, report, no key needed
+	@$(BIN)/judge-gym demo
+
+run: $(READY) ## Run a sweep file: make run SWEEP=my-sweep.yaml
+	@$(BIN)/judge-gym sweep run $(SWEEP)
+
+test: $(READY) ## Run every test
+	@$(BIN)/pytest
+
+unit database flow end-to-end: $(READY) ## Run one tier of the tests
+	@$(BIN)/pytest tests/$(subst -,_,$@)
+
+check: $(READY) ## Check style, types and the direction of imports
+	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports
+
+format: $(READY) ## Format the code
+	@$(BIN)/ruff check --fix && $(BIN)/ruff format
+
+lock: $(READY) ## Take the newest versions that pyproject.toml allows
+	@$(BIN)/uv pip compile pyproject.toml --group dev --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-emit-index-url --no-header --quiet -o requirements.lock
+
+clean: ## Delete .venv and all data of the demo, the embedded database included
+	@if [ -x $(BIN)/python ]; then $(BIN)/python -c 'from pathlib import Path; \
+		from judge_gym.store.embedded import remove; remove(Path(".judge-gym/postgres"))'; fi
+	@rm -rf .venv .judge-gym
+
+$(READY): requirements.lock requirements-uv.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(0 if (3, 11) <= sys.version_info[:2] <= (3, 13) else \
+		"judge-gym needs Python 3.11 to 3.13; say which with: make PYTHON=python3.11 ...")'
+	@echo "Setting up .venv (once; some minutes on a slow network) ..."
+	@$(PYTHON) -m venv --clear .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-uv.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes -r requirements.lock
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@touch $@
