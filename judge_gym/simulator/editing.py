@@ -45,7 +45,7 @@ def neutralize(family: Family, text: str, limit: int, rng: Random) -> str:
     return " ".join(summary) or "The article makes no factual claim."
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=256)
 def _plain_sentences(text: str) -> tuple[str, ...]:
     sentences = _SENTENCE_END.split(" ".join(text.split()))
     return tuple(_plain(sentence) for sentence in sentences if not _is_comment(sentence))

@@ -108,7 +108,7 @@ def family_named(model: str) -> str | None:
     """Return the family that answers for `model`; None for an unknown `sim/` model.
 
     `sim/calm-2` and `calm-2` are of family calm. Any other name is that of a real model whose
-    base URL points here: a family is drawn for it from the hash of its name.
+    base URL points here: a family that reads is drawn for it from the hash of its name.
     """
     name = model.removeprefix("sim/")
     for family, parameters in planted().items():
@@ -116,7 +116,7 @@ def family_named(model: str) -> str | None:
             return family
     if model.startswith("sim/"):
         return None
-    families = sorted(planted())
+    families = sorted(name for name, family in planted().items() if family.fixed_reading is None)
     return families[derive_seed("family", model) % len(families)]
 
 

@@ -24,7 +24,6 @@ class Rubric:
     """The stages as displayed, each with the letter it carries."""
 
     concept: str
-    country: str
     letters: tuple[str, ...]
     stages: tuple[Listed, ...]
 
@@ -53,7 +52,6 @@ class Design:
     """A request for a rubric."""
 
     concept: str
-    country: str
     stages: int
     midpoint: int | None
     """The stage (1-based) that has to carry the midpoint label."""
@@ -71,7 +69,7 @@ _DOCUMENT = re.compile(r"^\[Document \d+ of \d+\]$", re.MULTILINE)
 _STAGE = re.compile(r"^\s*\(?(?P<letter>[A-Z])\)?\s*[:.)]\s*(?P<label>\S.*?)\s*$")
 _NUMBERED_STAGE = re.compile(r"^\s*Stage (?P<letter>\d+)\s*[:.)]\s*(?P<label>\S.*?)\s*$")
 _CRITERION = re.compile(r"^\s*[-*•]\s+(?P<text>\S.*?)\s*$")
-_ABOUT = re.compile(r'(?:evidence shows?|show) "(?P<concept>.+?)" in (?P<country>.+?)[?.](?:\s|$)')
+_ABOUT = re.compile(r'(?:evidence shows?|show) "(?P<concept>.+?)" in .+?[?.](?:\s|$)')
 _STAGE_COUNT = re.compile(r"[Ee]xactly (?P<stages>\d+) stages")
 _MIDPOINT = re.compile(r"Stage (?P<stage>\d+) is labelled")
 _CLOSING_CHARACTERS = 600
@@ -133,7 +131,6 @@ def read_design(messages: Sequence[Message]) -> Design:
     midpoint, variant = _MIDPOINT.search(text), _VARIANT.search(text)
     return Design(
         concept=about["concept"] if about else "the concept",
-        country=about["country"] if about else "the country",
         stages=int(count["stages"]) if count else 4,
         midpoint=int(midpoint["stage"]) if midpoint else None,
         variant=int(variant["number"]) - 1 if variant else 0,
@@ -161,7 +158,6 @@ def _rubric(text: str) -> Rubric:
     letters, stages = _stages(text, _STAGE)
     return Rubric(
         concept=about["concept"] if about else "",
-        country=about["country"] if about else "",
         letters=letters,
         stages=stages,
     )

@@ -67,7 +67,7 @@ def _for_concept(text: _Text, concept: Concept) -> Reading:
     return Reading(min(1.0, max(0.0, theta)), text.tau, text.information, text.cues)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=1024)
 def _read(text: str) -> _Text:
     lower = text.lower().replace("’", "'")
     words = lower.count(" ") + 1

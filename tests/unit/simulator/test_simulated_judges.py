@@ -1,12 +1,15 @@
 """Judges answer from the prompt alone, with the planted biases and no others."""
 
 from itertools import permutations, product
+from random import Random
 
 import pytest
 
 from judge_gym.metrics.intervals import wilson
-from judge_gym.simulator.families import planted
+from judge_gym.probability import Probability, parse_probability
+from judge_gym.simulator.families import family_named, planted
 from judge_gym.simulator.judging import case_of
+from judge_gym.simulator.writing import write_probability
 from judge_gym.verdict import ParseFailure, Verdict
 
 HEALTHY = (
@@ -213,6 +216,22 @@ def test_prompt_without_stages_gets_no_verdict(bench):
     rubric_lost = ask.prompt.messages[-1]["content"].replace('"', "").replace(": ", " ")
     prompt = type(ask.prompt)(({"role": "user", "content": rubric_lost + "VERDICT:"},), "", "")
     assert "VERDICT" not in bench.send(ask.model, prompt)
+
+
+@pytest.mark.parametrize("family", sorted(planted()))
+@pytest.mark.parametrize("probability", [0.0, 0.05, 0.333, 0.5, 0.97, 1.0])
+def test_every_way_of_writing_a_probability_can_be_read(family, probability):
+    for seed in range(20):
+        text = write_probability(planted()[family], probability, Random(seed))
+        found = parse_probability(text)
+        assert isinstance(found, Probability), text
+        assert found.value == pytest.approx(probability, abs=0.026)  # the coarsest is in twentieths
+
+
+def test_models_of_other_vendors_are_stood_in_for_by_families_that_read():
+    stand_ins = {family_named(f"vendor/model-{number}") for number in range(200)}
+    assert stand_ins == set(planted()) - {"constant"}
+    assert family_named("sim/unheard-1") is None
 
 
 @pytest.mark.parametrize("window", ["fresh", "same"])

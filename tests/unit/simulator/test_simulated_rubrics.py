@@ -81,7 +81,7 @@ def test_critic_finds_the_vague_family(bench):
 
 
 def test_foreign_rubric_lowers_the_probe_by_the_planted_loyalty(bench):
-    own, foreign = _written(bench, "sure")[0], _written(bench, "low")[0]
+    foreign = _written(bench, "low")[0]
     for family in ("sure", "calm"):
         model = f"sim/{family}-1"
         mine = _written(bench, family)[0]
@@ -89,7 +89,6 @@ def test_foreign_rubric_lowers_the_probe_by_the_planted_loyalty(bench):
         drop -= bench.confidence(bench.ask(BROKEN, model=model, rubric=foreign), 4)
         # Styles round to 1/20 at the coarsest, on each side.
         assert drop == pytest.approx(planted()[family].own_rubric_loyalty, abs=0.05)
-    assert own.key != foreign.key
 
 
 def test_neighbouring_stages_are_graded_in_words(bench):

@@ -1,11 +1,14 @@
 """Stages are ordered by their words, whoever wrote them and however they are listed."""
 
+from pathlib import Path
 from random import Random
 
 import pytest
+from ruamel.yaml import YAML
 
 from judge_gym.simulator.stage_order import order_stages
 
+SWEEP_RUBRICS = Path(__file__).parents[3] / "deployments" / "sweeps" / "rubrics"
 RUBRICS: list[tuple[int, tuple[str, ...]]] = [
     (-1, ("No evidence", "Minor signs", "Substantial signs", "Overwhelming signs")),
     (-1, ("None", "Low", "Moderate", "High", "Extreme")),
@@ -30,6 +33,14 @@ def test_ordinary_wording_is_put_in_order(valence: int, labels: tuple[str, ...])
         Random(seed).shuffle(listed)
         order = order_stages(tuple((label, ()) for label in listed), valence)
         assert [listed[index] for index in order] == list(labels)
+
+
+@pytest.mark.parametrize("path", sorted(SWEEP_RUBRICS.glob("*.yaml")), ids=lambda path: path.stem)
+def test_rubrics_of_the_example_sweeps_are_put_in_order(path: Path) -> None:
+    stages = YAML(typ="safe").load(path)["stages"]
+    listed = [(stage["label"], tuple(stage["criteria"])) for stage in stages]
+    backwards = tuple(reversed(listed))
+    assert order_stages(backwards, -1) == tuple(reversed(range(len(listed))))
 
 
 def test_criteria_decide_where_labels_do_not() -> None:
