@@ -10,6 +10,15 @@ def simulator(
     latency: Annotated[float, typer.Option(min=0, help="Seconds each answer takes.")] = 0.0,
 ) -> None:
     """Serve the simulated judges on loopback until Ctrl-C; prints the address to use."""
-    from judge_gym.simulator.server import serve
+    import asyncio
 
-    serve(port=port, latency=latency)
+    from judge_gym.errors import JudgeGymError
+    from judge_gym.simulator.__main__ import serve
+
+    try:
+        asyncio.run(serve(port, latency))
+    except OSError as error:
+        raise JudgeGymError(
+            f"The simulator cannot listen on port {port}: {error.strerror}.",
+            "Choose another with --port, or 0 for a free one.",
+        ) from None

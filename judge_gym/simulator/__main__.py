@@ -20,13 +20,15 @@ def main() -> None:
     parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
     parser.add_argument("--stop-with-stdin", action="store_true", help="stop when stdin closes")
     arguments = parser.parse_args()
+    stop_with_stdin: bool = arguments.stop_with_stdin
     try:
-        asyncio.run(_serve(arguments.port, arguments.latency, arguments.stop_with_stdin))
+        asyncio.run(serve(arguments.port, arguments.latency, stop_with_stdin=stop_with_stdin))
     except OSError as error:
         sys.exit(f"the simulator cannot listen on port {arguments.port}: {error.strerror}")
 
 
-async def _serve(port: int, latency: float, stop_with_stdin: bool) -> None:
+async def serve(port: int, latency: float, *, stop_with_stdin: bool = False) -> None:
+    """Serve until SIGTERM or SIGINT; raises `OSError` when the port is taken."""
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signal_number, stop.set)

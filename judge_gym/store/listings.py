@@ -48,11 +48,7 @@ class ExperimentLine:
 
 def windows(session: Session) -> list[WindowLine]:
     """Return every window, oldest first."""
-    kept = (
-        sa.select(sa.func.count())
-        .where(t.Document.window_id == t.Window.id)
-        .scalar_subquery()
-    )
+    kept = sa.select(sa.func.count()).where(t.Document.window_id == t.Window.id).scalar_subquery()
     out = (
         sa.select(sa.func.count())
         .where(t.DroppedDocument.window_id == t.Window.id)
