@@ -5,10 +5,15 @@ No retries, no limits, no database here: those are the gateway's.
 
 import asyncio
 import email.utils
+import math
 import os
+import re
 import time
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
+
+import aiohttp
 
 from judge_gym.llm.calls import Answer, FailureKind, Parameters, ProviderError
 from judge_gym.llm.providers import Provider
@@ -18,9 +23,9 @@ from judge_gym.prompts import Message
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
 
-import litellm  # noqa: E402
-from litellm import exceptions  # noqa: E402
-from litellm.llms.custom_httpx.async_client_cleanup import (  # noqa: E402
+import litellm
+from litellm import exceptions
+from litellm.llms.custom_httpx.async_client_cleanup import (
     close_litellm_async_clients,
 )
 
@@ -29,6 +34,7 @@ litellm.suppress_debug_info = True
 litellm.drop_params = True
 
 MAX_ANSWER_CHARACTERS = 200_000
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 SIMULATOR_MARK = "judge-gym-simulator"
 
 
@@ -45,20 +51,25 @@ class Client:
     ) -> Answer:
         """Ask once. Raises `ProviderError`, or `ConfigError` when the key is missing."""
         name = model.partition("/")[2]
+        key = provider.key()
         started = time.perf_counter()
         try:
-            response = await litellm.acompletion(
-                model=f"{provider.litellm or provider.name}/{name}",
-                messages=list(messages),
-                api_key=provider.key().get_secret_value(),
-                base_url=provider.address() or None,
-                timeout=timeout_s,
-                num_retries=0,
-                max_retries=0,
-                **parameters.sent(),
-            )
+            # litellm's own timeout counts from byte to byte: a server that drips outlives it.
+            async with asyncio.timeout(timeout_s):
+                response = await litellm.acompletion(
+                    model=f"{provider.litellm or provider.name}/{name}",
+                    messages=list(messages),
+                    api_key=key.get_secret_value(),
+                    base_url=provider.address() or None,
+                    timeout=timeout_s,
+                    num_retries=0,
+                    max_retries=0,
+                    **parameters.sent(),
+                )
+        except TimeoutError as error:
+            raise ProviderError("timeout", f"no whole answer within {timeout_s:g} s") from error
         except Exception as error:
-            raise _classified(error) from error
+            raise _classified(error, provider) from error
         return _answer(response, (time.perf_counter() - started) * 1000, model)
 
     async def close(self) -> None:
@@ -70,20 +81,33 @@ def _answer(response: Any, latency_ms: float, model: str) -> Answer:
     try:
         choice = response.choices[0]
         text = choice.message.content or ""
+        refusal = (choice.message.provider_specific_fields or {}).get("refusal")
     except (AttributeError, IndexError, TypeError) as error:
         raise ProviderError("unreadable", f"The answer has no choices: {error}") from error
     usage = getattr(response, "usage", None)
+    counted = getattr(usage, "prompt_tokens", None)
     simulated = model.startswith("sim/") or response.system_fingerprint == SIMULATOR_MARK
+    if refusal and not text:
+        text, finish_reason = refusal, "content_filter"
+    elif len(text) > MAX_ANSWER_CHARACTERS:
+        finish_reason = "length"
+    else:
+        finish_reason = choice.finish_reason or "unknown"
     return Answer(
-        # PostgreSQL text cannot hold NUL; nothing else is changed.
-        text=text[:MAX_ANSWER_CHARACTERS].replace("\x00", "\ufffd"),
-        finish_reason=choice.finish_reason or "unknown",
-        prompt_tokens=getattr(usage, "prompt_tokens", None),
-        completion_tokens=getattr(usage, "completion_tokens", None),
+        text=_storable(text[:MAX_ANSWER_CHARACTERS]),
+        finish_reason=finish_reason,
+        # litellm writes zeros where the provider counts nothing; no prompt has zero tokens.
+        prompt_tokens=counted or None,
+        completion_tokens=getattr(usage, "completion_tokens", None) if counted else None,
         cost_usd=0.0 if simulated else response._hidden_params.get("response_cost"),
         latency_ms=latency_ms,
         simulated=simulated,
     )
+
+
+def _storable(text: str) -> str:
+    """Replace what PostgreSQL text cannot hold: NUL and halves of surrogate pairs."""
+    return _UNSTORABLE.sub("\ufffd", text)
 
 
 _KIND_BY_STATUS: dict[int, FailureKind] = {
@@ -99,22 +123,31 @@ _KIND_BY_STATUS: dict[int, FailureKind] = {
 }
 
 
-def _classified(error: Exception) -> ProviderError:
-    message = " ".join(str(error).split())[:500]
+_QUOTA_SIGNS = ("insufficient_quota", "credit balance is too low")
+
+
+def _classified(error: Exception, provider: Provider) -> ProviderError:
+    message = _storable(" ".join(str(error).split()))
+    if provider.key_env:
+        # Some providers repeat the key they refuse.
+        message = message.replace(provider.key().get_secret_value(), "[key]")
+    message = message[:500] or type(error).__name__
     return ProviderError(_kind(error, message.lower()), message, _retry_after(error))
 
 
 def _kind(error: Exception, message: str) -> FailureKind:
-    """Classify by type and HTTP status, then by code: litellm's classes alone mislead."""
+    """Classify by type, code and HTTP status: litellm's classes alone mislead."""
     if isinstance(error, exceptions.ContextWindowExceededError):
         return "context_too_long"
     if isinstance(error, exceptions.ContentPolicyViolationError):
         return "content_policy"
     if isinstance(error, exceptions.Timeout | asyncio.TimeoutError):
         return "timeout"
-    if "insufficient_quota" in message:
+    body = getattr(error, "body", None)
+    code = body.get("code") if isinstance(body, dict) else None
+    if code == "insufficient_quota" or any(sign in message for sign in _QUOTA_SIGNS):
         return "quota"
-    if isinstance(error, exceptions.APIConnectionError):
+    if any(isinstance(cause, OSError | aiohttp.ClientError) for cause in _causes(error)):
         return "connection"
     status = getattr(error, "status_code", None)
     if isinstance(status, int):
@@ -122,13 +155,25 @@ def _kind(error: Exception, message: str) -> FailureKind:
     return "unreadable"
 
 
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield the error and what led to it: litellm calls a lost connection a server error."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
+
+
 def _retry_after(error: Exception) -> float | None:
+    """Return the seconds a Retry-After header asks for, as a number or a date; None without."""
     headers = getattr(error, "litellm_response_headers", None) or {}
-    value = headers.get("retry-after")
-    if not value:
-        return None
+    value = headers.get("retry-after") or ""
     try:
-        return max(0.0, float(value))
+        seconds = float(value)
     except ValueError:
-        moment = email.utils.parsedate_to_datetime(value)
-        return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+        try:
+            moment = email.utils.parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        # A date without a zone is in UTC (RFC 9110, section 5.6.7).
+        seconds = (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    return max(0.0, seconds) if math.isfinite(seconds) else None

@@ -38,7 +38,7 @@ class Gateway:
         self._client = Client()
         self._ledger = Ledger(engine)
         self._gates: dict[str, Gate] = {}
-        self._refused: dict[str, str] = {}
+        self._refused: dict[str, tuple[str, str]] = {}
 
     async def open(self, calls: Sequence[Call]) -> list[Opened]:
         """Write the ledger rows of calls to one provider in one go, ahead of `ask`."""
@@ -55,6 +55,8 @@ class Gateway:
         call's id and its outcome. Raises `ProviderRefusedError` when every call to the model
         would fail the same way; such a call derives no rows, so it is simply asked again later.
         """
+        # A missing key is an error of the user's, found before anything is written.
+        self._providers.of(call.model).key()
         row = opened or (await self.open([call]))[0]
         if row.answer is not None:
             await self._ledger.write(Derived(derive(row.id, row.answer)))
@@ -100,7 +102,7 @@ class Gateway:
             with attempt:
                 async with gate.slot():
                     if call.model in self._refused:
-                        raise ProviderRefusedError(self._refused[call.model])
+                        raise ProviderRefusedError(*self._refused[call.model])
                     await self._ledger.write(Sent(call_id, now()))
                     try:
                         return await self._send(call, provider)
@@ -109,7 +111,7 @@ class Gateway:
                             {"kind": error.kind, "at": now().isoformat(), "message": str(error)}
                         )
                         if error.kind == "rate_limit":
-                            gate.close_for(error.retry_after or FIRST_WAIT_S)
+                            gate.close_for(_pause(error))
                         raise
         raise AssertionError("tenacity re-raises the last error")
 
@@ -126,8 +128,14 @@ class Gateway:
             "not_found": f"Check the model's name and the address of [{provider.name}].",
         }[failure.kind]
         message = f"{provider.name} refuses {call.model}: {failure.message}"
-        self._refused[call.model] = message
-        return ProviderRefusedError(message, f"{remedy} Then run the same command again.")
+        self._refused[call.model] = (message, f"{remedy} Then run the same command again.")
+        return ProviderRefusedError(*self._refused[call.model])
+
+
+def _pause(error: ProviderError) -> float:
+    """Seconds that a rate limit keeps every call to the provider back."""
+    asked = FIRST_WAIT_S if error.retry_after is None else error.retry_after
+    return min(asked, LONGEST_WAIT_S)
 
 
 def _wait(state: tenacity.RetryCallState) -> float:

@@ -86,27 +86,23 @@ class Ledger:
     async def _drain(self) -> None:
         while self._gathering.changes:
             group, self._gathering = self._gathering, _Group()
-            try:
-                await asyncio.to_thread(self._commit, group.changes)
-            except Exception as error:
-                for future in group.done:
-                    if not future.done():
-                        future.set_exception(error)
-            else:
-                for future in group.done:
-                    if not future.done():
-                        future.set_result(None)
+            errors = await asyncio.to_thread(self._commit_each, group.changes)
+            for future, error in zip(group.done, errors, strict=True):
+                if future.done():  # its caller was cancelled
+                    continue
+                if error is None:
+                    future.set_result(None)
+                else:
+                    future.set_exception(error)
 
     def _open(self, calls: Sequence[Call], provider: str) -> list[Opened]:
-        values = [_planned(call, provider) for call in calls]
+        # In one order everywhere, so that two processes that plan the same work cannot deadlock.
+        values = sorted((_planned(call, provider) for call in calls), key=lambda row: row["key"])
         statement = insert(CallRow)
         # An answered call is left as it is; any other is planned again under its old row.
         statement = statement.on_conflict_do_update(
             index_elements=["key"],
-            set_={
-                column: statement.excluded[column]
-                for column in ("messages", "template_hash", "parameters", "status")
-            },
+            set_={column: statement.excluded[column] for column in values[0] if column != "key"},
             where=CallRow.status != "succeeded",
         )
         with self._engine.begin() as connection:
@@ -117,7 +113,20 @@ class Ledger:
         by_key = {row.key: Opened(row.id, _stored_answer(row)) for row in found}
         return [by_key[call.key] for call in calls]
 
+    def _commit_each(self, changes: Sequence[Change]) -> list[Exception | None]:
+        """Commit all in one transaction; if one of them cannot be, the others are not lost."""
+        try:
+            self._commit(changes)
+        except sa.exc.OperationalError as error:  # the database is at fault, not a change
+            return [error] * len(changes)
+        except Exception as error:
+            if len(changes) == 1:
+                return [error]
+            return [self._commit_each([change])[0] for change in changes]
+        return [None] * len(changes)
+
     def _commit(self, changes: Sequence[Change]) -> None:
+        changes = sorted(changes, key=_lock_order)
         sent = [change for change in changes if isinstance(change, Sent)]
         closed = [change for change in changes if isinstance(change, Closed)]
         with self._engine.begin() as connection:
@@ -125,14 +134,20 @@ class Ledger:
                 connection.execute(_SENT, [vars(change) for change in sent])
             if closed:
                 connection.execute(_CLOSED, [_outcome(change) for change in closed])
-            for table, values in _by_table(changes).items():
+            for (table, _), values in _by_table(changes).items():
                 # The natural key decides: whoever wrote the row first keeps it.
                 connection.execute(insert(table).on_conflict_do_nothing(), values)
 
 
+def _lock_order(change: Change) -> int:
+    return 0 if isinstance(change, Derived) else change.call_id
+
+
+# An answer stays as it is, whoever sends the same call again: rows were derived from it.
+_OPEN_CALL = sa.and_(CallRow.id == sa.bindparam("call_id"), CallRow.status != "succeeded")
 _SENT = (
     sa.update(CallRow)
-    .where(CallRow.id == sa.bindparam("call_id"))
+    .where(_OPEN_CALL)
     .values(status="sent", attempts=CallRow.attempts + 1, sent_at=sa.bindparam("at"))
 )
 _OUTCOME_COLUMNS = (
@@ -149,7 +164,7 @@ _OUTCOME_COLUMNS = (
 _COLUMNS = sa.inspect(CallRow).columns
 _CLOSED = (
     sa.update(CallRow)
-    .where(CallRow.id == sa.bindparam("call_id"))
+    .where(_OPEN_CALL)
     .values(
         {name: sa.bindparam(f"new_{name}", type_=_COLUMNS[name].type) for name in _OUTCOME_COLUMNS}
         | {"errors": CallRow.errors.op("||")(sa.bindparam("new_errors", type_=JSONB))}
@@ -157,11 +172,14 @@ _CLOSED = (
 )
 
 
-def _by_table(changes: Sequence[Change]) -> dict[Any, list[dict[str, Any]]]:
-    grouped: dict[Any, list[dict[str, Any]]] = defaultdict(list)
+def _by_table(
+    changes: Sequence[Change],
+) -> dict[tuple[Any, frozenset[str]], list[dict[str, Any]]]:
+    """Group derived rows by table and columns: an INSERT of many takes the first row's columns."""
+    grouped: dict[tuple[Any, frozenset[str]], list[dict[str, Any]]] = defaultdict(list)
     for change in changes:
         for row in () if isinstance(change, Sent) else change.rows:
-            grouped[row.table].append(row.values)
+            grouped[row.table, frozenset(row.values)].append(row.values)
     return grouped
 
 
