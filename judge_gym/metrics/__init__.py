@@ -1,0 +1,15 @@
+"""Metrics: pure functions from arrays of verdicts to estimates with honest error bars.
+
+Nothing here reads a database, a file or a dataframe. `cells` holds the common input,
+`estimate` the common output; every other module computes one family of figures:
+
+- `polarization` (with `divergence`): how far judges stand apart, beside its noise floor
+- `entrenchment`: polarization times confidence, and overconfidence
+- `swap`, `contrasts`: paired effects of a rubric, a view or an order of display
+- `outcomes`, `consistency`, `subsets`: abstention, repeatability, width of verdicts
+- `accuracy`: against a known answer or an index
+- `presentation`: position and label bias
+
+`intervals` and `inference` hold the statistics they share. All verdicts handed to one call
+were given under the same rubric, or the caller labels the figure as mixing rubrics.
+"""

@@ -1,0 +1,240 @@
+"""Accuracy against a known answer (benchmark) or an index such as V-Dem's (control)."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judge_gym.metrics.cells import (
+    FloatArray,
+    IntArray,
+    Verdicts,
+    item_means,
+    mean_scores,
+    scores,
+    set_sizes,
+)
+from judge_gym.metrics.estimate import (
+    SIGNED_UNIT,
+    UNIT_INTERVAL,
+    Estimate,
+    caution_below,
+    mean_over_items,
+    not_estimable,
+    with_interval,
+)
+from judge_gym.metrics.intervals import (
+    EPSILON,
+    Interval,
+    normal_quantile,
+    resampled_interval,
+)
+from judge_gym.metrics.outcomes import clustered_share
+
+ADVISED_ITEMS = 100
+
+
+def truth_stages(index: FloatArray, n_stages: int) -> IntArray:
+    """Return the stage 1 + round(v·(S - 1)) of an index v in [0, 1]; halves round up."""
+    if not ((index >= 0) & (index <= 1)).all():
+        raise ValueError("an index lies in [0, 1]")
+    return 1 + np.floor(index * (n_stages - 1) + 0.5).astype(np.int64)
+
+
+def share_correct(verdicts: Verdicts, truth: IntArray) -> Estimate:
+    """Return the share of point verdicts at the true stage, in [0, 1].
+
+    `truth` holds a stage 1..S per item. Wilson interval clustered by item (plain Wilson with
+    one verdict per item). Read it beside `cohens_kappa`: chance alone scores too. Needs one
+    verdict, and point verdicts only; 100 items advised.
+    """
+    obstacle = _not_points(verdicts)
+    if obstacle:
+        return not_estimable("accuracy", obstacle, n=len(verdicts), unit="share")
+    return _share_holding("accuracy", verdicts, truth)
+
+
+def cohens_kappa(
+    verdicts: Verdicts, truth: IntArray, rng: np.random.Generator, *, quadratic: bool = False
+) -> Estimate:
+    """Return Cohen's κ of point verdicts against the true stages, in [-1, 1]; 0 is chance.
+
+    1 - Σ w·observed / Σ w·expected, w = 1 off the diagonal, or (i - j)² when `quadratic`
+    (Cohen 1960, 1968). Replicates are pooled; interval: t with the standard error of resampling
+    items. Needs point verdicts and two stages in use; 100 items advised.
+    """
+    metric = "cohens_kappa_quadratic" if quadratic else "cohens_kappa"
+    obstacle = _not_points(verdicts)
+    if obstacle:
+        return not_estimable(metric, obstacle, n=len(verdicts))
+    tables = _confusion_by_item(verdicts, truth)
+    stages = np.arange(verdicts.n_stages)
+    distance = (stages[:, None] - stages).astype(np.float64)
+    cost = distance**2 if quadratic else (distance != 0).astype(np.float64)
+
+    def kappa(weights: FloatArray) -> FloatArray:
+        joint = np.tensordot(weights, tables, axes=1)
+        total = joint.sum(axis=(1, 2))
+        product = joint.sum(axis=2)[:, :, None] * joint.sum(axis=1)[:, None, :]
+        expected = (cost * product).sum(axis=(1, 2)) / total
+        observed = (cost * joint).sum(axis=(1, 2))
+        ratio = np.divide(observed, expected, where=expected > 0, out=np.full(len(joint), np.nan))
+        return np.asarray(1 - ratio)
+
+    value = float(kappa(np.ones((1, len(tables))))[0])
+    if not np.isfinite(value):
+        because = "verdicts and truth are all one stage"
+        return not_estimable(metric, because, n=len(verdicts), n_items=len(tables))
+    method = "pooled replicates; t interval, items resampled"
+    estimate = Estimate(
+        metric, value, None, None, len(verdicts), len(tables), method=method, unit="kappa"
+    )
+    interval = resampled_interval(kappa, len(tables), rng)
+    return caution_below(with_interval(estimate, interval, SIGNED_UNIT), ADVISED_ITEMS)
+
+
+@dataclass(frozen=True, eq=False)
+class SetUtilities:
+    """What each subset verdict earns: `discounted` is 1/|A| if A holds the truth, else 0.
+
+    `u65` and `u80` give a set of two 0.65 and 0.80: reward for caution, between 1/|A| and mere
+    coverage. A correct point verdict earns 1 by all three.
+    """
+
+    discounted: FloatArray
+    u65: FloatArray
+    u80: FloatArray
+
+
+def set_utilities(stages: IntArray, truth: IntArray) -> SetUtilities:
+    """Return the utilities of verdicts (bitmasks) against one true stage (1..S) each.
+
+    With x = 1/|A|: u65 = 1.6x - 0.6x², u80 = 2.2x - 1.2x². Source: Zaffalon, Corani and Maua
+    2012, International Journal of Approximate Reasoning 53.
+    """
+    x = ((stages >> (truth - 1)) & 1) / set_sizes(stages)
+    return SetUtilities(x, 1.6 * x - 0.6 * x**2, 2.2 * x - 1.2 * x**2)
+
+
+def subset_accuracy(verdicts: Verdicts, truth: IntArray) -> list[Estimate]:
+    """Return coverage (the truth is in the set) and the three utilities, each in [0, 1].
+
+    Coverage: share of verdicts, Wilson clustered by item; wide sets cover for free, so it never
+    stands alone. Utilities: cell means, judges averaged within the item, t interval over items.
+    Needs one verdict; 100 items advised.
+    """
+    utilities = set_utilities(verdicts.stages, _true_stage(verdicts, truth))
+    figures = [_share_holding("coverage", verdicts, truth)]
+    for name in ("discounted", "u65", "u80"):
+        cells = verdicts.means(getattr(utilities, name))
+        per_item, _ = item_means(cells.value, cells.present)
+        figure = mean_over_items(
+            f"accuracy_{name}", per_item, n=len(verdicts), unit="utility", bounds=UNIT_INTERVAL
+        )
+        figures.append(caution_below(figure, ADVISED_ITEMS))
+    return figures
+
+
+def both_orders_correct(item: IntArray, vote: IntArray, n_items: int) -> Estimate:
+    """Return the share of pairwise items judged correctly over their orders, in [0, 1].
+
+    A judgement in one order votes +1 (correct), -1 (wrong) or 0 (a tie); an item is correct
+    when its votes sum above 0, so a judge that always picks the first gets none. Wilson
+    interval over items; needs one item, 100 advised. Source: Tan et al. 2024 (JudgeBench).
+    """
+    judged = np.bincount(item, minlength=n_items) > 0
+    correct = np.bincount(item, weights=vote, minlength=n_items) > 0
+    share = clustered_share(
+        "accuracy_both_orders", correct.astype(np.int64), judged.astype(np.int64)
+    )
+    method = "share of items, Wilson interval"
+    return caution_below(replace(share, n=len(item), method=method), ADVISED_ITEMS)
+
+
+def control_error(verdicts: Verdicts, index: FloatArray) -> Estimate:
+    """Return the mean of |s01 - v|, v the index in [0, 1] of each item; on the 0-1 scale.
+
+    s01 is the verdict on the 0-1 scale. Errors of single verdicts, averaged by cell, over the
+    judges of an item, then over items; t interval over items. Needs one verdict.
+    """
+    cells = verdicts.means(np.abs(scores(verdicts) - index[verdicts.item]))
+    per_item, _ = item_means(cells.value, cells.present)
+    estimate = mean_over_items(
+        "control_error", per_item, n=len(verdicts), unit="0-1 scale", bounds=UNIT_INTERVAL
+    )
+    return caution_below(estimate, ADVISED_ITEMS)
+
+
+def control_rank_correlation(verdicts: Verdicts, index: FloatArray) -> Estimate:
+    """Return Spearman's ρ over items between the mean score and the index, in [-1, 1].
+
+    Interval: Fisher's z with variance (1 + ρ²/2)/(n - 3) (Bonett and Wright 2000). Needs 4
+    items, and scores and indices that vary; 100 items advised.
+    """
+    metric, n = "control_rank_correlation", len(verdicts)
+    cells = mean_scores(verdicts)
+    score, kept = item_means(cells.value, cells.present)
+    truth, n_items = index[kept], len(score)
+    if n_items < 4:
+        because = f"it needs 4 items, and there are {n_items}"
+        return not_estimable(metric, because, n=n, n_items=n_items)
+    if np.ptp(score) <= EPSILON or np.ptp(truth) <= EPSILON:
+        because = "the mean scores, or the indices, are the same for all items"
+        return not_estimable(metric, because, n=n, n_items=n_items)
+    rho = float(np.clip(np.corrcoef(_ranks(score), _ranks(truth))[0, 1], -1.0, 1.0))
+    method = "Spearman over items, Bonett-Wright interval"
+    estimate = Estimate(metric, rho, None, None, n, n_items, method=method, unit="rho")
+    absent = "no interval, because the ranks agree perfectly"
+    interval = _rank_interval(rho, n_items)
+    return caution_below(
+        with_interval(estimate, interval, SIGNED_UNIT, absent=absent), ADVISED_ITEMS
+    )
+
+
+def _rank_interval(rho: float, n_items: int) -> Interval | None:
+    if abs(rho) >= 1 - EPSILON:
+        return None
+    half = normal_quantile() * ((1 + rho * rho / 2) / (n_items - 3)) ** 0.5
+    return float(np.tanh(np.arctanh(rho) - half)), float(np.tanh(np.arctanh(rho) + half))
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Return ranks from 1, ties sharing their mean."""
+    # Means of cells that should tie can differ in the last bit.
+    _, inverse, counts = np.unique(np.round(values, 12), return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - (counts - 1) / 2)[inverse])
+
+
+def _true_stage(verdicts: Verdicts, truth: IntArray) -> IntArray:
+    """Return the true stage of each verdict's item; ValueError for one that is not on the scale."""
+    stage = truth[verdicts.item]
+    if not ((stage >= 1) & (stage <= verdicts.n_stages)).all():
+        raise ValueError(f"truth holds a stage outside 1..{verdicts.n_stages}")
+    return stage
+
+
+def _share_holding(metric: str, verdicts: Verdicts, truth: IntArray) -> Estimate:
+    holds = (verdicts.stages >> (_true_stage(verdicts, truth) - 1)) & 1
+    successes = np.bincount(verdicts.item, weights=holds, minlength=verdicts.n_items)
+    trials = np.bincount(verdicts.item, minlength=verdicts.n_items)
+    share = clustered_share(metric, successes.astype(np.int64), trials)
+    return caution_below(share, ADVISED_ITEMS)
+
+
+def _confusion_by_item(verdicts: Verdicts, truth: IntArray) -> FloatArray:
+    """Return items with a verdict x true stage x verdict stage: counts."""
+    size = verdicts.n_stages
+    stage = np.bitwise_count(verdicts.stages - 1)
+    items, position = np.unique(verdicts.item, return_inverse=True)
+    code = (position * size + _true_stage(verdicts, truth) - 1) * size + stage
+    counts = np.bincount(code, minlength=len(items) * size * size)
+    return counts.reshape(len(items), size, size).astype(np.float64)
+
+
+def _not_points(verdicts: Verdicts) -> str:
+    if not len(verdicts):
+        return "there is no verdict"
+    wide = int((set_sizes(verdicts.stages) > 1).sum())
+    if wide:
+        return f"{wide} of {len(verdicts)} verdicts name several stages; see subset_accuracy"
+    return ""

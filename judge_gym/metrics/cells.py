@@ -1,0 +1,224 @@
+"""The common input of the metrics: samples of judges on items, and what a cell of them holds.
+
+A cell is (judge, item) under one rubric. Only `scored` samples come here; abstentions enter
+through `with_abstentions` when a sensitivity view asks for them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+MAX_STAGES = 62
+
+
+@dataclass(frozen=True)
+class CellMeans:
+    """A mean per cell: `value` and `n`, both judges x items; `value` is 0 where `n` is 0."""
+
+    value: FloatArray
+    n: IntArray
+
+    @property
+    def present(self) -> BoolArray:
+        """Which cells hold a sample."""
+        return self.n > 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Samples:
+    """Parallel arrays, one entry per sample: `judge` in [0, n_judges), `item` in [0, n_items)."""
+
+    judge: IntArray
+    item: IntArray
+    n_judges: int
+    n_items: int
+
+    def __post_init__(self) -> None:
+        """Refuse arrays of different length and indices out of range."""
+        lengths = {name: len(getattr(self, name)) for name in self._columns()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"columns of different length: {lengths}")
+        for name, size in (("judge", self.n_judges), ("item", self.n_items)):
+            _check_range(name, getattr(self, name), 0, size - 1)
+
+    def __len__(self) -> int:
+        """Return the number of samples."""
+        return len(self.judge)
+
+    @property
+    def cell(self) -> IntArray:
+        """The cell of each sample, judge-major: judge · n_items + item."""
+        return self.judge * self.n_items + self.item
+
+    def sizes(self) -> IntArray:
+        """Return the number of samples per cell, judges x items."""
+        counts = np.bincount(self.cell, minlength=self.n_judges * self.n_items)
+        return counts.reshape(self.n_judges, self.n_items)
+
+    def means(self, values: FloatArray) -> CellMeans:
+        """Return the mean per cell of one value per sample."""
+        sizes = self.sizes()
+        sums = np.bincount(self.cell, weights=values, minlength=sizes.size).reshape(sizes.shape)
+        return CellMeans(sums / np.maximum(sizes, 1), sizes)
+
+    def common_items(self, at_least: int = 1) -> BoolArray:
+        """Return which items hold `at_least` samples of every judge: those judges compare on."""
+        return np.asarray((self.sizes() >= at_least).all(axis=0))
+
+    def rows(self, chosen: BoolArray | IntArray) -> Self:
+        """Return the chosen samples; judges and items keep their numbers."""
+        return replace(self, **{name: getattr(self, name)[chosen] for name in self._columns()})
+
+    def of_judges(self, judges: Sequence[int]) -> Self:
+        """Return the samples of these judges, renumbered 0.. in the order given."""
+        number = np.full(self.n_judges, -1, dtype=np.int64)
+        number[list(judges)] = np.arange(len(judges))
+        kept = self.rows(number[self.judge] >= 0)
+        return replace(kept, judge=number[kept.judge], n_judges=len(judges))
+
+    def _columns(self) -> list[str]:
+        return [f.name for f in fields(self) if isinstance(getattr(self, f.name), np.ndarray)]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Verdicts(Samples):
+    """Scored samples of one rubric: `stages` is a bitmask, bit s-1 for stage s of `n_stages`."""
+
+    stages: IntArray
+    n_stages: int
+
+    def __post_init__(self) -> None:
+        """Refuse the empty set, stages beyond the scale, and scales that a bitmask cannot hold."""
+        super().__post_init__()
+        if not 2 <= self.n_stages <= MAX_STAGES:
+            raise ValueError(f"n_stages {self.n_stages}: a scale has 2 to {MAX_STAGES} stages")
+        _check_range("stages", self.stages, 1, 2**self.n_stages - 1)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Probes(Samples):
+    """Answered probes: `probability` in [0, 1] that experts would choose the set `stages`.
+
+    A probe that failed or could not be read is left out, never replaced by a value.
+    """
+
+    stages: IntArray
+    probability: FloatArray
+
+    def __post_init__(self) -> None:
+        """Refuse probabilities outside [0, 1], NaN among them."""
+        super().__post_init__()
+        if not ((self.probability >= 0) & (self.probability <= 1)).all():
+            raise ValueError("a probability lies in [0, 1]; leave a missing probe out")
+
+    def confidence(self) -> CellMeans:
+        """Return the mean probed probability per cell."""
+        return self.means(self.probability)
+
+
+@dataclass(frozen=True)
+class SetCounts:
+    """Counts of the K observed sets: `sets` ascending, `counts` judges x items x K."""
+
+    sets: IntArray
+    counts: IntArray
+
+    def column_of(self, stages: IntArray) -> tuple[IntArray, BoolArray]:
+        """Return the column of each set in `stages`, and whether it was observed at all."""
+        column = np.minimum(np.searchsorted(self.sets, stages), len(self.sets) - 1)
+        return column.astype(np.int64), np.asarray(self.sets[column] == stages)
+
+
+class AbstentionView(StrEnum):
+    """How a sensitivity view counts an abstention."""
+
+    ANY_STAGE = "any_stage"
+    """A verdict for the whole scale: the judge excludes nothing."""
+
+    OWN_CATEGORY = "own_category"
+    """A category of its own beside the stages; unordered, so only for divergences that are."""
+
+
+def with_abstentions(
+    verdicts: Verdicts, judge: IntArray, item: IntArray, view: AbstentionView
+) -> Verdicts:
+    """Return the verdicts with abstentions (their judge and item) added under `view`."""
+    own = view is AbstentionView.OWN_CATEGORY
+    mask = 1 << verdicts.n_stages if own else (1 << verdicts.n_stages) - 1
+    return Verdicts(
+        judge=np.concatenate([verdicts.judge, judge]),
+        item=np.concatenate([verdicts.item, item]),
+        stages=np.concatenate([verdicts.stages, np.full(len(judge), mask, dtype=np.int64)]),
+        n_judges=verdicts.n_judges,
+        n_items=verdicts.n_items,
+        n_stages=verdicts.n_stages + own,
+    )
+
+
+def set_counts(verdicts: Verdicts) -> SetCounts:
+    """Return the counts of the sets that occur; dividing by the cell sizes gives m(A)."""
+    sets, column = np.unique(verdicts.stages, return_inverse=True)
+    shape = (verdicts.n_judges, verdicts.n_items, len(sets))
+    flat = np.bincount(verdicts.cell * len(sets) + column, minlength=int(np.prod(shape)))
+    return SetCounts(sets, flat.reshape(shape))
+
+
+def set_sizes(stages: IntArray) -> IntArray:
+    """Return |A| of each set."""
+    return np.bitwise_count(stages).astype(np.int64)
+
+
+def pignistic_weights(stages: IntArray, n_stages: int) -> FloatArray:
+    """Return samples x stages: 1/|A| on the stages of each set, so that rows sum to one."""
+    chosen = (stages[:, None] >> np.arange(n_stages)) & 1
+    return np.asarray(chosen / chosen.sum(axis=1, keepdims=True))
+
+
+def pignistic(verdicts: Verdicts) -> tuple[FloatArray, BoolArray]:
+    """Return p (judges x items x stages) and which cells hold a sample; p is 0 elsewhere.
+
+    p(s) = Σ over A containing s of m(A)/|A| (Smets and Kennes 1994), m the mean mass of the
+    cell's samples; each present cell sums to one.
+    """
+    sizes = verdicts.sizes()
+    share = 1 / set_sizes(verdicts.stages)
+    p = np.empty((*sizes.shape, verdicts.n_stages))
+    for stage in range(verdicts.n_stages):
+        weight = share * ((verdicts.stages >> stage) & 1)
+        sums = np.bincount(verdicts.cell, weights=weight, minlength=sizes.size)
+        p[..., stage] = sums.reshape(sizes.shape) / np.maximum(sizes, 1)
+    return p, sizes > 0
+
+
+def scores(verdicts: Verdicts) -> FloatArray:
+    """Return each verdict on the 0-1 scale: (s - 1)/(S - 1), for a set the mean of its stages."""
+    total = np.zeros(len(verdicts))
+    for stage in range(1, verdicts.n_stages):
+        total += stage * ((verdicts.stages >> stage) & 1)
+    return np.asarray(total / set_sizes(verdicts.stages) / (verdicts.n_stages - 1))
+
+
+def mean_scores(verdicts: Verdicts) -> CellMeans:
+    """Return the mean of `scores` per cell, in [0, 1]."""
+    return verdicts.means(scores(verdicts))
+
+
+def item_means(values: FloatArray, present: BoolArray) -> tuple[FloatArray, BoolArray]:
+    """Average over judges: the value of items with a present cell, and which those are."""
+    judges = present.sum(axis=0)
+    kept = judges > 0
+    sums = np.where(present, values, 0.0).sum(axis=0)
+    return np.asarray(sums[kept] / judges[kept]), kept
+
+
+def _check_range(name: str, values: IntArray, low: int, high: int) -> None:
+    if len(values) and not (low <= values.min() and values.max() <= high):
+        raise ValueError(f"{name}: values {values.min()}..{values.max()}, allowed {low}..{high}")

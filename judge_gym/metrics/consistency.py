@@ -1,0 +1,95 @@
+"""Internal consistency: does a judge repeat itself on the same item?
+
+Low variance alone is no virtue: a constant judge has none. The ICC beside it says how much of a
+verdict's variance tells items apart.
+"""
+
+import numpy as np
+
+from judge_gym.metrics.cells import FloatArray, Verdicts, mean_scores, scores
+from judge_gym.metrics.estimate import (
+    SIGNED_UNIT,
+    UNIT_INTERVAL,
+    Estimate,
+    mean_over_items,
+    not_estimable,
+    with_interval,
+)
+from judge_gym.metrics.intervals import EPSILON, resampled_interval
+
+MIN_REPLICATES = 3
+
+
+def replicate_variance(verdicts: Verdicts) -> Estimate:
+    """Return the mean variance (ddof 1) of the 0-1 scores over the replicates of a cell.
+
+    In [0, 1/3] (half the replicates at either end), comparable across scales. Cells are averaged
+    over the judges of an item, then over the items on which every judge has 3 scored replicates;
+    t interval over items. Needs one such item.
+    """
+    metric, unit = "replicate_variance", "squared 0-1 scale"
+    common = verdicts.common_items(MIN_REPLICATES)
+    kept = verdicts.rows(common[verdicts.item])
+    if not common.any():
+        because = f"no item has {MIN_REPLICATES} scored replicates of every judge"
+        return not_estimable(metric, because, n=len(kept), unit=unit)
+    within = _squares_within(kept).reshape(kept.n_judges, kept.n_items)[:, common]
+    per_item = (within / (kept.sizes()[:, common] - 1)).mean(axis=0)
+    return mean_over_items(metric, per_item, n=len(kept), unit=unit, bounds=UNIT_INTERVAL)
+
+
+def replicate_icc(verdicts: Verdicts, rng: np.random.Generator) -> Estimate:
+    """Return the one-way ICC(1) of one judge: items as targets, replicates as ratings.
+
+    (MSB - MSW) / (MSB + (n0 - 1)·MSW) from the variance components of the 0-1 scores, n0 the
+    effective number of replicates when cells differ; at most 1, negative when replicates differ
+    more than items. Interval: t with the standard error of resampling items. Needs one judge
+    and two items of 3 replicates whose scores are not all equal. Source: Shrout and Fleiss
+    1979, Psychological Bulletin 86; n0 after Donner 1986.
+    """
+    metric, unit = "replicate_icc", "share of variance"
+    if verdicts.n_judges != 1:
+        raise ValueError("the ICC of replicates is of one judge; choose it with of_judges")
+    common = verdicts.common_items(MIN_REPLICATES)
+    kept = verdicts.rows(common[verdicts.item])
+    n_items = int(common.sum())
+    if n_items < 2:
+        because = f"it needs 2 items of {MIN_REPLICATES} scored replicates, and there is {n_items}"
+        return not_estimable(metric, because, n=len(kept), n_items=n_items, unit=unit)
+    means, within = mean_scores(kept), _squares_within(kept)[common]
+    size, mean = means.n[0, common].astype(np.float64), means.value[0, common]
+
+    def icc(weights: FloatArray) -> FloatArray:
+        return _one_way_icc(weights, size, mean, within)
+
+    value = float(icc(np.ones((1, n_items)))[0])
+    if not np.isfinite(value):
+        because = "all verdicts of the judge are the same"
+        return not_estimable(metric, because, n=len(kept), n_items=n_items, unit=unit)
+    method = "one-way ICC(1); t interval, items resampled"
+    estimate = Estimate(metric, value, None, None, len(kept), n_items, method=method, unit=unit)
+    return with_interval(estimate, resampled_interval(icc, n_items, rng), SIGNED_UNIT)
+
+
+def _squares_within(verdicts: Verdicts) -> FloatArray:
+    """Return the sum of squared deviations from the cell mean, flat over cells."""
+    means = mean_scores(verdicts)
+    deviation = scores(verdicts) - means.value.ravel()[verdicts.cell]
+    squares = np.bincount(verdicts.cell, deviation**2, means.n.size)
+    return squares.astype(np.float64)
+
+
+def _one_way_icc(
+    weights: FloatArray, size: FloatArray, mean: FloatArray, within: FloatArray
+) -> FloatArray:
+    """Return the ICC per row of item weights (r, items); NaN where nothing varies."""
+    targets = weights.sum(axis=1)
+    total = weights @ size
+    grand = weights @ (size * mean) / total
+    # Two-pass sum of squares: the one-pass form loses the digits when items hardly differ.
+    between = (weights * size * (mean - grand[:, None]) ** 2).sum(axis=1) / (targets - 1)
+    noise = weights @ within / (total - targets)
+    effective = (total - weights @ size**2 / total) / (targets - 1)
+    spread = between + (effective - 1) * noise
+    undefined = np.full_like(spread, np.nan)
+    return np.asarray(np.divide(between - noise, spread, where=spread > EPSILON, out=undefined))

@@ -1,0 +1,52 @@
+"""Divergences between distributions over stages; arrays in, arrays out, stages on the last axis."""
+
+from collections.abc import Callable
+from itertools import combinations
+
+import numpy as np
+
+from judge_gym.metrics.cells import FloatArray
+
+Kernel = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def entropy(p: FloatArray) -> FloatArray:
+    """Return Shannon entropy in bits, in [0, log2 S]; 0·log 0 is 0."""
+    logs = np.log2(p, where=p > 0, out=np.zeros_like(p))
+    return np.asarray(-(p * logs).sum(axis=-1))
+
+
+def jensen_shannon(p: FloatArray, q: FloatArray) -> FloatArray:
+    """Return H((p+q)/2) - (H(p)+H(q))/2 in bits, in [0, 1]: the divergence, not its root.
+
+    0 for equal distributions, 1 for disjoint supports. Source: Lin 1991, IEEE Trans. IT 37.
+    """
+    value = entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2
+    return np.asarray(np.clip(value, 0.0, 1.0))
+
+
+def wasserstein(p: FloatArray, q: FloatArray) -> FloatArray:
+    """Return the Wasserstein-1 distance over S - 1, in [0, 1]: Σ|F - G| / (S - 1).
+
+    1 for point masses at the two ends of the scale; the stages count as equally spaced.
+    """
+    steps = np.abs(np.cumsum(p - q, axis=-1))[..., :-1]
+    return np.asarray(np.clip(steps.mean(axis=-1), 0.0, 1.0))
+
+
+def pairwise_mean(kernel: Kernel, p: FloatArray) -> FloatArray:
+    """Return the mean of `kernel` over all pairs of judges; p is (..., judges >= 2, stages)."""
+    pairs = list(combinations(range(p.shape[-2]), 2))
+    total = np.zeros(p.shape[:-2])
+    for first, second in pairs:
+        total += kernel(p[..., first, :], p[..., second, :])
+    return np.asarray(total / len(pairs))
+
+
+def generalised_jensen_shannon(p: FloatArray) -> FloatArray:
+    """Return (H(mean p) - mean H(p)) / log2 M over M >= 2 judges, equal weights, in [0, 1].
+
+    p is (..., judges, stages). Source: Lin 1991, section V.
+    """
+    value = entropy(p.mean(axis=-2)) - entropy(p).mean(axis=-1)
+    return np.asarray(np.clip(value / np.log2(p.shape[-2]), 0.0, 1.0))

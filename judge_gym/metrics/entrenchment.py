@@ -1,0 +1,144 @@
+"""Entrenchment: polarization held with confidence; overconfidence: confidence beyond agreement."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Probes, Verdicts, set_counts
+from judge_gym.metrics.estimate import (
+    NO_SPREAD,
+    ONE_ITEM,
+    SIGNED_UNIT,
+    UNIT_INTERVAL,
+    Estimate,
+    caution_below,
+    mean_over_items,
+    not_estimable,
+    with_interval,
+)
+from judge_gym.metrics.inference import PERMUTATIONS
+from judge_gym.metrics.intervals import resampled_interval
+from judge_gym.metrics.polarization import Divergence, measure_polarization
+
+ADVISED_ITEMS = 30
+
+
+def entrenchment(
+    verdicts: Verdicts,
+    probes: Probes,
+    rng: np.random.Generator,
+    *,
+    divergence: Divergence = Divergence.JENSEN_SHANNON,
+    family: IntArray | None = None,
+    permutations: int = PERMUTATIONS,
+) -> Estimate:
+    """Return E = P · C, in [0, 1] and the unit of P.
+
+    C is the mean over judges, equally weighted, of their mean probed probability (cell means
+    over items). Both factors use the items that every judge scored and was probed on. Floor:
+    P0 · C. Interval: t with the standard error of resampling the items of both factors
+    together. E is high when confidence alone is high: read it beside `overconfidence`. Needs
+    what P needs, and a probe per judge.
+    """
+    metric, unit = "entrenchment", divergence.unit
+    common = verdicts.common_items() & probes.common_items()
+    kept = verdicts.rows(common[verdicts.item])
+    if not common.any():
+        because = "no item was scored by, and probed for, every judge"
+        return not_estimable(metric, because, unit=unit)
+    polarization = measure_polarization(
+        kept, rng, divergence=divergence, family=family, permutations=permutations
+    )
+    if polarization.estimate.estimate is None:
+        return replace(polarization.estimate, metric=metric)
+    confidence = probes.confidence().value[:, common].mean(axis=0)
+    apart, floor = polarization.per_item, polarization.per_item_floor
+    n_items = len(confidence)
+
+    def product(weights: FloatArray) -> FloatArray:
+        return np.asarray((weights @ apart) * (weights @ confidence) / n_items**2)
+
+    mean_confidence = float(confidence.mean())
+    estimate = Estimate(
+        metric,
+        float(apart.mean()) * mean_confidence,
+        None,
+        None,
+        len(kept),
+        n_items,
+        floor=float(floor.mean()) * mean_confidence,
+        method="P times mean confidence; t interval, items resampled jointly",
+        unit=unit,
+    )
+    absent = ONE_ITEM if n_items == 1 else NO_SPREAD
+    interval = resampled_interval(product, n_items, rng)
+    return with_interval(estimate, interval, UNIT_INTERVAL, absent=absent)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Overconfidence and Brier score of a set of judges, and of each alone (in judge order)."""
+
+    overconfidence: Estimate
+    brier: Estimate
+    overconfidence_by_judge: tuple[Estimate, ...]
+    brier_by_judge: tuple[Estimate, ...]
+
+
+def calibration(verdicts: Verdicts, probes: Probes) -> Calibration:
+    """Return how the probed probabilities compare with the agreement that the other judges show.
+
+    The probe asks for the share x of experts who would choose this verdict; the realised share
+    q is that of the other judges' samples on the item with the identical set, judges weighted
+    equally. Overconfidence: mean of x - q, in [-1, 1]. Brier: mean squared error of x against
+    each such sample, x² - 2xq + q, in [0, 1] (Brier 1950). Cell means, then judges weighted
+    equally, then items; only items that every judge scored and was probed on; t interval over
+    items. Needs two judges; 30 items advised.
+    """
+    common = verdicts.common_items() & probes.common_items()
+    judges = verdicts.n_judges
+    if judges < 2:
+        return _uncalibrated("there is no other judge to agree with", judges)
+    if not common.any():
+        return _uncalibrated("no item was scored by, and probed for, every judge", judges)
+    probes = probes.rows(common[probes.item])
+    x, q = probes.probability, _agreement(verdicts, probes)
+    gap, squared = probes.means(x - q).value, probes.means(x * x - 2 * x * q + q).value
+    sizes = probes.sizes()
+    return Calibration(
+        _figure("overconfidence", gap, sizes, common),
+        _figure("brier_score", squared, sizes, common),
+        tuple(
+            _figure("overconfidence", gap[[judge]], sizes[[judge]], common)
+            for judge in range(judges)
+        ),
+        tuple(
+            _figure("brier_score", squared[[judge]], sizes[[judge]], common)
+            for judge in range(judges)
+        ),
+    )
+
+
+def _agreement(verdicts: Verdicts, probes: Probes) -> FloatArray:
+    """Return, per probe, the other judges' mean share of samples with the identical set."""
+    counted = set_counts(verdicts)
+    column, seen = counted.column_of(probes.stages)
+    chosen = np.where(seen, counted.counts[:, probes.item, column], 0)
+    shares = chosen / verdicts.sizes()[:, probes.item]
+    own = shares[probes.judge, np.arange(len(probes))]
+    return np.asarray((shares.sum(axis=0) - own) / (verdicts.n_judges - 1))
+
+
+def _figure(metric: str, cells: FloatArray, sizes: IntArray, common: BoolArray) -> Estimate:
+    bounds = SIGNED_UNIT if metric == "overconfidence" else UNIT_INTERVAL
+    per_item = cells[:, common].mean(axis=0)
+    estimate = mean_over_items(
+        metric, per_item, n=int(sizes.sum()), unit="probability", bounds=bounds
+    )
+    return caution_below(estimate, ADVISED_ITEMS)
+
+
+def _uncalibrated(because: str, n_judges: int) -> Calibration:
+    gap = not_estimable("overconfidence", because, unit="probability")
+    squared = not_estimable("brier_score", because, unit="probability")
+    return Calibration(gap, squared, (gap,) * n_judges, (squared,) * n_judges)

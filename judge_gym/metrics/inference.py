@@ -1,0 +1,106 @@
+"""Tests by permutation and sign flips, and the corrections for testing many hypotheses."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from judge_gym.metrics.cells import FloatArray, IntArray
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.intervals import EPSILON
+
+PERMUTATIONS = 1000
+EXACT_UP_TO = 20
+SIGN_FLIPS = 9999
+# Numbers held at once while permuting: bounds memory, not results.
+BLOCK = 2_000_000
+
+
+def permutation_p(observed: float, permuted: FloatArray) -> float:
+    """Return (1 + permuted values at or above the observed) / (1 + permutations), in (0, 1]."""
+    return (1 + int((permuted >= observed - EPSILON).sum())) / (1 + len(permuted))
+
+
+def shuffles_within(
+    group: IntArray, rng: np.random.Generator, permutations: int, width: int = 1
+) -> Iterator[IntArray]:
+    """Yield blocks (r, N) of row orders, each row permuting the samples within their group.
+
+    `group` must ascend. Blocks together hold `permutations` rows; `width` is the number of
+    columns the caller gathers per sample, so that a block stays in memory.
+    """
+    _, code = np.unique(group, return_inverse=True)
+    per_block = max(1, BLOCK // max(1, len(group) * width))
+    for start in range(0, permutations, per_block):
+        rows = min(per_block, permutations - start)
+        # Half the unit interval keeps a key inside its group whatever the rounding.
+        keys = code + 0.5 * rng.random((rows, len(group)))
+        yield np.argsort(keys, axis=1)
+
+
+def segment_means(values: FloatArray, segment: IntArray) -> FloatArray:
+    """Return means (..., segments, K) over runs of equal `segment` in values (..., N, K)."""
+    starts = np.flatnonzero(np.r_[True, segment[1:] != segment[:-1]])
+    sizes = np.diff(np.r_[starts, len(segment)])
+    return np.asarray(np.add.reduceat(values, starts, axis=-2) / sizes[:, None])
+
+
+def sign_flip_p(differences: FloatArray, rng: np.random.Generator) -> float:
+    """Return the two-sided p of the mean of paired differences under random signs.
+
+    Exact enumeration while at most 20 differences are not zero (for differences of ±1 it is the
+    exact McNemar test), else 9,999 seeded flips with the observed one counted. Source: Fisher
+    1935, The Design of Experiments, section 21.
+    """
+    moved = differences[np.abs(differences) > EPSILON]
+    observed = abs(float(moved.sum()))
+    slack = EPSILON * max(1.0, float(np.abs(moved).sum()))
+    if len(moved) <= EXACT_UP_TO:
+        totals = np.zeros(1)
+        for difference in moved:
+            totals = np.concatenate([totals + difference, totals - difference])
+        return float(np.mean(np.abs(totals) >= observed - slack))
+    extreme = 0
+    for start in range(0, SIGN_FLIPS, 1000):
+        signs = rng.choice((-1.0, 1.0), size=(min(1000, SIGN_FLIPS - start), len(moved)))
+        extreme += int((np.abs(signs @ moved) >= observed - slack).sum())
+    return (1 + extreme) / (1 + SIGN_FLIPS)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p values adjusted for the family-wise error rate (Holm 1979), in the order given."""
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
+    return _restore(np.minimum(steps, 1.0), order)
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Return p values adjusted for the false discovery rate (Benjamini and Hochberg 1995)."""
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
+    steps = np.minimum.accumulate(scaled[::-1])[::-1]
+    return _restore(np.minimum(steps, 1.0), order)
+
+
+def holm_over(estimates: Sequence[Estimate]) -> list[Estimate]:
+    """Return the estimates of one family with their p values adjusted by Holm.
+
+    Those without a p value pass unchanged and do not count into the family.
+    """
+    tested = [index for index, estimate in enumerate(estimates) if estimate.p is not None]
+    adjusted = dict(zip(tested, holm([estimates[i].p or 0.0 for i in tested]), strict=True))
+    note = f"; Holm over {len(tested)}"
+    return [
+        replace(estimate, p=adjusted[index], method=estimate.method + note)
+        if index in adjusted
+        else estimate
+        for index, estimate in enumerate(estimates)
+    ]
+
+
+def _restore(values: FloatArray, order: IntArray) -> list[float]:
+    restored = np.empty_like(values)
+    restored[order] = values
+    return [float(value) for value in restored]

@@ -1,0 +1,102 @@
+"""95% intervals: t over item values, Wilson, Wilson clustered by item, resampling of items.
+
+The item is always the unit: replicates within a cell are never resampled, because they repeat
+one judge's reading of one text and add no independent evidence.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from judge_gym.metrics.cells import FloatArray, IntArray
+
+Interval = tuple[float, float]
+
+LEVEL = 0.95
+RESAMPLES = 2000
+# Two values closer than this are the same value up to rounding.
+EPSILON = 1e-12
+
+
+def t_interval(values: FloatArray) -> Interval | None:
+    """Return mean ± t(n-1) · s/√n over item values (ddof 1); None for n < 2 or no spread."""
+    if len(values) < 2 or np.ptp(values) <= EPSILON:
+        return None
+    mean = float(np.mean(values))
+    half = t_quantile(len(values) - 1) * float(np.std(values, ddof=1)) / len(values) ** 0.5
+    return mean - half, mean + half
+
+
+def wilson(successes: float, trials: float) -> Interval:
+    """Return the Wilson score interval of a proportion, in [0, 1]; needs trials > 0.
+
+    Both numbers may be effective (fractional) sizes. Source: Wilson 1927, JASA 22.
+    """
+    if trials <= 0:
+        raise ValueError("a proportion needs at least one trial")
+    z = normal_quantile()
+    share = successes / trials
+    centre = share + z * z / (2 * trials)
+    half = z * (share * (1 - share) / trials + z * z / (4 * trials**2)) ** 0.5
+    scale = 1 + z * z / trials
+    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
+
+
+def clustered_wilson(successes: IntArray, trials: IntArray) -> Interval:
+    """Return the Wilson interval of a share whose trials come in items (arrays per item).
+
+    The share Σx/Σn keeps its value and the number of trials N becomes N / deff, where the
+    design effect deff is the variance of the ratio estimator over items,
+    G/(G-1) · Σ(x - p·n)² / N², divided by p(1-p)/N (Kish 1965), never below 1; the effective
+    size is scaled by (z / t(G-1))² for the few items the variance rests on (Korn and Graubard
+    1998). A share of 0 or 1 shows no variance, so each item then counts once. With one trial
+    per item this is the plain Wilson interval. Items without a trial are left out.
+    """
+    x, n = successes[trials > 0], trials[trials > 0]
+    total, items = int(n.sum()), len(n)
+    if total == items:
+        return wilson(float(x.sum()), float(total))
+    share = float(x.sum()) / total
+    effective = float(items)
+    if 0 < share < 1 and items > 1:
+        variance = items / (items - 1) * float(((x - share * n) ** 2).sum()) / total**2
+        effect = max(1.0, variance * total / (share * (1 - share)))
+        effective = total / effect * (normal_quantile() / t_quantile(items - 1)) ** 2
+    return wilson(share * effective, effective)
+
+
+def resampled_interval(
+    statistic: Callable[[FloatArray], FloatArray], n_items: int, rng: np.random.Generator
+) -> Interval | None:
+    """Return estimate ± t(n-1) · SE, the SE from resampling the items with replacement.
+
+    `statistic` maps weights of shape (r, n_items), how often each item was drawn, to r values;
+    with weights of one it gives the estimate itself. Draws in which it is undefined (NaN) are
+    left out. The SE carries √(n/(n-1)), so that for a mean this is the t interval: the
+    percentile interval covers too little at 15 items. None for n < 2 or no spread.
+    """
+    if n_items < 2:
+        return None
+    shares = np.full(n_items, 1 / n_items)
+    draws = statistic(rng.multinomial(n_items, shares, size=RESAMPLES).astype(np.float64))
+    draws = draws[np.isfinite(draws)]
+    if len(draws) < RESAMPLES // 2 or np.ptp(draws) <= EPSILON:
+        return None
+    centre = float(statistic(np.ones((1, n_items)))[0])
+    error = float(np.std(draws, ddof=1)) * (n_items / (n_items - 1)) ** 0.5
+    half = t_quantile(n_items - 1) * error
+    return centre - half, centre + half
+
+
+def t_quantile(df: int) -> float:
+    """Return the two-sided 95% quantile of Student's t with `df` degrees of freedom."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, (1 + LEVEL) / 2))
+
+
+def normal_quantile() -> float:
+    """Return the two-sided 95% quantile of the normal distribution, 1.96."""
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + LEVEL) / 2))

@@ -1,0 +1,233 @@
+"""Polarization: how far judges stand apart on the same items, beside its noise floor.
+
+Distributions of few replicates differ by chance, so identical judges still show P > 0 (0.29
+bits at five replicates of a uniform judge). P is read against P0, its mean when the samples of
+an item are dealt to the judges at random.
+"""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import combinations
+
+import numpy as np
+
+from judge_gym.metrics.cells import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Verdicts,
+    pignistic,
+    pignistic_weights,
+)
+from judge_gym.metrics.divergence import (
+    generalised_jensen_shannon,
+    jensen_shannon,
+    pairwise_mean,
+    wasserstein,
+)
+from judge_gym.metrics.estimate import (
+    SIGNED_UNIT,
+    UNIT_INTERVAL,
+    Estimate,
+    mean_over_items,
+    not_estimable,
+)
+from judge_gym.metrics.inference import (
+    PERMUTATIONS,
+    permutation_p,
+    segment_means,
+    shuffles_within,
+)
+
+MIN_REPLICATES = 5
+ENOUGH_REPLICATES = 10
+
+
+class Divergence(StrEnum):
+    """What is measured between the judges of one item."""
+
+    JENSEN_SHANNON = "jensen_shannon"
+    """Pairwise mean of the divergence in bits, blind to the order of stages."""
+
+    GENERALISED = "generalised"
+    """Of all judges at once, over log2 of their number."""
+
+    ORDINAL = "ordinal"
+    """Pairwise mean Wasserstein-1 distance over S - 1: near stages differ less."""
+
+    @property
+    def metric(self) -> str:
+        """The name of the figure in tables."""
+        return "polarization" if self is Divergence.JENSEN_SHANNON else f"polarization_{self.value}"
+
+    @property
+    def unit(self) -> str:
+        """The unit of the figure; all three range over [0, 1]."""
+        units = {Divergence.JENSEN_SHANNON: "bits", Divergence.GENERALISED: "share of log2 M"}
+        return units.get(self, "share of the scale")
+
+    def between(self, p: FloatArray) -> FloatArray:
+        """Return the divergence among judges, p being (..., judges >= 2, stages)."""
+        if self is Divergence.GENERALISED:
+            return generalised_jensen_shannon(p)
+        kernel = jensen_shannon if self is Divergence.JENSEN_SHANNON else wasserstein
+        return pairwise_mean(kernel, p)
+
+
+@dataclass(frozen=True, eq=False)
+class Polarization:
+    """P with its interval, floor and p; P - P0 with its own interval; and both by item.
+
+    `items` numbers the items compared; `per_item` and `per_item_floor` hold P and P0 of each.
+    The arrays are empty when the estimate is missing.
+    """
+
+    estimate: Estimate
+    excess: Estimate
+    items: IntArray
+    per_item: FloatArray
+    per_item_floor: FloatArray
+
+
+def measure_polarization(
+    verdicts: Verdicts,
+    rng: np.random.Generator,
+    *,
+    divergence: Divergence = Divergence.JENSEN_SHANNON,
+    family: IntArray | None = None,
+    permutations: int = PERMUTATIONS,
+) -> Polarization:
+    """Return the polarization of the judges over the items that all of them scored.
+
+    Per item the divergence among pignistic distributions, then the mean over items. `family`
+    (an integer per judge) averages the distributions of a family first, so that two sizes of
+    one model do not count twice. Floor P0 and p: permutation of the samples' judges within the
+    item; interval: t over items. Needs two judges (families), one common item, and a median of
+    5 scored replicates per cell (10 to read P without its floor).
+    """
+    members = _members(verdicts.n_judges, family)
+    common = verdicts.common_items()
+    kept = verdicts.rows(common[verdicts.item])
+    because = _obstacle(kept, len(members), common)
+    if because:
+        return _missing(divergence, because, len(kept), int(common.sum()))
+
+    kept = kept.rows(np.lexsort((kept.judge, kept.item)))
+    weights = pignistic_weights(kept.stages, kept.n_stages)
+    segment = kept.item * kept.n_judges + kept.judge
+
+    def by_item(rows: FloatArray) -> FloatArray:
+        cells = segment_means(rows, segment)
+        judges = cells.reshape(*cells.shape[:-2], -1, kept.n_judges, kept.n_stages)
+        return divergence.between(members @ judges)
+
+    per_item = by_item(weights)
+    shuffled = np.concatenate(
+        [
+            by_item(weights[order])
+            for order in shuffles_within(kept.item, rng, permutations, kept.n_stages)
+        ]
+    )
+    return _report(divergence, kept, per_item, shuffled)
+
+
+def polarization_by_pair(
+    verdicts: Verdicts,
+    rng: np.random.Generator,
+    *,
+    divergence: Divergence = Divergence.JENSEN_SHANNON,
+    family: IntArray | None = None,
+    permutations: int = PERMUTATIONS,
+) -> dict[tuple[int, int], Polarization]:
+    """Return the polarization of each pair of judges (families), keyed by their numbers.
+
+    Every pair uses the items that all judges scored, so that pairs compare; each has a floor and
+    a p of its own, not adjusted for the number of pairs.
+    """
+    family = np.arange(verdicts.n_judges) if family is None else family
+    kept = verdicts.rows(verdicts.common_items()[verdicts.item])
+    pairs = {}
+    for first, second in combinations(np.unique(family).tolist(), 2):
+        judges = np.flatnonzero((family == first) | (family == second))
+        pairs[first, second] = measure_polarization(
+            kept.of_judges(judges.tolist()),
+            rng,
+            divergence=divergence,
+            family=family[judges],
+            permutations=permutations,
+        )
+    return pairs
+
+
+def pair_matrix(
+    verdicts: Verdicts,
+    *,
+    divergence: Divergence = Divergence.JENSEN_SHANNON,
+    family: IntArray | None = None,
+) -> FloatArray:
+    """Return P between judges (families, ascending), symmetric with zeros on the diagonal.
+
+    Means over the items that all judges scored, without floor or interval: for plots. Raises
+    ValueError when there is no such item.
+    """
+    common = verdicts.common_items()
+    if not common.any():
+        raise ValueError("no item was scored by every judge")
+    p, _ = pignistic(verdicts)
+    groups = _members(verdicts.n_judges, family) @ p[:, common].swapaxes(0, 1)
+    matrix = np.zeros((groups.shape[1], groups.shape[1]))
+    for first, second in combinations(range(len(matrix)), 2):
+        value = float(divergence.between(groups[:, [first, second]]).mean())
+        matrix[first, second] = matrix[second, first] = value
+    return matrix
+
+
+def _members(n_judges: int, family: IntArray | None) -> FloatArray:
+    """Return families x judges: 1/size at the members of each family."""
+    if family is None:
+        return np.eye(n_judges)
+    if len(family) != n_judges:
+        raise ValueError(f"{len(family)} families given for {n_judges} judges")
+    belongs = (np.unique(family)[:, None] == family).astype(np.float64)
+    return np.asarray(belongs / belongs.sum(axis=1, keepdims=True))
+
+
+def _obstacle(kept: Verdicts, n_groups: int, common: BoolArray) -> str:
+    if n_groups < 2:
+        return f"it compares two judges of different families or more, and there is {n_groups}"
+    if not common.any():
+        return "no item was scored by every judge"
+    median = float(np.median(kept.sizes()[:, common]))
+    if median < MIN_REPLICATES:
+        return f"the median cell holds {median:g} scored replicates and {MIN_REPLICATES} are needed"
+    return ""
+
+
+def _missing(divergence: Divergence, because: str, n: int, n_items: int) -> Polarization:
+    def absent(metric: str) -> Estimate:
+        return not_estimable(metric, because, n=n, n_items=n_items, unit=divergence.unit)
+
+    metric, empty = divergence.metric, np.empty(0)
+    return Polarization(
+        absent(metric), absent(f"{metric}_excess"), empty.astype(np.int64), empty, empty
+    )
+
+
+def _report(
+    divergence: Divergence, kept: Verdicts, per_item: FloatArray, shuffled: FloatArray
+) -> Polarization:
+    metric, unit, n = divergence.metric, divergence.unit, len(kept)
+    floor = shuffled.mean(axis=0)
+    method = "mean over items, t interval; floor and p by permutation within items"
+    if np.median(kept.sizes()[kept.sizes() > 0]) < ENOUGH_REPLICATES:
+        method += f"; read against the floor: under {ENOUGH_REPLICATES} replicates"
+    estimate = replace(
+        mean_over_items(metric, per_item, n=n, unit=unit, bounds=UNIT_INTERVAL),
+        floor=float(floor.mean()),
+        p=permutation_p(float(per_item.mean()), shuffled.mean(axis=1)),
+        method=method,
+    )
+    excess = mean_over_items(
+        f"{metric}_excess", per_item - floor, n=n, unit=unit, bounds=SIGNED_UNIT
+    )
+    return Polarization(estimate, excess, np.unique(kept.item), per_item, floor)

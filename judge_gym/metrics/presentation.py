@@ -1,0 +1,97 @@
+"""Position and label bias: does a verdict follow where a stage stands, or which letter it has?
+
+Identified only while display varies between the replicates of a cell: with a fixed order, the
+first stage and the first position are one thing. What a fixed display does to the scores is
+then the paired `contrasts.score_shift` between experiments with and without randomisation.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judge_gym.metrics.cells import FloatArray, IntArray, Samples, item_means
+from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, mean_over_items, not_estimable
+from judge_gym.metrics.inference import PERMUTATIONS, permutation_p, shuffles_within
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Displays(Samples):
+    """Scored point verdicts with what they were shown: stages are numbered 1..`n_stages`.
+
+    `stage` is the verdict, `shown_first` the stage displayed first, `lettered_a` the stage that
+    carried the letter A, all per sample.
+    """
+
+    stage: IntArray
+    shown_first: IntArray
+    lettered_a: IntArray
+    n_stages: int
+
+
+def position_bias(
+    displays: Displays, rng: np.random.Generator, permutations: int = PERMUTATIONS
+) -> Estimate:
+    """Return the share of verdicts for the stage displayed first, less 1/S; in [-1/S, 1 - 1/S].
+
+    0 without bias, as each stage is equally likely to stand first. See `_bias` for the test.
+    """
+    return _bias("position_bias", displays, displays.shown_first, rng, permutations)
+
+
+def label_bias(
+    displays: Displays, rng: np.random.Generator, permutations: int = PERMUTATIONS
+) -> Estimate:
+    """Return the share of verdicts for the stage lettered A, less 1/S; in [-1/S, 1 - 1/S].
+
+    0 without bias, as each stage is equally likely to be A. See `_bias` for the test.
+    """
+    return _bias("label_bias", displays, displays.lettered_a, rng, permutations)
+
+
+def _bias(
+    metric: str,
+    displays: Displays,
+    marked: IntArray,
+    rng: np.random.Generator,
+    permutations: int,
+) -> Estimate:
+    """Return the excess share of verdicts at the marked stage.
+
+    Cell shares, averaged over the judges of an item, then over items; t interval over items.
+    One-sided p: displays are permuted within the cell while verdicts stay, which holds each
+    cell's distribution of stages fixed. Needs a cell whose displays differ.
+    """
+    rows = displays.rows(np.argsort(displays.cell, kind="stable"))
+    marked = marked[np.argsort(displays.cell, kind="stable")]
+    if not _varies(marked, rows.cell):
+        because = "the display does not vary between the replicates of any cell"
+        return not_estimable(metric, because, n=len(rows), unit="share")
+    chance = 1 / rows.n_stages
+    hits = (marked == rows.stage).astype(np.float64)
+    cells = rows.means(hits)
+    per_item, _ = item_means(cells.value, cells.present)
+    weight = _weights(rows)
+    null = np.concatenate(
+        [
+            (marked[order] == rows.stage) @ weight
+            for order in shuffles_within(rows.cell, rng, permutations)
+        ]
+    )
+    estimate = mean_over_items(
+        metric, per_item - chance, n=len(rows), unit="share", bounds=SIGNED_UNIT
+    )
+    method = "share less 1/S, t interval over items; p by permuting displays within cells"
+    return replace(estimate, p=permutation_p(float(hits @ weight), null), method=method)
+
+
+def _weights(rows: Samples) -> FloatArray:
+    """Return each sample's weight in the mean over items of judges' cell means; they sum to 1."""
+    sizes = rows.sizes()
+    judges = (sizes > 0).sum(axis=0)
+    items = int((judges > 0).sum())
+    return np.asarray(1 / (items * judges[rows.item] * sizes[rows.judge, rows.item]))
+
+
+def _varies(marked: IntArray, cell: IntArray) -> bool:
+    """Return whether two neighbours of one cell differ in their marked stage."""
+    return bool(((marked[1:] != marked[:-1]) & (cell[1:] == cell[:-1])).any())
