@@ -1,0 +1,102 @@
+"""Contrasts: the same judge in two experiments that differ in one axis."""
+
+import pytest
+from support.lab import Lab, only
+
+ALPHA, BETA = "acme/alpha-1", "acme/beta-1"
+FIXED = {"randomize_labels": False, "shuffle_order": False}
+
+
+def test_a_view_is_contrasted_item_by_item(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 3)
+    lab.own(ALPHA, [[1], [2], [4]], probes=[[0.5]] * 3, evidence_view="neutralized")
+    lab.own(ALPHA, [[4], [4], [4]], probes=[[0.7]] * 3, evidence_view="raw")
+    rows = lab.analyse()
+
+    row = only(rows, "contrast")
+    # Scores fall by 1, 2/3 and 0.
+    assert row.estimate == pytest.approx(-5 / 9)
+    # Two items move: two of the four sign patterns are as extreme.
+    assert row.p == row.p_adjusted == pytest.approx(0.5)
+    assert row.scope == {
+        "concept": "order",
+        "country": "Freedonia",
+        "window": "spring",
+        "rubric": "own",
+        "axis": "evidence_view",
+        "from": "raw",
+        "to": "neutralized",
+        "judge": ALPHA,
+    }
+    assert only(rows, "contrast_confidence").estimate == pytest.approx(-0.2)
+
+
+def test_labels_and_order_may_be_switched_together(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None])
+    lab.own(ALPHA, [[2]], **FIXED)
+    lab.own(ALPHA, [[3]])
+    row = only(lab.analyse(), "contrast")
+    assert (row.scope["axis"], row.scope["from"], row.scope["to"]) == (
+        "presentation",
+        "fixed",
+        "random",
+    )
+    assert row.estimate == pytest.approx(1 / 3)
+
+
+def test_experiments_that_differ_in_more_are_not_contrasted(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None])
+    lab.own(ALPHA, [[2]], evidence_view="raw", **FIXED)
+    lab.own(ALPHA, [[3]])
+    lab.own(BETA, [[3]], evidence_view="raw")
+    lab.own(ALPHA, [[3]], concept="another", evidence_view="raw")
+    # Only one flag of the display differs from the first, and nothing else does.
+    lab.own(ALPHA, [[1]], evidence_view="raw", randomize_labels=True, shuffle_order=False)
+    contrasts = [row for row in lab.analyse() if row.metric == "contrast"]
+    assert [row.scope["axis"] for row in contrasts] == ["randomize_labels"]
+    assert (contrasts[0].scope["from"], contrasts[0].scope["to"]) == (False, True)
+
+
+def test_sets_and_points_and_scales_meet_on_the_unit_scale(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None])
+    lab.own(ALPHA, [[2]])
+    lab.own(ALPHA, [[(3, 4)]], scoring_method="subset")
+    lab.own(ALPHA, [[2]], scale_size=2)
+    rows = lab.analyse()
+    # Stages 3 and 4 of four are 2/3 and 1, their mean 5/6; stage 2 is 1/3.
+    assert only(rows, "contrast", axis="scoring_method").estimate == pytest.approx(1 / 2)
+    # From 2 stages to 4: stage 2 of two is 1.
+    assert only(rows, "contrast", axis="scale_size").estimate == pytest.approx(1 / 3 - 1)
+
+
+def test_every_pair_of_levels_is_contrasted_and_adjusted_together(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 3)
+    for view, stage in (("abstracted", 1), ("raw", 4), ("cleaned", 4)):
+        lab.own(ALPHA, [[stage]] * 3, evidence_view=view)
+    rows = {
+        (row.scope["from"], row.scope["to"]): row
+        for row in lab.analyse()
+        if row.metric == "contrast"
+    }
+    # Two of eight sign patterns for the pairs that move, p = 1 for the one that does not:
+    # by Benjamini-Hochberg 0.25 · 3/2 for both of the former.
+    assert {ends: (row.p, row.p_adjusted) for ends, row in rows.items()} == {
+        ("raw", "cleaned"): (1, 1),
+        ("raw", "abstracted"): (0.25, pytest.approx(0.375)),
+        ("cleaned", "abstracted"): (0.25, pytest.approx(0.375)),
+    }
+
+
+def test_experiments_without_a_common_item_say_so(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 2)
+    lab.own(ALPHA, [[2], ["abstained"]])
+    lab.own(ALPHA, [["abstained"], [3]], evidence_view="raw")
+    row = only(lab.analyse(), "contrast")
+    assert row.estimate is None
+    assert "under both conditions" in row.reason
