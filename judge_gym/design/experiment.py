@@ -220,17 +220,21 @@ class Experiment(Frozen):
 
     @cached_property
     def key(self) -> str:
-        """16-digit identity: everything but the tag, the window's name and the replicates."""
-        content = self.model_dump(mode="json", exclude={"tag", "window", "replicates"})
-        return digest("experiment", content, self.window.key)
+        """16-digit identity: everything but the tag, the window's name and the replicates.
+
+        Values at their default are left out, so that a new axis leaves the experiments that do
+        not use it who they were. The price: the default of an axis is never changed.
+        """
+        return self._digest("experiment", {"tag", "window", "replicates"})
 
     @property
     def peers_key(self) -> str:
         """16-digit identity without the judge: equal for experiments whose judges compare."""
-        content = self.model_dump(
-            mode="json", exclude={"tag", "window", "replicates", "model", "family"}
-        )
-        return digest("peers", content, self.window.key)
+        return self._digest("peers", {"tag", "window", "replicates", "model", "family"})
+
+    def _digest(self, kind: str, excluded: set[str]) -> str:
+        content = self.model_dump(mode="json", exclude=excluded, exclude_defaults=True)
+        return digest(kind, content, self.window.key)
 
     def __hash__(self) -> int:
         return hash(self.key)

@@ -1,4 +1,7 @@
-"""The recipe of the contributor guide: a new axis is one field, one strategy, one template line."""
+"""The recipe of the contributor guide: a new axis is one field, one strategy, one template line.
+
+Experiments that do not use the new axis stay who they were.
+"""
 
 import shutil
 import subprocess
@@ -6,6 +9,8 @@ import sys
 from pathlib import Path
 
 import judge_gym
+from judge_gym.design.experiment import Experiment
+from judge_gym.design.sweep import load_sweep
 
 PACKAGE = Path(judge_gym.__file__).parent
 
@@ -59,6 +64,8 @@ for experiment in load_sweep(Path("sweep.yaml")).experiments():
     prompt = scoring_prompt(experiment, rubric, documents, present(experiment, "one"), "call")
     sentence = prompt.messages[1]["content"].partition("Reason in ")[2].partition(".")[0]
     print(experiment.prompt_language, sentence)
+    if experiment.prompt_language == "en":
+        print(experiment.key)
 Path("wrong.yaml").write_text(Path("sweep.yaml").read_text().replace("[en, de]", "fr"))
 try:
     load_sweep(Path("wrong.yaml"))
@@ -102,9 +109,18 @@ def test_a_new_axis_changes_three_files_and_the_prompt(tmp_path: Path) -> None:
         "en or de|en|The language the judge is asked to reason in."
         "|judge_gym.design.strategies.language",
         "en English",
+        without_the_axis(tmp_path).key,
         "de German",
         "wrong.yaml, line 3: blocks[0].prompt_language is 'fr'. Use en or de.",
     ], done.stderr
+
+
+def without_the_axis(folder: Path) -> Experiment:
+    """The experiment of the same sweep before the axis was added."""
+    old = folder / "old.yaml"
+    old.write_text(SWEEP.replace(", prompt_language: [en, de]", ""))
+    (experiment,) = load_sweep(old).experiments()
+    return experiment
 
 
 def insert_before(path: Path, anchor: str, text: str) -> None:
