@@ -48,7 +48,9 @@ def simulator_for(sweep: Sweep) -> Iterator[None]:
         return
     from judge_gym.simulator.launch import running
 
-    with running(settings().data_dir / "simulator.log") as url:
+    log = settings().data_dir / "simulator.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with running(log) as url:
         os.environ[SIMULATOR_URL] = url
         try:
             yield
