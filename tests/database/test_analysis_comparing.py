@@ -122,6 +122,8 @@ def test_a_judge_without_verdicts_is_left_out_and_named(database: str) -> None:
     assert only(rows, "polarization").estimate == pytest.approx(2 / 3)
     assert "left out: acme/mute-1" in only(rows, "polarization").method
     assert only(rows, "overconfidence", judge=ALPHA).estimate == pytest.approx(0.8 - 1 / 3)
+    assert only(rows, "confidence", judge=ALPHA).n_items == 3
+    assert only(rows, "replicate_variance", judge=ALPHA).n_items == 3
     mute = only(rows, "overconfidence", judge="acme/mute-1")
     assert mute.estimate is None
     assert mute.reason == "not estimable, because the judge has no scored verdict"

@@ -14,7 +14,8 @@ def test_outcomes_are_shares_of_samples_by_arm(database: str) -> None:
     rows = lab.analyse()
 
     def rate(name: str, arm: str) -> float | None:
-        return only(rows, f"{name}_rate", judge=ALPHA, arm=arm).estimate
+        row = only(rows, f"{name}_rate", judge=ALPHA, arm=arm)
+        return row.estimate
 
     # One abstention among the three judgements made; one of four samples not readable.
     assert rate("abstention", "own") == pytest.approx(1 / 3)

@@ -56,7 +56,7 @@ class Lab:
         with Session(self.engine) as session, session.begin():
             session.add(t.Sweep(name=SWEEP, description="", swap=None))
 
-    def documents(self, truths: Sequence[Truth]) -> None:
+    def documents(self, truths: Sequence[Truth], keys: Sequence[str] = ()) -> None:
         """Collect the window: a document per truth, None where none is known."""
         window = t.Window(
             key=self.window.key,
@@ -74,7 +74,7 @@ class Lab:
                 t.Document(
                     window_id=window.id,
                     position=position,
-                    key=f"d{position}",
+                    key=keys[position] if keys else f"d{position}",
                     url=f"file:{position}",
                     canonical_url=f"file:{position}",
                     domain="",
