@@ -68,7 +68,7 @@ class Gateway:
             outcome = Failure(error.kind, str(error))
             if error.kind in SHARED:
                 await self._close(row.id, outcome, errors, lambda *_: ())
-                raise self._refuse(call, outcome) from None
+                raise ProviderRefusedError(*self._refused[call.model]) from None
             await self._close(row.id, outcome, errors, derive)
             return row.id, outcome
         await self._close(row.id, answer, errors, derive)
@@ -110,6 +110,9 @@ class Gateway:
                         errors.append(
                             {"kind": error.kind, "at": now().isoformat(), "message": str(error)}
                         )
+                        if error.kind in SHARED:
+                            # Still in the slot: whoever waits for it must find this.
+                            self._refused[call.model] = _refusal(call, provider, error)
                         if error.kind == "rate_limit":
                             gate.close_for(_pause(error))
                         raise
@@ -120,16 +123,16 @@ class Gateway:
             provider, call.model, call.prompt.messages, call.parameters, self._timeout_s
         )
 
-    def _refuse(self, call: Call, failure: Failure) -> ProviderRefusedError:
-        provider = self._providers.of(call.model)
-        remedy = {
-            "authentication": f"Check the key in {provider.key_env or 'the provider settings'}.",
-            "quota": "Add credit to the account, or wait for the quota to renew.",
-            "not_found": f"Check the model's name and the address of [{provider.name}].",
-        }[failure.kind]
-        message = f"{provider.name} refuses {call.model}: {failure.message}"
-        self._refused[call.model] = (message, f"{remedy} Then run the same command again.")
-        return ProviderRefusedError(*self._refused[call.model])
+
+def _refusal(call: Call, provider: Provider, error: ProviderError) -> tuple[str, str]:
+    """Return what is wrong for every call to the model, and the remedy."""
+    remedy = {
+        "authentication": f"Check the key in {provider.key_env or 'the provider settings'}.",
+        "quota": "Add credit to the account, or wait for the quota to renew.",
+        "not_found": f"Check the model's name and the address of [{provider.name}].",
+    }[error.kind]
+    message = f"{provider.name} refuses {call.model}: {error}"
+    return message, f"{remedy} Then run the same command again."
 
 
 def _pause(error: ProviderError) -> float:

@@ -1,0 +1,451 @@
+"""The gateway over real HTTP: against the simulator, and against a provider on a bad day."""
+
+import asyncio
+import email.utils
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from aiohttp import web
+from support.misbehaving import (
+    Provider,
+    Step,
+    answers,
+    cuts_connection,
+    drips,
+    misbehaving,
+    refuses,
+    replies,
+    stays_silent,
+)
+from support.postgres import temporary_database
+from support.rig import (
+    KEY,
+    KEY_NAME,
+    a_call,
+    as_rubric,
+    calls,
+    count,
+    empty,
+    gateway_at,
+    no_rows,
+    run,
+)
+
+from judge_gym.agents.outcome import NoAnswer, readable
+from judge_gym.errors import ConfigError
+from judge_gym.llm import gateway as gateways
+from judge_gym.llm.calls import Answer, Failure
+from judge_gym.llm.gateway import ProviderRefusedError
+from judge_gym.simulator.server import serving
+from judge_gym.store import tables as t
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+
+
+@pytest.fixture(scope="module")
+def shared_database(postgres_server: str, migrated_template: str) -> Iterator[str]:
+    with temporary_database(postgres_server, migrated_template) as url:
+        yield url
+
+
+@pytest.fixture
+def database(shared_database: str) -> str:
+    return empty(shared_database)
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key in the environment, and pauses that a test can bear."""
+    monkeypatch.setenv(KEY_NAME, KEY)
+    monkeypatch.setattr(gateways, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(gateways, "LONGEST_WAIT_S", 0.05)
+
+
+def ask_once(database: str, *script: Step, **options: Any) -> tuple[Any, Any, Provider, int]:
+    """Ask one call; returns outcome or exception, ledger row, provider, rubrics derived."""
+
+    async def work() -> tuple[Any, Any, Provider, int]:
+        async with (
+            misbehaving(*script) as provider,
+            gateway_at(database, provider.base_url, **options) as (gateway, engine),
+        ):
+            try:
+                _, outcome = await gateway.ask(a_call("k"), as_rubric("r"))
+            except Exception as error:
+                outcome = error
+            return outcome, calls(engine).get("k"), provider, count(engine, t.Rubric)
+
+    return run(work())
+
+
+def test_the_simulator_answers_through_litellm(database: str) -> None:
+    async def work() -> None:
+        async with (
+            serving() as base_url,
+            gateway_at(database, base_url) as (gateway, engine),
+        ):
+            for model in ("sim/calm-1", "real/gpt-4.1"):
+                call = a_call(model, "Hello?", model=model)
+                _, outcome = await gateway.ask(call, no_rows)
+                assert isinstance(outcome, Answer)
+                assert "simulator" in outcome.text
+                row = calls(engine)[model]
+                # A real model's name whose base URL points at the simulator is marked as well.
+                assert row.simulated is True
+                assert (row.status, row.attempts, row.cost_usd) == ("succeeded", 1, 0)
+                assert row.prompt_tokens == 2  # "Hello" and "?"
+                assert row.sent_at <= row.finished_at
+
+    run(work())
+
+
+def test_the_call_is_on_disk_before_it_is_sent(database: str) -> None:
+    seen: list[tuple[str, int, Any]] = []
+
+    async def looks_at_ledger(request: web.Request) -> web.StreamResponse:
+        def look() -> None:
+            engine = sa.create_engine(database, poolclass=sa.NullPool)
+            row = calls(engine)["k"]
+            seen.append((row.status, row.attempts, row.sent_at))
+
+        await asyncio.to_thread(look)
+        return await (refuses(500, "boom") if len(seen) == 1 else answers())(request)
+
+    outcome, row, _, _ = ask_once(database, looks_at_ledger)
+    assert isinstance(outcome, Answer)
+    assert [(status, attempts) for status, attempts, _ in seen] == [("sent", 1), ("sent", 2)]
+    assert seen[0][2] < seen[1][2] == row.sent_at
+
+
+def in_two_minutes() -> str:
+    return email.utils.format_datetime(datetime.now(UTC) + timedelta(minutes=2), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("first", "kind"),
+    [
+        pytest.param(refuses(429, "slow down", headers={"Retry-After": "0"}), "rate_limit", id="0"),
+        pytest.param(refuses(429, "slow", headers={"Retry-After": "3600"}), "rate_limit", id="h"),
+        pytest.param(
+            refuses(429, "slow", headers={"Retry-After": in_two_minutes()}), "rate_limit", id="date"
+        ),
+        pytest.param(
+            refuses(429, "slow", headers={"Retry-After": "Sun, 06 Nov 1994 08:49:37"}),
+            "rate_limit",
+            id="past-date-without-zone",
+        ),
+        pytest.param(refuses(429, "slow", headers={"Retry-After": "soon"}), "rate_limit", id="odd"),
+        pytest.param(refuses(429, "slow", headers={"Retry-After": "nan"}), "rate_limit", id="nan"),
+        pytest.param(refuses(429, "slow"), "rate_limit", id="429-without-retry-after"),
+        pytest.param(refuses(500, "boom"), "server", id="500"),
+        pytest.param(refuses(503, "overloaded", headers={"Retry-After": "0"}), "server", id="503"),
+        pytest.param(refuses(529, "overloaded"), "server", id="529"),
+        pytest.param(replies(502, "<html>Bad gateway</html>"), "server", id="html-502"),
+        pytest.param(replies(200, "<html>Log in</html>"), "server", id="html-200"),
+        pytest.param(replies(200, {"choices": []}), "unreadable", id="no-choices"),
+        pytest.param(cuts_connection, "connection", id="cut"),
+    ],
+)
+def test_what_may_pass_is_tried_again(database: str, first: Step, kind: str) -> None:
+    """Pauses are capped (at 0.05 s here), whatever the provider asks for."""
+    outcome, row, provider, rubrics = ask_once(database, first, answers("kept"))
+    assert isinstance(outcome, Answer)
+    assert (row.status, row.answer, row.attempts) == ("succeeded", "kept", 2)
+    assert [error["kind"] for error in row.errors] == [kind]
+    assert provider.requests[0] == provider.requests[1]
+    assert rubrics == 1
+
+
+def test_a_rate_limit_holds_everybody_back_as_long_as_asked(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gateways, "LONGEST_WAIT_S", 30)
+    moments: list[float] = []
+
+    def noted(step: Step) -> Step:
+        async def noting(request: web.Request) -> web.StreamResponse:
+            moments.append(asyncio.get_running_loop().time())
+            return await step(request)
+
+        return noting
+
+    async def work() -> None:
+        slow = refuses(429, "slow", headers={"Retry-After": "1"})
+        async with (
+            misbehaving(noted(slow), noted(answers())) as provider,
+            gateway_at(database, provider.base_url, concurrency=1) as (gateway, _),
+        ):
+            await asyncio.gather(*(gateway.ask(a_call(key), no_rows) for key in "abc"))
+
+    run(work())
+    assert len(moments) == 4
+    # Sleeping is the subject here: nobody, not just the call that was told, comes before.
+    assert min(moments[1:]) - moments[0] >= 1
+
+
+@pytest.mark.parametrize(
+    ("step", "kind"),
+    [
+        pytest.param(refuses(500, "boom"), "server", id="500"),
+        pytest.param(refuses(429, "slow", headers={"Retry-After": "0"}), "rate_limit", id="429"),
+        pytest.param(stays_silent, "timeout", id="silent"),
+        pytest.param(drips, "timeout", id="drips"),
+        pytest.param(cuts_connection, "connection", id="cut"),
+    ],
+)
+def test_what_does_not_pass_fails_after_bounded_attempts(
+    database: str, step: Step, kind: str
+) -> None:
+    outcome, row, provider, rubrics = ask_once(database, step, attempts=3, timeout_s=0.3)
+    assert isinstance(outcome, Failure)
+    assert outcome.kind == kind
+    assert len(provider.requests) == 3
+    assert (row.status, row.attempts, row.answer) == ("failed", 3, None)
+    assert [error["kind"] for error in row.errors] == [kind] * 3
+    times = [datetime.fromisoformat(error["at"]) for error in row.errors]
+    assert times == sorted(times)
+    assert all(error["message"] for error in row.errors)
+    assert rubrics == 1  # the failure was derived from, in the same transaction
+
+
+def test_nobody_listens(database: str) -> None:
+    async def work() -> None:
+        async with gateway_at(database, "http://127.0.0.1:9/v1", attempts=2) as (gateway, engine):
+            _, outcome = await gateway.ask(a_call("k"), no_rows)
+            assert isinstance(outcome, Failure)
+            assert outcome.kind == "connection"
+            assert calls(engine)["k"].attempts == 2
+
+    run(work())
+
+
+@pytest.mark.parametrize(
+    ("step", "kind"),
+    [
+        pytest.param(
+            refuses(
+                400,
+                "This model's maximum context length is 8192 tokens. Your messages had 9000.",
+                "context_length_exceeded",
+            ),
+            "context_too_long",
+            id="context",
+        ),
+        pytest.param(refuses(400, "no such parameter"), "bad_request", id="400"),
+        pytest.param(
+            refuses(400, "Rejected by our safety system", "content_policy_violation"),
+            "content_policy",
+            id="policy",
+        ),
+    ],
+)
+def test_what_cannot_pass_is_not_tried_again(database: str, step: Step, kind: str) -> None:
+    outcome, row, provider, rubrics = ask_once(database, step)
+    assert isinstance(outcome, Failure)
+    assert outcome.kind == kind
+    assert (len(provider.requests), row.attempts, rubrics) == (1, 1, 1)
+    assert isinstance(readable(outcome), NoAnswer)
+
+
+@pytest.mark.parametrize(
+    ("step", "remedy"),
+    [
+        pytest.param(refuses(401, f"Incorrect key: {KEY}", "invalid_api_key"), KEY_NAME, id="401"),
+        pytest.param(refuses(403, "no access"), KEY_NAME, id="403"),
+        pytest.param(refuses(404, "no such model", "model_not_found"), "name", id="404"),
+        pytest.param(refuses(402, "payment needed"), "credit", id="402"),
+        pytest.param(refuses(429, "over quota", "insufficient_quota"), "credit", id="quota"),
+        pytest.param(refuses(400, "Your credit balance is too low"), "credit", id="balance"),
+    ],
+)
+def test_what_every_call_would_meet_stops_the_run(database: str, step: Step, remedy: str) -> None:
+    async def work() -> None:
+        async with (
+            misbehaving(step) as provider,
+            gateway_at(database, provider.base_url, concurrency=1) as (gateway, engine),
+        ):
+            ends = await asyncio.gather(
+                *(gateway.ask(a_call(f"k{n}"), as_rubric(f"r{n}")) for n in range(5)),
+                return_exceptions=True,
+            )
+            assert all(isinstance(end, ProviderRefusedError) for end in ends)
+            # Whichever of them reaches the user says what to do.
+            assert all(remedy in end.remedy for end in ends)  # type: ignore[union-attr]
+            assert len(provider.requests) == 1
+            assert count(engine, t.Rubric) == 0
+            rows = calls(engine)
+            assert sorted(row.status for row in rows.values()) == ["failed"] + ["planned"] * 4
+            assert sum(row.attempts for row in rows.values()) == 1
+
+    run(work())
+
+
+def test_a_run_after_the_remedy_asks_what_was_refused(database: str) -> None:
+    refused, row, _, _ = ask_once(database, refuses(401, "wrong key"))
+    assert isinstance(refused, ProviderRefusedError)
+    outcome, row, _, rubrics = ask_once(database, answers("kept"))
+    assert isinstance(outcome, Answer)
+    assert (row.status, row.attempts, rubrics) == ("succeeded", 2, 1)
+    assert [error["kind"] for error in row.errors] == ["authentication"]
+
+
+def test_a_missing_key_is_the_users_to_mend(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(KEY_NAME)
+    error, row, provider, _ = ask_once(database, answers())
+    assert isinstance(error, ConfigError)
+    assert KEY_NAME in error.remedy
+    assert provider.requests == []
+    assert row is None
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(answers("", finish_reason="content_filter"), id="content-filter"),
+        pytest.param(
+            answers(message={"role": "assistant", "content": None, "refusal": "I will not."}),
+            id="refusal-field",
+        ),
+    ],
+)
+def test_a_withheld_answer_is_a_refusal(database: str, step: Step) -> None:
+    outcome, row, _, _ = ask_once(database, step)
+    assert row.finish_reason == "content_filter"
+    found = readable(outcome)
+    assert isinstance(found, NoAnswer)
+    assert found.status == "refused"
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        pytest.param(
+            answers("x"),
+            {"text": "x", "prompt_tokens": 7, "completion_tokens": 3, "cost_usd": None},
+            id="unmapped-model",
+        ),
+        pytest.param(
+            answers("x", usage=...),
+            {"prompt_tokens": None, "completion_tokens": None, "cost_usd": None},
+            id="no-usage",
+        ),
+        pytest.param(answers(""), {"text": "", "finish_reason": "stop"}, id="empty"),
+        pytest.param(answers(None), {"text": "", "finish_reason": "stop"}, id="null-content"),
+        pytest.param(
+            answers("cut", finish_reason="length"), {"finish_reason": "length"}, id="length"
+        ),
+        pytest.param(answers("a\x00b\ud800c"), {"text": "a\ufffdb\ufffdc"}, id="unstorable"),
+        pytest.param(
+            answers("y" * 300_000),
+            {"text": "y" * 200_000, "finish_reason": "length"},
+            id="endless",
+        ),
+    ],
+)
+def test_odd_answers_are_kept_as_they_are(
+    database: str, step: Step, expected: dict[str, Any]
+) -> None:
+    outcome, row, _, _ = ask_once(database, step)
+    assert isinstance(outcome, Answer)
+    assert not outcome.simulated
+    assert {name: getattr(outcome, name) for name in expected} == expected
+    assert row.answer == outcome.text
+    assert row.cost_usd == outcome.cost_usd
+
+
+def test_a_priced_model_has_its_cost(database: str) -> None:
+    async def work() -> None:
+        usage = {"prompt_tokens": 1000, "completion_tokens": 500, "total_tokens": 1500}
+        async with (
+            misbehaving(answers(usage=usage, model="gpt-4o-mini")) as provider,
+            gateway_at(database, provider.base_url) as (gateway, engine),
+        ):
+            await gateway.ask(a_call("k", model="real/gpt-4o-mini"), no_rows)
+            # 1000 at $0.15 and 500 at $0.60 a million.
+            assert float(calls(engine)["k"].cost_usd) == pytest.approx(0.00015 + 0.0003)
+
+    run(work())
+
+
+def test_what_is_sent_is_what_the_ledger_says(database: str) -> None:
+    _, row, provider, _ = ask_once(database, answers())
+    (sent,) = provider.requests
+    assert sent["messages"] == row.messages
+    assert {name: sent[name] for name in row.parameters} == row.parameters
+    assert sent["model"] == "m"
+    assert provider.keys == [f"Bearer {KEY}"]
+
+
+def test_no_more_requests_in_flight_than_the_provider_allows(database: str) -> None:
+    in_flight: list[int] = []
+    now = 0
+
+    async def counted(request: web.Request) -> web.StreamResponse:
+        nonlocal now
+        now += 1
+        in_flight.append(now)
+        await asyncio.sleep(0.02)
+        now -= 1
+        return await answers()(request)
+
+    async def work() -> None:
+        async with (
+            misbehaving(counted) as provider,
+            gateway_at(database, provider.base_url, concurrency=3) as (gateway, _),
+        ):
+            await asyncio.gather(*(gateway.ask(a_call(f"k{n}"), no_rows) for n in range(12)))
+
+    run(work())
+    assert max(in_flight) == 3
+
+
+def test_a_key_reaches_no_table(database: str) -> None:
+    """Not even when the provider repeats the key in its refusals."""
+
+    async def work() -> None:
+        script: Sequence[Step] = (
+            refuses(500, f"no worker for {KEY}"),
+            refuses(400, f"bad request with {KEY}"),
+            answers("fine"),
+            refuses(401, f"Incorrect API key provided: {KEY}"),
+        )
+        async with (
+            misbehaving(*script) as provider,
+            gateway_at(database, provider.base_url) as (gateway, _),
+        ):
+            await gateway.ask(a_call("bad"), as_rubric("bad"))
+            await gateway.ask(a_call("good"), as_rubric("good"))
+            with pytest.raises(ProviderRefusedError) as refused:
+                await gateway.ask(a_call("refused"), as_rubric("refused"))
+            assert KEY not in str(refused.value)
+            assert provider.keys == [f"Bearer {KEY}"] * 4
+
+    run(work())
+    engine = sa.create_engine(database)
+    with engine.connect() as connection:
+        text = "\n".join(
+            repr(row._mapping)
+            for table in t.Base.metadata.sorted_tables
+            for row in connection.execute(sa.select(table))
+        )
+    engine.dispose()
+    assert "no worker for [key]" in text
+    assert KEY not in text
+
+
+def test_litellm_is_quiet_on_import() -> None:
+    """No price list is fetched and no .env file read: that would stall, or leak, an offline run."""
+    program = "import judge_gym.llm.client"
+    done = subprocess.run(
+        [sys.executable, "-W", "error::ResourceWarning", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert done.stdout + done.stderr == ""

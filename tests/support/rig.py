@@ -1,0 +1,159 @@
+"""Calls, gateways and runtimes for tests that need a real ledger and a real provider."""
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from judge_gym.llm.calls import Answer, Call, Failure, Parameters, Row
+from judge_gym.llm.gateway import Gateway
+from judge_gym.llm.providers import Provider, Providers
+from judge_gym.prompts import Prompt
+from judge_gym.runtime import Runtime
+from judge_gym.settings import Settings
+from judge_gym.store import tables as t
+
+KEY_NAME = "TEST_PROVIDER_KEY"
+KEY = "sk-planted-0123456789abcdef"
+
+
+def a_call(key: str, text: str = "question", **changes: Any) -> Call:
+    """A call of the provider `real`."""
+    prompt = Prompt(({"role": "user", "content": text},), "probe", "0" * 16)
+    given: dict[str, Any] = {
+        "workflow": "w2-rubric",
+        "agent": "rubricer",
+        "model": "real/m",
+        "prompt": prompt,
+        "parameters": Parameters(temperature=0, top_p=1, max_tokens=50, seed=1),
+    }
+    return Call(key, **(given | changes))
+
+
+def an_answer(text: str = "answer", **changes: Any) -> Answer:
+    """An answer as a client would give it."""
+    given: dict[str, Any] = {
+        "finish_reason": "stop",
+        "prompt_tokens": 7,
+        "completion_tokens": 3,
+        "cost_usd": 0.01,
+        "latency_ms": 5.0,
+        "simulated": False,
+    }
+    return Answer(text, **(given | changes))
+
+
+def ready_rubric(key: str, call_id: int, **changes: Any) -> Row:
+    """A derived row: a usable rubric of two stages."""
+    stage = {"label": "Some signs", "criteria": ["one", "two", "three"]}
+    given = failed_rubric(key, call_id).values | {
+        "status": "ready",
+        "failure": None,
+        "stages": [stage, stage | {"label": "All signs"}],
+        "observability": 0.9,
+        "discriminability": 0.8,
+        "critic_model": "real/m",
+    }
+    return Row(t.Rubric, given | changes)
+
+
+def failed_rubric(key: str, call_id: int) -> Row:
+    """A derived row: a rubric that failed."""
+    return Row(
+        t.Rubric,
+        {
+            "key": key,
+            "source": "generated",
+            "owner_model": "real/m",
+            "owner_family": "m",
+            "concept": "order",
+            "country": "Freedonia",
+            "scale_size": 2,
+            "variant": 0,
+            "status": "failed",
+            "failure": "as the test says",
+            "call_id": call_id,
+        },
+    )
+
+
+def as_rubric(key: str) -> Any:
+    """A derive function: an answer makes a usable rubric, a failure a failed one."""
+
+    def derive(call_id: int, outcome: Answer | Failure) -> Sequence[Row]:
+        made = ready_rubric if isinstance(outcome, Answer) else failed_rubric
+        return [made(key, call_id)]
+
+    return derive
+
+
+def no_rows(_call_id: int, _outcome: Answer | Failure) -> Sequence[Row]:
+    """A derive function for calls from which nothing follows."""
+    return ()
+
+
+def providers_at(base_url: str, concurrency: int = 8) -> Providers:
+    """The provider `real`, with a key, and `sim`, without, both at one address."""
+    real = Provider(
+        name="real",
+        litellm="openai",
+        base_url=base_url,
+        key_env=KEY_NAME,
+        concurrency=concurrency,
+    )
+    sim = Provider(name="sim", litellm="openai", base_url=base_url, concurrency=concurrency)
+    return Providers({"real": real, "sim": sim}, Path("providers.toml"))
+
+
+@asynccontextmanager
+async def gateway_at(
+    url: str, base_url: str, *, attempts: int = 3, timeout_s: float = 5, concurrency: int = 8
+) -> AsyncIterator[tuple[Gateway, sa.Engine]]:
+    """A gateway on a database and a provider, closed in the end."""
+    engine = sa.create_engine(url)
+    gateway = Gateway(
+        engine, providers_at(base_url, concurrency), attempts=attempts, timeout_s=timeout_s
+    )
+    try:
+        yield gateway, engine
+    finally:
+        await gateway.close()
+        engine.dispose()
+
+
+@asynccontextmanager
+async def runtime_at(url: str, base_url: str, **settings: Any) -> AsyncIterator[Runtime]:
+    """A runtime on a database and a provider."""
+    async with gateway_at(url, base_url, attempts=2, concurrency=16) as (gateway, engine):
+        configured = Settings(**settings)
+        yield Runtime(configured, engine, providers_at(base_url), gateway)
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    """Run a test's coroutine in a loop of its own."""
+    return asyncio.run(work)
+
+
+def calls(engine: sa.Engine) -> dict[str, Any]:
+    """The ledger by key."""
+    with engine.connect() as connection:
+        return {row.key: row for row in connection.execute(sa.select(t.Call))}
+
+
+def count(engine: sa.Engine, table: Any) -> int:
+    """How many rows a table has."""
+    with engine.connect() as connection:
+        return connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+
+
+def empty(url: str) -> str:
+    """Delete every row of a database: quicker than making another one."""
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        for table in reversed(t.Base.metadata.sorted_tables):
+            connection.execute(sa.delete(table))
+    engine.dispose()
+    return url
