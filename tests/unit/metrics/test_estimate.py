@@ -1,0 +1,114 @@
+"""The estimate's own promises, and the intervals behind it."""
+
+import numpy as np
+import pytest
+
+from judge_gym.metrics.estimate import (
+    NO_SPREAD,
+    ONE_ITEM,
+    Estimate,
+    caution_below,
+    mean_over_items,
+    not_estimable,
+)
+from judge_gym.metrics.intervals import (
+    clustered_wilson,
+    resampled_interval,
+    t_interval,
+    wilson,
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"estimate": float("nan")}, "not a finite number"),
+        ({"estimate": 1.0, "p": float("inf")}, "not a finite number"),
+        ({"estimate": 1.0, "lower": 0.5}, "two ends"),
+        ({"estimate": None}, "no reason"),
+    ],
+)
+def test_an_estimate_never_hides_a_hole(fields, says):
+    complete = {"lower": None, "upper": None, "n": 1, "n_items": 1, **fields}
+    with pytest.raises(ValueError, match=says):
+        Estimate("figure", **complete)
+
+
+def test_not_estimable_says_why():
+    missing = not_estimable("figure", "there is one judge")
+    assert missing.estimate is None
+    assert missing.reason == "not estimable, because there is one judge"
+
+
+def test_mean_over_items_has_a_t_interval_cut_to_the_range():
+    # mean 0.5, s = 0.5, t(2) = 4.302653: half-width 4.302653 * 0.5 / sqrt(3) = 1.242069
+    values = np.array([0.0, 0.5, 1.0])
+    free = mean_over_items("figure", values, n=3, unit="share")
+    assert (free.estimate, free.lower, free.upper) == pytest.approx((0.5, -0.742069, 1.742069))
+    cut = mean_over_items("figure", values, n=3, unit="share", bounds=(0.0, 1.0))
+    assert (cut.lower, cut.upper) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("values", "estimate", "reason"),
+    [
+        ([], None, "not estimable, because no item qualifies"),
+        ([0.3], 0.3, ONE_ITEM),
+        ([0.3, 0.3, 0.3], 0.3, NO_SPREAD),
+    ],
+)
+def test_too_little_for_an_interval_is_said(values, estimate, reason):
+    figure = mean_over_items("figure", np.array(values), n=len(values), unit="share")
+    assert figure.estimate == (None if estimate is None else pytest.approx(estimate))
+    assert (figure.lower, figure.upper, figure.reason) == (None, None, reason)
+
+
+def test_caution_names_both_numbers_only_when_short():
+    figure = mean_over_items("figure", np.array([0.1, 0.2]), n=2, unit="share")
+    assert "2 items where 30 are advised" in caution_below(figure, 30).method
+    assert caution_below(figure, 2) == figure
+
+
+def test_wilson_of_nothing_still_has_an_upper_end():
+    # for 0 of n the score interval is [0, z^2/(n + z^2)]: 3.841459/13.841459
+    assert wilson(0, 10) == pytest.approx((0, 0.277533), abs=1e-6)
+    with pytest.raises(ValueError, match="at least one trial"):
+        wilson(0, 0)
+
+
+def test_clustered_wilson_counts_agreeing_replicates_once_or_so():
+    # 4 items of 5 samples, all or none: p = 1/2, sum (x - pn)^2 = 4 * 2.5^2 = 25,
+    # variance 4/3 * 25/20^2 = 1/12; under independence 0.25/20 = 1/80; deff = 80/12 = 20/3;
+    # effective size 20/(20/3) = 3, times (1.959964/3.182446)^2 = 0.379291 for 3 df
+    effective = 3 * 0.379291
+    clustered = clustered_wilson(np.array([5, 5, 0, 0]), np.array([5, 5, 5, 5]))
+    assert clustered == pytest.approx(wilson(effective / 2, effective), abs=1e-5)
+    assert clustered[0] < wilson(10, 20)[0]
+
+
+@pytest.mark.parametrize(
+    ("successes", "trials", "same_as"),
+    [
+        ([1, 0, 1, 1], [1, 1, 1, 1], (3, 4)),  # one trial per item: plain Wilson
+        ([1, 0, 1, 1, 0], [1, 1, 1, 1, 0], (3, 4)),  # an item without a trial does not count
+        ([0, 0, 0], [5, 5, 5], (0, 3)),  # no variance to see: an item counts once
+        ([5, 5, 5], [5, 5, 5], (3, 3)),
+    ],
+)
+def test_clustered_wilson_falls_back_to_counting_items(successes, trials, same_as):
+    clustered = clustered_wilson(np.array(successes), np.array(trials))
+    assert clustered == pytest.approx(wilson(*same_as))
+
+
+def test_resampling_items_gives_a_mean_its_t_interval(rng):
+    values = rng.random(15)
+    interval = resampled_interval(lambda weights: weights @ values / 15, 15, rng)
+    expected = t_interval(values)
+    half = (expected[1] - expected[0]) / 2
+    # the standard error of 2,000 draws is itself known to 1/sqrt(4000) = 1.6%
+    assert interval == pytest.approx(expected, abs=0.08 * half)
+
+
+def test_resampling_needs_items_that_differ(rng):
+    assert resampled_interval(lambda weights: weights @ np.ones(1), 1, rng) is None
+    assert resampled_interval(lambda weights: weights @ np.ones(5) / 5, 5, rng) is None

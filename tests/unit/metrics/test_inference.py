@@ -1,0 +1,103 @@
+"""Permutations, sign flips and corrections, against enumeration by hand."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judge_gym.metrics.estimate import Estimate, not_estimable
+from judge_gym.metrics.inference import (
+    benjamini_hochberg,
+    holm,
+    holm_over,
+    permutation_p,
+    segment_means,
+    shuffles_within,
+    sign_flip_p,
+)
+
+
+@pytest.mark.parametrize(
+    ("differences", "p"),
+    [
+        ([1, 1, 1, 1], 2 / 16),  # only all + and all - reach |sum| = 4
+        ([1, -1], 1.0),  # the sum is 0, which every flip reaches
+        ([2, 1, 1, 0], 2 / 8),  # the zero changes nothing: three differences that moved
+        ([3, -1], 1.0),  # |sums| 4, 2, 2, 4: all reach 2
+        ([0, 0], 1.0),
+        ([1.5], 1.0),
+    ],
+)
+def test_sign_flips_enumerate(differences, p, rng):
+    assert sign_flip_p(np.array(differences, dtype=float), rng) == p
+
+
+def test_many_sign_flips_are_drawn(rng):
+    # 15 of +1 and 6 of -1: two-sided binomial, 2 * sum of C(21, k) for k = 15..21 over 2^21
+    # = 2 * 82160 / 2097152 = 0.078354; 9,999 draws have a standard error of 0.0027
+    p = sign_flip_p(np.array([1.0] * 15 + [-1.0] * 6), rng)
+    assert p == pytest.approx(0.078354, abs=0.011)
+
+
+def test_drawn_p_is_never_zero(rng):
+    assert sign_flip_p(np.full(60, 0.1), rng) == 1 / 10_000
+
+
+def test_permutation_p_counts_the_observed_and_ties():
+    assert permutation_p(1.0, np.zeros(99)) == 0.01
+    assert permutation_p(0.5, np.array([0.5, 0.5 - 1e-15, 0.4])) == 0.75
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=30).map(sorted), st.integers(1, 20))
+@settings(max_examples=40)
+def test_shuffles_stay_within_their_group(group, permutations):
+    group = np.array(group)
+    # a width of millions forces one row per block
+    orders = list(shuffles_within(group, np.random.default_rng(1), permutations, width=3_000_000))
+    assert all(len(block) == 1 for block in orders)
+    stacked = np.concatenate(orders)
+    assert len(stacked) == permutations
+    assert (np.sort(stacked, axis=1) == np.arange(len(group))).all()
+    assert (group[stacked] == group).all()
+
+
+def test_shuffles_are_uniform(rng):
+    orders = np.concatenate(list(shuffles_within(np.array([7, 9, 9, 9]), rng, 6000)))
+    counts = Counter(map(tuple, orders.tolist()))
+    assert len(counts) == 6
+    # binomial(6000, 1/6) has sd 28.9
+    assert all(abs(count - 1000) < 150 for count in counts.values())
+
+
+def test_segment_means_average_runs():
+    values = np.array([[1.0], [3.0], [5.0], [9.0]])
+    assert segment_means(values, np.array([0, 0, 4, 5])).tolist() == [[2.0], [5.0], [9.0]]
+
+
+def test_holm_and_benjamini_hochberg_by_hand():
+    p = [0.04, 0.01, 0.03]
+    # Holm ascending: 3*.01 = .03, 2*.03 = .06, then 1*.04 raised to .06
+    assert holm(p) == pytest.approx([0.06, 0.03, 0.06])
+    # BH ascending: 3/1*.01 = .03, 3/2*.03 = .045 lowered to .04, 3/3*.04 = .04
+    assert benjamini_hochberg(p) == pytest.approx([0.04, 0.03, 0.04])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == benjamini_hochberg([]) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+@settings(max_examples=50)
+def test_corrections_only_raise_p_and_holm_the_most(p):
+    strict, mild = holm(p), benjamini_hochberg(p)
+    for raw, family_wise, discovery in zip(p, strict, mild, strict=True):
+        assert raw - 1e-12 <= discovery <= family_wise + 1e-12 <= 1 + 1e-9
+
+
+def test_holm_over_skips_what_was_not_tested():
+    tested = [Estimate("effect", 0.1, None, None, 2, 2, p=p, method="t") for p in (0.01, 0.03)]
+    missing = not_estimable("effect", "there is one item")
+    first, absent, second = holm_over([tested[0], missing, tested[1]])
+    assert (first.p, second.p) == pytest.approx((0.02, 0.03))
+    assert first.method == "t; Holm over 2"
+    assert absent == missing
