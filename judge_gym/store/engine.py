@@ -1,6 +1,7 @@
 """The engine: the server named by JUDGE_GYM_DATABASE_URL, else the embedded one."""
 
 import sqlalchemy as sa
+from alembic.util import CommandError
 
 from judge_gym.errors import StoreError
 from judge_gym.settings import Settings
@@ -37,10 +38,18 @@ def connect(settings: Settings) -> sa.Engine:
         current, newest = migrate.revisions(engine)
         if current != newest:
             migrate.upgrade(url)
-    except sa.exc.OperationalError as error:
+    except (sa.exc.OperationalError, sa.exc.ProgrammingError) as error:
+        engine.dispose()
         reason = str(error.orig).strip().splitlines()[0]
         raise StoreError(
             f"The database {shown} cannot be used: {reason}.",
-            "Start it, or unset JUDGE_GYM_DATABASE_URL to use the embedded one.",
+            "Start it and let its user create tables, or unset JUDGE_GYM_DATABASE_URL to use the "
+            "embedded one.",
+        ) from None
+    except CommandError:
+        engine.dispose()
+        raise StoreError(
+            f"The database {shown} is at revision {current}, which this judge-gym does not know.",
+            "Upgrade judge-gym, or name another database.",
         ) from None
     return engine

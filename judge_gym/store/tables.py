@@ -49,8 +49,9 @@ class Base(DeclarativeBase):
     type_annotation_map = {  # noqa: RUF012 — SQLAlchemy's own protocol
         str: Text,
         datetime: DateTime(timezone=True),
-        dict[str, Any]: JSONB,
-        list[Any]: JSONB,
+        # An absent value is NULL, never the JSON null that `IS NULL` does not find.
+        dict[str, Any]: JSONB(none_as_null=True),
+        list[Any]: JSONB(none_as_null=True),
         list[int]: ARRAY(BigInteger),
         Decimal: Numeric(14, 8),
     }
