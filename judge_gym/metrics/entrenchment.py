@@ -18,7 +18,7 @@ from judge_gym.metrics.estimate import (
 )
 from judge_gym.metrics.inference import PERMUTATIONS
 from judge_gym.metrics.intervals import resampled_interval
-from judge_gym.metrics.polarization import Divergence, measure_polarization
+from judge_gym.metrics.polarization import Divergence, Polarization, measure_polarization
 
 ADVISED_ITEMS = 30
 
@@ -52,23 +52,29 @@ def entrenchment(
     if polarization.estimate.estimate is None:
         return replace(polarization.estimate, metric=metric)
     confidence = probes.confidence().value[:, common].mean(axis=0)
+    return _product(metric, polarization, confidence, rng)
+
+
+def _product(
+    metric: str, polarization: Polarization, confidence: FloatArray, rng: np.random.Generator
+) -> Estimate:
+    """Return mean P times mean confidence (arrays per item), items resampled jointly."""
     apart, floor = polarization.per_item, polarization.per_item_floor
     n_items = len(confidence)
 
     def product(weights: FloatArray) -> FloatArray:
         return np.asarray((weights @ apart) * (weights @ confidence) / n_items**2)
 
-    mean_confidence = float(confidence.mean())
-    estimate = Estimate(
-        metric,
-        float(apart.mean()) * mean_confidence,
-        None,
-        None,
-        len(kept),
-        n_items,
-        floor=float(floor.mean()) * mean_confidence,
+    estimate = replace(
+        polarization.estimate,
+        metric=metric,
+        estimate=float(apart.mean() * confidence.mean()),
+        lower=None,
+        upper=None,
+        floor=float(floor.mean() * confidence.mean()),
+        p=None,
         method="P times mean confidence; t interval, items resampled jointly",
-        unit=unit,
+        reason="",
     )
     absent = ONE_ITEM if n_items == 1 else NO_SPREAD
     interval = resampled_interval(product, n_items, rng)

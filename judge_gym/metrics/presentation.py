@@ -33,7 +33,8 @@ def position_bias(
 ) -> Estimate:
     """Return the share of verdicts for the stage displayed first, less 1/S; in [-1/S, 1 - 1/S].
 
-    0 without bias, as each stage is equally likely to stand first. See `_bias` for the test.
+    0 without bias, as each stage is equally likely to stand first. t interval over items;
+    one-sided p by permuting displays within cells. Needs a cell whose displays differ.
     """
     return _bias("position_bias", displays, displays.shown_first, rng, permutations)
 
@@ -43,7 +44,8 @@ def label_bias(
 ) -> Estimate:
     """Return the share of verdicts for the stage lettered A, less 1/S; in [-1/S, 1 - 1/S].
 
-    0 without bias, as each stage is equally likely to be A. See `_bias` for the test.
+    0 without bias, as each stage is equally likely to be A. t interval over items; one-sided p
+    by permuting displays within cells. Needs a cell whose displays differ.
     """
     return _bias("label_bias", displays, displays.lettered_a, rng, permutations)
 
@@ -61,8 +63,8 @@ def _bias(
     One-sided p: displays are permuted within the cell while verdicts stay, which holds each
     cell's distribution of stages fixed. Needs a cell whose displays differ.
     """
-    rows = displays.rows(np.argsort(displays.cell, kind="stable"))
-    marked = marked[np.argsort(displays.cell, kind="stable")]
+    order = np.argsort(displays.cell, kind="stable")
+    rows, marked = displays.rows(order), marked[order]
     if not _varies(marked, rows.cell):
         because = "the display does not vary between the replicates of any cell"
         return not_estimable(metric, because, n=len(rows), unit="share")
@@ -73,8 +75,8 @@ def _bias(
     weight = _weights(rows)
     null = np.concatenate(
         [
-            (marked[order] == rows.stage) @ weight
-            for order in shuffles_within(rows.cell, rng, permutations)
+            (marked[dealt] == rows.stage) @ weight
+            for dealt in shuffles_within(rows.cell, rng, permutations)
         ]
     )
     estimate = mean_over_items(

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from judge_gym.metrics.cells import FloatArray, IntArray, Probes, Verdicts, scores
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Probes, Verdicts, scores
 from judge_gym.metrics.contrasts import paired_contrast, score_shift
 from judge_gym.metrics.estimate import (
     UNIT_INTERVAL,
@@ -71,17 +71,13 @@ def verdict_change(
     over items. Needs one cell with both rubrics, and several replicates for a floor below it.
     """
     metric, unit = f"{arm.value}_verdict_change", "0-1 scale"
+    if own.sizes().shape != other.sizes().shape:
+        raise ValueError(f"{metric}: the rubrics index different judges or items")
     both = ((own.sizes() > 0) & (other.sizes() > 0)).ravel()
     if not both.any():
-        return not_estimable(metric, "no judge has verdicts of one item under both rubrics")
-    cell = np.concatenate([own.cell, other.cell])
-    rubric = np.repeat([0, 1], [len(own), len(other)])
-    score = np.concatenate([scores(own), scores(other)])
-    rows = np.lexsort((rubric, cell))
-    rows = rows[both[cell[rows]]]
-    cell, rubric, score = cell[rows], rubric[rows], score[rows][:, None]
-
-    segment = 2 * cell + rubric
+        because = "no judge has verdicts of one item under both rubrics"
+        return not_estimable(metric, because, unit=unit)
+    cell, segment, score = _side_by_side(own, other, both)
     observed = _absolute_differences(score, segment)
     _, item, judges = np.unique(
         np.flatnonzero(both) % own.n_items, return_inverse=True, return_counts=True
@@ -94,12 +90,24 @@ def verdict_change(
         ]
     )
     per_item = np.bincount(item, observed * weight).astype(np.float64)
-    estimate = mean_over_items(metric, per_item, n=len(rows), unit=unit, bounds=UNIT_INTERVAL)
+    estimate = mean_over_items(metric, per_item, n=len(cell), unit=unit, bounds=UNIT_INTERVAL)
     method = "mean over items, t interval; floor and p by permutation within cells"
     p = permutation_p(float(per_item.mean()), null)
     return caution_below(
         replace(estimate, floor=float(null.mean()), p=p, method=method), ADVISED_ITEMS
     )
+
+
+def _side_by_side(
+    own: Verdicts, other: Verdicts, both: BoolArray
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return cell, segment (2·cell + rubric, ascending) and score (n, 1) of the cells in `both`."""
+    cell = np.concatenate([own.cell, other.cell])
+    segment = 2 * cell + np.repeat([0, 1], [len(own), len(other)])
+    score = np.concatenate([scores(own), scores(other)])
+    rows = np.argsort(segment, kind="stable")
+    rows = rows[both[cell[rows]]]
+    return cell[rows], segment[rows], score[rows][:, None]
 
 
 def _absolute_differences(score: FloatArray, segment: IntArray) -> FloatArray:

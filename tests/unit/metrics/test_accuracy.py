@@ -1,0 +1,141 @@
+"""Accuracy against answers and indices, with its kappa, utilities and rank correlation."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from judge_gym.metrics.accuracy import (
+    both_orders_correct,
+    cohens_kappa,
+    control_error,
+    control_rank_correlation,
+    set_utilities,
+    share_correct,
+    subset_accuracy,
+    truth_stages,
+)
+from judge_gym.metrics.intervals import clustered_wilson, wilson
+
+
+def test_an_index_maps_to_the_nearest_stage_halves_up():
+    index = np.array([0, 0.16, 0.17, 0.5, 0.84, 1])
+    # of four stages: 3v = 0, .48, .51, 1.5, 2.52, 3
+    assert truth_stages(index, 4).tolist() == [1, 1, 2, 3, 4, 4]
+    with pytest.raises(ValueError, match=r"in \[0, 1\]"):
+        truth_stages(np.array([1.1]), 4)
+
+
+def test_share_correct_with_one_verdict_per_item_is_plain_wilson(build_verdicts):
+    estimate = share_correct(build_verdicts([[[1], [2], [3], [4]]]), np.array([1, 2, 3, 1]))
+    assert estimate.estimate == 3 / 4
+    assert (estimate.lower, estimate.upper) == pytest.approx(wilson(3, 4))
+    assert "4 items where 100 are advised" in estimate.method
+
+
+def test_replicates_do_not_pass_for_items(build_verdicts):
+    estimate = share_correct(build_verdicts([[[1] * 5, [2] * 5]]), np.array([1, 1]))
+    expected = clustered_wilson(np.array([5, 0]), np.array([5, 5]))
+    assert (estimate.lower, estimate.upper) == pytest.approx(expected)
+
+
+def test_point_figures_refuse_sets_and_emptiness(build_verdicts, rng):
+    sets, nothing = build_verdicts([[[1, (1, 2)]]]), build_verdicts([[[]]])
+    for figure in (share_correct(sets, np.array([1])), cohens_kappa(sets, np.array([1]), rng)):
+        assert "1 of 2 verdicts name several stages" in figure.reason
+    assert "there is no verdict" in share_correct(nothing, np.array([1])).reason
+
+
+@pytest.mark.parametrize("truth", [0, 5])
+def test_a_truth_off_the_scale_is_refused(build_verdicts, rng, truth):
+    verdicts = build_verdicts([[[1]]])
+    for measure in (share_correct, subset_accuracy):
+        with pytest.raises(ValueError, match=r"outside 1\.\.4"):
+            measure(verdicts, np.array([truth]))
+    with pytest.raises(ValueError, match=r"outside 1\.\.4"):
+        cohens_kappa(verdicts, np.array([truth]), rng)
+
+
+def test_kappa_by_hand(build_verdicts, rng):
+    # truth 1,1,1,2 / verdict 1,1,2,2: observed 3/4; expected 3/4*1/2 + 1/4*1/2 = 1/2; kappa 1/2
+    verdicts = build_verdicts([[[1], [1], [2], [2]]])
+    truth = np.array([1, 1, 1, 2])
+    estimate = cohens_kappa(verdicts, truth, rng)
+    assert estimate.estimate == pytest.approx(0.5)
+    assert estimate.lower < 0.5 < estimate.upper
+    # with two stages in use all weights are equal, squared or not
+    assert cohens_kappa(verdicts, truth, rng, quadratic=True).estimate == pytest.approx(0.5)
+
+
+def test_kappa_of_a_constant_judge_is_chance(build_verdicts, rng):
+    verdicts = build_verdicts([[[1], [1], [1], [1]]])
+    assert cohens_kappa(verdicts, np.array([1, 1, 1, 2]), rng).estimate == pytest.approx(0)
+    assert "all one stage" in cohens_kappa(verdicts, np.array([1] * 4), rng).reason
+
+
+def test_subset_figures_by_hand(build_verdicts):
+    # truth 2: {2} earns 1; {2,3}: 1/2, .65, .80; {1,4}: 0; each on an item of its own
+    verdicts = build_verdicts([[[2], [(2, 3)], [(1, 4)]]])
+    figures = {f.metric: f.estimate for f in subset_accuracy(verdicts, np.array([2, 2, 2]))}
+    assert figures == pytest.approx(
+        {
+            "coverage": 2 / 3,
+            "accuracy_discounted": 1.5 / 3,
+            "accuracy_u65": 1.65 / 3,
+            "accuracy_u80": 1.8 / 3,
+        }
+    )
+
+
+@given(st.lists(st.tuples(st.integers(1, 31), st.integers(1, 5)), min_size=1, max_size=20))
+@settings(max_examples=50)
+def test_caution_is_rewarded_between_discount_and_coverage(pairs):
+    stages, truth = (np.array(column, dtype=np.int64) for column in zip(*pairs, strict=True))
+    earned = set_utilities(stages, truth)
+    covered = (stages >> (truth - 1)) & 1
+    ladder = [np.zeros(len(pairs)), earned.discounted, earned.u65, earned.u80, covered]
+    assert all((low <= high + 1e-12).all() for low, high in pairwise(ladder))
+
+
+def test_both_orders_must_outvote_a_position(rng):
+    # item 0: right twice; 1: always picks the first, +1 - 1; 2: right and a tie; 3: wrong, tie
+    item, vote = np.array([0, 0, 1, 1, 2, 2, 3, 3]), np.array([1, 1, 1, -1, 1, 0, -1, 0])
+    estimate = both_orders_correct(item, vote, n_items=5)
+    assert (estimate.estimate, estimate.n, estimate.n_items) == (0.5, 8, 4)
+    assert (estimate.lower, estimate.upper) == pytest.approx(wilson(2, 4))
+
+
+def test_control_error_is_of_single_verdicts(build_verdicts):
+    # item 0: |0 - .5| and |1 - .5| are both .5 though their mean is exact; item 1: |1/3 - 1/3|
+    estimate = control_error(build_verdicts([[[1, 4], [2]]]), np.array([0.5, 1 / 3]))
+    assert estimate.estimate == pytest.approx(0.25)
+
+
+def test_rank_correlation_shares_ranks_among_ties(build_verdicts):
+    # score ranks 1.5, 1.5, 3, 4, 5 against 1..5: sum of squared centred ranks 9.5 and 10,
+    # cross product 9.5; rho = 9.5 / sqrt(95)
+    verdicts = build_verdicts([[[1], [1], [2], [3], [4]]])
+    estimate = control_rank_correlation(verdicts, np.array([0.1, 0.2, 0.3, 0.4, 0.5]))
+    rho = 9.5 / 95**0.5
+    assert estimate.estimate == pytest.approx(rho)
+    # Bonett-Wright: z = atanh(rho) = 2.178..., half 1.959964 * sqrt((1 + rho^2/2)/2)
+    half = 1.959964 * ((1 + 0.95 / 2) / 2) ** 0.5
+    expected = np.tanh(np.arctanh(rho) - half), np.tanh(np.arctanh(rho) + half)
+    assert (estimate.lower, estimate.upper) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("stages", "index", "estimate", "reason"),
+    [
+        ([1, 2, 3], [0.1, 0.2, 0.3], None, "needs 4 items, and there are 3"),
+        ([2, 2, 2, 2], [0.1, 0.2, 0.3, 0.4], None, "are the same for all items"),
+        ([1, 2, 3, 4], [0.4, 0.3, 0.2, 0.1], -1, "the ranks agree perfectly"),
+    ],
+)
+def test_rank_correlation_says_what_is_missing(build_verdicts, stages, index, estimate, reason):
+    figure = control_rank_correlation(build_verdicts([[[s] for s in stages]]), np.array(index))
+    assert figure.estimate == (None if estimate is None else pytest.approx(estimate))
+    assert reason in figure.reason
+    assert figure.lower is None

@@ -1,0 +1,78 @@
+"""Position and label bias, told from the stages themselves."""
+
+import numpy as np
+import pytest
+
+from judge_gym.metrics.presentation import Displays, label_bias, position_bias
+
+
+def displays(stage, shown_first, lettered_a, judge=None, item=None, n_stages=4):
+    size = len(stage)
+    judge = np.zeros(size, dtype=np.int64) if judge is None else np.array(judge)
+    item = np.zeros(size, dtype=np.int64) if item is None else np.array(item)
+    return Displays(
+        judge=judge, item=item, n_judges=int(judge.max()) + 1, n_items=int(item.max()) + 1,
+        stage=np.array(stage), shown_first=np.array(shown_first),
+        lettered_a=np.array(lettered_a), n_stages=n_stages,
+    )  # fmt: skip
+
+
+def test_a_judge_that_takes_the_first_is_found_by_position_not_by_label(rng):
+    shown = displays(stage=[1, 2, 3], shown_first=[1, 2, 3], lettered_a=[4, 3, 4])
+    position, label = position_bias(shown, rng), label_bias(shown, rng)
+    assert position.estimate == pytest.approx(1 - 1 / 4)
+    # of 3! ways to deal the displays, one makes every verdict the first shown
+    assert position.p == pytest.approx(1 / 6, abs=0.04)
+    assert label.estimate == pytest.approx(-1 / 4)
+    assert (position.n, position.n_items) == (3, 1)
+
+
+@pytest.mark.parametrize("bias", [0.0, 0.4])
+def test_planted_bias_is_recovered(rng, bias):
+    # A judge that favours stage 2 whatever is shown, and follows the first with chance `bias`.
+    judge, item, _ = (axis.ravel() for axis in np.indices((2, 40, 6)))
+    first, letter = rng.integers(1, 5, (2, judge.size))
+    latent = rng.choice([1, 2, 3, 4], size=judge.size, p=[0.1, 0.7, 0.1, 0.1])
+    stage = np.where(rng.random(judge.size) < bias, first, latent)
+    shown = displays(stage, first, letter, judge, item)
+    position, label = position_bias(shown, rng), label_bias(shown, rng)
+    # excess share = bias + (1 - bias)/4 - 1/4 = 0.75 * bias, standard error 0.02
+    assert position.estimate == pytest.approx(0.75 * bias, abs=0.07)
+    assert (position.p < 0.01) == (bias > 0)
+    assert label.estimate == pytest.approx(0, abs=0.07)
+    assert (position.lower > 0) == (bias > 0)
+
+
+def test_items_weigh_the_same_whatever_their_samples(rng):
+    # item 0: judge 0 hits 1 of 2, judge 1 hits 1 of 1: 3/4; item 1: 0 of 2. Mean 3/8 - 1/4.
+    shown = displays(
+        stage=[1, 1, 3, 2, 2],
+        shown_first=[1, 2, 3, 1, 3],
+        lettered_a=[1] * 5,
+        judge=[0, 0, 1, 0, 0],
+        item=[0, 0, 0, 1, 1],
+    )
+    assert position_bias(shown, rng).estimate == pytest.approx(3 / 8 - 1 / 4)
+    assert label_bias(shown, rng).estimate is None
+
+
+@pytest.mark.parametrize(
+    ("first", "item"),
+    [
+        ([1, 1, 1, 1], [0, 0, 1, 1]),  # one order for all
+        ([1, 1, 2, 2], [0, 0, 1, 1]),  # an order per item tells items and order apart nowhere
+    ],
+)
+def test_a_display_fixed_within_cells_identifies_nothing(rng, first, item):
+    shown = displays(stage=[1, 1, 1, 2], shown_first=first, lettered_a=[1] * 4, item=item)
+    for figure in (position_bias(shown, rng), label_bias(shown, rng)):
+        assert figure.estimate is None
+        assert "the display does not vary between the replicates" in figure.reason
+
+
+def test_the_order_of_rows_does_not_matter(rng):
+    shown = displays(
+        stage=[1, 2, 3, 4], shown_first=[1, 3, 3, 2], lettered_a=[1] * 4, item=[0, 1, 0, 1]
+    )
+    turned = shown.rows(np.array([3, 1, 2, 0]))
+    assert position_bias(shown, rng).estimate == position_bias(turned, rng).estimate
