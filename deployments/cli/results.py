@@ -1,0 +1,117 @@
+"""Showing an analysis run: its tables, where its report is, and what to do next."""
+
+import shlex
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from deployments.cli.output import console
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from judge_gym.report.table import Table
+
+
+def show_results(run_id: int, next_file: Path | None = None) -> None:
+    """Print the tables of an analysis run, write its report, and say what comes next.
+
+    `next_file` is the sweep file the run came from, when there is one to go on with.
+    """
+    from deployments.cli.database import database
+    from judge_gym.report.facts import run_info
+    from judge_gym.report.page import write_report
+    from judge_gym.report.scopes import DEFAULTS_NOTE
+    from judge_gym.report.tables import result_tables
+    from judge_gym.settings import settings
+    from judge_gym.store.results import load_results
+
+    with database() as session:
+        run = run_info(session, run_id)
+        tables = result_tables(load_results(session, run_id))
+        report = write_report(session, run_id, settings().data_dir / "reports")
+        where = _where(session)
+    console.print()
+    for table in tables:
+        _print(table)
+    _line(DEFAULTS_NOTE if tables else "There is no figure yet.")
+    if run.simulated:
+        _line("SIMULATED: these figures show judge-gym at work, and say nothing of real models.")
+    _line()
+    _pairs([("Report", str(report.resolve())), ("Database", where)])
+    _line()
+    _pairs(_next(run.sweep, next_file))
+
+
+def _where(session: "Session") -> str:
+    """Return the psql command that opens the database; a password is never shown."""
+    from judge_gym.settings import settings
+
+    url = session.get_bind().engine.url.set(drivername="postgresql")
+    shown = shlex.quote(url._replace(password=None).render_as_string())
+    embedded = settings().database_url is None
+    return f"psql {shown}" + ("  (embedded: up while a judge-gym command runs)" * embedded)
+
+
+def _next(sweep: str, file: Path | None) -> list[tuple[str, str]]:
+    """Return (what for, what to type)."""
+    name = shlex.quote(sweep)
+    again = shlex.quote(str(file)) if file else "FILE"
+    return [
+        ("How far it is", f"judge-gym sweep status {name}"),
+        ("What was judged", "judge-gym window list"),
+        ("Who judged what", f"judge-gym experiment list --sweep {name}"),
+        ("These tables again", f"judge-gym analyse {name}"),
+        ("Your own sweep", f"copy {again}, edit it, then judge-gym sweep plan COPY"),
+        ("Real models", "set a provider's key and name its model in the copy; see README.md"),
+    ]
+
+
+def _line(text: str = "") -> None:
+    console.print(Text(text))
+
+
+def _pairs(pairs: Sequence[tuple[str, str]]) -> None:
+    """Print what stands where, never broken: a path must survive being copied."""
+    width = max(len(name) for name, _ in pairs)
+    for name, value in pairs:
+        console.print(Text(f"{name:<{width}}  {value}"), soft_wrap=True)
+
+
+def _print(table: "Table") -> None:
+    mark = " (SIMULATED)" if table.simulated else ""
+    console.print(Text(f"{table.title}{mark}", style="bold"))
+    console.print(Text(table.explanation, style="dim"))
+    widths = [
+        max(len(heading), *(len(row.cells[place]) for row in table.rows))
+        for place, heading in enumerate(table.columns)
+    ]
+    console.print(_grid(table, widths, [table.columns], style="underline"))
+    for heading, rows in table.sections():
+        if heading:
+            console.print(Text(heading, style="italic"))
+        console.print(_grid(table, widths, rows))
+    for note in table.notes:
+        console.print(Text(f"  {note}", style="dim"))
+    console.print()
+
+
+def _grid(
+    table: "Table", widths: Sequence[int], rows: Iterable[Sequence[str]], style: str = ""
+) -> RichTable:
+    """Return rows as columns of these widths, so that the parts of a table stand aligned."""
+    grid = RichTable(box=None, pad_edge=False, show_header=False)
+    for place, width in enumerate(widths):
+        words = place < table.words
+        grid.add_column(
+            justify="left" if words else "right",
+            width=width,
+            min_width=None if words else width,
+            overflow="fold",
+        )
+    for cells in rows:
+        grid.add_row(*(Text(cell, style=style) for cell in cells))
+    return grid

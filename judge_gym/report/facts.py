@@ -1,0 +1,261 @@
+"""What was run: the sweep, its experiments, evidence and calls, read from rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.design.experiment import Experiment, family_of
+from judge_gym.errors import StoreError
+from judge_gym.report.scopes import rubric_phrase, setting_phrases
+from judge_gym.report.table import Row, Table
+from judge_gym.store import tables as t
+from judge_gym.store.experiments import stored_experiment
+from judge_gym.store.results import RunInfo
+
+UTILITY_AGENTS = ("cleaner", "neutralizer", "abstractor", "critic")
+"""Agents that are the utility model's: they make the instrument and judge nothing."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A sweep as it was run."""
+
+    run: RunInfo
+    description: str
+    experiments: Table
+    windows: Table
+    calls: Table
+    warnings: tuple[str, ...]
+
+
+def run_info(session: Session, run_id: int) -> RunInfo:
+    """Return an analysis run; raises `StoreError` when there is none of this id."""
+    row = session.execute(
+        sa.select(
+            t.AnalysisRun.id,
+            t.Sweep.name,
+            t.AnalysisRun.version,
+            t.AnalysisRun.simulated,
+            t.AnalysisRun.created_at,
+        )
+        .join(t.Sweep, t.Sweep.id == t.AnalysisRun.sweep_id)
+        .where(t.AnalysisRun.id == run_id)
+    ).one_or_none()
+    if row is None:
+        raise StoreError(f"There is no analysis run {run_id}.", "See judge-gym analyse --help.")
+    return RunInfo(*row)
+
+
+def read_facts(session: Session, run_id: int) -> Facts:
+    """Return what an analysis run stands on; raises `StoreError` when there is no such run."""
+    run = run_info(session, run_id)
+    sweep = session.scalars(sa.select(t.Sweep).where(t.Sweep.name == run.sweep)).one()
+    rows = session.scalars(
+        sa.select(t.Experiment)
+        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
+        .where(t.SweepExperiment.sweep_id == sweep.id)
+        .order_by(t.Experiment.id)
+    ).all()
+    experiments = [stored_experiment(row) for row in rows]
+    ids = [row.id for row in rows]
+    calls = _calls(session, ids, experiments)
+    return Facts(
+        run=run,
+        description=sweep.description,
+        experiments=_experiments(session, ids, experiments),
+        windows=_windows(session, sorted({row.window_id for row in rows})),
+        calls=_calls_table(calls),
+        warnings=tuple(_warnings(calls, experiments)),
+    )
+
+
+def _experiments(session: Session, ids: Sequence[int], experiments: Sequence[Experiment]) -> Table:
+    counted = session.execute(
+        sa.select(t.ExperimentItem.experiment_id, sa.func.count())
+        .where(t.ExperimentItem.experiment_id.in_(ids))
+        .group_by(t.ExperimentItem.experiment_id)
+    )
+    items = dict(counted.tuples().all())
+    return Table(
+        "Experiments",
+        "One judge at one point of the design space each; the setting says what is not at its "
+        "default.",
+        ("concept", "task", "judge", "family", "rubric", "setting", "items", "replicates"),
+        tuple(
+            Row(
+                (
+                    one.concept,
+                    one.task_type,
+                    one.model,
+                    one.family,
+                    rubric_phrase(str(one.rubric)),
+                    ", ".join(_setting(one)),
+                    str(items.get(experiment_id, 0)),
+                    str(one.replicates),
+                )
+            )
+            for experiment_id, one in zip(ids, experiments, strict=True)
+        ),
+        words=6,
+    )
+
+
+def _setting(experiment: Experiment) -> list[str]:
+    axes = ("replicates", "tag", "task_type", "family", "model", "ground_truth")
+    return setting_phrases(experiment.model_dump(exclude={*axes, "window"}))
+
+
+def _windows(session: Session, ids: Sequence[int]) -> Table:
+    kept = _by_window(session, ids, sa.select(t.Document.window_id), t.Document)
+    dropped: dict[int, list[str]] = {}
+    for window_id, reason, count in session.execute(
+        sa.select(t.DroppedDocument.window_id, t.DroppedDocument.reason, sa.func.count())
+        .where(t.DroppedDocument.window_id.in_(ids))
+        .group_by(t.DroppedDocument.window_id, t.DroppedDocument.reason)
+        .order_by(t.DroppedDocument.reason)
+    ):
+        dropped.setdefault(window_id, []).append(f"{reason.replace('_', ' ')} {count}")
+    windows = session.scalars(sa.select(t.Window).where(t.Window.id.in_(ids)).order_by(t.Window.id))
+    return Table(
+        "Windows",
+        "The evidence: collected once per window, and the same for every judge.",
+        ("window", "query", "country", "dates", "source", "kept out", "documents"),
+        tuple(
+            Row(
+                (
+                    one.name,
+                    one.query,
+                    one.country,
+                    _dates(one),
+                    _source(one.source),
+                    ", ".join(dropped.get(one.id, ["none"])),
+                    str(kept.get(one.id, 0)),
+                )
+            )
+            for one in windows
+        ),
+        words=6,
+    )
+
+
+def _by_window(session: Session, ids: Sequence[int], query: Any, table: Any) -> dict[int, int]:
+    rows = session.execute(
+        query.add_columns(sa.func.count()).where(table.window_id.in_(ids)).group_by(table.window_id)
+    )
+    return dict(rows.tuples().all())
+
+
+def _dates(window: t.Window) -> str:
+    if window.start_date is None and window.end_date is None:
+        return "any"
+    return f"{window.start_date or '…'} to {window.end_date or '…'}"
+
+
+def _source(source: dict[str, Any]) -> str:
+    """Return the kind of source and the file's name; its folder is the reader's own affair."""
+    name = PurePath(str(source.get("path", ""))).name
+    return f"{source.get('kind', '')} {name}".strip()
+
+
+def _calls(
+    session: Session, ids: Sequence[int], experiments: Sequence[Experiment]
+) -> Sequence[sa.Row[Any]]:
+    """Return the sums of the ledger over the sweep's calls, by workflow, agent and model.
+
+    Judgements and probes name their experiment; views and rubrics are found by what they made.
+    """
+    windows = sa.select(t.Experiment.window_id).where(t.Experiment.id.in_(ids))
+    views = (
+        sa.select(t.View.call_id)
+        .join(t.Document, t.Document.id == t.View.document_id)
+        .where(t.Document.window_id.in_(windows))
+    )
+    return session.execute(
+        sa.select(
+            t.Call.workflow,
+            t.Call.agent,
+            t.Call.model,
+            sa.func.count().label("calls"),
+            sa.func.count().filter(t.Call.status == "failed").label("failed"),
+            sa.func.coalesce(sa.func.sum(t.Call.attempts), 0).label("attempts"),
+            sa.func.coalesce(sa.func.sum(t.Call.prompt_tokens), 0).label("prompt"),
+            sa.func.coalesce(sa.func.sum(t.Call.completion_tokens), 0).label("completion"),
+            sa.func.sum(t.Call.cost_usd).label("cost"),
+            sa.func.coalesce(sa.func.bool_or(t.Call.simulated), sa.false()).label("simulated"),
+        )
+        .where(
+            sa.or_(
+                t.Call.experiment_id.in_(ids),
+                t.Call.id.in_(views),
+                sa.func.split_part(t.Call.key, "/", 2).in_(_rubric_keys(experiments)),
+            )
+        )
+        .group_by(t.Call.workflow, t.Call.agent, t.Call.model)
+        .order_by(t.Call.workflow, t.Call.agent, t.Call.model)
+    ).all()
+
+
+def _rubric_keys(experiments: Sequence[Experiment]) -> Any:
+    """Select the keys of the rubrics that judges or rubric owners of the sweep wrote for it.
+
+    The keys of the calls that wrote and rated a rubric have its key as their second part.
+    """
+    owners = {one.model for one in experiments} | {
+        one.rubric.model for one in experiments if one.rubric.model
+    }
+    subjects = {(one.concept, one.country, one.scale_size) for one in experiments}
+    return sa.select(t.Rubric.key).where(
+        t.Rubric.source == "generated",
+        t.Rubric.owner_model.in_(owners),
+        sa.tuple_(t.Rubric.concept, t.Rubric.country, t.Rubric.scale_size).in_(subjects),
+    )
+
+
+def _calls_table(calls: Sequence[sa.Row[Any]]) -> Table:
+    unpriced = sum(one.calls for one in calls if one.cost is None)
+    sums = [
+        sum(getattr(one, name) for one in calls)
+        for name in ("calls", "failed", "attempts", "prompt", "completion")
+    ]
+    cost = sum((one.cost for one in calls if one.cost is not None), start=0)
+    rows = [
+        Row(
+            (
+                one.workflow,
+                one.agent,
+                one.model,
+                *(f"{n:,}" for n in (one.calls, one.failed, one.attempts)),
+                *(f"{n:,}" for n in (one.prompt, one.completion)),
+                "unknown" if one.cost is None else f"{one.cost:.2f}",
+            )
+        )
+        for one in calls
+    ]
+    rows.append(Row(("all", "", "", *(f"{n:,}" for n in sums), f"{cost:.2f}")))
+    return Table(
+        "LLM calls",
+        "Every call behind this sweep, also those that an earlier sweep has paid for.",
+        (
+            *("workflow", "agent", "model"),
+            *("calls", "failed", "attempts", "tokens in", "tokens out", "cost (US$)"),
+        ),
+        tuple(rows) if calls else (),
+        notes=(f"The cost of {unpriced:,} calls is not known.",) if unpriced else (),
+        words=3,
+        simulated=any(one.simulated for one in calls),
+    )
+
+
+def _warnings(calls: Sequence[sa.Row[Any]], experiments: Sequence[Experiment]) -> list[str]:
+    families = {one.family for one in experiments}
+    utility = sorted({one.model for one in calls if one.agent in UTILITY_AGENTS})
+    return [
+        f"The utility model {model} edited evidence or rated rubrics, and its family "
+        f"({family_of(model)}) is among the judges: what it lets pass may suit its own family."
+        for model in utility
+        if family_of(model) in families
+    ]

@@ -1,0 +1,88 @@
+"""The report: one HTML file that opens by a double click and loads nothing from anywhere."""
+
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import jinja2
+from sqlalchemy.orm import Session
+
+from judge_gym.report.facts import Facts, read_facts
+from judge_gym.report.planted import planted_tables
+from judge_gym.report.scopes import DEFAULTS_NOTE
+from judge_gym.report.table import Table
+from judge_gym.report.tables import result_tables
+from judge_gym.store.results import load_results
+
+_environment = jinja2.Environment(
+    loader=jinja2.PackageLoader("judge_gym", "report"),
+    undefined=jinja2.StrictUndefined,
+    autoescape=True,  # names, titles and answers come from outside
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a page shows; `wholly_simulated` when every figure rests on a simulated call."""
+
+    facts: Facts
+    results: Sequence[Table]
+    planted: Sequence[Table]
+    wholly_simulated: bool
+    written: datetime
+
+
+def write_report(session: Session, run_id: int, folder: Path) -> Path:
+    """Write `report-<sweep>.html` into `folder`, replacing an older one at once; returns its path.
+
+    Raises `StoreError` when there is no such run.
+    """
+    facts = read_facts(session, run_id)
+    rows = load_results(session, run_id)
+    wholly = facts.run.simulated and all(row.simulated for row in rows)
+    report = Report(
+        facts=facts,
+        results=result_tables(rows),
+        planted=planted_tables(session, facts.run.sweep, rows) if wholly else [],
+        wholly_simulated=wholly,
+        written=datetime.now(UTC),
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"report-{_file_name(facts.run.sweep)}.html"
+    _replace(path, render_page(report))
+    return path
+
+
+def render_page(report: Report) -> str:
+    """Return the whole page; equal reports give equal text."""
+    template = _environment.get_template("page.html.j2")
+    return template.render(report=report, defaults_note=DEFAULTS_NOTE, anchor=_anchor)
+
+
+def _anchor(title: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+
+
+def _file_name(sweep: str) -> str:
+    """Return a sweep's name as part of a file name, whatever characters it has."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", sweep).strip("-.") or "sweep"
+
+
+def _replace(path: Path, text: str) -> None:
+    """Put the text in place in one step, so that no reader ever sees half a page."""
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
+    ) as draft:
+        draft.write(text)
+    try:
+        Path(draft.name).chmod(0o644)
+        os.replace(draft.name, path)
+    except BaseException:
+        Path(draft.name).unlink(missing_ok=True)
+        raise

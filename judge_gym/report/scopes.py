@@ -1,0 +1,131 @@
+"""What a figure is about, in few words: only the parts of a scope that vary within a table."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from judge_gym.design.experiment import Experiment
+
+Scope = Mapping[str, Any]
+
+DEFAULTS_NOTE = "An axis that a table does not name is at its default; see judge-gym axes."
+SUBJECTS = ("pair", "judge", "rival", "arm")
+_PLACES = ("window", "country", "task_type")
+"""Mostly follow from the concept, and are said only where they do not."""
+_CONTRAST = ("axis", "from", "to")
+_NOT_SETTINGS = {"concept", "rubric", *_PLACES, *SUBJECTS, *_CONTRAST}
+_DISPLAY = {"randomize_labels": "fixed letters", "shuffle_order": "fixed order"}
+_PHRASES: Mapping[str, Callable[[Any], str]] = {
+    "scoring_method": lambda value: {"subset": "subsets", "structured_json": "JSON"}[value],
+    "scale_size": lambda value: f"{value} stages",
+    "evidence_view": lambda value: f"{value} evidence",
+    "prompt_order": lambda value: str(value).replace("_", " "),
+    "abstain": lambda _: "forced choice",
+    "probe_window": lambda _: "probed in the same conversation",
+    "bundle_size": lambda value: f"bundles of {value}",
+}
+
+
+def group_labels(scopes: Sequence[Scope]) -> list[str]:
+    """Return per scope what tells its group from the others of a table; "" when there is one.
+
+    What a contrast changes comes first, then concept, rubric and setting.
+    """
+    parts = [_changes(scopes), *_varying(scopes), _rubrics(scopes), _own_settings(scopes)]
+    shown = [texts for texts in parts if len(set(texts)) > 1 or texts is parts[0]]
+    return [", ".join(filter(None, texts)) for texts in zip(*shown, strict=True)]
+
+
+def subject_columns(scopes: Sequence[Scope]) -> list[tuple[str, list[str]]]:
+    """Return (heading, a text per scope): who is meant, always; the arm only where it varies."""
+    columns = [(name, _texts(scopes, name)) for name in SUBJECTS]
+    return [
+        (name, texts)
+        for name, texts in columns
+        if len(set(texts)) > 1 or (any(texts) and name != "arm")
+    ]
+
+
+def shared_part(scopes: Sequence[Scope]) -> str:
+    """Return what holds for every row, such as `fascism, own rubric`; may be empty."""
+    same = [
+        texts[0]
+        for texts in (_texts(scopes, "concept"), _rubrics(scopes))
+        if len(set(texts)) == 1 and texts[0]
+    ]
+    return ", ".join([*same, *_shared_settings(scopes)])
+
+
+def setting_phrases(values: Scope) -> list[str]:
+    """Return in words the axes among `values` that are not at their default, sorted."""
+    fixed = [phrase for name, phrase in _DISPLAY.items() if values.get(name) is False]
+    phrases = ["fixed display"] if len(fixed) == len(_DISPLAY) else fixed
+    for name, value in values.items():
+        if name not in _DISPLAY and name not in _NOT_SETTINGS and value != _default(name):
+            say = _PHRASES.get(name)
+            phrases.append(say(value) if say else f"{name.replace('_', ' ')} {value}")
+    return sorted(phrases)
+
+
+def rubric_phrase(text: str) -> str:
+    """Return a scope's rubric in words: `own rubric`, `rubric by MODEL`, `provided rubric`."""
+    kind, _, rest = text.partition(" ")
+    return {
+        "": "",
+        "shared": f"rubric {rest}",
+        "provided": f"provided rubric {rest}".strip(),
+    }.get(kind, f"{text} rubric")
+
+
+def short_label(scope: Scope) -> str:
+    """Return a scope in a few words: who, then the concept."""
+    who = str(scope.get("judge") or scope.get("pair") or "all judges")
+    return f"{who} on {scope['concept']}" if "concept" in scope else who
+
+
+def _varying(scopes: Sequence[Scope]) -> Iterator[list[str]]:
+    concepts = _texts(scopes, "concept")
+    yield concepts
+    for name in _PLACES:
+        texts = _texts(scopes, name)
+        if len(set(zip(concepts, texts, strict=True))) > len(set(concepts)):
+            yield texts
+
+
+def _texts(scopes: Sequence[Scope], name: str) -> list[str]:
+    return [str(scope.get(name, "")) for scope in scopes]
+
+
+def _changes(scopes: Sequence[Scope]) -> list[str]:
+    return [
+        f"{str(scope['axis']).replace('_', ' ')}: {scope['from']} → {scope['to']}"
+        if "axis" in scope
+        else ""
+        for scope in scopes
+    ]
+
+
+def _rubrics(scopes: Sequence[Scope]) -> list[str]:
+    """Return the rubrics; the digest of a provided one only where it tells two apart."""
+    texts, concepts = _texts(scopes, "rubric"), _texts(scopes, "concept")
+    short = ["provided" if text.startswith("provided") else text for text in texts]
+    long_pairs, short_pairs = (set(zip(concepts, one, strict=True)) for one in (texts, short))
+    chosen = short if len(long_pairs) == len(short_pairs) else texts
+    return [rubric_phrase(text) for text in chosen]
+
+
+def _own_settings(scopes: Sequence[Scope]) -> list[str]:
+    shared = _shared_settings(scopes)
+    return [
+        ", ".join(phrase for phrase in setting_phrases(scope) if phrase not in shared)
+        for scope in scopes
+    ]
+
+
+def _shared_settings(scopes: Sequence[Scope]) -> list[str]:
+    phrases = [set(setting_phrases(scope)) for scope in scopes]
+    return sorted(set.intersection(*phrases)) if phrases else []
+
+
+def _default(name: str) -> Any:
+    field = Experiment.model_fields.get(name)
+    return field.default if field else None

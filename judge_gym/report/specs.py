@@ -1,0 +1,244 @@
+"""Which tables there are: their order, words and columns, as data. `tables` fills them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Part = Literal["figure", "floor", "p", "adjusted", "items", "n"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A column: one part of one metric's figure."""
+
+    heading: str
+    metric: str
+    part: Part = "figure"
+    digits: int = 2
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A table. `across` compares judges: figures under own rubrics get a table of their own.
+
+    `beside` names a part of the scope that figures may lack and still stand in a line: a sham
+    has no rival. With `drop_zero`, a column that is zero throughout becomes a note.
+    """
+
+    title: str
+    explanation: str
+    cells: tuple[Cell, ...]
+    across: bool = False
+    beside: str = ""
+    drop_zero: bool = False
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics of the table, each once."""
+        return tuple(dict.fromkeys(cell.metric for cell in self.cells))
+
+
+MIXED = "_mixed"
+MIXED_TITLE = "own rubrics (mixes rubric and judgement)"
+MIXED_NOTE = (
+    "Each judge has a rubric of its own here, so a difference is of rubric and judgement at once."
+)
+
+_FLOOR = (
+    "The floor is what judges without any difference would show at this number of verdicts: "
+    "read the excess above it. Intervals are 95% over items."
+)
+
+SPECS = (
+    Spec(
+        "Polarization",
+        f"How far judge families stand apart on the same items, in bits from 0 to 1. {_FLOOR}",
+        (
+            Cell("P", "polarization"),
+            Cell("floor P0", "polarization", "floor"),
+            Cell("P - P0", "polarization_excess"),
+            Cell("p", "polarization", "p"),
+            Cell("items", "polarization", "items"),
+            Cell("verdicts", "polarization", "n"),
+        ),
+        across=True,
+    ),
+    Spec(
+        "Polarization by distance",
+        "The same by how many stages apart the verdicts are, as a share of the scale's length; "
+        f"near stages count less. {_FLOOR}",
+        (
+            Cell("P", "polarization_ordinal"),
+            Cell("floor P0", "polarization_ordinal", "floor"),
+            Cell("P - P0", "polarization_ordinal_excess"),
+            Cell("p", "polarization_ordinal", "p"),
+            Cell("items", "polarization_ordinal", "items"),
+            Cell("verdicts", "polarization_ordinal", "n"),
+        ),
+        across=True,
+    ),
+    Spec(
+        "Polarization by pair",
+        "Which two families stand apart, in bits from 0 to 1; each pair has a floor of its own, "
+        "and p is corrected for the number of pairs (Holm).",
+        (
+            Cell("P", "polarization_pair"),
+            Cell("floor P0", "polarization_pair", "floor"),
+            Cell("p (Holm)", "polarization_pair", "adjusted"),
+            Cell("items", "polarization_pair", "items"),
+            Cell("verdicts", "polarization_pair", "n"),
+        ),
+        across=True,
+    ),
+    Spec(
+        "Entrenchment",
+        "Polarization times the judges' mean stated confidence, in bits: high when judges "
+        "disagree and are sure. The floor is the same product with P0.",
+        (
+            Cell("E", "entrenchment"),
+            Cell("floor", "entrenchment", "floor"),
+            Cell("items", "entrenchment", "items"),
+            Cell("verdicts", "entrenchment", "n"),
+        ),
+        across=True,
+    ),
+    Spec(
+        "Confidence and overconfidence",
+        "Confidence is the share of experts a judge expects to choose its verdict, from 0 to 1; "
+        "overconfidence is that less the share of the other judges who did (above 0: too sure); "
+        "the Brier score is the squared error of it (lower is better).",
+        (
+            Cell("confidence", "confidence"),
+            Cell("overconfidence", "overconfidence"),
+            Cell("Brier", "brier_score"),
+            Cell("items", "confidence", "items"),
+        ),
+        across=True,
+    ),
+    Spec(
+        "Swap sensitivity",
+        "Change of a judge's confidence (a probability) under a rival's rubric, beside the change "
+        "under a second rubric of its own (sham): a swap says something where it goes beyond the "
+        "sham. Below 0: less sure.",
+        (
+            Cell("rival's rubric", "swap_sensitivity"),
+            Cell("p (Holm)", "swap_sensitivity", "adjusted"),
+            Cell("sham", "sham_sensitivity"),
+            Cell("p (Holm)", "sham_sensitivity", "adjusted"),
+            Cell("items", "swap_sensitivity", "items"),
+        ),
+        beside="rival",
+    ),
+    Spec(
+        "Verdict move under a swap",
+        "How far the verdict moves up or down the 0-1 scale under a rival's rubric, beside the "
+        "sham.",
+        (
+            Cell("rival's rubric", "swap_verdict_shift"),
+            Cell("p (Holm)", "swap_verdict_shift", "adjusted"),
+            Cell("sham", "sham_verdict_shift"),
+            Cell("p (Holm)", "sham_verdict_shift", "adjusted"),
+            Cell("items", "swap_verdict_shift", "items"),
+        ),
+        beside="rival",
+    ),
+    Spec(
+        "Verdict change under a swap",
+        "The size of that move whatever its direction, on the 0-1 scale; noise alone gives a "
+        "size, so read it against its floor.",
+        (
+            Cell("rival's rubric", "swap_verdict_change"),
+            Cell("floor", "swap_verdict_change", "floor"),
+            Cell("p (Holm)", "swap_verdict_change", "adjusted"),
+            Cell("sham", "sham_verdict_change"),
+            Cell("floor", "sham_verdict_change", "floor"),
+            Cell("p (Holm)", "sham_verdict_change", "adjusted"),
+        ),
+        beside="rival",
+    ),
+    Spec(
+        "Abstention and other outcomes",
+        "Abstained: share of the judgements made. Unparseable, refused and failed: shares of all "
+        "samples, never counted as scores.",
+        (
+            Cell("abstained", "abstention_rate"),
+            Cell("unparseable", "unparseable_rate"),
+            Cell("refused", "refused_rate"),
+            Cell("failed", "failed_rate"),
+            Cell("samples", "failed_rate", "n"),
+        ),
+        drop_zero=True,
+    ),
+    Spec(
+        "Consistency",
+        "Whether a judge repeats itself on the same item: the variance of its replicates on the "
+        "0-1 scale (lower is steadier), the share of variance that tells items apart (ICC, up to "
+        "1), and how much a probe asked twice differs (a probability).",
+        (
+            Cell("variance", "replicate_variance", digits=3),
+            Cell("ICC", "replicate_icc"),
+            Cell("probe twice", "probe_difference"),
+            Cell("items", "replicate_variance", "items"),
+        ),
+    ),
+    Spec(
+        "Accuracy",
+        "Verdicts against what is known: the share at the true stage, and Cohen's kappa, which "
+        "is 0 for guessing. Error and rank correlation are against the index of a control: mean "
+        "distance on the 0-1 scale, and Spearman's rho over items.",
+        (
+            Cell("correct", "accuracy"),
+            Cell("kappa", "cohens_kappa"),
+            Cell("error", "control_error"),
+            Cell("rank corr.", "control_rank_correlation"),
+            Cell("items", "accuracy", "items"),
+        ),
+    ),
+    Spec(
+        "Accuracy of subsets",
+        "Coverage is the share of subset verdicts that hold the true stage (wide sets cover for "
+        "free); 1/size, u65 and u80 reward narrow ones, and reach 1 for a right single stage.",
+        (
+            Cell("coverage", "coverage"),
+            Cell("1/size", "accuracy_discounted"),
+            Cell("u65", "accuracy_u65"),
+            Cell("u80", "accuracy_u80"),
+            Cell("items", "coverage", "items"),
+        ),
+    ),
+    Spec(
+        "Subset width",
+        "How much of the scale a judge leaves open when it may name several stages: 0 names one, "
+        "1 names all; counted in stages, and in bits.",
+        (
+            Cell("of the stages", "subset_width"),
+            Cell("of the bits", "subset_information"),
+            Cell("items", "subset_width", "items"),
+            Cell("verdicts", "subset_width", "n"),
+        ),
+    ),
+    Spec(
+        "Position and label bias",
+        "Excess share of verdicts for the stage shown first, and for the one lettered A; 0 is "
+        "none. Known only where the display varies between replicates.",
+        (
+            Cell("shown first", "position_bias"),
+            Cell("p", "position_bias", "p"),
+            Cell("lettered A", "label_bias"),
+            Cell("p", "label_bias", "p"),
+            Cell("items", "position_bias", "items"),
+        ),
+    ),
+    Spec(
+        "Contrasts",
+        "The same judge on the same items with one axis changed: change of the verdict on the 0-1 "
+        "scale, and of confidence (a probability). p is corrected over the contrasts of an axis "
+        "(Benjamini-Hochberg).",
+        (
+            Cell("verdict", "contrast"),
+            Cell("p (BH)", "contrast", "adjusted"),
+            Cell("confidence", "contrast_confidence"),
+            Cell("p (BH)", "contrast_confidence", "adjusted"),
+            Cell("items", "contrast", "items"),
+        ),
+    ),
+)

@@ -1,0 +1,67 @@
+"""A table as people see it, and how numbers are written in it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from judge_gym.store.results import ResultRow
+
+ABSENT = "–"
+_SMALLEST_P = 0.001
+_EXACT_P = 0.1
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line; rows of the same `heading` stand together under it, "" is no heading."""
+
+    cells: tuple[str, ...]
+    heading: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: for the terminal and for the page alike.
+
+    The first `words` columns hold words, the others numbers. `methods` say how the figures came
+    about, and `simulated` whether any row rests on a simulated call: show it with the table.
+    """
+
+    title: str
+    explanation: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    methods: tuple[str, ...] = ()
+    words: int = 1
+    simulated: bool = False
+
+    def sections(self) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
+        """Yield each heading with the cells of its rows, in order."""
+        for heading, rows in groupby(self.rows, key=lambda row: row.heading):
+            yield heading, [row.cells for row in rows]
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Return a number with this many decimals, a dash when there is none; never "-0.00"."""
+    if value is None:
+        return ABSENT
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def figure(row: ResultRow, digits: int = 2) -> str:
+    """Return `0.31 [0.22, 0.40]`, the bare number without an interval, or a dash."""
+    if row.lower is None:
+        return number(row.estimate, digits)
+    low, high = number(row.lower, digits), number(row.upper, digits)
+    return f"{number(row.estimate, digits)} [{low}, {high}]"
+
+
+def p_value(p: float | None) -> str:
+    """Return p with two decimals, three below 0.1, `<0.001` below that, or a dash."""
+    if p is None:
+        return ABSENT
+    if p < _SMALLEST_P:
+        return f"<{_SMALLEST_P}"
+    return f"{p:.3f}" if p < _EXACT_P else f"{p:.2f}"

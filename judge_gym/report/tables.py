@@ -1,0 +1,244 @@
+"""Result rows as tables: one source for the terminal and the page."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from judge_gym.report.scopes import (
+    Scope,
+    group_labels,
+    shared_part,
+    short_label,
+    subject_columns,
+)
+from judge_gym.report.specs import MIXED, MIXED_NOTE, MIXED_TITLE, SPECS, Cell, Part, Spec
+from judge_gym.report.table import Row, Table, figure, number, p_value
+from judge_gym.seeds import canonical_json
+from judge_gym.store.results import ResultRow
+
+Columns = list[tuple[str, list[str]]]
+"""(heading, a text per line)"""
+
+_NOT_ESTIMABLE = "not estimable, because "
+_CAUTIONS = ("advised", "read against", "left out")
+"""What in a method is a warning to the reader, and so stands below the table."""
+_ADVICE = re.compile(r"(\d+) (items where \d+ are advised)")
+_LISTED = 3
+
+_PARTS: Mapping[Part, Callable[[ResultRow, int], str]] = {
+    "figure": figure,
+    "floor": lambda row, digits: number(row.floor, digits),
+    "p": lambda row, _: p_value(row.p),
+    "adjusted": lambda row, _: p_value(row.p_adjusted),
+    "items": lambda row, _: str(row.n_items),
+    "n": lambda row, _: str(row.n),
+}
+
+
+@dataclass(frozen=True)
+class _Line:
+    """The figures of one scope, by metric."""
+
+    scope: Scope
+    figures: dict[str, ResultRow] = field(default_factory=dict)
+
+    @property
+    def simulated(self) -> bool:
+        return any(row.simulated for row in self.figures.values())
+
+    @property
+    def estimable(self) -> bool:
+        return any(row.estimate is not None for row in self.figures.values())
+
+    def cell(self, cell: Cell) -> str:
+        row = self.figures.get(cell.metric)
+        if row is None or row.estimate is None:
+            return number(None)
+        return _PARTS[cell.part](row, cell.digits)
+
+
+def result_tables(rows: Sequence[ResultRow]) -> list[Table]:
+    """Return the tables of these figures, the headline first; tables without a figure are left out.
+
+    Comparisons under a common rubric come first, those under own rubrics apart, then what could
+    not be estimated, with the reasons. A metric that no table knows is listed, never dropped.
+    """
+    plain = [replace(row, metric=row.metric.removesuffix(MIXED)) for row in rows]
+    mixes = [_mixes(row) for row in rows]
+    common = [row for row, mixed in zip(plain, mixes, strict=True) if not mixed]
+    mixed = [row for row, mixed in zip(plain, mixes, strict=True) if mixed]
+    tables = [_table(spec, common) for spec in SPECS if spec.across]
+    tables += [_table(_of_own_rubrics(spec), mixed) for spec in SPECS if spec.across]
+    tables += [_table(spec, plain) for spec in SPECS if not spec.across]
+    tables += [_others(plain), _reasons(rows)]
+    return [table for table in tables if table.rows]
+
+
+def _mixes(row: ResultRow) -> bool:
+    return row.metric.endswith(MIXED) or row.scope.get("rubric") == "own"
+
+
+def _of_own_rubrics(spec: Spec) -> Spec:
+    title, explanation = f"{spec.title}: {MIXED_TITLE}", f"{spec.explanation} {MIXED_NOTE}"
+    return replace(spec, title=title, explanation=explanation)
+
+
+def _table(spec: Spec, rows: Sequence[ResultRow]) -> Table:
+    lines = _lines(spec, rows)
+    used = [row for line in lines for row in line.figures.values()]
+    cells = [(cell.heading, [line.cell(cell) for line in lines]) for cell in spec.cells]
+    cells, zeros = _without_zeros(cells) if spec.drop_zero else (cells, ())
+    table = _assembled(lines, cells)
+    return replace(
+        table,
+        title=spec.title,
+        explanation=spec.explanation,
+        notes=(*table.notes, *zeros, *_notes(used)),
+        methods=_methods(used),
+    )
+
+
+def _assembled(lines: Sequence[_Line], cells: Columns) -> Table:
+    """Return a table without words: who each line is about, then the cells.
+
+    Groups are headings over their judges; a table without judges has them as its first column.
+    """
+    scopes = [line.scope for line in lines]
+    labels, subjects = group_labels(scopes), subject_columns(scopes)
+    if not subjects:
+        shown = labels if len(set(labels)) > 1 else [short_label(scope) for scope in scopes]
+        subjects, labels = [("group", shown)], [""] * len(lines)
+    if len({line.simulated for line in lines}) > 1:
+        source = ["simulated" if line.simulated else "real" for line in lines]
+        subjects = [*subjects, ("source", source)]
+    columns = [*subjects, *cells]
+    texts = zip(*(column for _, column in columns), strict=True)
+    shared = shared_part(scopes)
+    return Table(
+        title="",
+        explanation="",
+        columns=tuple(heading for heading, _ in columns),
+        rows=tuple(Row(*row) for row in zip(texts, labels, strict=True)),
+        notes=(f"All rows: {shared}.",) if shared else (),
+        words=len(subjects),
+        simulated=any(line.simulated for line in lines),
+    )
+
+
+def _lines(spec: Spec, rows: Iterable[ResultRow]) -> list[_Line]:
+    """Return the lines that hold an estimate, in the order of their first figure."""
+    lines: dict[str, _Line] = {}
+    for row in rows:
+        if row.metric in spec.metrics:
+            lines.setdefault(row.scope_key, _Line(row.scope)).figures[row.metric] = row
+    joined = _joined(lines, spec.beside) if spec.beside else list(lines.values())
+    return [line for line in joined if line.estimable]
+
+
+def _joined(lines: Mapping[str, _Line], beside: str) -> list[_Line]:
+    """Put the figures of a scope without `beside` into every line that has the rest of it."""
+    taken = set()
+    for line in lines.values():
+        if beside in line.scope:
+            rest = canonical_json({key: one for key, one in line.scope.items() if key != beside})
+            if rest in lines:
+                line.figures.update(lines[rest].figures)
+                taken.add(rest)
+    return [line for key, line in lines.items() if key not in taken]
+
+
+def _without_zeros(columns: Columns) -> tuple[Columns, tuple[str, ...]]:
+    """Return the columns that are not zero throughout, and a note that names the others."""
+    zero = [
+        heading
+        for heading, texts in columns
+        if texts and all(text.partition(" ")[0] == "0.00" for text in texts)
+    ]
+    kept = [column for column in columns if column[0] not in zero]
+    return kept, (f"None was {' or '.join(zero)}.",) if zero else ()
+
+
+def _notes(used: Sequence[ResultRow]) -> Iterator[str]:
+    without = Counter(row.reason for row in used if row.estimate is not None and row.reason)
+    for reason, count in without.items():
+        yield f"{count} {'figure has' if count == 1 else 'figures have'} {reason}."
+    parts = (part for row in used if row.estimate is not None for part in row.method.split("; "))
+    cautions = _merged({part for part in parts if any(mark in part for mark in _CAUTIONS)})
+    if cautions:
+        yield f"Caution: {'; '.join(cautions)}."
+
+
+def _merged(cautions: Iterable[str]) -> list[str]:
+    """Return the cautions; those that differ in the number of items as one, with the range."""
+    ranges: dict[str, list[int]] = {}
+    others = []
+    for caution in sorted(cautions):
+        if advice := _ADVICE.fullmatch(caution):
+            ranges.setdefault(advice[2], []).append(int(advice[1]))
+        else:
+            others.append(caution)
+    few = [
+        f"{min(counts)} {text}"
+        if min(counts) == max(counts)
+        else f"{min(counts)} to {max(counts)} {text}"
+        for text, counts in ranges.items()
+    ]
+    return [*few, *others]
+
+
+def _methods(used: Iterable[ResultRow]) -> tuple[str, ...]:
+    """Return each metric with the ways its figures came about, cautions left to the notes."""
+    methods: dict[str, dict[str, None]] = {}
+    for row in used:
+        parts = row.method.split("; ")
+        said = "; ".join(part for part in parts if not any(mark in part for mark in _CAUTIONS))
+        if said:
+            methods.setdefault(row.metric.replace("_", " "), {})[said] = None
+    return tuple(f"{metric}: {', or '.join(texts)}" for metric, texts in methods.items())
+
+
+def _others(rows: Iterable[ResultRow]) -> Table:
+    known = {metric for spec in SPECS for metric in spec.metrics}
+    unknown = [row for row in rows if row.metric not in known and row.estimate is not None]
+    cells = [
+        ("metric", [row.metric.replace("_", " ") for row in unknown]),
+        ("figure", [figure(row) for row in unknown]),
+        ("unit", [row.unit for row in unknown]),
+        ("items", [str(row.n_items) for row in unknown]),
+    ]
+    table = _assembled([_Line(row.scope, {row.metric: row}) for row in unknown], cells)
+    explanation = "Figures that no table above holds, each with its unit."
+    return replace(table, title="Other figures", explanation=explanation)
+
+
+def _reasons(rows: Iterable[ResultRow]) -> Table:
+    grouped: dict[str, list[ResultRow]] = {}
+    for row in rows:
+        if row.estimate is None:
+            grouped.setdefault(row.reason.removeprefix(_NOT_ESTIMABLE), []).append(row)
+    return Table(
+        "Not estimable",
+        "Figures that these data cannot give, by reason; a missing figure is not zero.",
+        ("because", "figures", "of", "count"),
+        tuple(
+            Row(
+                (
+                    reason,
+                    _few(row.metric.replace("_", " ") for row in group),
+                    _few(short_label(row.scope) for row in group),
+                    str(len(group)),
+                )
+            )
+            for reason, group in grouped.items()
+        ),
+        words=3,
+        simulated=any(row.simulated for group in grouped.values() for row in group),
+    )
+
+
+def _few(texts: Iterable[str]) -> str:
+    """Return the first distinct texts, and how many more there are."""
+    distinct = list(dict.fromkeys(texts))
+    rest = len(distinct) - _LISTED
+    return "; ".join(distinct[:_LISTED] + ([f"{rest} more"] if rest > 0 else []))
