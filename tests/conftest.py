@@ -6,4 +6,4 @@ from pathlib import Path
 # --import-mode=importlib leaves this folder off the path.
 sys.path.insert(0, str(Path(__file__).parent))
 
-pytest_plugins = ["support.postgres"]
+pytest_plugins = ["support.postgres", "support.prefect_server", "support.simulation"]

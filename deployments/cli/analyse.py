@@ -12,10 +12,13 @@ def analyse(
     import asyncio
 
     from deployments.cli.environment import prepare_environment
+    from deployments.cli.prefect_api import prefect_api
     from deployments.cli.results import show_results
     from judge_gym.settings import settings
 
     prepare_environment(settings().data_dir, verbose=False)
     from flows.analysis import analysis
 
-    show_results(asyncio.run(analysis(sweep)))
+    with prefect_api():
+        run_id = asyncio.run(analysis(sweep))
+    show_results(run_id)

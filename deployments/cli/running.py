@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from deployments.cli.environment import prepare_environment
 from deployments.cli.output import console
+from deployments.cli.prefect_api import prefect_api
 from judge_gym.design.sweep import Sweep, load_sweep
 from judge_gym.errors import JudgeGymError
 from judge_gym.settings import settings
@@ -34,7 +35,7 @@ def run_sweep(file: Path, *, retry_failed: bool = False, verbose: bool = False) 
     """
     sweep = load_sweep(file)
     prepare_environment(settings().data_dir, verbose=verbose)
-    with simulator_for(sweep):
+    with simulator_for(sweep), prefect_api():
         console.print(f"Sweep {sweep.name}: {sweep.count()} experiments.")
         state = asyncio.run(_run(file, sweep, retry_failed))
     return _run_id(state)

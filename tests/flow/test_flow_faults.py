@@ -1,0 +1,212 @@
+"""When a part of the work cannot be done: what is kept, what the flow says, and how it goes on."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from prefect.client.schemas.objects import State
+
+from flows.chunks import Gaps
+from flows.sweep import sweep
+from flows.w1_evidence import w1_evidence
+from flows.w2_rubric import w2_rubric
+from flows.w3_scoring import w3_scoring
+from judge_gym.errors import StoreError
+from judge_gym.llm.gateway import ProviderRefusedError
+from judge_gym.store import tables as t
+from judge_gym.workflows.sweeps import SweepRun
+from support.flow_runs import error_of, prepared, run_flow, task_runs
+from support.misbehaving import Step, answers, misbehaving, refuses
+from support.prefect_server import free_port
+from support.simulation import Simulator
+
+REPOSITORY = Path(__file__).parents[2]
+# Two judges of two providers, 4 articles as they are, a rubric given: W1 and W2 ask nothing.
+SWEEP = f"""
+name: two-providers
+utility_model: sim/utility-1
+windows:
+  valmora:
+    country: Valmora
+    max_documents: 4
+    source: {{kind: corpus, path: {REPOSITORY}/deployments/sweeps/corpora/valmora.jsonl}}
+blocks:
+  - concept: democratic backsliding
+    window: valmora
+    evidence_view: raw
+    rubric: {{provided: {REPOSITORY}/deployments/sweeps/rubrics/backsliding.yaml}}
+    model: [sim/calm-1, local/judge-1]
+    replicates: 2
+"""
+EACH = 8
+"""Judgements of one judge: 4 articles, 2 replicates."""
+
+pytestmark = pytest.mark.usefixtures("place")
+
+
+@pytest.fixture
+def sweep_file(tmp_path: Path) -> Path:
+    file = tmp_path / "two-providers.yaml"
+    file.write_text(SWEEP)
+    return file
+
+
+def ready_to_score(sweep_file: Path) -> SweepRun:
+    """The sweep after W1 and W2."""
+    run = prepared(sweep_file)
+    for state in (
+        run_flow(w1_evidence, run.windows, run.views, run.utility_model),
+        run_flow(w2_rubric, run.tags, run.utility_model),
+    ):
+        assert state.is_completed(), state.message
+    return run
+
+
+def samples(url: str) -> dict[str, dict[str, int]]:
+    """Judge → sample status → count."""
+    query = (
+        sa.select(t.Experiment.model, t.Sample.status, sa.func.count())
+        .join(t.Arm, t.Arm.experiment_id == t.Experiment.id)
+        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
+        .group_by(t.Experiment.model, t.Sample.status)
+    )
+    counts: dict[str, dict[str, int]] = {}
+    with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
+        for model, status, count in connection.execute(query):
+            counts.setdefault(model, {})[status] = count
+    return counts
+
+
+def execute(url: str, *statements: str) -> None:
+    with sa.create_engine(url, poolclass=sa.NullPool).begin() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+
+
+def score_beside(run: SweepRun, *script: Step) -> tuple[State[Any], int]:
+    """W3 with a scripted provider behind `local`; its state and the requests that arrived."""
+
+    async def score() -> tuple[State[Any], int]:
+        async with misbehaving(*script) as provider:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("LOCAL_BASE_URL", provider.base_url)
+                return await w3_scoring(run.tags, return_state=True), len(provider.requests)
+
+    return asyncio.run(score())
+
+
+def test_a_provider_that_is_down_costs_the_others_nothing(
+    sweep_file: Path, database: str, simulator: Simulator, place: pytest.MonkeyPatch
+) -> None:
+    place.setenv("LOCAL_BASE_URL", f"http://127.0.0.1:{free_port()}/v1")
+    place.setenv("JUDGE_GYM_CALL_ATTEMPTS", "1")
+    state = run_flow(w3_scoring, ready_to_score(sweep_file).tags)
+    counts = samples(database)
+    assert sum(counts["sim/calm-1"].values()) == EACH
+    assert "failed" not in counts["sim/calm-1"]
+    assert counts["local/judge-1"] == {"failed": EACH}
+    assert f"{EACH} failed" in (state.message or "")
+    assert "--retry-failed" in (state.message or "")
+
+    # The provider is back: what is kept as failed is asked again, and only that.
+    place.setenv("LOCAL_BASE_URL", simulator.url)
+    asked = simulator.answered()
+    kept = run_flow(w3_scoring, prepared(sweep_file).tags)
+    assert kept.message == "nothing was missing"
+    assert simulator.answered() == asked
+    assert run_flow(sweep, sweep_file, retry_failed=True).is_completed()
+    after = samples(database)
+    assert after["sim/calm-1"] == counts["sim/calm-1"]
+    assert sum(after["local/judge-1"].values()) == EACH
+    assert "failed" not in after["local/judge-1"]
+
+
+def test_a_failed_chunk_loses_no_other(
+    sweep_file: Path, database: str, simulator: Simulator, place: pytest.MonkeyPatch
+) -> None:
+    """The database refuses the samples of one judge: its chunk fails, is retried, fails."""
+    place.setenv("LOCAL_BASE_URL", simulator.url)
+    run = ready_to_score(sweep_file)
+    execute(
+        database,
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN "
+        "IF (SELECT e.model FROM arms a JOIN experiments e ON e.id = a.experiment_id "
+        "WHERE a.id = NEW.arm_id) = 'local/judge-1' THEN RAISE EXCEPTION 'disk of this judge is "
+        "full'; END IF; RETURN NEW; END$$",
+        "CREATE TRIGGER refuse BEFORE INSERT ON samples FOR EACH ROW EXECUTE FUNCTION refuse()",
+    )
+    state = run_flow(w3_scoring, run.tags)
+    assert state.is_failed()
+    assert isinstance(error_of(state), Gaps)
+    assert f"1 failed: judgements 1-{EACH}: " in (state.message or "")
+    assert "disk of this judge is full" in (state.message or "")
+    assert "Run the flow again" in (state.message or "")
+    counts = samples(database)
+    assert counts.keys() == {"sim/calm-1"}
+    assert sum(counts["sim/calm-1"].values()) == EACH
+    # The failure might have passed by itself, so the chunk was tried three times.
+    tries = {run.tags[0]: run.run_count for run in task_runs(state, 2)}
+    assert tries == {"provider:local": 3, "provider:sim": 1}
+
+    execute(database, "DROP TRIGGER refuse ON samples")
+    again = run_flow(w3_scoring, run.tags)
+    assert again.is_completed()
+    assert sum(samples(database)["local/judge-1"].values()) == EACH
+    assert samples(database)["sim/calm-1"] == counts["sim/calm-1"]
+
+
+@pytest.mark.parametrize(
+    ("refusal", "remedy"),
+    [
+        (refuses(401, "Incorrect API key provided", "invalid_api_key"), "Check the key in"),
+        (refuses(429, "You exceeded your current quota", "insufficient_quota"), "Add credit"),
+        (refuses(404, "The model `judge-1` does not exist", "model_not_found"), "model's name"),
+    ],
+    ids=["wrong key", "no credit", "no such model"],
+)
+def test_a_refused_model_stops_the_flow_with_one_clear_message(
+    sweep_file: Path, database: str, place: pytest.MonkeyPatch, refusal: Step, remedy: str
+) -> None:
+    place.setenv("JUDGE_GYM_CHUNK_SIZE", "2")
+    place.setenv("JUDGE_GYM_WORKERS", "1")
+    run = ready_to_score(sweep_file)
+    state, requests = score_beside(run, refusal)
+    assert state.is_failed()
+    error = error_of(state)
+    assert isinstance(error, ProviderRefusedError)
+    assert "local refuses local/judge-1" in error.message
+    assert remedy in error.remedy
+    # A call that every other would follow leaves no sample: it is missing, not failed.
+    assert "local/judge-1" not in samples(database)
+    # Stopped early: of its chunks the first alone, tried once.
+    assert requests <= 2
+
+    mended, _ = score_beside(run, answers("VERDICT: A"))
+    assert mended.is_completed(), mended.message
+    assert samples(database)["local/judge-1"] == {"scored": EACH}
+
+
+def test_an_error_that_the_user_has_to_mend_is_not_retried(sweep_file: Path) -> None:
+    state, requests = score_beside(ready_to_score(sweep_file), refuses(401, "Incorrect API key"))
+    chunks = {run.tags[0]: run.run_count for run in task_runs(state, 2)}
+    assert chunks["provider:local"] == 1
+    assert requests <= EACH
+
+
+def test_scoring_before_the_evidence_is_there_names_the_flow_to_run(
+    sweep_file: Path, place: pytest.MonkeyPatch
+) -> None:
+    place.setenv("LOCAL_BASE_URL", "http://127.0.0.1:9/v1")
+    run = prepared(sweep_file)
+    unwritten = run_flow(w3_scoring, run.tags)
+    assert "Run w2-rubric first" in str(error_of(unwritten))
+    run_flow(w2_rubric, run.tags, run.utility_model)
+    uncollected = error_of(run_flow(w3_scoring, run.tags))
+    assert isinstance(uncollected, StoreError)
+    assert "valmora" in uncollected.message
+    assert "Run w1-evidence first" in uncollected.remedy
+    unknown = error_of(run_flow(w3_scoring, ["no-such-experiment"]))
+    assert isinstance(unknown, StoreError)
+    assert "no-such-experiment" in unknown.message

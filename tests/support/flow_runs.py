@@ -1,0 +1,111 @@
+"""Running flows in this process, and reading what Prefect recorded about them."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from prefect import Flow
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, TaskRunFilter
+from prefect.client.schemas.objects import FlowRun, State, TaskRun
+
+from judge_gym.design.sweep import load_sweep
+from judge_gym.runtime import runtime
+from judge_gym.settings import settings
+from judge_gym.workflows.sweeps import SweepRun, prepare
+from support.waiting import until
+
+RECORDED_S = 30.0
+
+
+@contextmanager
+def configured(folder: Path, **values: str) -> Iterator[pytest.MonkeyPatch]:
+    """Environment variables for flows in this process, away from any settings file.
+
+    Further changes made with the patch that is given are undone at the end too.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("JUDGE_GYM_DATA_DIR", str(folder / "data"))
+        for name, value in values.items():
+            patch.setenv(name, value)
+        settings.cache_clear()
+        try:
+            yield patch
+        finally:
+            settings.cache_clear()
+
+
+def prepared(sweep_file: Path) -> SweepRun:
+    """Store a sweep, as the sweep flow does first; what its flows work on."""
+
+    async def run() -> SweepRun:
+        async with runtime() as current:
+            return prepare(current, load_sweep(sweep_file))
+
+    return asyncio.run(run())
+
+
+def run_flow(flow: Flow[..., Any], *arguments: Any, **more: Any) -> State[Any]:
+    """Run a flow to its end in an event loop of its own; its final state."""
+    state: State[Any] = asyncio.run(flow(*arguments, **more, return_state=True))
+    return state
+
+
+def error_of(state: State[Any]) -> BaseException:
+    """The exception a failed state carries."""
+    result = asyncio.run(state.aresult(raise_on_failure=False))
+    assert isinstance(result, BaseException), f"{state}: {result!r}"
+    return result
+
+
+def flow_run(state: State[Any]) -> FlowRun:
+    """Prefect's record of the run that ended in this state."""
+
+    async def read() -> FlowRun:
+        async with get_client() as client:
+            return await client.read_flow_run(_run_id(state))
+
+    return asyncio.run(read())
+
+
+def task_runs(state: State[Any], count: int) -> Sequence[TaskRun]:
+    """Prefect's records of a flow run's `count` task runs; it writes them a little later."""
+
+    async def read() -> list[TaskRun]:
+        async with get_client() as client:
+            chosen = FlowRunFilter(id=FlowRunFilterId(any_=[_run_id(state)]))
+            return await client.read_task_runs(
+                flow_run_filter=chosen, task_run_filter=TaskRunFilter()
+            )
+
+    def finished() -> list[TaskRun]:
+        found = asyncio.run(read())
+        ended = [one for one in found if one.state and one.state.is_final()]
+        return ended if len(ended) == count == len(found) else []
+
+    return until(finished, f"{count} task runs in Prefect's records", RECORDED_S, every=0.2)
+
+
+def _run_id(state: State[Any]) -> Any:
+    return state.state_details.flow_run_id
+
+
+def rows_of(url: str, *, without: Callable[[str], bool] = lambda _: False) -> dict[str, list[Any]]:
+    """Every row of every table as the database holds it, sorted by content.
+
+    `without` leaves tables out by name.
+    """
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        names = [name for name in sa.inspect(connection).get_table_names() if not without(name)]
+        return {
+            name: sorted(
+                connection.scalars(sa.text(f'SELECT t::text FROM "{name}" t')).all()  # noqa: S608
+            )
+            for name in names
+        }
