@@ -1,8 +1,9 @@
 """The critic: rates how observable and how discriminable a rubric is."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from judge_gym.agents.outcome import NoAnswer, readable, unreadable
 from judge_gym.answer_json import read_json_object
@@ -19,6 +20,13 @@ class Quality(BaseModel):
 
     observability: float = Field(ge=0, le=1)
     discriminability: float = Field(ge=0, le=1)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_yes_or_no(cls, given: Any) -> Any:
+        if isinstance(given, bool):
+            raise ValueError("a mark is a number")
+        return given
 
 
 @dataclass(frozen=True)

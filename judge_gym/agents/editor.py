@@ -45,7 +45,10 @@ def view_prompt(view: EvidenceView, text: str, limit: int, call_key: str) -> Pro
 
 
 def read_view(view: EvidenceView, limit: int, outcome: Answer | Failure) -> EditedText | NoText:
-    """Turn an outcome into the view's text; a neutral summary over the limit is cut and flagged."""
+    """Turn an outcome into the view's text; a neutral summary over the limit is cut and flagged.
+
+    A text that the token limit broke off is no view: its end is missing.
+    """
     answer = readable(outcome)
     if isinstance(answer, NoAnswer):
         return NoText(answer.failure)
@@ -53,6 +56,8 @@ def read_view(view: EvidenceView, limit: int, outcome: Answer | Failure) -> Edit
     if not text:
         return NoText(f"empty: the model answered nothing (finish reason {answer.finish_reason})")
     words = word_count(text)
+    if answer.finish_reason == "length" and (view != "neutralized" or words <= limit):
+        return NoText(f"truncated: the model was stopped after {words} words")
     if view != "neutralized" or words <= limit:
         return EditedText(text, words, over_limit=False)
     return EditedText(cut_to(text, limit), words, over_limit=True)
@@ -67,4 +72,16 @@ def cut_to(text: str, limit: int) -> str:
         if total > limit:
             break
         kept.append(sentence)
-    return " ".join(kept) or " ".join(text.split()[:limit])
+    return " ".join(kept) or _first_words(text, limit)
+
+
+def _first_words(text: str, limit: int) -> str:
+    """Return as much of `text` as holds at most `limit` words."""
+    kept: list[str] = []
+    total = 0
+    for piece in text.split():
+        total += word_count(piece)
+        if total > limit:
+            break
+        kept.append(piece)
+    return " ".join(kept)

@@ -1,11 +1,14 @@
 """Telling an answer that can be read from one that never came or was withheld."""
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from judge_gym.llm.calls import Answer, Failure
 
 LONGEST_REASON = 500
+UNPRINTED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Line breaks, controls, and what PostgreSQL cannot hold; JSON escapes bring them into answers."""
 
 
 @dataclass(frozen=True)
@@ -32,4 +35,4 @@ def readable(outcome: Answer | Failure) -> Answer | NoAnswer:
 def unreadable(answer: Answer, reason: str, detail: str) -> str:
     """Return the typed failure of an answer that could not be read; a cut answer says so."""
     cause = "truncated" if answer.finish_reason == "length" else reason
-    return f"{cause}: {detail}"[:LONGEST_REASON]
+    return UNPRINTED.sub(" ", f"{cause}: {detail}")[:LONGEST_REASON]

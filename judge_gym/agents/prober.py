@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from judge_gym.agents.outcome import NoAnswer, readable, unreadable
-from judge_gym.agents.shown import Presentation, ShownDocument, stages_of
+from judge_gym.agents.shown import Presentation, ShownDocument, fence_mark, stages_of
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.probing import Probing
 from judge_gym.llm.calls import Answer, Failure
 from judge_gym.probability import parse_probability
-from judge_gym.prompts import Message, Prompt, continued, nonce, render
+from judge_gym.prompts import Message, Prompt, continued, render
 from judge_gym.verdict import ParseFailure
 
 ProbeStatus = Literal["answered", "unparseable", "refused", "failed"]
@@ -57,7 +57,7 @@ def probe_prompt(experiment: Experiment, sample: ScoredSample, call_key: str) ->
         country=experiment.country,
         stages=sample.presentation.listed(sample.rubric),
         documents=sample.documents,
-        mark=nonce(call_key, *(document.text for document in sample.documents)),
+        mark=fence_mark(call_key, sample.documents),
         verdict=verdict,
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from judge_gym.agents.outcome import NoAnswer, readable
+from judge_gym.agents.outcome import UNPRINTED, NoAnswer, readable
 from judge_gym.answer_json import read_json_object
 from judge_gym.design.rubric import MIDPOINT_LABEL, Rubric, rubric_faults
 from judge_gym.design.strategies.scale import Scale, scale_of
@@ -71,14 +71,24 @@ def read_rubric(request: RubricRequest, outcome: Answer | Failure) -> Rubric | F
         rubric = Rubric.model_validate({"stages": found.get("stages", []), **_reasoning(found)})
     except ValidationError as error:
         return Faults(tuple(_in_words(fault) for fault in error.errors()[:8]))
-    faults = rubric_faults(rubric, request.scale_size)
-    return Faults(tuple(faults)) if faults else rubric
+    faults = [*rubric_faults(rubric, request.scale_size), *_line_faults(rubric)]
+    # Faults quote labels.
+    return Faults(tuple(UNPRINTED.sub(" ", fault) for fault in faults)) if faults else rubric
+
+
+def _line_faults(rubric: Rubric) -> list[str]:
+    """Labels and criteria stand in prompts a line each; a line break could pass for an order."""
+    return [
+        f"stage {number}: labels and criteria are single lines without control characters"
+        for number, stage in enumerate(rubric.stages, 1)
+        if any(UNPRINTED.search(text) for text in (stage.label, *stage.criteria))
+    ]
 
 
 def _reasoning(found: dict[str, Any]) -> dict[str, str]:
-    return {"reasoning": str(found.get("reasoning", ""))[:10_000]}
+    return {"reasoning": UNPRINTED.sub(" ", str(found.get("reasoning", "")))[:10_000]}
 
 
 def _in_words(fault: Any) -> str:
     place = ".".join(str(part + 1 if isinstance(part, int) else part) for part in fault["loc"])
-    return f"{place}: {fault['msg']}"[:300]
+    return UNPRINTED.sub(" ", f"{place}: {fault['msg']}")[:300]

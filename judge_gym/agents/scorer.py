@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from judge_gym.agents.outcome import NoAnswer, readable, unreadable
-from judge_gym.agents.shown import Presentation, ShownDocument
+from judge_gym.agents.shown import Presentation, ShownDocument, fence_mark
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.scoring import Scoring
 from judge_gym.llm.calls import Answer, Failure
-from judge_gym.prompts import Prompt, nonce, render
+from judge_gym.prompts import Prompt, render
 from judge_gym.verdict import ParseFailure
 
 SampleStatus = Literal["scored", "abstained", "unparseable", "refused", "failed"]
@@ -45,7 +45,7 @@ def scoring_prompt(
         country=experiment.country,
         stages=presentation.listed(rubric),
         documents=documents,
-        mark=nonce(call_key, *(document.text for document in documents)),
+        mark=fence_mark(call_key, documents),
     )
 
 

@@ -1,5 +1,6 @@
 """What judges and probers see of a sample: its documents, and its stages as presented."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from judge_gym.design.experiment import Experiment
@@ -7,6 +8,7 @@ from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.display import Display
 from judge_gym.design.strategies.labels import Labels
+from judge_gym.prompts import nonce
 from judge_gym.seeds import derive_seed
 
 
@@ -16,6 +18,11 @@ class ShownDocument:
 
     title: str
     text: str
+
+
+def fence_mark(call_key: str, documents: Sequence[ShownDocument]) -> str:
+    """Return the mark of the fence around these documents; it is in none of them."""
+    return nonce(call_key, *(part for one in documents for part in (one.title, one.text)))
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,10 @@ class Removal:
 def forget_failures(session: Session, experiment_ids: Sequence[int]) -> None:
     """Delete what is kept as `failed` for these experiments, so that it is planned again.
 
-    Failed samples, probes, views and rubrics go; their calls stay in the ledger and are
-    completed under the same row. A failed window view takes the views made from it along.
+    Failed samples, probes, views and rubrics go, and rubrics refused for want of marks. Calls
+    that failed are completed under the same row. Answers that were of no use (an empty summary,
+    a faulty rubric) stay in the ledger under another key, so that they are not used again.
+    A failed window view takes the views made from it along.
     """
     arms = sa.select(t.Arm.id).where(t.Arm.experiment_id.in_(experiment_ids))
     samples = sa.select(t.Sample.id).where(t.Sample.arm_id.in_(arms))
@@ -37,10 +39,41 @@ def forget_failures(session: Session, experiment_ids: Sequence[int]) -> None:
     )
     windows = sa.select(t.Experiment.window_id).where(t.Experiment.id.in_(experiment_ids))
     documents = sa.select(t.Document.id).where(t.Document.window_id.in_(windows))
-    session.execute(
-        sa.delete(t.View).where(t.View.document_id.in_(documents), t.View.status == "failed")
+    useless = session.scalars(
+        sa.delete(t.View)
+        .where(t.View.document_id.in_(documents), t.View.status == "failed")
+        .returning(t.View.call_id)
+    ).all()
+    _set_aside(session, t.Call.id.in_([one for one in useless if one is not None]))
+    _forget_rubrics(session, experiment_ids)
+
+
+def _forget_rubrics(session: Session, experiment_ids: Sequence[int]) -> None:
+    asked_for = sa.exists().where(
+        t.Experiment.id.in_(experiment_ids),
+        t.Experiment.concept == t.Rubric.concept,
+        t.Experiment.country == t.Rubric.country,
+        t.Experiment.scale_size == t.Rubric.scale_size,
     )
-    session.execute(sa.delete(t.Rubric).where(t.Rubric.status == "failed"))
+    unmarked = sa.and_(t.Rubric.status == "refused", t.Rubric.critic_failure.is_not(None))
+    gone = session.execute(
+        sa.delete(t.Rubric)
+        .where(asked_for, sa.or_(t.Rubric.status == "failed", unmarked))
+        .returning(t.Rubric.key, t.Rubric.status)
+    ).all()
+    for key, status in gone:
+        # The rubric itself is good when only its marks are missing.
+        calls = f"^rubric/{key}/[0-9]+$" if status == "failed" else f"^critic/{key}$"
+        _set_aside(session, t.Call.key.regexp_match(calls))
+
+
+def _set_aside(session: Session, calls: sa.ColumnElement[bool]) -> None:
+    """Free the keys of answered calls; the rows stay, with what they cost."""
+    session.execute(
+        sa.update(t.Call)
+        .where(calls, t.Call.status == "succeeded")
+        .values(key=sa.func.concat(t.Call.key, "/set-aside/", t.Call.id))
+    )
 
 
 def removal(session: Session, experiment_id: int) -> Removal:

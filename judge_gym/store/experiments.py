@@ -128,14 +128,17 @@ def windows_of(session: Session, experiment_ids: Iterable[int]) -> dict[int, lis
     return by_window
 
 
-def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -> None:
-    """Fix the items of an experiment, once; raises `StoreError` when its window is not collected.
+def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -> int:
+    """Fix the items of an experiment, once; returns how many there are.
 
-    Items are made of the window's documents as they are now and never change afterwards.
+    Items are made of the window's documents as they are now and never change afterwards. Raises
+    `StoreError` when the window is not collected.
     """
-    frozen = sa.select(sa.exists().where(t.ExperimentItem.experiment_id == experiment_id))
-    if session.scalar(frozen):
-        return
+    frozen = session.scalar(
+        sa.select(sa.func.count()).where(t.ExperimentItem.experiment_id == experiment_id)
+    )
+    if frozen:
+        return frozen
     row = session.get_one(t.Experiment, experiment_id, with_for_update=True)
     window = session.get_one(t.Window, row.window_id)
     if window.collected_at is None:
@@ -153,13 +156,15 @@ def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -
         .all()
     )
     bundling = resolve(experiment).of(Bundling)
-    for position, members in enumerate(bundling.group(list(documents))):
+    groups = bundling.group(list(documents))
+    for position, members in enumerate(groups):
         item_id = _item(session, window, [documents[key] for key in members], members)
         session.execute(
             insert(t.ExperimentItem)
             .values(experiment_id=experiment_id, item_id=item_id, position=position)
             .on_conflict_do_nothing()
         )
+    return len(groups)
 
 
 def _item(

@@ -9,6 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.store import tables as t
+from judge_gym.store.experiments import experiments_by_id
+from judge_gym.store.rubrics import applied_key
 from judge_gym.store.samples import SECOND_PROBE_ONE_IN
 
 WORKFLOWS = ("w1-evidence", "w2-rubric", "w3-scoring", "w4-swap", "w5-probe")
@@ -177,19 +179,13 @@ def _by_window(session: Session, ids: set[int], query: Any) -> dict[int, int]:
 
 
 def _rubrics(session: Session, ids: Sequence[int]) -> Progress:
-    """Rubrics that stand for the concepts, countries, scales and owners of these experiments."""
+    """Rubrics that the own arms of these experiments apply."""
+    keys = {applied_key(one) for one in experiments_by_id(session, ids).values()}
     rows = session.execute(
         sa.select(t.Rubric.status, sa.func.count())
-        .where(
-            sa.exists().where(
-                t.Experiment.id.in_(ids),
-                t.Experiment.concept == t.Rubric.concept,
-                t.Experiment.country == t.Rubric.country,
-                t.Experiment.scale_size == t.Rubric.scale_size,
-            )
-        )
+        .where(t.Rubric.key.in_(keys))
         .group_by(t.Rubric.status)
     )
     counts = dict(rows.tuples().all())
     done = sum(counts.values())
-    return Progress(done, done or None, done - counts.get("ready", 0))
+    return Progress(done, len(keys), done - counts.get("ready", 0))

@@ -6,7 +6,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric
+from judge_gym.design.strategies import resolve
+from judge_gym.design.strategies.rubrics import Rubrics
 from judge_gym.seeds import digest
 from judge_gym.store import tables as t
 
@@ -19,6 +22,15 @@ def generated_key(owner_model: str, concept: str, country: str, scale: int, vari
 def provided_key(rubric: Rubric, concept: str, country: str) -> str:
     """Return the natural key of a rubric that a file provides."""
     return digest("provided rubric", rubric.key, concept, country)
+
+
+def applied_key(experiment: Experiment) -> str:
+    """Return the natural key of the rubric that an experiment's own arm applies."""
+    wanted = resolve(experiment).of(Rubrics)
+    concept, country = experiment.concept, experiment.country
+    if wanted.provided is not None:
+        return provided_key(wanted.provided, concept, country)
+    return generated_key(wanted.owner, concept, country, experiment.scale_size, 0)
 
 
 def rubric_ids(session: Session, keys: Iterable[str]) -> dict[str, int]:

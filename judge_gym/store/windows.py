@@ -136,7 +136,10 @@ def missing_views(session: Session, window_id: int, view: EvidenceView) -> list[
 def views_to_make(
     session: Session, view: EvidenceView, document_ids: Sequence[int]
 ) -> list[ViewToMake]:
-    """Return what is needed to make `view` of these documents; those made already are left out."""
+    """Return what is needed to make `view` of these documents.
+
+    Left out are those that have it and those that lack the view it is made from.
+    """
     before = VIEWS[VIEWS.index(view) - 1]
     source = sa.orm.aliased(t.View)
     made = sa.exists().where(t.View.document_id == t.Document.id, t.View.view == view)
@@ -150,7 +153,8 @@ def views_to_make(
         .order_by(t.Document.position)
     )
     if before != "raw":
-        query = query.outerjoin(
+        # A view that is still missing leaves this one missing too; only a failed one fails it.
+        query = query.join(
             source, sa.and_(source.document_id == t.Document.id, source.view == before)
         )
     return [

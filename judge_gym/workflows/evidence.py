@@ -9,7 +9,9 @@ from judge_gym.agents.editor import EditedText, read_view, view_prompt
 from judge_gym.design.experiment import EvidenceView, Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.view import VIEWS, View
+from judge_gym.errors import EvidenceError
 from judge_gym.evidence.cleaning import clean, word_count
+from judge_gym.evidence.documents import Collected
 from judge_gym.evidence.firecrawl_source import FirecrawlAccess
 from judge_gym.evidence.sources import collect
 from judge_gym.llm.calls import Answer, Call, Failure, Parameters
@@ -19,7 +21,8 @@ from judge_gym.store import tables as t
 from judge_gym.store import windows
 from judge_gym.workflows.asking import Question, ask_all
 
-_MAX_TOKENS: dict[EvidenceView, int] = {"cleaned": 8000, "neutralized": 600, "abstracted": 800}
+_TOKENS_A_WORD = 4
+"""More than any tokenizer needs for prose in a language with spaces."""
 
 
 async def collect_window(runtime: Runtime, window_id: int) -> dict[str, int]:
@@ -31,10 +34,21 @@ async def collect_window(runtime: Runtime, window_id: int) -> dict[str, int]:
     configured = runtime.settings
     access = FirecrawlAccess(api_url=configured.firecrawl_url, api_key=configured.firecrawl_key)
     collected = await collect(window, access, configured.max_document_characters)
+    _check_truths(collected)
     with runtime.session() as session:
         windows.save_collected(session, window_id, collected)
     reasons = {str(reason): count for reason, count in collected.dropped_by_reason().items()}
     return {"kept": len(collected.documents), **reasons}
+
+
+def _check_truths(collected: Collected) -> None:
+    for document in collected.documents:
+        if isinstance(document.truth, float) and not 0 <= document.truth <= 1:
+            raise EvidenceError(
+                f"Document {document.title or document.url or document.canonical_url!r} has the "
+                f"truth {document.truth:g}; a number is an index from 0 to 1.",
+                "Scale the column to 0..1, or write stage labels in words.",
+            )
 
 
 def views_needed(experiments: Iterable[Experiment]) -> list[EvidenceView]:
@@ -80,7 +94,8 @@ def _question(one: windows.ViewToMake, limit: int, model: str) -> Question:
         parameters=Parameters(
             temperature=0,
             top_p=1,
-            max_tokens=_MAX_TOKENS[one.view],
+            # An abstract has as many facts as its summary, in longer words.
+            max_tokens=8000 if one.view == "cleaned" else 2 * _TOKENS_A_WORD * limit,
             seed=derive_seed("call", one.call_key),
         ),
     )

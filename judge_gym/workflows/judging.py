@@ -75,15 +75,15 @@ def _contexts(session: Session, units: Sequence[SampleUnit]) -> list[_Context]:
 
 
 def _question(context: _Context) -> Question:
-    experiment, unit = context.experiment, context.unit
+    experiment = context.experiment
     sample_key = (
         experiment.key,
         context.rubric_key,
         context.arm,
         context.item_key,
-        unit.replicate,
+        context.unit.replicate,
     )
-    call_key = "/".join(("score", *map(str, sample_key)))
+    call_key = score_key(*sample_key)
     presentation = present(experiment, *sample_key)
     strategies = resolve(experiment)
     call = Call(
@@ -98,6 +98,11 @@ def _question(context: _Context) -> Question:
         experiment_id=context.experiment_id,
     )
     return Question(call, t.Sample, lambda outcome: _sample(context, presentation, outcome))
+
+
+def score_key(experiment: str, rubric: str, arm: str, item: str, replicate: int) -> str:
+    """Return the key of the call that makes a sample, from the sample's natural key."""
+    return f"score/{experiment}/{rubric}/{arm}/{item}/{replicate}"
 
 
 def parameters(strategies: Strategies, call_key: str, *, json_answer: bool = False) -> Parameters:

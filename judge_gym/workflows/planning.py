@@ -14,6 +14,7 @@ from judge_gym.design.swap_plan import MostDivergent, SwapPlan
 from judge_gym.design.sweep import Sweep
 from judge_gym.settings import settings
 from judge_gym.store import tables as t
+from judge_gym.store.rubrics import rubric_ids
 from judge_gym.workflows.evidence import views_needed
 from judge_gym.workflows.rubrics import request_key, requests_of
 from judge_gym.workflows.sweeps import utility_model
@@ -36,9 +37,11 @@ class PlanLine:
 
 
 def plan_sweep(session: Session, sweep: Sweep) -> list[PlanLine]:
-    """Return what the sweep asks at most and what of it the ledger holds.
+    """Return what the sweep asks at most and what of it is done, whatever the outcome.
 
-    A window that is not collected yet counts as full, and every judgement as scored.
+    Done is what has its row, since that is not asked again: a failure on record, and a sample
+    whose call was cleaned away, among it. A window that is not collected yet counts as full,
+    and every judgement as scored.
     """
     experiments = list(sweep.experiments())
     utility = utility_model(settings(), sweep, experiments)
@@ -60,12 +63,12 @@ def plan_sweep(session: Session, sweep: Sweep) -> list[PlanLine]:
         # One sample in ten is probed twice.
         judgements["w5-probe"][provider] += round((own + swapped) * 1.1)
     names = {"w3-scoring": "judgements", "w4-swap": "swaps and shams", "w5-probe": "probes"}
-    answered = _answered(session, experiments)
+    done = _done(session, experiments)
     return [
         *_view_lines(session, experiments, documents, utility),
         *_rubric_lines(session, experiments, sweep.swap, utility),
         *(
-            PlanLine(workflow, names[workflow], provider, count, answered[workflow, provider])
+            PlanLine(workflow, names[workflow], provider, count, done[workflow, provider])
             for workflow, by_provider in judgements.items()
             for provider, count in sorted(by_provider.items())
             if count
@@ -119,7 +122,8 @@ def _view_lines(
         documents[key] * len([view for view in views_needed(group) if view not in free])
         for key, group in by_window.items()
     )
-    done = sum(_count(session, t.Call.key.like(f"view/{key}/%")) for key in by_window)
+    made = sa.select(sa.func.count()).select_from(t.View).join(t.Document).join(t.Window)
+    done = session.scalar(made.where(t.Window.key.in_(by_window), t.View.view.not_in(free))) or 0
     line = PlanLine("w1-evidence", "views", utility.partition("/")[0], calls, done)
     return [line] if calls else []
 
@@ -136,29 +140,32 @@ def _rubric_lines(
     }
     lines = []
     for provider in sorted(set(owners.values())):
-        keys = [f"rubric/{key}/0" for key, owner in owners.items() if owner == provider]
-        done = _count(session, t.Call.key.in_(keys))
+        keys = [key for key, owner in owners.items() if owner == provider]
+        done = len(rubric_ids(session, keys))
         lines.append(PlanLine("w2-rubric", "rubrics", provider, len(keys), done))
     if owners:
-        done = _count(session, t.Call.key.in_([f"critic/{key}" for key in owners]))
+        done = len(rubric_ids(session, owners))
         provider = utility.partition("/")[0]
         lines.append(PlanLine("w2-rubric", "marks", provider, len(owners), done))
     return lines
 
 
-def _count(session: Session, condition: sa.ColumnElement[bool]) -> int:
-    query = sa.select(sa.func.count()).select_from(t.Call)
-    return session.scalar(query.where(condition, t.Call.status == "succeeded")) or 0
-
-
-def _answered(
-    session: Session, experiments: Sequence[Experiment]
-) -> defaultdict[tuple[str, str], int]:
-    """Return (workflow, provider) → answered calls of these experiments."""
-    rows = session.execute(
-        sa.select(t.Call.workflow, t.Call.provider, sa.func.count())
-        .join(t.Experiment, t.Experiment.id == t.Call.experiment_id)
-        .where(t.Experiment.key.in_([one.key for one in experiments]), t.Call.status == "succeeded")
-        .group_by(t.Call.workflow, t.Call.provider)
+def _done(session: Session, experiments: Sequence[Experiment]) -> Mapping[tuple[str, str], int]:
+    """Return (workflow, provider) → samples and probes of these experiments, of any outcome."""
+    scoring = sa.case((t.Arm.arm == "own", "w3-scoring"), else_="w4-swap")
+    provider = sa.func.split_part(t.Experiment.model, "/", 1)
+    samples = (
+        sa.select(scoring, provider, sa.func.count())
+        .select_from(t.Sample)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        .where(t.Experiment.key.in_([one.key for one in experiments]))
+        .group_by(scoring, provider)
     )
-    return defaultdict(int, {(row[0], row[1]): row[2] for row in rows})
+    probes = samples.join(t.Probe, t.Probe.sample_id == t.Sample.id)
+    done: defaultdict[tuple[str, str], int] = defaultdict(int)
+    for workflow, name, count in session.execute(samples):
+        done[workflow, name] = count
+    for _, name, count in session.execute(probes):
+        done["w5-probe", name] += count
+    return done

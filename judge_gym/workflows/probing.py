@@ -2,15 +2,17 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from judge_gym.agents.prober import ScoredSample, probe_prompt, read_confidence
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
+from judge_gym.design.strategies.probing import Probing
 from judge_gym.llm.calls import Answer, Call, Failure
 from judge_gym.runtime import Runtime
 from judge_gym.store import samples as store
@@ -19,7 +21,7 @@ from judge_gym.store.experiments import experiments_by_id, experiments_by_tag
 from judge_gym.store.rubrics import stored_rubric
 from judge_gym.store.samples import ProbeUnit, missing_probes
 from judge_gym.workflows.asking import Question, ask_all
-from judge_gym.workflows.judging import parameters
+from judge_gym.workflows.judging import parameters, score_key
 
 
 def plan_probing(runtime: Runtime, tags: Sequence[str]) -> dict[str, list[ProbeUnit]]:
@@ -31,27 +33,63 @@ def plan_probing(runtime: Runtime, tags: Sequence[str]) -> dict[str, list[ProbeU
 async def probe(runtime: Runtime, units: Sequence[ProbeUnit]) -> Counter[str]:
     """Make these probes; returns how many ended in each probe status."""
     with runtime.session() as session:
-        questions = _questions(session, units)
-    return await ask_all(runtime.gateway, questions)
+        asked = _probes(session, units)
+        impossible = [_failed(*one.unit) for one in asked if one.conversation_is_gone]
+        if impossible:
+            session.execute(insert(t.Probe).on_conflict_do_nothing(), impossible)
+    questions = [one.question() for one in asked if not one.conversation_is_gone]
+    ends = await ask_all(runtime.gateway, questions)
+    return ends + Counter(row["status"] for row in impossible)
 
 
-def _questions(session: Session, units: Sequence[ProbeUnit]) -> list[Question]:
+@dataclass(frozen=True)
+class _Probe:
+    """Everything one probe needs."""
+
+    unit: ProbeUnit
+    experiment_id: int
+    experiment: Experiment
+    score_key: str
+    scored: ScoredSample
+
+    @property
+    def conversation_is_gone(self) -> bool:
+        """Whether the probe would continue a conversation that was cleaned away."""
+        continues = resolve(self.experiment).of(Probing).continues_conversation
+        return continues and not self.scored.messages
+
+    def question(self) -> Question:
+        sample_id, replicate = self.unit
+        call_key = f"probe/{self.score_key}/{replicate}"
+        call = Call(
+            key=call_key,
+            workflow="w5-probe",
+            agent="prober",
+            model=self.experiment.model,
+            prompt=probe_prompt(self.experiment, self.scored, call_key),
+            parameters=parameters(resolve(self.experiment), call_key),
+            experiment_id=self.experiment_id,
+        )
+        return Question(call, t.Probe, _reader(sample_id, replicate))
+
+
+def _probes(session: Session, units: Sequence[ProbeUnit]) -> list[_Probe]:
     rows = session.execute(
-        sa.select(t.Sample, t.Call.key, t.Call.messages, t.Call.answer)
+        sa.select(t.Sample, t.Call.messages, t.Call.answer)
         .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
         .where(t.Sample.id.in_({sample_id for sample_id, _ in units}))
     )
-    samples = {sample.id: (sample, key, messages, answer) for sample, key, messages, answer in rows}
+    samples = {sample.id: (sample, messages, answer) for sample, messages, answer in rows}
     arms = store.arms_by_id(session, {sample.arm_id for sample, *_ in samples.values()})
     experiments = experiments_by_id(session, {arm.experiment_id for arm, _ in arms.values()})
-    items = {sample.item_id for sample, *_ in samples.values()}
+    items = store.item_keys(session, {sample.item_id for sample, *_ in samples.values()})
     shown = {
         view: store.shown_documents(session, items, view)
         for view in {experiment.evidence_view for experiment in experiments.values()}
     }
-    questions = []
-    for sample_id, replicate in units:
-        sample, key, messages, answer = samples[sample_id]
+    probes = []
+    for unit in units:
+        sample, messages, answer = samples[unit[0]]
         arm, rubric = arms[sample.arm_id]
         experiment = experiments[arm.experiment_id]
         scored = ScoredSample(
@@ -62,22 +100,19 @@ def _questions(session: Session, units: Sequence[ProbeUnit]) -> list[Question]:
             messages=tuple(messages or ()),
             answer=answer or "",
         )
-        call_key = f"probe/{key or sample_id}/{replicate}"
-        call = _call(experiment, arm.experiment_id, scored, call_key)
-        questions.append(Question(call, t.Probe, _reader(sample_id, replicate)))
-    return questions
+        item = items[sample.item_id]
+        key = score_key(experiment.key, rubric.key, arm.arm, item, sample.replicate)
+        probes.append(_Probe(unit, arm.experiment_id, experiment, key, scored))
+    return probes
 
 
-def _call(experiment: Experiment, experiment_id: int, scored: ScoredSample, call_key: str) -> Call:
-    return Call(
-        key=call_key,
-        workflow="w5-probe",
-        agent="prober",
-        model=experiment.model,
-        prompt=probe_prompt(experiment, scored, call_key),
-        parameters=parameters(resolve(experiment), call_key),
-        experiment_id=experiment_id,
-    )
+def _failed(sample_id: int, replicate: int) -> dict[str, Any]:
+    return {
+        "sample_id": sample_id,
+        "replicate": replicate,
+        "status": "failed",
+        "failure": "the conversation that it would continue was cleaned away",
+    }
 
 
 def _reader(sample_id: int, replicate: int) -> Any:

@@ -31,14 +31,6 @@ SHAM = 1
 """The variant number of the second rubric that a sham swap needs."""
 
 
-def rubric_key(experiment: Experiment) -> str:
-    """Return the natural key of the rubric an experiment's own arm applies."""
-    wanted = resolve(experiment).of(Rubrics)
-    if wanted.provided is not None:
-        return store.provided_key(wanted.provided, experiment.concept, experiment.country)
-    return request_key(_request(experiment, wanted.owner, 0))
-
-
 def request_key(request: RubricRequest) -> str:
     """Return the natural key of the rubric that `request` asks for."""
     return store.generated_key(

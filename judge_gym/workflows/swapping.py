@@ -76,7 +76,12 @@ def _swaps(session: Session, experiments: Experiments, plan: SwapPlan) -> Iterat
 
 
 def _named(experiments: Experiments, judge: str, rival: str) -> Iterator[_Swap]:
-    matching = [key for key, one in experiments.items() if judge in (one.model, one.family)]
+    matching = [
+        key
+        for key, one in experiments.items()
+        # A family may hold the rival itself, and its own rubric is no rival's.
+        if judge in (one.model, one.family) and one.model != rival
+    ]
     if not matching:
         known = ", ".join(sorted({one.model for one in experiments.values()})) or "none"
         raise ConfigError(
@@ -94,6 +99,7 @@ def _rival_rubric(session: Session, experiment: Experiment, rival: str) -> t.Rub
             t.Rubric.concept == experiment.concept,
             t.Rubric.country == experiment.country,
             t.Rubric.scale_size == experiment.scale_size,
+            t.Rubric.owner_model != experiment.model,
             t.Rubric.source == "generated",
             t.Rubric.variant == 0,
             t.Rubric.status == "ready",
@@ -159,6 +165,12 @@ def _held_out(
         .where(t.ExperimentItem.experiment_id == experiment_id)
         .order_by(t.ExperimentItem.position)
     ).all()
+    if len(items) < 2:
+        raise JudgeGymError(
+            "The most divergent pairs are chosen on some items and swapped on the others, and "
+            f"{experiment.name} has {len(items)}.",
+            "Name the pairs, or give the window more documents.",
+        )
     count = max(1, min(len(items) - 1, round(share * len(items))))
     draw = generator("held out", experiment.window.key, experiment.bundle_size, share)
     return tuple(sorted(draw.sample(list(items), count)))

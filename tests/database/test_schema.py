@@ -12,7 +12,6 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy.orm import Session
 from support.postgres import temporary_database
-from support.rig import empty
 
 from judge_gym.errors import StoreError
 from judge_gym.settings import Settings
@@ -227,19 +226,20 @@ GOOD: dict[Any, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def shared_database(postgres_server: str, migrated_template: str) -> Iterator[str]:
+def filled_database(postgres_server: str, migrated_template: str) -> Iterator[sa.Engine]:
     with temporary_database(postgres_server, migrated_template) as url:
-        yield url
+        engine = sa.create_engine(url)
+        with Session(engine) as session, session.begin():
+            for table, row in GOOD.items():
+                insert_with_id(session, table, row)
+        yield engine
+        engine.dispose()
 
 
 @pytest.fixture
-def filled(shared_database: str) -> Iterator[Session]:
-    """A session on a database that holds one good row of each table."""
-    engine = sa.create_engine(empty(shared_database), poolclass=sa.NullPool)
-    with Session(engine) as session:
-        for table, row in GOOD.items():
-            insert_with_id(session, table, row)
-        session.commit()
+def filled(filled_database: sa.Engine) -> Iterator[Session]:
+    """A session on a database that holds one good row of each table; it is never committed."""
+    with Session(filled_database) as session:
         yield session
 
 

@@ -53,9 +53,7 @@ def replies(status: int, body: Any, headers: dict[str, str] | None = None) -> St
 
     async def step(_: web.Request) -> web.StreamResponse:
         if isinstance(body, str):
-            return web.Response(
-                status=status, text=body, content_type="text/html", headers=headers
-            )
+            return web.Response(status=status, text=body, content_type="text/html", headers=headers)
         return web.Response(
             status=status,
             body=json.dumps(body).encode(),
