@@ -5,7 +5,7 @@ import asyncio
 from prefect import task
 
 from judge_gym.runtime import runtime
-from judge_gym.workflows import analysis
+from judge_gym.workflows.analysis import analyse
 from tasks.policy import WRITING
 
 
@@ -13,4 +13,4 @@ from tasks.policy import WRITING
 async def analyse_sweep(sweep: str) -> int:
     """Compute and store every figure of a sweep; returns the id of the analysis run."""
     async with runtime() as current:
-        return await asyncio.to_thread(analysis.analyse, current.engine, sweep)
+        return await asyncio.to_thread(analyse, current.engine, sweep)

@@ -40,7 +40,8 @@ def main() -> NoReturn:
         fail("Stopped.", "The same command goes on where this one ended.", code=130)
     except Exception as error:
         log = _log(error)
-        fail(f"Unexpected {type(error).__name__}: {error}", f"The trace is in {log}.")
+        what = str(error).strip().splitlines()[0] if str(error).strip() else "no message"
+        fail(f"Unexpected {type(error).__name__}: {what}", f"The trace is in {log}.")
     sys.exit(0)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from deployments.cli.output import console, show_table
+from judge_gym.design.experiment import TaskType
 
 app = typer.Typer(help="List, show and create experiments.", no_args_is_help=True)
 
@@ -13,7 +14,7 @@ app = typer.Typer(help="List, show and create experiments.", no_args_is_help=Tru
 @app.command("list")
 def list_experiments(
     sweep: Annotated[str | None, typer.Option(help="Only of this sweep.")] = None,
-    task_type: Annotated[str | None, typer.Option(help="ecc, control or benchmark.")] = None,
+    task_type: Annotated[TaskType | None, typer.Option(help="Only of this task type.")] = None,
     concept: Annotated[str | None, typer.Option(help="Only of this concept.")] = None,
     model: Annotated[str | None, typer.Option(help="Only of this judge.")] = None,
 ) -> None:

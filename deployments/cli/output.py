@@ -8,7 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-console = Console(highlight=False)
+WIDTH_WITHOUT_TERMINAL = 120
+"""Columns when the output goes to a file or a pipe, where rich would take 80."""
+
+console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
 errors = Console(stderr=True, highlight=False)
 
 

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from judge_gym.report.table import Table
 
+GAP = 2
+NARROWEST = 8
+
 
 def show_results(run_id: int, next_file: Path | None = None) -> None:
     """Print the tables of an analysis run, write its report, and say what comes next.
@@ -22,28 +25,26 @@ def show_results(run_id: int, next_file: Path | None = None) -> None:
     `next_file` is the sweep file the run came from, when there is one to go on with.
     """
     from deployments.cli.database import database
-    from judge_gym.report.facts import run_info
-    from judge_gym.report.page import write_report
+    from judge_gym.report.page import read_report, save_report
     from judge_gym.report.scopes import DEFAULTS_NOTE
-    from judge_gym.report.tables import result_tables
     from judge_gym.settings import settings
-    from judge_gym.store.results import load_results
 
     with database() as session:
-        run = run_info(session, run_id)
-        tables = result_tables(load_results(session, run_id))
-        report = write_report(session, run_id, settings().data_dir / "reports")
+        report = read_report(session, run_id)
         where = _where(session)
+    file = save_report(report, settings().data_dir / "reports")
     console.print()
-    for table in tables:
+    for table in (*report.results, *report.planted[:1]):
         _print(table)
-    _line(DEFAULTS_NOTE if tables else "There is no figure yet.")
-    if run.simulated:
+    _line(DEFAULTS_NOTE if report.results else "There is no figure yet.")
+    for warning in report.facts.warnings:
+        _line(f"Warning: {warning}")
+    if report.facts.run.simulated:
         _line("SIMULATED: these figures show judge-gym at work, and say nothing of real models.")
     _line()
-    _pairs([("Report", str(report.resolve())), ("Database", where)])
+    _pairs([("Report", str(file.resolve())), ("Database", where)])
     _line()
-    _pairs(_next(run.sweep, next_file))
+    _pairs(_next(report.facts.run.sweep, next_file))
 
 
 def _where(session: "Session") -> str:
@@ -85,10 +86,7 @@ def _print(table: "Table") -> None:
     mark = " (SIMULATED)" if table.simulated else ""
     console.print(Text(f"{table.title}{mark}", style="bold"))
     console.print(Text(table.explanation, style="dim"))
-    widths = [
-        max(len(heading), *(len(row.cells[place]) for row in table.rows))
-        for place, heading in enumerate(table.columns)
-    ]
+    widths = _widths(table, console.width)
     console.print(_grid(table, widths, [table.columns], style="underline"))
     for heading, rows in table.sections():
         if heading:
@@ -99,19 +97,27 @@ def _print(table: "Table") -> None:
     console.print()
 
 
+def _widths(table: "Table", room: int) -> list[int]:
+    """Return the width of each column; columns of words give way where there is not the room."""
+    widths = [
+        max(len(heading), *(len(row.cells[place]) for row in table.rows))
+        for place, heading in enumerate(table.columns)
+    ]
+    excess = sum(widths) + GAP * (len(widths) - 1) - room
+    for _ in range(excess):
+        widest = max(range(table.words), key=lambda place: widths[place])
+        widths[widest] = max(NARROWEST, widths[widest] - 1)
+    return widths
+
+
 def _grid(
     table: "Table", widths: Sequence[int], rows: Iterable[Sequence[str]], style: str = ""
 ) -> RichTable:
     """Return rows as columns of these widths, so that the parts of a table stand aligned."""
-    grid = RichTable(box=None, pad_edge=False, show_header=False)
+    grid = RichTable(box=None, pad_edge=False, show_header=False, padding=(0, GAP, 0, 0))
     for place, width in enumerate(widths):
-        words = place < table.words
-        grid.add_column(
-            justify="left" if words else "right",
-            width=width,
-            min_width=None if words else width,
-            overflow="fold",
-        )
+        side: Literal["left", "right"] = "left" if place < table.words else "right"
+        grid.add_column(justify=side, width=width, overflow="fold")
     for cells in rows:
         grid.add_row(*(Text(cell, style=style) for cell in cells))
     return grid

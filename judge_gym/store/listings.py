@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -61,7 +62,7 @@ def windows(session: Session) -> list[WindowLine]:
             name=window.name,
             country=window.country,
             dates=f"{window.start_date or ''}..{window.end_date or ''}".strip("."),
-            source=window.source.get("path", window.source["kind"]),
+            source=Path(window.source.get("path", window.source["kind"])).name,
             documents=documents if window.collected_at else "not collected",
             dropped=dropped,
         )

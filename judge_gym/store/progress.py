@@ -80,21 +80,21 @@ def experiment_progress(
     return progress
 
 
-def _kind(arm: Any) -> Any:
-    return sa.case((arm == "own", "own"), else_="swap")
+_KIND = sa.case((t.Arm.arm == "own", "own"), else_="swap").label("kind")
+"""Swap and sham arms are one workflow's work."""
 
 
 def _planned(session: Session, ids: Sequence[int]) -> dict[tuple[int, str], int]:
     """Judgements per experiment and kind of arm: items not held out, times replicates."""
     rows = session.execute(
-        sa.select(t.Arm.experiment_id, _kind(t.Arm.arm), sa.func.sum(t.Experiment.replicates))
+        sa.select(t.Arm.experiment_id, _KIND, sa.func.sum(t.Experiment.replicates))
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
         .join(t.ExperimentItem, t.ExperimentItem.experiment_id == t.Experiment.id)
         .where(
             t.Arm.experiment_id.in_(ids),
             t.ExperimentItem.item_id != sa.all_(t.Arm.held_out_items),
         )
-        .group_by(t.Arm.experiment_id, _kind(t.Arm.arm))
+        .group_by(t.Arm.experiment_id, sa.text("kind"))
     )
     return {(experiment_id, kind): int(count) for experiment_id, kind, count in rows}
 
@@ -108,7 +108,7 @@ def _samples(
     rows = session.execute(
         sa.select(
             t.Arm.experiment_id,
-            _kind(t.Arm.arm),
+            _KIND,
             sa.func.count(),
             sa.func.count().filter(t.Sample.status == "failed"),
             sa.func.count().filter(scored),
@@ -116,7 +116,7 @@ def _samples(
         )
         .join(t.Sample, t.Sample.arm_id == t.Arm.id)
         .where(t.Arm.experiment_id.in_(ids))
-        .group_by(t.Arm.experiment_id, _kind(t.Arm.arm))
+        .group_by(t.Arm.experiment_id, sa.text("kind"))
     )
     return {(row[0], row[1]): (row[2], row[3], row[4], row[5]) for row in rows}
 

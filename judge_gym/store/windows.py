@@ -19,25 +19,26 @@ from judge_gym.store import tables as t
 
 def register_window(session: Session, window: Window) -> int:
     """Return the id of `window`, storing it when it is new."""
-    content = window.model_dump(mode="json")
-    session.execute(
-        insert(t.Window)
-        .values(
-            key=window.key,
-            name=window.name,
-            query=window.query,
-            country=window.country,
-            start_date=window.start,
-            end_date=window.end,
-            max_documents=window.max_documents,
-            source=content["source"],
-        )
-        # The same contents may have moved to another path; the newest path is the one to read.
-        .on_conflict_do_update(
-            index_elements=["key"], set_={"source": content["source"], "name": window.name}
-        )
+    source = window.model_dump(mode="json")["source"]
+    # The same contents may have moved to another path; the newest path is the one to read.
+    moved = {"source": source, "name": window.name}
+    known: int | None = session.scalar(
+        sa.update(t.Window).where(t.Window.key == window.key).values(moved).returning(t.Window.id)
     )
-    return session.scalars(sa.select(t.Window.id).where(t.Window.key == window.key)).one()
+    if known is not None:
+        return known
+    statement = insert(t.Window).values(
+        key=window.key,
+        query=window.query,
+        country=window.country,
+        start_date=window.start,
+        end_date=window.end,
+        max_documents=window.max_documents,
+        **moved,
+    )
+    return session.scalars(
+        statement.on_conflict_do_update(index_elements=["key"], set_=moved).returning(t.Window.id)
+    ).one()
 
 
 def load_window(session: Session, window_id: int) -> Window:
