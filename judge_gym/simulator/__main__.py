@@ -2,12 +2,17 @@
 
 import argparse
 import asyncio
+import math
 import signal
 import sys
 import threading
+from pathlib import Path
+from typing import Unpack
 
+from judge_gym.errors import JudgeGymError
 from judge_gym.simulator.launch import LISTENING
 from judge_gym.simulator.server import serving
+from judge_gym.simulator.settings import Settings
 
 
 def main() -> None:
@@ -17,26 +22,47 @@ def main() -> None:
         description="An OpenAI-compatible provider on loopback with planted judge families.",
     )
     parser.add_argument("--port", type=int, default=0, help="0 takes a free port")
-    parser.add_argument("--latency", type=float, default=0.0, help="seconds before each answer")
+    parser.add_argument("--latency", type=_seconds, default=0.0, help="seconds before each answer")
+    parser.add_argument("--faults", type=Path, help="a fault plan (TOML)")
+    parser.add_argument("--batch-seconds", type=_seconds, default=1.0, help="from creation to end")
+    parser.add_argument("--state", type=Path, help="a folder in which files and batches survive")
     parser.add_argument("--stop-with-stdin", action="store_true", help="stop when stdin closes")
     arguments = parser.parse_args()
     stop_with_stdin: bool = arguments.stop_with_stdin
+    settings = Settings(
+        faults=arguments.faults, batch_seconds=arguments.batch_seconds, state=arguments.state
+    )
+    port, latency = arguments.port, arguments.latency
     try:
-        asyncio.run(serve(arguments.port, arguments.latency, stop_with_stdin=stop_with_stdin))
+        asyncio.run(serve(port, latency, stop_with_stdin=stop_with_stdin, **settings))
+    except JudgeGymError as error:
+        sys.exit(str(error))
     except OSError as error:
         sys.exit(f"the simulator cannot listen on port {arguments.port}: {error.strerror}")
 
 
-async def serve(port: int, latency: float, *, stop_with_stdin: bool = False) -> None:
-    """Serve until SIGTERM or SIGINT; raises `OSError` when the port is taken."""
+async def serve(
+    port: int, latency: float, *, stop_with_stdin: bool = False, **settings: Unpack[Settings]
+) -> None:
+    """Serve until SIGTERM or SIGINT.
+
+    Raises `OSError` when the port is taken, `JudgeGymError` for settings that cannot be used.
+    """
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signal_number, stop.set)
-    async with serving(port, latency) as base_url:
+    async with serving(port, latency, **settings) as base_url:
         print(f"{LISTENING}{base_url}", flush=True)  # noqa: T201 — the line others wait for
         if stop_with_stdin:
             threading.Thread(target=_watch_stdin, args=(loop, stop), daemon=True).start()
         await stop.wait()
+
+
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"is {text}; use a number of seconds, 0 or more")
+    return number
 
 
 def _watch_stdin(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:

@@ -8,23 +8,17 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from judge_gym.seeds import canonical_json, digest
 from judge_gym.simulator.answering import Answer, Request
+from judge_gym.simulator.families import family_named, served_models
+from judge_gym.simulator.refusals import Refusal, read_model
 
 FINGERPRINT = "judge-gym-simulator"
 """Marks every response as simulated."""
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-
-
-class BadRequest(Exception):
-    """A body that cannot be served; `parameter` names the field at fault."""
-
-    def __init__(self, message: str, parameter: str | None = None) -> None:
-        super().__init__(message)
-        self.parameter = parameter
 
 
 class _Part(BaseModel):
@@ -71,15 +65,14 @@ class Chat(BaseModel):
 
 
 def read_body(data: Any) -> Chat:
-    """Read a request body; raises `BadRequest` naming the field, the fault and the value."""
-    try:
-        body = _Body.model_validate(data)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "body"
-        raise BadRequest(f"{place}: {first['msg']}", place) from None
+    """Read a request body; raises `Refusal` naming the field and the fault."""
+    body = read_model(_Body, data)
     if body.stream:
-        raise BadRequest("stream: the simulator does not stream; leave it out", "stream")
+        raise Refusal("stream: the simulator does not stream; leave it out", "stream")
+    if family_named(body.model) is None:
+        served = ", ".join(served_models())
+        said = f"The model {body.model!r} does not exist. The simulator serves: {served}."
+        raise Refusal(said, "model", status=404, code="model_not_found")
     request = Request(
         model=body.model,
         messages=tuple((message.role, message.text) for message in body.messages),
@@ -128,13 +121,6 @@ def completion(chat: Chat, answer: Answer) -> dict[str, Any]:
 def count_tokens(text: str) -> int:
     """Count runs of letters and digits, and every other sign that is not a space."""
     return len(_TOKEN.findall(text))
-
-
-def error_body(
-    message: str, *, kind: str, code: str | None, parameter: str | None
-) -> dict[str, Any]:
-    """Return an error in OpenAI's shape."""
-    return {"error": {"message": message, "type": kind, "param": parameter, "code": code}}
 
 
 def _cut(text: str, stops: tuple[str, ...], limit: int | None) -> tuple[str, str]:

@@ -6,25 +6,37 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Unpack
 
 from judge_gym.errors import JudgeGymError
+from judge_gym.simulator.faults.reading import load_plan
+from judge_gym.simulator.settings import Settings, as_arguments
 
 LISTENING = "judge-gym simulator listening on "
 _STOP_SECONDS = 10.0
 
 
 @contextmanager
-def running(log_file: Path | None = None, latency: float = 0.0) -> Iterator[str]:
+def running(
+    log_file: Path | None = None,
+    latency: float = 0.0,
+    *,
+    port: int = 0,
+    **settings: Unpack[Settings],
+) -> Iterator[str]:
     """Run the simulator beside this process; yields its base URL, ending in `/v1`.
 
     It ends with the block, and with this process however that ends: it stops as soon as the pipe
-    to its standard input closes. What it writes to stderr goes to `log_file`. Raises
+    to its standard input closes. What it writes to stderr goes to `log_file`. Port 0
+    takes a free one. Raises `ConfigError` for a fault plan that cannot be used and
     `JudgeGymError` when it does not start.
     """
+    if faults := settings.get("faults"):
+        load_plan(faults)
     command = [sys.executable, "-m", "judge_gym.simulator", "--stop-with-stdin"]
     with open(log_file or os.devnull, "ab") as log:
         process = subprocess.Popen(
-            [*command, "--latency", str(latency)],
+            [*command, "--port", str(port), "--latency", str(latency), *as_arguments(settings)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,

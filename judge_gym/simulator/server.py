@@ -1,71 +1,67 @@
 """The simulator's HTTP face: an OpenAI-compatible provider on loopback, for one process.
 
-Routes, counts and lifetime only; bodies are read and written by `chat`, answers come from
-`answering`.
+Routes and lifetime only; bodies are read and written by `chat`, answers come from `answering`,
+files and batches are served by `batches`, and what goes wrong on purpose is in `faults`.
 """
 
 import asyncio
-import json
-from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Unpack
 
 from aiohttp import web
 
+from judge_gym.errors import ConfigError
 from judge_gym.simulator.answering import answer
-from judge_gym.simulator.chat import BadRequest, completion, error_body, read_body
-from judge_gym.simulator.families import family_named, planted, served_models
+from judge_gym.simulator.batches.routes import add_batch_routes
+from judge_gym.simulator.batches.store import Store
+from judge_gym.simulator.chat import completion, read_body
+from judge_gym.simulator.families import planted, served_models
+from judge_gym.simulator.faults import plan
+from judge_gym.simulator.faults.injector import INJECTOR, Injector
+from judge_gym.simulator.faults.reading import load_plan, read_plan
+from judge_gym.simulator.faults.spoiling import deliver, refusal, spoilt, subject_of
+from judge_gym.simulator.json_http import read_json, refusals_as_json
+from judge_gym.simulator.refusals import Refusal
+from judge_gym.simulator.settings import Settings
+from judge_gym.simulator.stats import STATS, Stats
 
 HOST = "127.0.0.1"
 MAX_BODY_BYTES = 8 * 1024 * 1024
-
-
-@dataclass
-class Stats:
-    """Counts since the start; only the event loop touches them."""
-
-    started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
-    in_flight: int = 0
-    refused: int = 0
-    calls: dict[str, dict[str, int]] = field(
-        default_factory=lambda: defaultdict(lambda: defaultdict(int))
-    )
-
-    def as_json(self) -> dict[str, Any]:
-        return {
-            "started_at": self.started_at,
-            "in_flight": self.in_flight,
-            "refused": self.refused,
-            "total": sum(sum(roles.values()) for roles in self.calls.values()),
-            "calls": self.calls,
-        }
-
-
-_STATS = web.AppKey("stats", Stats)
 _LATENCY = web.AppKey("latency", float)
 
 
-def create_app(latency: float = 0.0) -> web.Application:
-    """Return the application; `latency` is waited before each answer, in seconds."""
-    app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[_errors_as_json])
-    app[_STATS] = Stats()
+def create_app(latency: float = 0.0, **settings: Unpack[Settings]) -> web.Application:
+    """Return the application; `latency` is waited before each answer, in seconds.
+
+    Raises `JudgeGymError` for a fault plan or a state folder that cannot be used.
+    """
+    faults = settings.get("faults")
+    app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[refusals_as_json])
+    app[STATS] = Stats()
     app[_LATENCY] = latency
+    app[INJECTOR] = Injector(load_plan(faults) if faults else plan.FaultPlan())
     app.router.add_get("/v1/models", _models)
     app.router.add_post("/v1/chat/completions", _chat)
     app.router.add_get("/stats", _stats)
+    app.router.add_post("/faults", _use_faults)
+    app.router.add_delete("/faults", _end_faults)
+    add_batch_routes(app, Store(settings.get("state")), settings.get("batch_seconds", 1.0))
     return app
 
 
 @asynccontextmanager
-async def serving(port: int = 0, latency: float = 0.0) -> AsyncIterator[str]:
+async def serving(
+    port: int = 0, latency: float = 0.0, **settings: Unpack[Settings]
+) -> AsyncIterator[str]:
     """Serve on loopback inside this event loop; yields the base URL, ending in `/v1`.
 
-    Port 0 takes a free one; raises `OSError` when the port given is taken.
+    Port 0 takes a free one. Raises `OSError` when the port given is taken, and `JudgeGymError`
+    for settings that cannot be used.
     """
-    runner = web.AppRunner(create_app(latency), access_log=None, shutdown_timeout=2.0)
+    app = create_app(latency, **settings)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=2.0)
     await runner.setup()
     try:
         site = web.TCPSite(runner, HOST, port)
@@ -75,19 +71,24 @@ async def serving(port: int = 0, latency: float = 0.0) -> AsyncIterator[str]:
         await runner.cleanup()
 
 
-async def _chat(request: web.Request) -> web.Response:
-    stats = request.app[_STATS]
+async def _chat(request: web.Request) -> web.StreamResponse:
+    stats, injector = request.app[STATS], request.app[INJECTOR]
     stats.in_flight += 1
     try:
-        chat = read_body(await _json_body(request))
-        model = chat.request.model
-        if family_named(model) is None:
-            raise _UnknownModel(model)
+        chat = read_body(await read_json(request))
+        fault = injector.meet(subject_of(chat)) if injector.active else None
         if latency := request.app[_LATENCY]:
             await asyncio.sleep(latency)
+        if isinstance(fault, plan.Refused):
+            raise refusal(fault)
         given = answer(chat.request)
-        stats.calls[model][given.role] += 1
-        return web.json_response(completion(chat, given))
+        stats.calls[chat.request.model][given.role] += 1
+        if isinstance(fault, plan.Content):
+            return web.json_response(spoilt(fault, chat, given))
+        response = web.json_response(completion(chat, given))
+        if isinstance(fault, plan.Delivered):
+            return await deliver(fault, request, response)
+        return response
     finally:
         stats.in_flight -= 1
 
@@ -102,44 +103,20 @@ async def _models(request: web.Request) -> web.Response:
 
 
 async def _stats(request: web.Request) -> web.Response:
-    return web.json_response(request.app[_STATS].as_json())
+    app = request.app
+    return web.json_response(app[STATS].as_json() | {"faults": app[INJECTOR].given})
 
 
-class _UnknownModel(Exception):
-    def __init__(self, model: str) -> None:
-        served = ", ".join(served_models())
-        super().__init__(f"The model {model!r} does not exist. The simulator serves: {served}.")
-
-
-async def _json_body(request: web.Request) -> Any:
+async def _use_faults(request: web.Request) -> web.Response:
+    """Put the plan in the body into force: JSON with the keys that the TOML file has."""
     try:
-        return json.loads(await request.read())
-    except (ValueError, RecursionError) as error:
-        raise BadRequest(f"the body is not JSON: {error}") from None
+        fresh = read_plan(await read_json(request), Path("POST /faults"))
+    except ConfigError as error:
+        raise Refusal(str(error), "fault") from None
+    request.app[INJECTOR].use(fresh)
+    return web.json_response({"seed": fresh.seed, "faults": len(fresh.faults)})
 
 
-@web.middleware
-async def _errors_as_json(request: web.Request, handler: Any) -> web.StreamResponse:
-    """Answer every refusal in OpenAI's error shape, as clients expect it."""
-    try:
-        response: web.StreamResponse = await handler(request)
-        return response
-    except BadRequest as error:
-        refusal = _refusal(400, str(error), parameter=error.parameter)
-    except _UnknownModel as error:
-        refusal = _refusal(404, str(error), code="model_not_found", parameter="model")
-    except web.HTTPException as error:
-        where = f"{request.method} {request.path}"
-        refusal = _refusal(error.status, f"{error.reason}: {where}", code=_CODES.get(error.status))
-    request.app[_STATS].refused += 1
-    return refusal
-
-
-_CODES = {404: "unknown_url", 405: "method_not_supported", 413: "request_too_large"}
-
-
-def _refusal(
-    status: int, message: str, *, code: str | None = None, parameter: str | None = None
-) -> web.Response:
-    body = error_body(message, kind="invalid_request_error", code=code, parameter=parameter)
-    return web.json_response(body, status=status)
+async def _end_faults(request: web.Request) -> web.Response:
+    request.app[INJECTOR].use(plan.FaultPlan())
+    return web.json_response({"faults": 0})

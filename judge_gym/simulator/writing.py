@@ -42,7 +42,7 @@ def write_verdict(family: Family, conclusion: Conclusion, rng: Random) -> str:
         value = json.dumps({"reasoning": " ".join(reasons), "verdict": conclusion.value})
         return f"```json\n{value}\n```" if style == "markdown" else value
     if rng.random() < family.malformed:
-        return "\n\n".join((*reasons, rng.choice(_MALFORMED)))
+        return "\n\n".join((*reasons, rng.choice(MALFORMED)))
     return _STYLES[style](conclusion, reasons)
 
 
@@ -121,7 +121,7 @@ _STYLES: dict[str, Callable[[Conclusion, Sequence[str]], str]] = {
     "restating": _restating,
     "remark": _remark,
 }
-_MALFORMED = (
+MALFORMED = (
     "VERDICT: somewhere in the middle of the scale",
     "VERDICT:",
     "I would place the evidence on the upper half of the scale.",

@@ -1,0 +1,298 @@
+"""What faults can be asked for: the tables of a fault plan and the fields of each kind.
+
+Values only. Which request meets which fault is decided in `injector`; what it then gets is
+made in `spoiling`, and for whole batches in `judge_gym.simulator.batches`.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from judge_gym.design.legal import Legal
+from judge_gym.simulator.families import family_named, planted
+from judge_gym.simulator.prompt_reader import Role
+
+Route = Literal["chat", "line", "files", "batches", "fate"]
+"""Where a fault strikes: a chat request, a line of a batch, a request to `/v1/files`, a request
+to `/v1/batches`, or what becomes of a whole batch."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is about to be served; equal `key` means equal content, hence another attempt."""
+
+    route: Route
+    key: str
+    model: str = ""
+    role: Role | None = None
+
+
+class Fault(BaseModel):
+    """What every kind of fault has: how often, and when."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    kind: str
+    share: float = Field(default=1.0, ge=0, le=1)
+    """Share of the requests concerned that meet this fault, of those no earlier table took."""
+    sticky: bool = False
+    """Whether a request that meets it once meets it at every attempt."""
+    max_count: int | None = Field(default=None, ge=0)
+    """Most times it is given."""
+    from_call: int = Field(default=1, ge=1)
+    """The first of the requests concerned that may meet it, counted from 1."""
+    to_call: int | None = Field(default=None, ge=1)
+    """The last of them that may."""
+    from_seconds: float = Field(default=0.0, ge=0, le=1e9)
+    """Seconds after the plan came into force from which it is given."""
+    to_seconds: float | None = Field(default=None, ge=0, le=1e9)
+    """Seconds after which it is given no more."""
+
+    @model_validator(mode="after")
+    def _windows_are_in_order(self) -> "Fault":
+        if self.to_call is not None and self.to_call < self.from_call:
+            raise ValueError(f"to_call {self.to_call} is before from_call {self.from_call}")
+        if self.to_seconds is not None and self.to_seconds < self.from_seconds:
+            raise ValueError(
+                f"to_seconds {self.to_seconds:g} is before from_seconds {self.from_seconds:g}"
+            )
+        return self
+
+    def concerns(self, subject: Subject) -> bool:
+        """Whether it can happen to `subject` at all."""
+        raise NotImplementedError
+
+    def in_window(self, call: int, seconds: float) -> bool:
+        """Whether the `call`-th request concerned (from 1), at `seconds`, may meet it."""
+        calls = self.from_call <= call and (self.to_call is None or call <= self.to_call)
+        late = self.to_seconds is not None and seconds > self.to_seconds
+        return calls and self.from_seconds <= seconds and not late
+
+
+def _is_planted(family: str) -> str:
+    if family not in planted():
+        raise ValueError(f"there is no family {family!r}; use {', '.join(sorted(planted()))}")
+    return family
+
+
+class _RequestFault(Fault):
+    """Strikes single requests."""
+
+    model: str | None = None
+    """Only requests for this model, named as in the request."""
+    family: Annotated[str, AfterValidator(_is_planted)] | None = None
+    """Only requests that this family of judges answers."""
+    role: Role | None = None
+    """Only requests with this task."""
+    routes: tuple[Route, ...] = ("chat",)
+
+    def concerns(self, subject: Subject) -> bool:
+        return (
+            subject.route in self.routes
+            and self.model in (None, subject.model)
+            and self.role in (None, subject.role)
+            and (self.family is None or family_named(subject.model) == self.family)
+        )
+
+
+class Refused(_RequestFault):
+    """The request is refused, with a status that is not 200, and nothing is answered."""
+
+    routes: Annotated[
+        tuple[Literal["chat", "line", "files", "batches"], ...],
+        Legal("a list of chat, line, files or batches"),
+    ] = Field(default=("chat",), min_length=1)
+
+
+class RateLimit(Refused):
+    """429."""
+
+    kind: Literal["rate_limit"] = "rate_limit"
+    code: Literal["rate_limit_exceeded", "insufficient_quota"] = "rate_limit_exceeded"
+    retry_after: float = Field(default=1.0, ge=0, le=86_400)
+    """Seconds."""
+    form: Literal["seconds", "date", "absent"] = "seconds"
+    """How the Retry-After header says it; a date has whole seconds, rounded up."""
+
+
+class ServerError(Refused):
+    """A failure on the provider's side."""
+
+    kind: Literal["server_error"] = "server_error"
+    status: Literal[500, 502, 503, 529] = 500
+
+
+class Unauthorized(Refused):
+    """401, as for a wrong key."""
+
+    kind: Literal["unauthorized"] = "unauthorized"
+
+
+class ContextTooLong(Refused):
+    """400 with OpenAI's code for a prompt over the model's context."""
+
+    kind: Literal["context_too_long"] = "context_too_long"
+
+
+class Delivered(_RequestFault):
+    """The answer is made, and would be charged, but does not arrive as it should."""
+
+    routes: Annotated[
+        tuple[Literal["chat", "files", "batches"], ...], Legal("a list of chat, files or batches")
+    ] = Field(default=("chat",), min_length=1)
+
+
+class SlowFirstByte(Delivered):
+    """Nothing arrives for a while, then everything."""
+
+    kind: Literal["slow_first_byte"] = "slow_first_byte"
+    seconds: float = Field(default=5.0, ge=0, le=3600)
+
+
+class Stall(Delivered):
+    """The headers and half of the body arrive, the rest after a while."""
+
+    kind: Literal["stall"] = "stall"
+    seconds: float = Field(default=30.0, ge=0, le=3600)
+
+
+class Cut(Delivered):
+    """The connection closes after half of the body."""
+
+    kind: Literal["cut"] = "cut"
+
+
+class InvalidJson(Delivered):
+    """A whole response whose body is half of the JSON."""
+
+    kind: Literal["invalid_json"] = "invalid_json"
+
+
+class Html(Delivered):
+    """A web page instead of the answer, as from a proxy or a login wall."""
+
+    kind: Literal["html"] = "html"
+    status: Literal[200, 403, 502, 503] = 200
+
+
+class Content(_RequestFault):
+    """The response is well formed; what it says is not what was asked for."""
+
+    routes: Annotated[tuple[Literal["chat", "line"], ...], Legal("a list of chat or line")] = Field(
+        default=("chat",), min_length=1
+    )
+
+
+class Empty(Content):
+    """An answer without a word."""
+
+    kind: Literal["empty"] = "empty"
+
+
+class Length(Content):
+    """Half of the text, with the finish reason `length`."""
+
+    kind: Literal["length"] = "length"
+
+
+class ContentRefusal(Content):
+    """The finish reason `content_filter` and a refusal in place of the text."""
+
+    kind: Literal["refusal"] = "refusal"
+
+
+class MalformedVerdict(Content):
+    """An answer to a scorer's prompt in which there is no verdict to be read."""
+
+    kind: Literal["malformed_verdict"] = "malformed_verdict"
+    role: Role | None = "scorer"
+
+
+class WrongModel(Content):
+    """The answer names another model than the one asked."""
+
+    kind: Literal["wrong_model"] = "wrong_model"
+    answered_by: str = Field(default="another-model", min_length=1, max_length=200)
+
+
+class MissingUsage(Content):
+    """The answer has no token counts."""
+
+    kind: Literal["missing_usage"] = "missing_usage"
+
+
+class Fate(Fault):
+    """Strikes whole batches; a batch is another attempt when its input file has equal content."""
+
+    def concerns(self, subject: Subject) -> bool:
+        return subject.route == "fate"
+
+
+class BatchHalfFailed(Fate):
+    """A share of the lines, exact to the line, fails with 500."""
+
+    kind: Literal["batch_half_failed"] = "batch_half_failed"
+    lines: float = Field(default=0.5, ge=0, le=1)
+
+
+class BatchExpired(Fate):
+    """The batch runs out of time with only the first lines answered."""
+
+    kind: Literal["batch_expired"] = "batch_expired"
+    done: float = Field(default=0.5, ge=0, le=1)
+    """Share of the lines answered by then."""
+
+
+class BatchVanished(Fate):
+    """The batch is created, and later nobody knows it."""
+
+    kind: Literal["batch_vanished"] = "batch_vanished"
+    after: float = Field(default=0.0, ge=0, le=1e9)
+    """Seconds after its creation."""
+
+
+class BatchOutOfOrder(Fate):
+    """The lines of the output stand in another order than those of the input."""
+
+    kind: Literal["batch_out_of_order"] = "batch_out_of_order"
+
+
+class BatchDuplicateLines(Fate):
+    """A share of the lines of the output, and at least one, stands there twice."""
+
+    kind: Literal["batch_duplicate_lines"] = "batch_duplicate_lines"
+    lines: float = Field(default=0.2, ge=0, le=1)
+
+
+class BatchFailed(Fate):
+    """The batch does not pass validation."""
+
+    kind: Literal["batch_failed"] = "batch_failed"
+    code: str = Field(default="token_limit_exceeded", min_length=1, max_length=100)
+
+
+AnyFate = (
+    BatchHalfFailed
+    | BatchExpired
+    | BatchVanished
+    | BatchOutOfOrder
+    | BatchDuplicateLines
+    | BatchFailed
+)
+KINDS: tuple[type[Fault], ...] = (
+    RateLimit, ServerError, Unauthorized, ContextTooLong,
+    SlowFirstByte, Stall, Cut, InvalidJson, Html,
+    Empty, Length, ContentRefusal, MalformedVerdict, WrongModel, MissingUsage,
+    BatchHalfFailed, BatchExpired, BatchVanished, BatchOutOfOrder, BatchDuplicateLines,
+    BatchFailed,
+)  # fmt: skip
+"""Every kind that a `[[fault]]` table can name."""
+
+
+@dataclass(frozen=True)
+class FaultPlan:
+    """The faults to give: of those that concern a request the first drawn strikes."""
+
+    faults: tuple[Fault, ...] = ()
+    seed: int = 0

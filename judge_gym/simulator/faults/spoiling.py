@@ -1,0 +1,158 @@
+"""How a fault is carried out: a refusal, a spoilt answer, or a response that breaks on its way."""
+
+import asyncio
+import email.utils
+import math
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from aiohttp import web
+
+from judge_gym.seeds import digest
+from judge_gym.simulator.answering import Answer
+from judge_gym.simulator.chat import Chat, completion, count_tokens
+from judge_gym.simulator.faults import plan
+from judge_gym.simulator.faults.injector import INJECTOR
+from judge_gym.simulator.prompt_reader import role_of
+from judge_gym.simulator.refusals import Refusal
+from judge_gym.simulator.writing import MALFORMED
+
+REFUSAL_TEXT = "This request is declined by the content policy."
+_PAGE = (
+    "<!DOCTYPE html>\n<html><head><title>Simulated page</title></head>"
+    "<body><p>This page stands where an answer should be.</p></body></html>\n"
+)
+_Handler = Callable[[web.Request], Awaitable[web.Response]]
+
+
+def subject_of(chat: Chat, route: plan.Route = "chat") -> plan.Subject:
+    """Return a request as a fault plan sees it: equal content, equal key, on either route."""
+    asked = chat.request
+    # Without `identity`, in which requests at temperature 0 are equal whatever their seed.
+    key = digest(*asked.identity, asked.seed, chat.stop)
+    return plan.Subject(route, key, asked.model, role_of(asked.messages))
+
+
+def refusal(fault: plan.Refused) -> Refusal:
+    """Return what a provider says when it refuses like this; raises nothing itself."""
+    match fault:
+        case plan.RateLimit(code="insufficient_quota"):
+            said = "You exceeded your current quota (simulated)."
+            kind = code = "insufficient_quota"
+            return Refusal(said, status=429, kind=kind, code=code, headers=_retry_after(fault))
+        case plan.RateLimit():
+            said = "Rate limit reached (simulated)."
+            return Refusal(
+                said, status=429, kind="requests", code=fault.code, headers=_retry_after(fault)
+            )
+        case plan.ServerError():
+            said = f"The server failed with status {fault.status} (simulated)."
+            return Refusal(said, status=fault.status, kind="server_error")
+        case plan.Unauthorized():
+            return Refusal("Incorrect API key (simulated).", status=401, code="invalid_api_key")
+        case plan.ContextTooLong():
+            said = "This model's maximum context length is 8 tokens (simulated)."
+            return Refusal(said, "messages", code="context_length_exceeded")
+    raise TypeError(fault)
+
+
+def _retry_after(fault: plan.RateLimit) -> dict[str, str]:
+    if fault.form == "absent":
+        return {}
+    if fault.form == "seconds":
+        return {"Retry-After": f"{fault.retry_after:g}"}
+    moment = math.ceil(time.time() + fault.retry_after)
+    return {"Retry-After": email.utils.formatdate(moment, usegmt=True)}
+
+
+def spoilt(fault: plan.Content, chat: Chat, given: Answer) -> dict[str, Any]:
+    """Return the response body with the fault in it; its usage counts what it says."""
+    body = completion(chat, given)
+    choice = body["choices"][0]
+    text: str = choice["message"]["content"]
+    match fault:
+        case plan.Empty():
+            _say(body, "")
+        case plan.Length():
+            _say(body, text[: len(text) // 2].rstrip())
+            choice["finish_reason"] = "length"
+        case plan.ContentRefusal():
+            _say(body, "")
+            choice["message"] |= {"content": None, "refusal": REFUSAL_TEXT}
+            choice["finish_reason"] = "content_filter"
+        case plan.MalformedVerdict():
+            _say(body, MALFORMED[len(text) % len(MALFORMED)])
+        case plan.WrongModel():
+            body["model"] = fault.answered_by
+        case plan.MissingUsage():
+            del body["usage"]
+    return body
+
+
+def _say(body: dict[str, Any], text: str) -> None:
+    body["choices"][0]["message"]["content"] = text
+    usage = body["usage"]
+    usage["completion_tokens"] = count_tokens(text)
+    usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
+
+
+async def deliver(
+    fault: plan.Delivered, request: web.Request, response: web.Response
+) -> web.StreamResponse:
+    """Return or send `response` as the fault has it."""
+    match fault:
+        case plan.SlowFirstByte():
+            await asyncio.sleep(fault.seconds)
+            return response
+        case plan.InvalidJson():
+            body = _body(response)
+            return web.Response(
+                body=body[: len(body) // 2], status=response.status, content_type="application/json"
+            )
+        case plan.Html():
+            return web.Response(text=_PAGE, status=fault.status, content_type="text/html")
+        case plan.Stall():
+            return await _in_two_halves(request, response, fault.seconds)
+        case plan.Cut():
+            return await _in_two_halves(request, response, None)
+    raise TypeError(fault)
+
+
+async def _in_two_halves(
+    request: web.Request, response: web.Response, pause: float | None
+) -> web.StreamResponse:
+    """Send the headers and half of the body, then the rest after `pause` seconds or never."""
+    body = _body(response)
+    length = {"Content-Length": str(len(body)), "Content-Type": response.content_type}
+    stream = web.StreamResponse(status=response.status, headers=length)
+    await stream.prepare(request)
+    await stream.write(body[: len(body) // 2])
+    if pause is not None:
+        await asyncio.sleep(pause)
+        await stream.write(body[len(body) // 2 :])
+    elif request.transport is not None:
+        request.transport.close()
+    return stream
+
+
+def _body(response: web.Response) -> bytes:
+    assert isinstance(response.body, bytes)
+    return response.body
+
+
+def exposed(route: plan.Route, handler: _Handler) -> Callable[[web.Request], Awaitable[Any]]:
+    """Return the handler of `route` with the plan's faults in its way, drawn by method and path."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        injector = request.app[INJECTOR]
+        where = plan.Subject(route, f"{request.method} {request.path}")
+        fault = injector.meet(where) if injector.active else None
+        if isinstance(fault, plan.Refused):
+            raise refusal(fault)
+        response = await handler(request)
+        if isinstance(fault, plan.Delivered):
+            return await deliver(fault, request, response)
+        return response
+
+    return handle

@@ -1,0 +1,38 @@
+"""What the simulator has served so far, for `/stats`."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from aiohttp import web
+
+
+@dataclass
+class Stats:
+    """Counts since the start; only the event loop touches them.
+
+    `calls` counts answers made, on either route and whether or not they arrived: what a provider
+    would charge. `batch_lines` of them were lines of batches. `refused` counts every refusal.
+    """
+
+    started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    in_flight: int = 0
+    refused: int = 0
+    batch_lines: int = 0
+    calls: dict[str, dict[str, int]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(int))
+    )
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "started_at": self.started_at,
+            "in_flight": self.in_flight,
+            "refused": self.refused,
+            "total": sum(sum(roles.values()) for roles in self.calls.values()),
+            "batch_lines": self.batch_lines,
+            "calls": self.calls,
+        }
+
+
+STATS = web.AppKey("stats", Stats)
