@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from rich.cells import cell_len
+from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -86,12 +88,13 @@ def _print(table: "Table") -> None:
     mark = " (SIMULATED)" if table.simulated else ""
     console.print(Text(f"{table.title}{mark}", style="bold"))
     console.print(Text(table.explanation, style="dim"))
-    widths = _widths(table, console.width)
-    console.print(_grid(table, widths, [table.columns], style="underline"))
+    indent = GAP if any(row.heading for row in table.rows) else 0
+    widths = _widths(table, console.width - indent)
+    console.print(_grid(table, widths, [table.columns], indent, style="underline"))
     for heading, rows in table.sections():
         if heading:
             console.print(Text(heading, style="italic"))
-        console.print(_grid(table, widths, rows))
+        console.print(_grid(table, widths, rows, indent))
     for note in table.notes:
         console.print(Text(f"  {note}", style="dim"))
     console.print()
@@ -100,7 +103,7 @@ def _print(table: "Table") -> None:
 def _widths(table: "Table", room: int) -> list[int]:
     """Return the width of each column; columns of words give way where there is not the room."""
     widths = [
-        max(len(heading), *(len(row.cells[place]) for row in table.rows))
+        max(cell_len(heading), *(cell_len(row.cells[place]) for row in table.rows))
         for place, heading in enumerate(table.columns)
     ]
     excess = sum(widths) + GAP * (len(widths) - 1) - room
@@ -111,8 +114,12 @@ def _widths(table: "Table", room: int) -> list[int]:
 
 
 def _grid(
-    table: "Table", widths: Sequence[int], rows: Iterable[Sequence[str]], style: str = ""
-) -> RichTable:
+    table: "Table",
+    widths: Sequence[int],
+    rows: Iterable[Sequence[str]],
+    indent: int,
+    style: str = "",
+) -> Padding:
     """Return rows as columns of these widths, so that the parts of a table stand aligned."""
     grid = RichTable(box=None, pad_edge=False, show_header=False, padding=(0, GAP, 0, 0))
     for place, width in enumerate(widths):
@@ -120,4 +127,4 @@ def _grid(
         grid.add_column(justify=side, width=width, overflow="fold")
     for cells in rows:
         grid.add_row(*(Text(cell, style=style) for cell in cells))
-    return grid
+    return Padding(grid, (0, 0, 0, indent), expand=False)

@@ -1,7 +1,8 @@
 """What was run: the sweep, its experiments, evidence and calls, read from rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC
 from pathlib import PurePath
 from typing import Any
 
@@ -46,8 +47,11 @@ def run_info(session: Session, run_id: int) -> RunInfo:
         .where(t.AnalysisRun.id == run_id)
     ).one_or_none()
     if row is None:
-        raise StoreError(f"There is no analysis run {run_id}.", "See judge-gym analyse --help.")
-    return RunInfo(*row)
+        raise StoreError(
+            f"There is no analysis run {run_id}.", "judge-gym analyse SWEEP makes one."
+        )
+    run = RunInfo(*row)
+    return replace(run, created_at=run.created_at.astimezone(UTC))
 
 
 def read_facts(session: Session, run_id: int) -> Facts:
@@ -66,7 +70,7 @@ def read_facts(session: Session, run_id: int) -> Facts:
     return Facts(
         run=run,
         description=sweep.description,
-        experiments=_experiments(session, ids, experiments),
+        experiments=replace(_experiments(session, ids, experiments), simulated=run.simulated),
         windows=_windows(session, sorted({row.window_id for row in rows})),
         calls=_calls_table(calls),
         warnings=tuple(_warnings(calls, experiments)),
@@ -118,7 +122,7 @@ def _windows(session: Session, ids: Sequence[int]) -> Table:
         .group_by(t.DroppedDocument.window_id, t.DroppedDocument.reason)
         .order_by(t.DroppedDocument.reason)
     ):
-        dropped.setdefault(window_id, []).append(f"{reason.replace('_', ' ')} {count}")
+        dropped.setdefault(window_id, []).append(f"{count} {reason.replace('_', ' ')}")
     windows = session.scalars(sa.select(t.Window).where(t.Window.id.in_(ids)).order_by(t.Window.id))
     return Table(
         "Windows",
@@ -225,27 +229,27 @@ def _calls_table(calls: Sequence[sa.Row[Any]]) -> Table:
     rows = [
         Row(
             (
-                one.workflow,
                 one.agent,
                 one.model,
                 *(f"{n:,}" for n in (one.calls, one.failed, one.attempts)),
                 *(f"{n:,}" for n in (one.prompt, one.completion)),
                 "unknown" if one.cost is None else f"{one.cost:.2f}",
-            )
+            ),
+            heading=one.workflow,
         )
         for one in calls
     ]
-    rows.append(Row(("all", "", "", *(f"{n:,}" for n in sums), f"{cost:.2f}")))
+    rows.append(Row(("", "", *(f"{n:,}" for n in sums), f"{cost:.2f}"), heading="all"))
     return Table(
         "LLM calls",
         "Every call behind this sweep, also those that an earlier sweep has paid for.",
         (
-            *("workflow", "agent", "model"),
+            *("agent", "model"),
             *("calls", "failed", "attempts", "tokens in", "tokens out", "cost (US$)"),
         ),
         tuple(rows) if calls else (),
         notes=(f"The cost of {unpriced:,} calls is not known.",) if unpriced else (),
-        words=3,
+        words=2,
         simulated=any(one.simulated for one in calls),
     )
 

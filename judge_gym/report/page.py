@@ -11,6 +11,7 @@ from pathlib import Path
 import jinja2
 from sqlalchemy.orm import Session
 
+from judge_gym.errors import JudgeGymError
 from judge_gym.report.facts import Facts, read_facts
 from judge_gym.report.planted import planted_tables
 from judge_gym.report.scopes import DEFAULTS_NOTE
@@ -27,6 +28,10 @@ _environment = jinja2.Environment(
 )
 
 
+class ReportError(JudgeGymError):
+    """The report cannot be written."""
+
+
 @dataclass(frozen=True)
 class Report:
     """What a page shows; `wholly_simulated` when every figure rests on a simulated call."""
@@ -39,23 +44,42 @@ class Report:
 
 
 def write_report(session: Session, run_id: int, folder: Path) -> Path:
-    """Write `report-<sweep>.html` into `folder`, replacing an older one at once; returns its path.
+    """Write the page of an analysis run into `folder`; see `read_report` and `save_report`."""
+    return save_report(read_report(session, run_id), folder)
 
-    Raises `StoreError` when there is no such run.
+
+def read_report(session: Session, run_id: int) -> Report:
+    """Return everything that is shown of an analysis run, in the terminal or on the page.
+
+    Planted parameters are compared only when every figure is simulated. Raises `StoreError` when
+    there is no such run.
     """
     facts = read_facts(session, run_id)
     rows = load_results(session, run_id)
     wholly = facts.run.simulated and all(row.simulated for row in rows)
-    report = Report(
+    return Report(
         facts=facts,
         results=result_tables(rows),
         planted=planted_tables(session, facts.run.sweep, rows) if wholly else [],
         wholly_simulated=wholly,
         written=datetime.now(UTC),
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"report-{_file_name(facts.run.sweep)}.html"
-    _replace(path, render_page(report))
+
+
+def save_report(report: Report, folder: Path) -> Path:
+    """Write `report-<sweep>.html` into `folder`, replacing an older one at once; returns its path.
+
+    Raises `ReportError` when the folder cannot be written to.
+    """
+    path = folder / f"report-{_file_name(report.facts.run.sweep)}.html"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _replace(path, render_page(report))
+    except OSError as error:
+        raise ReportError(
+            f"The report {path} cannot be written: {error.strerror or error}.",
+            "Choose a folder you can write to with JUDGE_GYM_DATA_DIR.",
+        ) from error
     return path
 
 

@@ -1,12 +1,145 @@
-"""Planted against recovered."""
+"""Planted against recovered: whether the pipeline finds what was built into simulated judges."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from judge_gym.report.table import Table
+from judge_gym.report.planted_cases import PlantedSweep, read_planted
+from judge_gym.report.recoveries import RECOVERIES, Expectation, Recovery
+from judge_gym.report.scopes import group_labels, shared_part, subject_columns
+from judge_gym.report.specs import MIXED
+from judge_gym.report.table import ABSENT, Row, Table, figure, number
+from judge_gym.simulator.families import Family, planted
 from judge_gym.store.results import ResultRow
+
+_ROUNDING = 1e-9
+_PARAMETERS = {
+    "leaning": "leaning",
+    "tone_bias": "tone",
+    "noise": "noise",
+    "first_bias": "first",
+    "label_a_bias": "letter A",
+    "subset_width": "width",
+    "abstention": "abstains",
+    "probe_level": "level",
+    "probe_slope": "slope",
+    "own_rubric_loyalty": "loyalty",
+    "accuracy": "accuracy",
+    "malformed": "malformed",
+    "fixed_reading": "fixed",
+}
+"""Planted parameter → its column."""
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """A figure beside what it should be near."""
+
+    row: ResultRow
+    expectation: Expectation
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the expected value is in the interval; None without an interval."""
+        if self.row.lower is None or self.row.upper is None:
+            return None
+        value = self.expectation.value
+        return self.row.lower - _ROUNDING <= value <= self.row.upper + _ROUNDING
 
 
 def planted_tables(session: Session, sweep: str, rows: Sequence[ResultRow]) -> list[Table]:
-    return []
+    """Return the tables of a wholly simulated sweep: a summary, the parameters, each figure."""
+    known = read_planted(session, sweep)
+    compared = {one: _comparisons(known, rows, one) for one in RECOVERIES}
+    compared = {one: found for one, found in compared.items() if found}
+    families = sorted({judge.family_name for judge in known.judges})
+    tables = [_summary(compared), parameter_table(families)]
+    tables += [_details(one, found) for one, found in compared.items()]
+    return [table for table in tables if table.rows]
+
+
+def parameter_table(families: Sequence[str]) -> Table:
+    """Return the planted parameters of these families of the simulator."""
+    about = [f"{name}: {planted()[name].about}" for name in families]
+    fields = Family.model_fields
+    meanings = [
+        f"{heading}: {' '.join((fields[name].description or '').split())}"
+        for name, heading in _PARAMETERS.items()
+    ]
+    return Table(
+        "Planted parameters",
+        "What is built into each simulated family, from judge_gym/simulator/families.toml; a "
+        "parameter that no table below mentions is only listed.",
+        ("family", *_PARAMETERS.values()),
+        tuple(Row((name, *_values(planted()[name]))) for name in families),
+        notes=tuple(about),
+        methods=tuple(meanings),
+        simulated=True,
+    )
+
+
+def _values(family: Family) -> list[str]:
+    return [number(getattr(family, name)) for name in _PARAMETERS]
+
+
+def _comparisons(
+    known: PlantedSweep, rows: Sequence[ResultRow], recovery: Recovery
+) -> list[_Comparison]:
+    figures = [
+        row
+        for row in rows
+        if row.metric.removesuffix(MIXED) == recovery.metric and row.estimate is not None
+    ]
+    expected = [recovery.expect(known, row) for row in figures]
+    return [
+        _Comparison(row, expectation)
+        for row, expectation in zip(figures, expected, strict=True)
+        if expectation is not None
+    ]
+
+
+def _summary(compared: dict[Recovery, list[_Comparison]]) -> Table:
+    return Table(
+        "Recovery in short",
+        "Of the figures with a planted counterpart and an interval, how many intervals hold the "
+        "value expected from what is planted; about 95% should.",
+        ("figure", "hold it", "of"),
+        tuple(
+            Row(
+                (
+                    recovery.title,
+                    str(sum(one.inside is True for one in found)),
+                    str(sum(one.inside is not None for one in found)),
+                )
+            )
+            for recovery, found in compared.items()
+        ),
+        simulated=True,
+    )
+
+
+def _details(recovery: Recovery, found: Sequence[_Comparison]) -> Table:
+    scopes = [one.row.scope for one in found]
+    subjects, shared = subject_columns(scopes), shared_part(scopes)
+    cells = [
+        ("planted", [one.expectation.planted for one in found]),
+        ("expected", [number(one.expectation.value, recovery.digits) for one in found]),
+        ("recovered", [figure(one.row, recovery.digits) for one in found]),
+        ("inside", [_said(one.inside) for one in found]),
+    ]
+    columns = [*subjects, *cells]
+    texts = zip(*(column for _, column in columns), strict=True)
+    return Table(
+        f"Recovered: {recovery.title}",
+        recovery.how,
+        tuple(heading for heading, _ in columns),
+        tuple(Row(*row) for row in zip(texts, group_labels(scopes), strict=True)),
+        notes=(f"All rows: {shared}.",) if shared else (),
+        words=len(subjects),
+        simulated=True,
+    )
+
+
+def _said(inside: bool | None) -> str:
+    return ABSENT if inside is None else "yes" if inside else "no"

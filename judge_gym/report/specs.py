@@ -64,8 +64,8 @@ SPECS = (
     ),
     Spec(
         "Polarization by distance",
-        "The same by how many stages apart the verdicts are, as a share of the scale's length; "
-        f"near stages count less. {_FLOOR}",
+        "The same by how many stages apart the verdicts are, as a share of the scale's length: "
+        "near stages count less.",
         (
             Cell("P", "polarization_ordinal"),
             Cell("floor P0", "polarization_ordinal", "floor"),
