@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from prefect.testing.utilities import prefect_test_harness
 
+from deployments.cli.environment import server_settings
 from support.flow_runs import configured
 from support.simulation import Simulator
 
@@ -13,10 +14,9 @@ from support.simulation import Simulator
 @pytest.fixture(scope="session", autouse=True)
 def _prefect() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        # As the command line has it: nothing is sent out, and logs stay here.
-        patch.setenv("PREFECT_SERVER_ANALYTICS_ENABLED", "false")
-        patch.setenv("PREFECT_LOGGING_TO_API_ENABLED", "false")
-        patch.setenv("DO_NOT_TRACK", "1")
+        # As the command line has it, too; set here so that it is undone.
+        for name, value in server_settings().items():
+            patch.setenv(name, value)
         with prefect_test_harness(server_startup_timeout=120):
             yield
 

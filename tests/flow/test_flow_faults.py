@@ -201,7 +201,7 @@ def test_scoring_before_the_evidence_is_there_names_the_flow_to_run(
     place.setenv("LOCAL_BASE_URL", "http://127.0.0.1:9/v1")
     run = prepared(sweep_file)
     unwritten = run_flow(w3_scoring, run.tags)
-    assert "Run w2-rubric first" in str(error_of(unwritten))
+    assert "w2-rubric first" in str(error_of(unwritten))
     run_flow(w2_rubric, run.tags, run.utility_model)
     uncollected = error_of(run_flow(w3_scoring, run.tags))
     assert isinstance(uncollected, StoreError)

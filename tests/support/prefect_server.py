@@ -13,6 +13,7 @@ from typing import IO
 
 import pytest
 
+from deployments.cli.environment import server_settings
 from support.waiting import until
 
 START_S = 120.0
@@ -48,8 +49,7 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prefect
         environment={
             "PREFECT_HOME": str(home),
             "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
-            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-            "DO_NOT_TRACK": "1",
+            **server_settings(),
         },
     )
     log = home / "server.log"
