@@ -60,7 +60,10 @@ def read_view(view: EvidenceView, limit: int, outcome: Answer | Failure) -> Edit
         return NoText(f"truncated: the model was stopped after {words} words")
     if view != "neutralized" or words <= limit:
         return EditedText(text, words, over_limit=False)
-    return EditedText(cut_to(text, limit), words, over_limit=True)
+    cut = cut_to(text, limit)
+    if not cut:
+        return NoText(f"over_limit: {words} words without a break")
+    return EditedText(cut, words, over_limit=True)
 
 
 def cut_to(text: str, limit: int) -> str:
