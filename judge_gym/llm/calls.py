@@ -84,6 +84,11 @@ class Failure:
     message: str
 
 
+def is_simulated(call: Call, outcome: Answer | Failure) -> bool:
+    """Whether the simulator is behind an outcome; a call without an answer is told by its model."""
+    return outcome.simulated if isinstance(outcome, Answer) else call.model.startswith("sim/")
+
+
 @dataclass(frozen=True)
 class Row:
     """A row derived from an answer, to be committed together with it."""

@@ -69,6 +69,11 @@ def _created() -> Mapped[datetime]:
     return mapped_column(server_default=func.now())
 
 
+def _simulated() -> Mapped[bool]:
+    # Beside the call's own mark, because calls can be cleaned away and what they led to stays.
+    return mapped_column(server_default="false")
+
+
 def _one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
     listed = ", ".join(f"'{value}'" for value in values)
     return CheckConstraint(f"{column} IN ({listed})", name=f"{column}_known")
@@ -183,6 +188,7 @@ class View(Base):
     over_limit: Mapped[bool] = mapped_column(server_default="false")
     method: Mapped[str]
     failure: Mapped[str | None]
+    simulated: Mapped[bool] = _simulated()
     call_id: Mapped[int | None] = _reference("llm_calls.id", on_delete="SET NULL", index=True)
     __table_args__ = (
         _one_of("view", ("cleaned", "neutralized", "abstracted")),
@@ -214,6 +220,7 @@ class Rubric(Base):
     critic_failure: Mapped[str | None]
     flagged: Mapped[bool] = mapped_column(server_default="false")
     failure: Mapped[str | None]
+    simulated: Mapped[bool] = _simulated()
     call_id: Mapped[int | None] = _reference("llm_calls.id", on_delete="SET NULL", index=True)
     created_at: Mapped[datetime] = _created()
     __table_args__ = (
@@ -331,6 +338,7 @@ class Sample(Base):
     span_start: Mapped[int | None] = mapped_column(Integer)
     span_end: Mapped[int | None] = mapped_column(Integer)
     failure: Mapped[str | None]
+    simulated: Mapped[bool] = _simulated()
     call_id: Mapped[int | None] = _reference("llm_calls.id", on_delete="SET NULL", index=True)
     created_at: Mapped[datetime] = _created()
     __table_args__ = (
@@ -363,6 +371,7 @@ class Probe(Base):
     status: Mapped[str]
     probability: Mapped[float | None]
     failure: Mapped[str | None]
+    simulated: Mapped[bool] = _simulated()
     call_id: Mapped[int | None] = _reference("llm_calls.id", on_delete="SET NULL", index=True)
     created_at: Mapped[datetime] = _created()
     __table_args__ = (

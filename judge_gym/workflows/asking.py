@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judge_gym.llm.calls import Answer, Call, Failure, Row
+from judge_gym.llm.calls import Answer, Call, Failure, Row, is_simulated
 from judge_gym.llm.gateway import Gateway
 
 Values = dict[str, Any]
@@ -19,7 +19,7 @@ class Question:
     call: Call
     table: Any
     read: Callable[[Answer | Failure], Values]
-    """Outcome → column values, `status` among them; the call's id is added."""
+    """Outcome → column values, `status` among them; the call's id and simulated flag are added."""
 
 
 async def ask_all(gateway: Gateway, questions: Sequence[Question]) -> Counter[str]:
@@ -35,7 +35,8 @@ async def ask_all(gateway: Gateway, questions: Sequence[Question]) -> Counter[st
         def derive(call_id: int, outcome: Answer | Failure) -> list[Row]:
             values = question.read(outcome)
             ends[values["status"]] += 1
-            return [Row(question.table, {**values, "call_id": call_id})]
+            simulated = is_simulated(question.call, outcome)
+            return [Row(question.table, {**values, "simulated": simulated, "call_id": call_id})]
 
         await gateway.ask(question.call, derive, row)
 

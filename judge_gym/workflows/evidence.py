@@ -21,6 +21,7 @@ from judge_gym.store import tables as t
 from judge_gym.store import windows
 from judge_gym.workflows.asking import Question, ask_all
 
+_WITHOUT_CALL: dict[str, Any] = {"simulated": False, "call_id": None}
 _TOKENS_A_WORD = 4
 """More than any tokenizer needs for prose in a language with spaces."""
 
@@ -112,12 +113,12 @@ def _question(one: windows.ViewToMake, limit: int, model: str) -> Question:
 def _cleaned(one: windows.ViewToMake) -> dict[str, Any]:
     text = clean(one.source_text or "")
     if not text:
-        return {**_failed(one, "empty: nothing but page furniture", "library"), "call_id": None}
-    return {**_ready(one, EditedText(text, word_count(text), False), "library"), "call_id": None}
+        return {**_failed(one, "empty: nothing but page furniture", "library"), **_WITHOUT_CALL}
+    return {**_ready(one, EditedText(text, word_count(text), False), "library"), **_WITHOUT_CALL}
 
 
 def _failed_before(one: windows.ViewToMake) -> dict[str, Any]:
-    return {**_failed(one, "the view it is made from failed", "none"), "call_id": None}
+    return {**_failed(one, "the view it is made from failed", "none"), **_WITHOUT_CALL}
 
 
 def _ready(one: windows.ViewToMake, made: EditedText, method: str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from judge_gym.design.experiment import Experiment, family_of
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.rubrics import Rubrics
-from judge_gym.llm.calls import Answer, Call, Failure, Parameters, Row
+from judge_gym.llm.calls import Answer, Call, Failure, Parameters, Row, is_simulated
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
 from judge_gym.settings import Settings
@@ -79,13 +79,14 @@ async def write_rubric(runtime: Runtime, request: RubricRequest, critic_model: s
     prompt = rubric_prompt(request)
     for attempt in range(ASKED_AGAIN + 1):
         last = attempt == ASKED_AGAIN
+        call = _call(f"rubric/{key}/{attempt}", "rubricer", request.owner_model, prompt)
         call_id, outcome = await runtime.gateway.ask(
-            _call(f"rubric/{key}/{attempt}", "rubricer", request.owner_model, prompt),
-            partial(_failed_rows, request, last),
+            call, partial(_failed_rows, request, call, last)
         )
         read = read_rubric(request, outcome)
         if isinstance(read, Rubric):
-            return await _rate(runtime, request, read, call_id, critic_model)
+            by = _by(call, call_id, outcome)
+            return await _rate(runtime, request, read, {**by, "critic_model": critic_model})
         if read.final or last:
             break
         assert isinstance(outcome, Answer)  # a failure is final
@@ -94,17 +95,21 @@ async def write_rubric(runtime: Runtime, request: RubricRequest, critic_model: s
 
 
 def _failed_rows(
-    request: RubricRequest, last: bool, call_id: int, outcome: Answer | Failure
+    request: RubricRequest, call: Call, last: bool, call_id: int, outcome: Answer | Failure
 ) -> list[Row]:
     """Return the row of a rubric that failed for good; none while it may still be mended."""
     read = read_rubric(request, outcome)
     if isinstance(read, Rubric) or not (read.final or last):
         return []
-    return [Row(t.Rubric, {**_failed(request, read), "call_id": call_id})]
+    return [Row(t.Rubric, {**_failed(request, read), **_by(call, call_id, outcome)})]
+
+
+def _by(call: Call, call_id: int, outcome: Answer | Failure) -> dict[str, Any]:
+    return {"call_id": call_id, "simulated": is_simulated(call, outcome)}
 
 
 async def _rate(
-    runtime: Runtime, request: RubricRequest, rubric: Rubric, call_id: int, critic_model: str
+    runtime: Runtime, request: RubricRequest, rubric: Rubric, by: dict[str, Any]
 ) -> str:
     key = f"critic/{request_key(request)}"
     prompt = critic_prompt(rubric, request.concept, request.country, key)
@@ -113,10 +118,9 @@ async def _rate(
         return _rated(runtime.settings, request, rubric, read_quality(outcome))
 
     def rows(_: int, outcome: Answer | Failure) -> list[Row]:
-        by = {"call_id": call_id, "critic_model": critic_model}
         return [Row(t.Rubric, {**rated(outcome), **by})]
 
-    _, outcome = await runtime.gateway.ask(_call(key, "critic", critic_model, prompt), rows)
+    _, outcome = await runtime.gateway.ask(_call(key, "critic", by["critic_model"], prompt), rows)
     status: str = rated(outcome)["status"]
     return status
 

@@ -133,22 +133,21 @@ class Lab:
         *,
         probes: Sequence[Sequence[float]] = (),
         shown: Sequence[tuple[str, Sequence[int]]] = (),
-        simulated: bool | None = None,
+        simulated: bool = False,
     ) -> None:
         """Write the samples of an arm, item by item, replicate by replicate.
 
         `probes` holds, per item, the probabilities given for its first sample (one or two).
         `shown` holds, per replicate, the letters and the display order; else both are fixed.
-        `simulated` says what the calls say; None leaves the rows without a call.
+        `simulated` marks them and their probes.
         """
         with Session(self.engine) as session, session.begin():
             arm = session.get_one(t.Arm, arm_id)
-            call_id = None if simulated is None else add_call(session, "score", simulated)
             for position, replicates in enumerate(outcomes):
                 for number, outcome in enumerate(replicates):
                     sample = _sample(arm, outcome, number, shown)
                     sample.item_id = _item_at(session, arm.experiment_id, position)
-                    sample.call_id = call_id
+                    sample.simulated = simulated
                     session.add(sample)
                     session.flush()
                     given = probes[position] if probes and number == 0 else ()
@@ -158,7 +157,7 @@ class Lab:
                             replicate=probe,
                             status="answered",
                             probability=probability,
-                            call_id=call_id,
+                            simulated=simulated,
                         )
                         for probe, probability in enumerate(given)
                     )
@@ -175,9 +174,8 @@ class Lab:
         return experiment_id
 
     def view_by_model(self, view: str, *, simulated: bool) -> None:
-        """Write a view of every document, each made by a call."""
+        """Write a view of every document, as a model would make it."""
         with Session(self.engine) as session, session.begin():
-            call_id = add_call(session, f"view {view}", simulated)
             for document_id in session.scalars(sa.select(t.Document.id)):
                 session.add(
                     t.View(
@@ -186,7 +184,7 @@ class Lab:
                         status="ready",
                         text="text",
                         method="llm",
-                        call_id=call_id,
+                        simulated=simulated,
                     )
                 )
 
@@ -214,32 +212,11 @@ class Lab:
                     variant=variant,
                     status="ready",
                     stages=stages(labels(size)),
-                    call_id=add_call(session, f"rubric {key}", simulated),
+                    simulated=simulated,
                 )
             )
             session.flush()
         return key
-
-
-def add_call(session: Session, key: str, simulated: bool) -> int:
-    """Write a ledger row and return its id."""
-    call = t.Call(
-        key=f"{key} {session.scalar(sa.select(sa.func.count()).select_from(t.Call))}",
-        workflow="w",
-        agent="a",
-        provider="p",
-        model="m",
-        messages=[],
-        template="t",
-        template_hash="h",
-        parameters={},
-        status="succeeded",
-        answer="answer",
-        simulated=simulated,
-    )
-    session.add(call)
-    session.flush()
-    return call.id
 
 
 def _item_at(session: Session, experiment_id: int, position: int) -> int:

@@ -89,10 +89,9 @@ def _arms(session: Session, ids: Sequence[int]) -> tuple[dict[int, list[Arm]], s
             t.Arm.arm,
             t.Rubric.owner_model,
             t.Rubric.stages,
-            _simulated(t.Rubric.owner_model),
+            t.Rubric.simulated,
         )
         .join(t.Rubric, t.Rubric.id == t.Arm.rubric_id)
-        .outerjoin(t.Call, t.Call.id == t.Rubric.call_id)
         .where(t.Arm.experiment_id.in_(ids))
         .order_by(t.Rubric.owner_model.collate("C"), t.Rubric.key.collate("C"))
     )
@@ -116,11 +115,10 @@ def _simulated_views(session: Session, ids: Sequence[int]) -> set[int]:
             .join(t.Experiment, t.Experiment.id == t.ExperimentItem.experiment_id)
             .join(t.ItemDocument, t.ItemDocument.item_id == t.ExperimentItem.item_id)
             .join(t.View, t.View.document_id == t.ItemDocument.document_id)
-            .join(t.Call, t.Call.id == t.View.call_id)
             .where(
                 t.ExperimentItem.experiment_id.in_(ids),
                 t.View.view == t.Experiment.config["evidence_view"].astext,
-                t.Call.simulated.is_(True),
+                t.View.simulated,
             )
         )
     )
@@ -135,12 +133,11 @@ def _samples(session: Session, ids: Sequence[int], number: dict[int, int]) -> Sa
             sa.func.coalesce(t.Sample.stages, 0),
             t.Sample.display_order[1],
             sa.func.strpos(t.Sample.letters, "A"),
-            _simulated(t.Experiment.model),
+            t.Sample.simulated,
         )
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
         .join(t.Item, t.Item.id == t.Sample.item_id)
-        .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
         .where(t.Experiment.id.in_(ids))
         .order_by(t.Sample.arm_id, t.Item.key.collate("C"), t.Sample.replicate)
     ).all()
@@ -164,13 +161,12 @@ def _probes(session: Session, ids: Sequence[int], number: dict[int, int]) -> Pro
             t.Sample.id,
             t.Sample.stages,
             t.Probe.probability,
-            _simulated(t.Experiment.model),
+            t.Probe.simulated,
         )
         .join(t.Sample, t.Sample.id == t.Probe.sample_id)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
         .join(t.Item, t.Item.id == t.Sample.item_id)
-        .outerjoin(t.Call, t.Call.id == t.Probe.call_id)
         .where(t.Experiment.id.in_(ids), t.Probe.status == "answered")
         .order_by(t.Sample.arm_id, t.Item.key.collate("C"), t.Sample.replicate, t.Probe.replicate)
     ).all()
@@ -187,8 +183,3 @@ def _probes(session: Session, ids: Sequence[int], number: dict[int, int]) -> Pro
 
 def _columns(rows: Sequence[Any], width: int) -> list[tuple[Any, ...]]:
     return list(zip(*rows, strict=True)) if rows else [()] * width
-
-
-def _simulated(model: sa.ColumnElement[str] | Any) -> sa.ColumnElement[bool]:
-    """Return whether the joined call was simulated; told by the model where calls were cleaned."""
-    return sa.func.coalesce(t.Call.simulated, model.startswith("sim/"))

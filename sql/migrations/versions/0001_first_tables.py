@@ -21,7 +21,9 @@ def upgrade() -> None:
         sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
         sa.Column("name", sa.Text(), nullable=False),
         sa.Column("description", sa.Text(), nullable=False),
-        sa.Column("swap", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
+        sa.Column(
+            "swap", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), nullable=True
+        ),
         sa.Column(
             "created_at",
             sa.DateTime(timezone=True),
@@ -41,7 +43,9 @@ def upgrade() -> None:
         sa.Column("start_date", sa.Date(), nullable=True),
         sa.Column("end_date", sa.Date(), nullable=True),
         sa.Column("max_documents", sa.Integer(), nullable=False),
-        sa.Column("source", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.Column(
+            "source", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), nullable=False
+        ),
         sa.Column(
             "created_at",
             sa.DateTime(timezone=True),
@@ -132,7 +136,9 @@ def upgrade() -> None:
         sa.Column("family", sa.Text(), nullable=False),
         sa.Column("scale_size", sa.SmallInteger(), nullable=False),
         sa.Column("replicates", sa.Integer(), nullable=False),
-        sa.Column("config", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.Column(
+            "config", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), nullable=False
+        ),
         sa.Column(
             "created_at",
             sa.DateTime(timezone=True),
@@ -177,7 +183,9 @@ def upgrade() -> None:
         sa.Column("id", sa.BigInteger(), sa.Identity(always=True), nullable=False),
         sa.Column("run_id", sa.BigInteger(), nullable=False),
         sa.Column("metric", sa.Text(), nullable=False),
-        sa.Column("scope", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.Column(
+            "scope", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), nullable=False
+        ),
         sa.Column("scope_key", sa.Text(), nullable=False),
         sa.Column("estimate", sa.Double(), nullable=True),
         sa.Column("lower", sa.Double(), nullable=True),
@@ -260,10 +268,14 @@ def upgrade() -> None:
         sa.Column("provider", sa.Text(), nullable=False),
         sa.Column("model", sa.Text(), nullable=False),
         sa.Column("experiment_id", sa.BigInteger(), nullable=True),
-        sa.Column("messages", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.Column(
+            "messages", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), nullable=False
+        ),
         sa.Column("template", sa.Text(), nullable=False),
         sa.Column("template_hash", sa.Text(), nullable=False),
-        sa.Column("parameters", postgresql.JSONB(astext_type=sa.Text()), nullable=False),
+        sa.Column(
+            "parameters", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), nullable=False
+        ),
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("attempts", sa.Integer(), server_default="0", nullable=False),
         sa.Column(
@@ -349,7 +361,9 @@ def upgrade() -> None:
         sa.Column("scale_size", sa.SmallInteger(), nullable=False),
         sa.Column("variant", sa.SmallInteger(), nullable=False),
         sa.Column("status", sa.Text(), nullable=False),
-        sa.Column("stages", postgresql.JSONB(astext_type=sa.Text()), nullable=True),
+        sa.Column(
+            "stages", postgresql.JSONB(none_as_null=True, astext_type=sa.Text()), nullable=True
+        ),
         sa.Column("reasoning", sa.Text(), server_default="", nullable=False),
         sa.Column("observability", sa.Double(), nullable=True),
         sa.Column("discriminability", sa.Double(), nullable=True),
@@ -357,6 +371,7 @@ def upgrade() -> None:
         sa.Column("critic_failure", sa.Text(), nullable=True),
         sa.Column("flagged", sa.Boolean(), server_default="false", nullable=False),
         sa.Column("failure", sa.Text(), nullable=True),
+        sa.Column("simulated", sa.Boolean(), server_default="false", nullable=False),
         sa.Column("call_id", sa.BigInteger(), nullable=True),
         sa.Column(
             "created_at",
@@ -408,6 +423,7 @@ def upgrade() -> None:
         sa.Column("over_limit", sa.Boolean(), server_default="false", nullable=False),
         sa.Column("method", sa.Text(), nullable=False),
         sa.Column("failure", sa.Text(), nullable=True),
+        sa.Column("simulated", sa.Boolean(), server_default="false", nullable=False),
         sa.Column("call_id", sa.BigInteger(), nullable=True),
         sa.CheckConstraint(
             "(status = 'failed') = (failure IS NOT NULL)", name=op.f("ck_views_failure_when_failed")
@@ -474,6 +490,7 @@ def upgrade() -> None:
         sa.Column("span_start", sa.Integer(), nullable=True),
         sa.Column("span_end", sa.Integer(), nullable=True),
         sa.Column("failure", sa.Text(), nullable=True),
+        sa.Column("simulated", sa.Boolean(), server_default="false", nullable=False),
         sa.Column("call_id", sa.BigInteger(), nullable=True),
         sa.Column(
             "created_at",
@@ -528,6 +545,7 @@ def upgrade() -> None:
         sa.Column("status", sa.Text(), nullable=False),
         sa.Column("probability", sa.Double(), nullable=True),
         sa.Column("failure", sa.Text(), nullable=True),
+        sa.Column("simulated", sa.Boolean(), server_default="false", nullable=False),
         sa.Column("call_id", sa.BigInteger(), nullable=True),
         sa.Column(
             "created_at",
