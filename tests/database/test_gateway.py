@@ -4,7 +4,7 @@ import asyncio
 import email.utils
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -22,7 +22,6 @@ from support.misbehaving import (
     replies,
     stays_silent,
 )
-from support.postgres import temporary_database
 from support.rig import (
     KEY,
     KEY_NAME,
@@ -30,7 +29,6 @@ from support.rig import (
     as_rubric,
     calls,
     count,
-    empty,
     gateway_at,
     no_rows,
     run,
@@ -47,15 +45,9 @@ from judge_gym.store import tables as t
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 
 
-@pytest.fixture(scope="module")
-def shared_database(postgres_server: str, migrated_template: str) -> Iterator[str]:
-    with temporary_database(postgres_server, migrated_template) as url:
-        yield url
-
-
 @pytest.fixture
-def database(shared_database: str) -> str:
-    return empty(shared_database)
+def database(emptied_database: str) -> str:
+    return emptied_database
 
 
 @pytest.fixture(autouse=True)

@@ -5,14 +5,12 @@ from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
-from support.postgres import temporary_database
 from support.rig import (
     a_call,
     an_answer,
     as_rubric,
     calls,
     count,
-    empty,
     failed_rubric,
     no_rows,
     providers_at,
@@ -26,15 +24,9 @@ from judge_gym.llm.ledger import Closed, Derived, Ledger, Sent, now
 from judge_gym.store import tables as t
 
 
-@pytest.fixture(scope="module")
-def shared_database(postgres_server: str, migrated_template: str) -> Iterator[str]:
-    with temporary_database(postgres_server, migrated_template) as url:
-        yield url
-
-
 @pytest.fixture
-def database(shared_database: str) -> str:
-    return empty(shared_database)
+def database(emptied_database: str) -> str:
+    return emptied_database
 
 
 @pytest.fixture

@@ -20,6 +20,11 @@ from judge_gym.workflows import evidence
 LONG = "A summary of the sitting. " * 3
 
 
+@pytest.fixture
+def database(emptied_database: str) -> str:
+    return emptied_database
+
+
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateways, "FIRST_WAIT_S", 0.01)

@@ -21,6 +21,11 @@ from judge_gym.workflows.rubrics import missing_rubrics
 CRITIC = "sim/critic"
 
 
+@pytest.fixture
+def database(emptied_database: str) -> str:
+    return emptied_database
+
+
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateways, "FIRST_WAIT_S", 0.01)

@@ -24,6 +24,11 @@ from judge_gym.store.progress import Progress, experiment_progress, sweep_progre
 from judge_gym.workflows import judging, probing, scoring
 
 
+@pytest.fixture
+def database(emptied_database: str) -> str:
+    return emptied_database
+
+
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateways, "FIRST_WAIT_S", 0.01)

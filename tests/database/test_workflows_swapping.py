@@ -22,6 +22,11 @@ from judge_gym.workflows.sweeps import prepare
 CALM, HIGH, LOW = "sim/calm-1", "sim/high-1", "sim/low-1"
 
 
+@pytest.fixture
+def database(emptied_database: str) -> str:
+    return emptied_database
+
+
 def simulated(database: str, tmp_path: Path, documents: int, work: Any) -> None:
     """Run `work(study)` against the simulator, on a corpus of so many documents."""
 
