@@ -50,7 +50,9 @@ def refusal(fault: plan.Refused) -> Refusal:
             said = f"The server failed with status {fault.status} (simulated)."
             return Refusal(said, status=fault.status, kind="server_error")
         case plan.Unauthorized():
-            return Refusal("Incorrect API key (simulated).", status=401, code="invalid_api_key")
+            # OpenAI's own words: litellm tells a wrong key from a bad request by them.
+            said = "Incorrect API key provided (simulated)."
+            return Refusal(said, status=401, code="invalid_api_key")
         case plan.ContextTooLong():
             said = "This model's maximum context length is 8 tokens (simulated)."
             return Refusal(said, "messages", code="context_length_exceeded")
