@@ -37,7 +37,7 @@ def show_results(run_id: int, next_file: Path | None = None) -> None:
     file = save_report(report, settings().data_dir / "reports")
     console.print()
     for table in (*report.results, *report.planted[:1]):
-        _print(table)
+        show_table(table)
     _line(DEFAULTS_NOTE if report.results else "There is no figure yet.")
     for warning in report.facts.warnings:
         _line(f"Warning: {warning}")
@@ -46,23 +46,29 @@ def show_results(run_id: int, next_file: Path | None = None) -> None:
     _line()
     _pairs([("Report", str(file.resolve())), ("Database", where)])
     _line()
-    _pairs(_next(report.facts.run.sweep, next_file))
+    _pairs(next_steps(report.facts.run.sweep, next_file))
 
 
 def _where(session: "Session") -> str:
-    """Return the psql command that opens the database; a password is never shown."""
     from judge_gym.settings import settings
 
-    url = session.get_bind().engine.url.set(drivername="postgresql")
-    shown = shlex.quote(url._replace(password=None).render_as_string())
-    embedded = settings().database_url is None
-    return f"psql {shown}" + ("  (embedded: up while a judge-gym command runs)" * embedded)
+    url = session.get_bind().engine.url.render_as_string(hide_password=False)
+    note = "" if settings().database_url else "  (embedded: up while a judge-gym command runs)"
+    return psql_command(url) + note
 
 
-def _next(sweep: str, file: Path | None) -> list[tuple[str, str]]:
+def psql_command(url: str) -> str:
+    """Return the command that opens a database; a password in the URL is left out."""
+    from sqlalchemy import make_url
+
+    plain = make_url(url).set(drivername="postgresql").difference_update_query(["password"])
+    return f"psql {shlex.quote(plain._replace(password=None).render_as_string())}"
+
+
+def next_steps(sweep: str, file: Path | None) -> list[tuple[str, str]]:
     """Return (what for, what to type)."""
     name = shlex.quote(sweep)
-    again = shlex.quote(str(file)) if file else "FILE"
+    again = shlex.quote(_short(file)) if file else "FILE"
     return [
         ("How far it is", f"judge-gym sweep status {name}"),
         ("What was judged", "judge-gym window list"),
@@ -71,6 +77,11 @@ def _next(sweep: str, file: Path | None) -> list[tuple[str, str]]:
         ("Your own sweep", f"copy {again}, edit it, then judge-gym sweep plan COPY"),
         ("Real models", "set a provider's key and name its model in the copy; see README.md"),
     ]
+
+
+def _short(file: Path) -> str:
+    here = Path.cwd()
+    return str(file.relative_to(here) if file.is_relative_to(here) else file)
 
 
 def _line(text: str = "") -> None:
@@ -84,7 +95,8 @@ def _pairs(pairs: Sequence[tuple[str, str]]) -> None:
         console.print(Text(f"{name:<{width}}  {value}"), soft_wrap=True)
 
 
-def _print(table: "Table") -> None:
+def show_table(table: "Table") -> None:
+    """Print a table with its explanation and notes; nothing in it is read as markup."""
     mark = " (SIMULATED)" if table.simulated else ""
     console.print(Text(f"{table.title}{mark}", style="bold"))
     console.print(Text(table.explanation, style="dim"))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
+from decimal import Decimal
 from pathlib import PurePath
 from typing import Any
 
@@ -19,6 +20,23 @@ from judge_gym.store.results import RunInfo
 
 UTILITY_AGENTS = ("cleaner", "neutralizer", "abstractor", "critic")
 """Agents that are the utility model's: they make the instrument and judge nothing."""
+
+
+@dataclass(frozen=True)
+class _CallSums:
+    """The ledger summed over one workflow, agent and model; `cost` is None when none is known."""
+
+    workflow: str
+    agent: str
+    model: str
+    calls: int
+    failed: int
+    attempts: int
+    prompt: int
+    completion: int
+    cost: Decimal | None
+    unpriced: int
+    simulated: bool
 
 
 @dataclass(frozen=True)
@@ -83,7 +101,7 @@ def _experiments(session: Session, ids: Sequence[int], experiments: Sequence[Exp
         .where(t.ExperimentItem.experiment_id.in_(ids))
         .group_by(t.ExperimentItem.experiment_id)
     )
-    items = dict(counted.tuples().all())
+    items = dict(counted.all())
     return Table(
         "Experiments",
         "One judge at one point of the design space each; the setting says what is not at its "
@@ -114,7 +132,12 @@ def _setting(experiment: Experiment) -> list[str]:
 
 
 def _windows(session: Session, ids: Sequence[int]) -> Table:
-    kept = _by_window(session, ids, sa.select(t.Document.window_id), t.Document)
+    counted = session.execute(
+        sa.select(t.Document.window_id, sa.func.count())
+        .where(t.Document.window_id.in_(ids))
+        .group_by(t.Document.window_id)
+    )
+    kept = dict(counted.all())
     dropped: dict[int, list[str]] = {}
     for window_id, reason, count in session.execute(
         sa.select(t.DroppedDocument.window_id, t.DroppedDocument.reason, sa.func.count())
@@ -146,13 +169,6 @@ def _windows(session: Session, ids: Sequence[int]) -> Table:
     )
 
 
-def _by_window(session: Session, ids: Sequence[int], query: Any, table: Any) -> dict[int, int]:
-    rows = session.execute(
-        query.add_columns(sa.func.count()).where(table.window_id.in_(ids)).group_by(table.window_id)
-    )
-    return dict(rows.tuples().all())
-
-
 def _dates(window: t.Window) -> str:
     if window.start_date is None and window.end_date is None:
         return "any"
@@ -167,7 +183,7 @@ def _source(source: dict[str, Any]) -> str:
 
 def _calls(
     session: Session, ids: Sequence[int], experiments: Sequence[Experiment]
-) -> Sequence[sa.Row[Any]]:
+) -> Sequence[_CallSums]:
     """Return the sums of the ledger over the sweep's calls, by workflow, agent and model.
 
     Judgements and probes name their experiment; views and rubrics are found by what they made.
@@ -178,18 +194,19 @@ def _calls(
         .join(t.Document, t.Document.id == t.View.document_id)
         .where(t.Document.window_id.in_(windows))
     )
-    return session.execute(
+    sums: Any = (
         sa.select(
             t.Call.workflow,
             t.Call.agent,
             t.Call.model,
-            sa.func.count().label("calls"),
-            sa.func.count().filter(t.Call.status == "failed").label("failed"),
-            sa.func.coalesce(sa.func.sum(t.Call.attempts), 0).label("attempts"),
-            sa.func.coalesce(sa.func.sum(t.Call.prompt_tokens), 0).label("prompt"),
-            sa.func.coalesce(sa.func.sum(t.Call.completion_tokens), 0).label("completion"),
-            sa.func.sum(t.Call.cost_usd).label("cost"),
-            sa.func.coalesce(sa.func.bool_or(t.Call.simulated), sa.false()).label("simulated"),
+            sa.func.count(),
+            sa.func.count().filter(t.Call.status == "failed"),
+            sa.func.coalesce(sa.func.sum(t.Call.attempts), 0),
+            sa.func.coalesce(sa.func.sum(t.Call.prompt_tokens), 0),
+            sa.func.coalesce(sa.func.sum(t.Call.completion_tokens), 0),
+            sa.func.sum(t.Call.cost_usd),
+            sa.func.count().filter(t.Call.cost_usd.is_(None)),
+            sa.func.coalesce(sa.func.bool_or(t.Call.simulated), sa.false()),
         )
         .where(
             sa.or_(
@@ -200,7 +217,8 @@ def _calls(
         )
         .group_by(t.Call.workflow, t.Call.agent, t.Call.model)
         .order_by(t.Call.workflow, t.Call.agent, t.Call.model)
-    ).all()
+    )
+    return [_CallSums(*row) for row in session.execute(sums)]
 
 
 def _rubric_keys(experiments: Sequence[Experiment]) -> Any:
@@ -219,13 +237,13 @@ def _rubric_keys(experiments: Sequence[Experiment]) -> Any:
     )
 
 
-def _calls_table(calls: Sequence[sa.Row[Any]]) -> Table:
-    unpriced = sum(one.calls for one in calls if one.cost is None)
+def _calls_table(calls: Sequence[_CallSums]) -> Table:
+    unpriced = sum(one.unpriced for one in calls)
     sums = [
         sum(getattr(one, name) for one in calls)
         for name in ("calls", "failed", "attempts", "prompt", "completion")
     ]
-    cost = sum((one.cost for one in calls if one.cost is not None), start=0)
+    cost = sum((one.cost for one in calls if one.cost is not None), start=Decimal(0))
     rows = [
         Row(
             (
@@ -248,13 +266,19 @@ def _calls_table(calls: Sequence[sa.Row[Any]]) -> Table:
             *("calls", "failed", "attempts", "tokens in", "tokens out", "cost (US$)"),
         ),
         tuple(rows) if calls else (),
-        notes=(f"The cost of {unpriced:,} calls is not known.",) if unpriced else (),
+        notes=_unpriced(unpriced),
         words=2,
         simulated=any(one.simulated for one in calls),
     )
 
 
-def _warnings(calls: Sequence[sa.Row[Any]], experiments: Sequence[Experiment]) -> list[str]:
+def _unpriced(calls: int) -> tuple[str, ...]:
+    if not calls:
+        return ()
+    return (f"The cost of {calls:,} {'call' if calls == 1 else 'calls'} is not known.",)
+
+
+def _warnings(calls: Sequence[_CallSums], experiments: Sequence[Experiment]) -> list[str]:
     families = {one.family for one in experiments}
     utility = sorted({one.model for one in calls if one.agent in UTILITY_AGENTS})
     return [

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from judge_gym.report import recoveries
 from judge_gym.report.planted_cases import PlantedSweep, read_planted
-from judge_gym.report.recoveries import RECOVERIES, Expectation, Recovery
+from judge_gym.report.recoveries import Expect, Expectation
 from judge_gym.report.scopes import group_labels, shared_part, subject_columns
 from judge_gym.report.specs import MIXED
 from judge_gym.report.table import ABSENT, Row, Table, figure, number
@@ -30,6 +31,103 @@ _PARAMETERS = {
     "fixed_reading": "fixed",
 }
 """Planted parameter → its column."""
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """A figure that has a planted counterpart, and how its expected value comes about."""
+
+    metric: str
+    title: str
+    how: str
+    expect: Expect
+    digits: int = 2
+
+
+RECOVERIES = (
+    Recovery(
+        "polarization_pair",
+        "Leaning: polarization by pair",
+        "Planted: the two leanings. Expected: the mean P of as many verdicts as each judge gave on "
+        "each item, drawn from the planted stage probabilities, so with the same noise as found.",
+        recoveries.pair_polarization,
+    ),
+    Recovery(
+        "contrast",
+        "Tone and display: contrasts of verdicts",
+        "Planted: what the axis acts on. Expected: the difference of the mean 0-1 scores that the "
+        "planted model gives to the very texts shown, in both settings.",
+        recoveries.verdict_contrast,
+    ),
+    Recovery(
+        "swap_sensitivity",
+        "Loyalty: confidence under a rival's rubric",
+        "Planted: what stated confidence loses under a foreign rubric. Expected: that loss after "
+        "clipping to [0, 1].",
+        recoveries.confidence_change,
+    ),
+    Recovery(
+        "sham_sensitivity",
+        "Loyalty: confidence under a second own rubric",
+        "Planted: the same loyalty. Expected: 0, as a second rubric is in the family's own words.",
+        recoveries.confidence_change,
+    ),
+    Recovery(
+        "confidence",
+        "Confidence",
+        "Planted: level and slope of the stated probability. Expected: its mean over the stages "
+        "that the judge should choose, less its loyalty where the rubric is not in its own words.",
+        recoveries.stated_confidence,
+    ),
+    Recovery(
+        "overconfidence",
+        "Overconfidence",
+        "Planted: the level of the stated probability. Expected: stated probability less the "
+        "probability that another judge chooses the same stage.",
+        recoveries.excess_confidence,
+    ),
+    Recovery(
+        "position_bias",
+        "Position bias",
+        "Planted: the probability of taking the stage shown first. Expected: that times (1 - 1/S).",
+        recoveries.display_bias,
+    ),
+    Recovery(
+        "label_bias",
+        "Label bias",
+        "Planted: the probability of taking the stage lettered A. Expected: that times (1 - 1/S).",
+        recoveries.display_bias,
+    ),
+    Recovery(
+        "replicate_variance",
+        "Noise: variance over replicates",
+        "Planted: the scale of the noise of a reading. Expected: the variance of the 0-1 score "
+        "under the planted stage probabilities.",
+        recoveries.replicate_variance,
+        digits=3,
+    ),
+    Recovery(
+        "subset_width",
+        "Subset width",
+        "Planted: how likely a stage must be, relative to the likeliest, to be named. Expected: "
+        "the mean share of further stages named, over the noise of the reading.",
+        recoveries.subset_width,
+    ),
+    Recovery(
+        "abstention_rate",
+        "Abstention",
+        "Planted: the probability of abstaining on a text with nothing to judge by. Expected: its "
+        "mean over the texts shown, by how much each tells.",
+        recoveries.abstention_rate,
+    ),
+    Recovery(
+        "accuracy",
+        "Accuracy on claims",
+        "Planted: the probability of judging a claim rightly. Expected: the same after display "
+        "biases, on these claims.",
+        recoveries.claim_accuracy,
+    ),
+)
 
 
 @dataclass(frozen=True)

@@ -36,18 +36,7 @@ class Expectation:
 Expect = Callable[[PlantedSweep, ResultRow], Expectation | None]
 
 
-@dataclass(frozen=True)
-class Recovery:
-    """A figure that has a planted counterpart, and how its expected value comes about."""
-
-    metric: str
-    title: str
-    how: str
-    expect: Expect
-    digits: int = 2
-
-
-def _pair(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def pair_polarization(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
     """Return the mean P of as many verdicts as were scored, drawn from the planted model."""
     group = sweep.group(row.scope)
     if group is None or any(judge.is_subset for judge in group.judges):
@@ -82,7 +71,7 @@ def _drawn_polarization(
     )
 
 
-def _contrast(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def verdict_contrast(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
     """Return the mean difference of expected scores over the items scored both ways."""
     ends = [_end_of_contrast(sweep, row.scope, end) for end in ("from", "to")]
     before, after = ends
@@ -117,7 +106,7 @@ def _score(judge: PlantedJudge, item: int) -> float:
     return float(mean / (case.stages - 1))
 
 
-def _swap(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def confidence_change(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
     """Return what loyalty takes from confidence: nothing under a rubric in the own words."""
     judge = sweep.judge(row.scope)
     if judge is None or judge.is_subset:
@@ -139,7 +128,8 @@ def _stated(judge: PlantedJudge, arm: PlantedArm, items: Iterable[int]) -> float
     )
 
 
-def _confidence(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def stated_confidence(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return the mean stated probability for the verdicts the judge should give."""
     found = _single_judge(sweep, row)
     if found is None:
         return None
@@ -149,7 +139,8 @@ def _confidence(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
     return Expectation(_stated(judge, judge.own, group.common), planted)
 
 
-def _overconfidence(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def excess_confidence(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return stated probability less the probability that another judge agrees."""
     found = _single_judge(sweep, row)
     if found is None or len(found[0].present) < 2:
         return None
@@ -168,7 +159,8 @@ def _agreement(judge: PlantedJudge, other: PlantedJudge, item: int) -> float:
     return fsum(p * q for p, q in zip(*both, strict=True))
 
 
-def _variance(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def replicate_variance(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return the mean variance of the 0-1 score, over items with enough replicates."""
     found = _single_judge(sweep, row)
     if found is None:
         return None
@@ -185,7 +177,8 @@ def _score_variance(judge: PlantedJudge, item: int) -> float:
     return fsum(share * (score - mean) ** 2 for share, score in zip(shares, scores, strict=True))
 
 
-def _position(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def display_bias(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return π(1 - 1/S) for the stage shown first, λ(1 - 1/S) for the one lettered A."""
     found = _single_judge(sweep, row)
     if found is None:
         return None
@@ -196,7 +189,8 @@ def _position(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
     return Expectation(model.letter_a_excess(family, stages), number(family.label_a_bias))
 
 
-def _width(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def subset_width(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return the mean share of the scale left open, over the common items."""
     group, judge = sweep.group(row.scope), sweep.judge(row.scope)
     if group is None or judge is None:
         return None
@@ -210,7 +204,8 @@ def _open_share(judge: PlantedJudge, item: int) -> float:
     return width / (judge.experiment.scale_size - 1)
 
 
-def _abstention(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def abstention_rate(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return the mean probability of abstaining under the own rubric, where offered."""
     judge = sweep.judge(row.scope)
     if judge is None or not judge.experiment.abstain or row.scope["arm"] != "own":
         return None
@@ -218,7 +213,7 @@ def _abstention(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
     return Expectation(value, number(judge.family.abstention))
 
 
-def _accuracy(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+def claim_accuracy(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
     """Return the share right on claims that can be checked; an index is no planted answer."""
     found = _single_judge(sweep, row)
     if found is None or found[1].experiment.task_type != "benchmark":
@@ -238,89 +233,3 @@ def _single_judge(sweep: PlantedSweep, row: ResultRow) -> tuple[PlantedGroup, Pl
     """Return the judge of a figure and its group, when its verdicts are single stages."""
     group, judge = sweep.group(row.scope), sweep.judge(row.scope)
     return None if group is None or judge is None or judge.is_subset else (group, judge)
-
-
-RECOVERIES = (
-    Recovery(
-        "polarization_pair",
-        "Leaning: polarization by pair",
-        "Planted: the two leanings. Expected: the mean P of as many verdicts as each judge gave on "
-        "each item, drawn from the planted stage probabilities, so with the same noise as found.",
-        _pair,
-    ),
-    Recovery(
-        "contrast",
-        "Tone and display: contrasts of verdicts",
-        "Planted: what the axis acts on. Expected: the difference of the mean 0-1 scores that the "
-        "planted model gives to the very texts shown, in both settings.",
-        _contrast,
-    ),
-    Recovery(
-        "swap_sensitivity",
-        "Loyalty: confidence under a rival's rubric",
-        "Planted: what stated confidence loses under a foreign rubric. Expected: that loss after "
-        "clipping to [0, 1].",
-        _swap,
-    ),
-    Recovery(
-        "sham_sensitivity",
-        "Loyalty: confidence under a second own rubric",
-        "Planted: the same loyalty. Expected: 0, as a second rubric is in the family's own words.",
-        _swap,
-    ),
-    Recovery(
-        "confidence",
-        "Confidence",
-        "Planted: level and slope of the stated probability. Expected: its mean over the stages "
-        "that the judge should choose, less its loyalty where the rubric is not in its own words.",
-        _confidence,
-    ),
-    Recovery(
-        "overconfidence",
-        "Overconfidence",
-        "Planted: the level of the stated probability. Expected: stated probability less the "
-        "probability that another judge chooses the same stage.",
-        _overconfidence,
-    ),
-    Recovery(
-        "position_bias",
-        "Position bias",
-        "Planted: the probability of taking the stage shown first. Expected: that times (1 - 1/S).",
-        _position,
-    ),
-    Recovery(
-        "label_bias",
-        "Label bias",
-        "Planted: the probability of taking the stage lettered A. Expected: that times (1 - 1/S).",
-        _position,
-    ),
-    Recovery(
-        "replicate_variance",
-        "Noise: variance over replicates",
-        "Planted: the scale of the noise of a reading. Expected: the variance of the 0-1 score "
-        "under the planted stage probabilities.",
-        _variance,
-        digits=3,
-    ),
-    Recovery(
-        "subset_width",
-        "Subset width",
-        "Planted: how likely a stage must be, relative to the likeliest, to be named. Expected: "
-        "the mean share of further stages named, over the noise of the reading.",
-        _width,
-    ),
-    Recovery(
-        "abstention_rate",
-        "Abstention",
-        "Planted: the probability of abstaining on a text with nothing to judge by. Expected: its "
-        "mean over the texts shown, by how much each tells.",
-        _abstention,
-    ),
-    Recovery(
-        "accuracy",
-        "Accuracy on claims",
-        "Planted: the probability of judging a claim rightly. Expected: the same after display "
-        "biases, on these claims.",
-        _accuracy,
-    ),
-)

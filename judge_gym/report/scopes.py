@@ -97,11 +97,15 @@ def _texts(scopes: Sequence[Scope], name: str) -> list[str]:
 
 def _changes(scopes: Sequence[Scope]) -> list[str]:
     return [
-        f"{str(scope['axis']).replace('_', ' ')}: {scope['from']} → {scope['to']}"
+        f"{str(scope['axis']).replace('_', ' ')}: {_level(scope['from'])} → {_level(scope['to'])}"
         if "axis" in scope
         else ""
         for scope in scopes
     ]
+
+
+def _level(value: Any) -> str:
+    return ("off", "on")[value] if isinstance(value, bool) else str(value)
 
 
 def _rubrics(scopes: Sequence[Scope]) -> list[str]:

@@ -156,7 +156,7 @@ def _without_zeros(columns: Columns) -> tuple[Columns, tuple[str, ...]]:
         if texts and all(text.partition(" ")[0] == "0.00" for text in texts)
     ]
     kept = [column for column in columns if column[0] not in zero]
-    return kept, (f"None was {' or '.join(zero)}.",) if zero else ()
+    return kept, (f"None: {', '.join(zero)}.",) if zero else ()
 
 
 def _notes(used: Sequence[ResultRow]) -> Iterator[str]:

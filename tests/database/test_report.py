@@ -1,0 +1,222 @@
+"""The report of an analysis run, from rows in a real database."""
+
+import re
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+from support.lab import SWEEP, Lab, labels, rubric
+
+from judge_gym.errors import StoreError
+from judge_gym.report.facts import read_facts
+from judge_gym.report.page import read_report, write_report
+from judge_gym.report.table import Table
+from judge_gym.store import tables as t
+from judge_gym.store.results import latest_run
+
+COMMON = {"rubric": {"provided": rubric(*labels(4))}}
+ALPHA, BETA = "acme/alpha-1", "bolt/beta-1"
+HOSTILE = "<script>alert(1)</script>"
+
+
+def run_of(lab: Lab) -> int:
+    """Analyse the lab's sweep; the id of the run."""
+    lab.analyse()
+    with Session(lab.engine) as session:
+        run = latest_run(session, SWEEP)
+    assert run is not None
+    return run.id
+
+
+def two_judges(lab: Lab, first: str = ALPHA, second: str = BETA, **fields: object) -> None:
+    """Two judges a stage or more apart on three items, five times each."""
+    lab.documents([None] * 3)
+    lab.own(first, [[1] * 5, [2] * 5, [1] * 5], probes=[[0.8]] * 3, **COMMON, **fields)
+    lab.own(second, [[4] * 5, [2] * 5, [2] * 5], probes=[[0.6]] * 3, **COMMON, **fields)
+
+
+def add_ledger_row(session: Session, key: str, **fields: object) -> int:
+    """Write a call; what is not given is that of a judgement that succeeded."""
+    given = {
+        "workflow": "w3-scoring",
+        "agent": "scorer",
+        "provider": "acme",
+        "model": ALPHA,
+        "messages": [],
+        "template": "score",
+        "template_hash": "h",
+        "parameters": {},
+        "status": "succeeded",
+        "answer": "VERDICT: A",
+        "attempts": 1,
+        "prompt_tokens": 100,
+        "completion_tokens": 20,
+        "cost_usd": 0.25,
+        "simulated": False,
+    }
+    call = t.Call(key=key, **{**given, **fields})
+    session.add(call)
+    session.flush()
+    return call.id
+
+
+def cells(table: Table) -> list[tuple[str, ...]]:
+    return [row.cells for row in table.rows]
+
+
+def test_a_page_holds_the_figures_of_its_run(database: str, tmp_path: Path) -> None:
+    lab = Lab(database)
+    two_judges(lab)
+    run_id = run_of(lab)
+    with Session(lab.engine) as session:
+        path = write_report(session, run_id, tmp_path / "reports")
+    assert path == tmp_path / "reports" / f"report-{SWEEP}.html"
+    page = path.read_text(encoding="utf-8")
+    # Divergences of 1, 0 and 1 bits over three items.
+    assert re.search(r"0\.67 \[0\.00, 1\.00\]", page)
+    assert f"analysis run {run_id}" in page
+    assert "SIMULATED" not in page
+    assert "Planted" not in page
+
+
+def test_names_from_outside_are_escaped_on_the_page(database: str, tmp_path: Path) -> None:
+    lab = Lab(database)
+    two_judges(lab, f"acme/{HOSTILE}", concept=f"order {HOSTILE}")
+    run_id = run_of(lab)
+    with Session(lab.engine) as session, session.begin():
+        session.scalars(sa.select(t.Sweep)).one().description = HOSTILE
+    with Session(lab.engine) as session:
+        page = write_report(session, run_id, tmp_path).read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_what_was_kept_out_of_a_window_is_counted_by_reason(database: str) -> None:
+    lab = Lab(database)
+    two_judges(lab)
+    with Session(lab.engine) as session, session.begin():
+        window = session.scalars(sa.select(t.Window)).one()
+        for reason in ("too_short", "too_short", "outside_dates"):
+            session.add(
+                t.DroppedDocument(
+                    window_id=window.id, url="", title="", reason=reason, detail="as the test says"
+                )
+            )
+        window.source = {"kind": "corpus", "path": "/home/someone/news/c.jsonl"}
+    run_id = run_of(lab)
+    with Session(lab.engine) as session:
+        windows = read_facts(session, run_id).windows
+    [row] = [dict(zip(windows.columns, one, strict=True)) for one in cells(windows)]
+    assert (row["window"], row["documents"]) == ("spring", "3")
+    assert row["kept out"] == "1 outside dates, 2 too short"
+    assert row["source"] == "corpus c.jsonl"
+
+
+def test_calls_are_summed_over_the_sweep_and_nothing_else(database: str) -> None:
+    lab = Lab(database)
+    two_judges(lab)
+    with Session(lab.engine) as session, session.begin():
+        first, second = session.scalars(sa.select(t.Experiment.id).order_by(t.Experiment.id))
+        add_ledger_row(session, "score/1", experiment_id=first, attempts=3)
+        add_ledger_row(
+            session,
+            "score/2",
+            experiment_id=second,
+            status="failed",
+            answer=None,
+            cost_usd=None,
+            completion_tokens=None,
+        )
+        add_ledger_row(session, "score/of another sweep")
+    run_id = run_of(lab)
+    with Session(lab.engine) as session:
+        calls = read_facts(session, run_id).calls
+    assert calls.columns == (
+        *("agent", "model", "calls", "failed", "attempts"),
+        *("tokens in", "tokens out", "cost (US$)"),
+    )
+    both = (ALPHA, "2", "1", "4", "200", "20", "0.25")
+    assert cells(calls) == [("scorer", *both), ("", "", *both[1:])]
+    assert calls.notes == ("The cost of 1 call is not known.",)
+
+
+def test_the_calls_of_rubrics_and_views_belong_to_the_sweep_that_uses_them(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None])
+    lab.own(ALPHA, [[1]])
+    with Session(lab.engine) as session, session.begin():
+        rubric_key = session.scalars(sa.select(t.Rubric.key)).one()
+        document = session.scalars(sa.select(t.Document.id)).one()
+        utility = {"model": "acme/alpha-mini", "workflow": "w2-rubric"}
+        add_ledger_row(session, f"rubric/{rubric_key}/0", workflow="w2-rubric", agent="rubricer")
+        add_ledger_row(session, f"critic/{rubric_key}", agent="critic", **utility)
+        add_ledger_row(session, "critic/another", agent="critic", **utility)
+        call = add_ledger_row(
+            session, "view/1", workflow="w1-evidence", agent="neutralizer", model="other/editor"
+        )
+        session.add(
+            t.View(
+                document_id=document,
+                view="neutralized",
+                status="ready",
+                text="text",
+                method="other/editor",
+                call_id=call,
+            )
+        )
+    run_id = run_of(lab)
+    with Session(lab.engine) as session:
+        facts = read_facts(session, run_id)
+    assert [(row.heading, *row.cells[:3]) for row in facts.calls.rows] == [
+        ("w1-evidence", "neutralizer", "other/editor", "1"),
+        ("w2-rubric", "critic", "acme/alpha-mini", "1"),
+        ("w2-rubric", "rubricer", ALPHA, "1"),
+        ("all", "", "", "3"),
+    ]
+    # The critic is of a judge's family, the neutralizer is not.
+    [warning] = facts.warnings
+    assert "acme/alpha-mini" in warning
+    assert "(alpha)" in warning
+
+
+def test_simulated_judges_are_compared_with_what_is_planted(database: str) -> None:
+    lab = Lab(database)
+    two_judges(lab, "sim/calm-1", "sim/constant-1", simulated=True, evidence_view="raw")
+    run_id = run_of(lab)
+    with Session(lab.engine) as session:
+        report = read_report(session, run_id)
+    assert report.facts.run.simulated
+    assert report.wholly_simulated
+    assert all(table.simulated for table in report.results)
+    planted = {table.title: table for table in report.planted}
+    assert [row[0] for row in cells(planted["Planted parameters"])] == ["calm", "constant"]
+    pairs = planted["Recovered: Leaning: polarization by pair"]
+    [cells_of_pair] = cells(pairs)
+    pair = dict(zip(pairs.columns, cells_of_pair, strict=True))
+    assert pair["pair"] == "calm and constant"
+    assert (pair["planted"], pair["recovered"]) == ("0.00 and 0.00", "0.67 [0.00, 1.00]")
+    # calm-1 reads a text that says nothing at 0.5 +- 0.04, the border of stages 2 and 3 (noise
+    # 0.05), and constant-1 is always in stage 3: between no and all the divergence there is.
+    assert 0 < float(pair["expected"]) < 1
+
+
+def test_one_real_judge_among_simulated_ones_forbids_the_comparison(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 2)
+    lab.own("sim/calm-1", [[1, 2], [3, 3]], simulated=True, evidence_view="raw", **COMMON)
+    lab.own(ALPHA, [[1, 2], [2, 3]], simulated=False, evidence_view="raw", **COMMON)
+    run_id = run_of(lab)
+    with Session(lab.engine) as session:
+        report = read_report(session, run_id)
+    assert report.facts.run.simulated
+    assert not report.wholly_simulated
+    assert report.planted == []
+    [outcomes] = [table for table in report.results if table.title.startswith("Abstention")]
+    assert [row[:2] for row in cells(outcomes)] == [(ALPHA, "real"), ("sim/calm-1", "simulated")]
+
+
+def test_a_run_that_does_not_exist_is_an_error_that_says_so(database: str, tmp_path: Path) -> None:
+    lab = Lab(database)
+    with Session(lab.engine) as session, pytest.raises(StoreError, match="no analysis run 41"):
+        write_report(session, 41, tmp_path)

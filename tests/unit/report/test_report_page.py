@@ -1,0 +1,175 @@
+"""The page: one file that loads nothing, escapes everything, and marks what is simulated."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from judge_gym.report.facts import Facts
+from judge_gym.report.page import Report, ReportError, render_page, save_report
+from judge_gym.report.table import Row, Table
+from judge_gym.report.tables import result_tables
+from judge_gym.store.results import RunInfo
+
+HOSTILE = """<script>alert("x")</script><img src=x onerror='alert(1)'> & 'q' {{ 7 * 7 }}"""
+NOW = datetime(2026, 2, 3, 4, 5, tzinfo=UTC)
+VOID = {"meta", "img", "br", "link", "input"}
+
+
+class Elements(HTMLParser):
+    """The elements of a page; fails on one that is closed out of order."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self._open: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+
+def empty(title: str) -> Table:
+    return Table(title, "What it says.", ("name", "count"), ())
+
+
+def report(
+    *, simulated: bool = False, sweep: str = "trial", results: tuple[Table, ...] = ()
+) -> Report:
+    run = RunInfo(7, sweep, "0.1.0", simulated, NOW)
+    facts = Facts(run, "A trial.", empty("Experiments"), empty("Windows"), empty("LLM calls"), ())
+    return Report(facts, results, (), simulated, NOW)
+
+
+def figures(make_row, *, simulated: bool = False, name: str = "acme/a-1") -> tuple[Table, ...]:
+    rows = [
+        make_row("confidence", 0.5, scope={"concept": concept, "judge": name}, simulated=simulated)
+        for concept in ("order", f"not {name}")
+    ]
+    return tuple(result_tables(rows))
+
+
+def test_text_from_outside_is_text_on_the_page(make_row) -> None:
+    given = report(sweep=HOSTILE, results=figures(make_row, name=HOSTILE))
+    windows = replace(given.facts.windows, rows=(Row((HOSTILE, "1"), heading=HOSTILE),))
+    facts = replace(given.facts, description=HOSTILE, windows=windows, warnings=(HOSTILE,))
+    page = render_page(replace(given, facts=facts))
+    elements = Elements(page)
+    assert not {"script", "img"} & set(elements.names)
+    assert not [name for name, _ in elements.attributes if name.startswith("on")]
+    assert "&lt;script&gt;alert(" in page
+    assert "{{ 7 * 7 }}" in page
+
+
+def test_the_page_loads_nothing(make_row) -> None:
+    page = render_page(report(simulated=True, results=figures(make_row, simulated=True)))
+    elements = Elements(page)
+    loading = {"src", "href", "action", "data", "poster", "srcset"}
+    assert all(
+        value is not None and value.startswith("#")
+        for name, value in elements.attributes
+        if name in loading
+    )
+    assert not {"link", "script", "iframe", "object", "img"} & set(elements.names)
+    assert not re.search(r"https?://|//[a-z]|url\(|@import", page)
+
+
+def test_links_within_the_page_lead_somewhere(make_row) -> None:
+    elements = Elements(render_page(report(results=figures(make_row))))
+    targets = [value for name, value in elements.attributes if name == "id"]
+    assert len(set(targets)) == len(targets)
+    links = [value for name, value in elements.attributes if name == "href"]
+    assert links
+    assert {f"#{target}" for target in targets} >= set(links)
+
+
+def test_a_simulated_report_says_so_at_the_top_and_in_every_caption(make_row) -> None:
+    page = render_page(report(simulated=True, results=figures(make_row, simulated=True)))
+    header = page[page.index("<header>") : page.index("</header>")]
+    assert "<strong>SIMULATED.</strong>" in header
+    assert "<title>SIMULATED" in page
+    captions = re.findall(r"<caption>.*?</caption>", page, flags=re.DOTALL)
+    assert captions
+    assert all("SIMULATED" in caption for caption in captions)
+
+
+def test_a_real_report_never_says_simulated(make_row) -> None:
+    page = render_page(report(results=figures(make_row)))
+    assert "SIMULATED" not in page
+
+
+def test_a_partly_simulated_report_says_part(make_row) -> None:
+    given = replace(report(simulated=True, results=figures(make_row)), wholly_simulated=False)
+    assert "answered part of these calls" in render_page(given)
+
+
+def test_every_cell_of_every_table_is_on_the_page(make_row) -> None:
+    tables = figures(make_row)
+    page = render_page(report(results=tables))
+    cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", page)
+    wanted = [cell for table in tables for row in table.rows for cell in row.cells]
+    assert [cell for cell in cells if cell in wanted] == wanted
+    assert "acme/a-1" in wanted
+
+
+def test_an_empty_report_says_so() -> None:
+    assert "There is no figure yet." in render_page(report())
+
+
+def test_equal_reports_give_equal_pages_but_for_the_time_of_writing(make_row) -> None:
+    first, later = (
+        replace(report(results=figures(make_row)), written=NOW.replace(year=year))
+        for year in (2026, 2031)
+    )
+    assert render_page(first) == render_page(first)
+    assert render_page(later) == render_page(first).replace(
+        "<dd>2026-02-03 04:05 UTC</dd>", "<dd>2031-02-03 04:05 UTC</dd>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("sweep", "name"),
+    [
+        ("demo", "report-demo.html"),
+        ("../../etc/passwd", "report-etc-passwd.html"),
+        ("a b/c", "report-a-b-c.html"),
+        ("…", "report-sweep.html"),
+    ],
+)
+def test_the_file_stays_in_its_folder_whatever_the_sweep_is_called(
+    tmp_path: Path, sweep: str, name: str
+) -> None:
+    folder = tmp_path / "reports"
+    assert save_report(report(sweep=sweep), folder) == folder / name
+    assert [path.name for path in folder.iterdir()] == [name]
+
+
+def test_a_newer_report_takes_the_place_of_the_older(tmp_path: Path) -> None:
+    path = save_report(report(), tmp_path)
+    before = path.stat().st_ino
+    again = report()
+    facts = replace(again.facts, description="Another one.")
+    assert save_report(replace(again, facts=facts), tmp_path) == path
+    assert "Another one." in path.read_text(encoding="utf-8")
+    # A new file under the old name: whoever reads the old one reads it to its end.
+    assert path.stat().st_ino != before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    taken = tmp_path / "reports"
+    taken.write_text("a file")
+    with pytest.raises(ReportError, match=re.escape(str(taken))):
+        save_report(report(), taken)

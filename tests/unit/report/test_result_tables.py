@@ -1,0 +1,245 @@
+"""Result rows as tables: cells, groups, notes, reasons."""
+
+import pytest
+
+from judge_gym.report.table import Row, Table, figure, number, p_value
+from judge_gym.report.tables import result_tables
+
+ORDER = {"concept": "order", "country": "X", "window": "w", "rubric": "shared by acme/a-1"}
+OWN = {**ORDER, "rubric": "own"}
+
+
+def titled(tables: list[Table], title: str) -> Table:
+    found = [table for table in tables if table.title == title]
+    assert len(found) == 1, [table.title for table in tables]
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (0.314159, 2, "0.31"),
+        (0.0155, 3, "0.015"),  # binary 0.0155 lies just below the tie
+        (-0.004, 2, "0.00"),
+        (-0.006, 2, "-0.01"),
+        (None, 2, "–"),
+    ],
+)
+def test_numbers(value: float | None, digits: int, text: str) -> None:
+    assert number(value, digits) == text
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [
+        (0.0, "<0.001"),
+        (0.00099, "<0.001"),
+        (0.001, "0.001"),
+        (0.0466, "0.047"),
+        (0.1, "0.10"),
+        (1.0, "1.00"),
+        (None, "–"),
+    ],
+)
+def test_p_values(p: float | None, text: str) -> None:
+    assert p_value(p) == text
+
+
+def test_a_figure_shows_its_interval_or_stands_alone(make_row) -> None:
+    assert figure(make_row("m", 0.312, (0.224, 0.4))) == "0.31 [0.22, 0.40]"
+    assert figure(make_row("m", 0.312)) == "0.31"
+    assert figure(make_row("m")) == "–"
+
+
+def test_polarization_stands_beside_its_floor_and_excess(make_row) -> None:
+    rows = [
+        make_row("polarization", 0.39, (0.29, 0.5), scope=ORDER, floor=0.13, p=0.0009, n=290),
+        make_row("polarization_excess", 0.26, (0.18, 0.34), scope=ORDER),
+        make_row("polarization", 0.65, (0.52, 0.78), scope={**ORDER, "concept": "chaos"}, p=0.02),
+    ]
+    table = titled(result_tables(rows), "Polarization")
+    assert table.columns == ("group", "P", "floor P0", "P - P0", "p", "items", "verdicts")
+    assert table.rows == (
+        Row(
+            ("order", "0.39 [0.29, 0.50]", "0.13", "0.26 [0.18, 0.34]", "<0.001", "12", "290"),
+        ),
+        Row(("chaos", "0.65 [0.52, 0.78]", "–", "–", "0.020", "12", "60")),
+    )
+    assert table.notes == ("All rows: rubric by acme/a-1.",)
+    assert table.words == 1
+
+
+def test_judges_stand_under_the_group_they_are_compared_in(make_row) -> None:
+    subsets = {**ORDER, "scoring_method": "subset"}
+    rows = [
+        make_row("confidence", 0.5, scope={**scope, "judge": judge})
+        for scope in ({**ORDER, "scoring_method": "single"}, subsets)
+        for judge in ("acme/a-1", "acme/b-1")
+    ]
+    table = titled(result_tables(rows), "Confidence and overconfidence")
+    assert table.columns[0] == "judge"
+    assert [(heading, [row[0] for row in rows]) for heading, rows in table.sections()] == [
+        ("", ["acme/a-1", "acme/b-1"]),
+        ("subsets", ["acme/a-1", "acme/b-1"]),
+    ]
+
+
+def test_settings_are_told_in_words_and_only_where_they_vary(make_row) -> None:
+    fixed = {"randomize_labels": False, "shuffle_order": False, "abstain": False}
+    free = {"randomize_labels": True, "shuffle_order": True, "abstain": False}
+    rows = [
+        make_row("confidence", 0.5, scope={**ORDER, **axes, "judge": "acme/a-1"})
+        for axes in (fixed, free)
+    ]
+    table = titled(result_tables(rows), "Confidence and overconfidence")
+    assert [row.heading for row in table.rows] == ["fixed display", ""]
+    assert table.notes == ("All rows: order, rubric by acme/a-1, forced choice.",)
+
+
+def test_two_provided_rubrics_of_one_concept_are_told_apart(make_row) -> None:
+    def headings(*rubrics: tuple[str, str]) -> list[str]:
+        rows = [
+            make_row("confidence", 0.5, scope={"concept": c, "rubric": r, "judge": "acme/a-1"})
+            for c, r in rubrics
+        ]
+        [table] = result_tables(rows)
+        return [row.heading for row in table.rows]
+
+    assert headings(("order", "provided 1111"), ("order", "provided 2222")) == [
+        "provided rubric 1111",
+        "provided rubric 2222",
+    ]
+    assert headings(("order", "provided 1111"), ("chaos", "provided 2222")) == ["order", "chaos"]
+
+
+def test_own_rubrics_are_a_table_of_their_own_after_the_common_ones(make_row) -> None:
+    rows = [
+        make_row("polarization_mixed", 0.5, scope=OWN),
+        make_row("confidence", 0.7, scope={**OWN, "judge": "acme/a-1"}),
+        make_row("overconfidence_mixed", 0.1, scope={**OWN, "judge": "acme/a-1"}),
+        make_row("polarization", 0.4, scope=ORDER),
+    ]
+    tables = result_tables(rows)
+    mixes = "own rubrics (mixes rubric and judgement)"
+    assert [table.title for table in tables] == [
+        "Polarization",
+        f"Polarization: {mixes}",
+        f"Confidence and overconfidence: {mixes}",
+    ]
+    assert tables[0].rows[0].cells[1] == "0.40"
+    assert tables[2].rows[0].cells[:3] == ("acme/a-1", "0.70", "0.10")
+
+
+def test_a_sham_stands_beside_every_swap_of_its_judge(make_row) -> None:
+    judge = {**OWN, "judge": "acme/a-1"}
+    rows = [
+        make_row("swap_sensitivity", -0.2, scope={**judge, "rival": "b/b-1"}, p_adjusted=0.03),
+        make_row("swap_sensitivity", -0.1, scope={**judge, "rival": "c/c-1"}, p_adjusted=0.4),
+        make_row("sham_sensitivity", 0.01, scope=judge, p_adjusted=0.9),
+        make_row("sham_sensitivity", 0.02, scope={**OWN, "judge": "d/d-1"}, p_adjusted=0.8),
+    ]
+    table = titled(result_tables(rows), "Swap sensitivity")
+    assert [row.cells for row in table.rows] == [
+        ("acme/a-1", "b/b-1", "-0.20", "0.030", "0.01", "0.90", "12"),
+        ("acme/a-1", "c/c-1", "-0.10", "0.40", "0.01", "0.90", "12"),
+        ("d/d-1", "", "–", "–", "0.02", "0.80", "–"),
+    ]
+
+
+def test_outcomes_that_never_happened_are_a_note(make_row) -> None:
+    scope = {**ORDER, "judge": "acme/a-1", "arm": "own"}
+    rates = {"abstention": 0.25, "unparseable": 0.0, "refused": 0.0, "failed": 0.0}
+    rows = [
+        make_row(f"{name}_rate", rate, (0.0, 0.5), scope=scope, n=48)
+        for name, rate in rates.items()
+    ]
+    table = titled(result_tables(rows), "Abstention and other outcomes")
+    assert table.columns == ("judge", "abstained", "samples")
+    assert [row.cells for row in table.rows] == [("acme/a-1", "0.25 [0.00, 0.50]", "48")]
+    assert "None: unparseable, refused, failed." in table.notes
+
+
+def test_the_arm_is_told_where_a_judge_has_several(make_row) -> None:
+    rows = [
+        make_row("abstention_rate", 0.1, scope={**ORDER, "judge": "acme/a-1", "arm": arm})
+        for arm in ("own", "swap")
+    ]
+    table = titled(result_tables(rows), "Abstention and other outcomes")
+    assert [row.cells[:2] for row in table.rows] == [("acme/a-1", "own"), ("acme/a-1", "swap")]
+
+
+def test_a_contrast_says_what_changed(make_row) -> None:
+    about = {"concept": "order", "judge": "acme/a-1"}
+    view = {"axis": "evidence_view", "from": "raw", "to": "neutralized", **about}
+    flag = {"axis": "shuffle_order", "from": False, "to": True, **about}
+    rows = [make_row("contrast", -0.2, scope=scope) for scope in (view, flag)]
+    table = titled(result_tables(rows), "Contrasts")
+    assert [row.heading for row in table.rows] == [
+        "evidence view: raw → neutralized",
+        "shuffle order: off → on",
+    ]
+
+
+def test_cautions_and_missing_intervals_are_notes_and_the_rest_of_a_method_a_detail(
+    make_row,
+) -> None:
+    rows = [
+        make_row(
+            "overconfidence",
+            0.1,
+            scope={**ORDER, "judge": f"acme/a-{items}"},
+            method=f"mean over items, t interval; {items} items where 30 are advised",
+            reason="no interval, because there is one item" if items == 1 else "",
+        )
+        for items in (14, 1, 24)
+    ]
+    table = titled(result_tables(rows), "Confidence and overconfidence")
+    assert table.notes[1:] == (
+        "1 figure has no interval, because there is one item.",
+        "Caution: 1 to 24 items where 30 are advised.",
+    )
+    assert table.methods == ("overconfidence: mean over items, t interval",)
+
+
+def test_reasons_are_grouped_however_many_figures_share_them(make_row) -> None:
+    scopes = [{**ORDER, "judge": f"acme/a-{number}"} for number in range(5)]
+    rows = [make_row("replicate_icc", scope=scope) for scope in scopes]
+    rows += [make_row("brier_score", scope=scopes[0], reason="not estimable, because it rains")]
+    [table] = result_tables(rows)
+    assert table.title == "Not estimable"
+    assert [row.cells for row in table.rows] == [
+        (
+            "nothing was scored",
+            "replicate icc",
+            "acme/a-0 on order; acme/a-1 on order; acme/a-2 on order; 2 more",
+            "5",
+        ),
+        ("it rains", "brier score", "acme/a-0 on order", "1"),
+    ]
+
+
+def test_a_metric_that_no_table_knows_is_still_shown(make_row) -> None:
+    row = make_row("brand_new", 0.5, (0.4, 0.6), scope={**ORDER, "judge": "acme/a-1"}, unit="bits")
+    table = titled(result_tables([row]), "Other figures")
+    assert table.rows[0].cells == ("acme/a-1", "brand new", "0.50 [0.40, 0.60]", "bits", "12")
+
+
+def test_simulated_rows_mark_their_table_and_are_told_from_real_ones(make_row) -> None:
+    def table(*simulated: bool) -> Table:
+        rows = [
+            make_row("confidence", 0.5, scope={**ORDER, "judge": f"a/{place}"}, simulated=one)
+            for place, one in enumerate(simulated)
+        ]
+        return result_tables(rows)[0]
+
+    assert not table(False, False).simulated
+    assert table(True, True).simulated
+    assert "source" not in table(True, True).columns
+    both = table(True, False)
+    assert both.simulated
+    assert both.columns[:2] == ("judge", "source")
+    assert [row.cells[1] for row in both.rows] == ["simulated", "real"]
+
+
+def test_no_rows_make_no_tables() -> None:
+    assert result_tables([]) == []

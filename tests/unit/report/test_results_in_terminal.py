@@ -1,0 +1,87 @@
+"""The tables in a terminal: aligned, as wide as it is, nothing read as markup."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from deployments.cli import results
+from judge_gym.report.table import Row, Table
+
+TABLE = Table(
+    "Confidence",
+    "How sure.",
+    ("judge", "confidence", "items"),
+    (
+        Row(("acme/a-1", "0.50 [0.40, 0.60]", "16"), heading="order"),
+        Row(("acme/a-long", "0.70", "8"), heading="order"),
+        Row(("acme/a-1", "0.10", "16"), heading="chaos"),
+    ),
+    notes=("A note.",),
+)
+
+
+def printed(table: Table, monkeypatch: pytest.MonkeyPatch, width: int = 100) -> list[str]:
+    out = io.StringIO()
+    monkeypatch.setattr(results, "console", Console(file=out, width=width))
+    results.show_table(table)
+    return [line.rstrip() for line in out.getvalue().splitlines()]
+
+
+def test_rows_stand_aligned_under_their_headings(monkeypatch) -> None:
+    assert printed(TABLE, monkeypatch) == [
+        "Confidence",
+        "How sure.",
+        "  judge               confidence  items",
+        "order",
+        "  acme/a-1     0.50 [0.40, 0.60]     16",
+        "  acme/a-long               0.70      8",
+        "chaos",
+        "  acme/a-1                  0.10     16",
+        "  A note.",
+        "",
+    ]
+
+
+def test_names_fold_and_numbers_stay_whole_in_a_narrow_terminal(monkeypatch) -> None:
+    name = "acme/a-model-with-a-name-that-is-much-longer-than-a-line-of-this-terminal"
+    table = Table("T", "E.", ("judge", "P"), (Row((name, "0.50 [0.40, 0.60]")),))
+    lines = printed(table, monkeypatch, width=50)
+    assert all(len(line) <= 50 for line in lines)
+    assert any(line.endswith("0.50 [0.40, 0.60]") for line in lines)
+    assert "".join(line[:31].strip() for line in lines[3:-1]) == name
+
+
+def test_brackets_in_names_are_no_markup(monkeypatch) -> None:
+    table = Table("[red]T[/]", "[b]", ("judge",), (Row(("[link=x]y[/link]",)),), simulated=True)
+    lines = printed(table, monkeypatch)
+    assert lines[0] == "[red]T[/] (SIMULATED)"
+    assert "[link=x]y[/link]" in lines
+
+
+def test_what_to_type_next_survives_being_pasted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    commands = dict(results.next_steps("my sweep", tmp_path / "sweeps" / "a b.yaml"))
+    assert commands["How far it is"] == "judge-gym sweep status 'my sweep'"
+    assert "'sweeps/a b.yaml'" in commands["Your own sweep"]
+    assert "FILE" in dict(results.next_steps("demo", None))["Your own sweep"]
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        (
+            "postgresql+psycopg://me:s3cret@db.example:5432/lab",
+            "psql postgresql://me@db.example:5432/lab",
+        ),
+        (
+            "postgresql+psycopg://me@/lab?host=/run/pg&password=s3cret",
+            "psql 'postgresql://me@/lab?host=%2Frun%2Fpg'",
+        ),
+    ],
+)
+def test_a_password_is_never_shown(url: str, shown: str) -> None:
+    assert results.psql_command(url) == shown
