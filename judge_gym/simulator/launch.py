@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Unpack
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.simulator.faults.reading import load_plan
 from judge_gym.simulator.settings import Settings, as_arguments
 
 LISTENING = "judge-gym simulator listening on "
@@ -32,6 +31,9 @@ def running(
     `JudgeGymError` when it does not start.
     """
     if faults := settings.get("faults"):
+        # Reading config files takes longer to import than everything else here.
+        from judge_gym.simulator.faults.reading import load_plan
+
         load_plan(faults)
     command = [sys.executable, "-m", "judge_gym.simulator", "--stop-with-stdin"]
     with open(log_file or os.devnull, "ab") as log:

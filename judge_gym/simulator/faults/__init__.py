@@ -1,5 +1,24 @@
 """Faults on demand: what a bad day of a provider looks like, seeded and counted.
 
-`plan` says what can be asked for, `reading` reads it from a file, `injector` decides which
-request meets which fault, and `spoiling` carries it out.
+A plan is a TOML file, or the same keys as JSON sent to `POST /faults` while it runs:
+
+    seed = 7
+
+    [[fault]]                # one request in twenty; a retry is drawn anew
+    kind = "rate_limit"
+    share = 0.05
+    retry_after = 2
+    form = "date"
+
+    [[fault]]                # one scorer's prompt in a hundred, however often it is sent
+    kind = "malformed_verdict"
+    share = 0.01
+    sticky = true
+
+    [[fault]]                # the first two batches
+    kind = "batch_expired"
+    max_count = 2
+
+`plan` says what can be asked for, `reading` reads it, `injector` decides which request meets
+which fault, and `spoiling` carries it out.
 """

@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from judge_gym.errors import JudgeGymError
+from judge_gym.simulator.__main__ import main
 from judge_gym.simulator.batches import routes
 from judge_gym.simulator.launch import LISTENING
 from judge_gym.simulator.server import serving
@@ -477,8 +478,9 @@ def test_a_state_that_cannot_be_read_is_said_in_one_line(tmp_path):
     ("option", "value"),
     [("--batch-seconds", "-1"), ("--latency", "nan"), ("--batch-seconds", "soon")],
 )
-def test_durations_are_seconds(option, value):
-    command = [sys.executable, "-m", "judge_gym.simulator", f"{option}={value}"]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=30)
-    assert result.returncode == 2
-    assert f"argument {option}" in result.stderr
+def test_durations_are_seconds(option, value, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["simulator", f"{option}={value}"])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert f"argument {option}" in capsys.readouterr().err
