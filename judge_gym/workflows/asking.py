@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,9 +42,12 @@ async def ask_all(gateway: Gateway, questions: Sequence[Question]) -> Counter[st
         await gateway.ask(question.call, derive, row)
 
     pairs = zip(questions, opened, strict=True)
-    results = await asyncio.gather(
-        *(one(question, row) for question, row in pairs), return_exceptions=True
-    )
+    with ExitStack() as held:
+        for model in {question.call.model for question in questions}:
+            held.enter_context(gateway.chunk(model))
+        results = await asyncio.gather(
+            *(one(question, row) for question, row in pairs), return_exceptions=True
+        )
     for result in results:
         if isinstance(result, BaseException):
             raise result
