@@ -14,12 +14,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
-from aiolimiter import AsyncLimiter
-
 from judge_gym.llm.providers import Provider
 
-BURST = 1 / 12
-"""Share of a minute's allowance that may be used at once."""
+BURST_S = 5.0
+"""Seconds' worth of a rate that may be used at once after a lull."""
 CALM_S = 10.0
 """After a server error the concurrency is not raised for this long."""
 
@@ -31,6 +29,29 @@ class Change:
     provider: str
     in_flight: int
     reason: str
+
+
+class Pace:
+    """A rate kept for every minute, whatever share of it this process has at the moment.
+
+    Each amount is given the time at which the rate has earned it (virtual scheduling), first
+    come, first served. A bucket of a fixed size would not do: the share changes as chunks come
+    and go, and a request may need more than a bucket of its share would ever hold.
+    """
+
+    def __init__(self, per_minute: int | None) -> None:
+        # Any minute holds at most a minute of the pace and what a lull had saved up.
+        self._per_s = None if per_minute is None else per_minute / (60 + BURST_S)
+        self._earned_at = -BURST_S
+
+    async def take(self, amount: float, share: float) -> None:
+        """Wait until `share` of the rate has earned `amount`."""
+        if self._per_s is None:
+            return
+        start = max(self._earned_at, _now() - BURST_S)
+        self._earned_at = start + amount / (self._per_s * share)
+        if (wait := start - _now()) > 0:
+            await asyncio.sleep(wait)
 
 
 class Gate:
@@ -45,8 +66,8 @@ class Gate:
         self._factor = 1.0
         """What adapting leaves of this process's share of the concurrency, in (0, 1]."""
         self._open_at = self._lowered_until = self._calm_until = 0.0
-        self._requests = _limiter(provider.requests_per_minute)
-        self._tokens = _limiter(provider.tokens_per_minute)
+        self._requests = Pace(provider.requests_per_minute)
+        self._tokens = Pace(provider.tokens_per_minute)
 
     @contextmanager
     def chunk(self) -> Iterator[None]:
@@ -65,8 +86,8 @@ class Gate:
         try:
             while (wait := self._open_at - _now()) > 0:
                 await asyncio.sleep(wait)
-            await _take(self._requests, 1 / self.share)
-            await _take(self._tokens, tokens / self.share)
+            await self._requests.take(1, self.share)
+            await self._tokens.take(tokens, self.share)
             yield
         finally:
             self._in_flight -= 1
@@ -131,19 +152,3 @@ class Gate:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
-
-
-def _limiter(per_minute: int | None) -> AsyncLimiter | None:
-    """Return a bucket that never lets more than `per_minute` through in any minute."""
-    if per_minute is None:
-        return None
-    burst = max(1.0, per_minute * BURST)
-    # Burst plus a minute of refill is the allowance; a tiny allowance is one at a time.
-    refill_per_s = max(per_minute - burst, per_minute * BURST) / 60
-    return AsyncLimiter(burst, burst / refill_per_s)
-
-
-async def _take(limiter: AsyncLimiter | None, amount: float) -> None:
-    if limiter is not None:
-        # More than the bucket holds at once waits for a full bucket: it could never be had.
-        await limiter.acquire(min(amount, limiter.max_rate))

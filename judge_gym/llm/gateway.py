@@ -9,8 +9,9 @@ import asyncio
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from typing import TypeVar
 
 import sqlalchemy as sa
 import tenacity
@@ -22,6 +23,8 @@ from judge_gym.llm.gate import Change, Gate
 from judge_gym.llm.ledger import AttemptError, Closed, Derived, Ledger, Opened, Sent, now
 from judge_gym.llm.providers import Provider, Providers
 from judge_gym.store.tables import GateChange
+
+Number = TypeVar("Number", int, float)
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
 
@@ -49,9 +52,12 @@ class Gateway:
         self._refused: dict[str, tuple[str, str]] = {}
 
     @contextmanager
-    def chunk(self, model: str) -> Iterator[None]:
-        """Hold one task slot's share of the limits of the model's provider."""
-        with self._gate(self._providers.of(model)).chunk():
+    def chunk(self, calls: Sequence[Call]) -> Iterator[None]:
+        """Hold one task slot's share of the limits of the calls' providers while they are asked."""
+        providers = {provider.name: provider for provider in map(self._provider, calls)}
+        with ExitStack() as held:
+            for provider in providers.values():
+                held.enter_context(self._gate(provider).chunk())
             yield
 
     async def open(self, calls: Sequence[Call]) -> list[Opened]:
@@ -70,7 +76,7 @@ class Gateway:
         would fail the same way; such a call derives no rows, so it is simply asked again later.
         """
         # A missing key is an error of the user's, found before anything is written.
-        self._providers.of(call.model).key()
+        self._provider(call).key()
         row = opened or (await self.open([call]))[0]
         if row.answer is not None:
             await self._ledger.write(Derived(derive(row.id, row.answer)))
@@ -119,7 +125,7 @@ class Gateway:
         return _with_cost_of(first, await self._retried(call, call_id, errors))
 
     async def _retried(self, call: Call, call_id: int, errors: list[AttemptError]) -> Answer:
-        provider = self._providers.of(call.model)
+        provider = self._provider(call)
         gate = self._gate(provider)
         retrying = tenacity.AsyncRetrying(
             stop=tenacity.stop_after_attempt(self._attempts),
@@ -176,6 +182,9 @@ class Gateway:
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
 
+    def _provider(self, call: Call) -> Provider:
+        return self._providers.of(call.model)
+
     async def _send(self, call: Call, provider: Provider) -> Answer:
         return await self._client.complete(
             provider, call.model, call.prompt.messages, call.parameters, self._timeout_s
@@ -193,15 +202,16 @@ def _unusable(answer: Answer) -> str:
 def _with_cost_of(first: Answer, second: Answer) -> Answer:
     """Return the second answer with what both used."""
 
-    def total(one: float | None, other: float | None) -> float | None:
-        return None if one is None or other is None else one + other
-
     return replace(
         second,
-        prompt_tokens=total(first.prompt_tokens, second.prompt_tokens),
-        completion_tokens=total(first.completion_tokens, second.completion_tokens),
-        cost_usd=total(first.cost_usd, second.cost_usd),
+        prompt_tokens=_total(first.prompt_tokens, second.prompt_tokens),
+        completion_tokens=_total(first.completion_tokens, second.completion_tokens),
+        cost_usd=_total(first.cost_usd, second.cost_usd),
     )
+
+
+def _total(one: Number | None, other: Number | None) -> Number | None:
+    return None if one is None or other is None else one + other
 
 
 def _refusal(call: Call, provider: Provider, error: ProviderError) -> tuple[str, str]:

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +28,8 @@ async def ask_all(gateway: Gateway, questions: Sequence[Question]) -> Counter[st
     When one question stops the run, the others in flight are awaited first, so that no answer
     that is on its way gets lost.
     """
-    opened = await gateway.open([question.call for question in questions])
+    calls = [question.call for question in questions]
+    opened = await gateway.open(calls)
     ends: Counter[str] = Counter()
 
     async def one(question: Question, row: Any) -> None:
@@ -42,9 +42,7 @@ async def ask_all(gateway: Gateway, questions: Sequence[Question]) -> Counter[st
         await gateway.ask(question.call, derive, row)
 
     pairs = zip(questions, opened, strict=True)
-    with ExitStack() as held:
-        for model in {question.call.model for question in questions}:
-            held.enter_context(gateway.chunk(model))
+    with gateway.chunk(calls):
         results = await asyncio.gather(
             *(one(question, row) for question, row in pairs), return_exceptions=True
         )
