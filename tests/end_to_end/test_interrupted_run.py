@@ -90,8 +90,10 @@ def tell(command: CommandLine, prefect_server: PrefectServer) -> Story:
         sweep_text(
             "quick.yaml",
             ("replicates: 2", f"replicates: {REPLICATES + 1}"),
-            ("model: [sim/calm-1, sim/high-1, sim/low-1]",
-             "model: [sim/calm-1, sim/high-1, sim/low-1, sim/sure-1]"),
+            (
+                "model: [sim/calm-1, sim/high-1, sim/low-1]",
+                "model: [sim/calm-1, sim/high-1, sim/low-1, sim/sure-1]",
+            ),
         )
     )
     amended = command("sweep", "run", file, **prefect_server.environment)

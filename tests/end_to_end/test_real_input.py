@@ -139,7 +139,9 @@ def test_two_sweeps_of_real_text_as_one(command: CommandLine, database: str) -> 
     assert inside == 27
     assert value_of(database, kept) + value_of(database, out) == len(dates)
     assert value_of(database, outside) == len(dates) - inside
-    assert value_of(database, f"{kept} AND published NOT BETWEEN '2019-09-06' AND '2019-09-30'") == 0
+    assert (
+        value_of(database, f"{kept} AND published NOT BETWEEN '2019-09-06' AND '2019-09-30'") == 0
+    )
     assert value_of(database, count.format("september-2019")) == value_of(database, kept)
     recorded = "SELECT count(*) FROM samples WHERE status IN ('scored', 'abstained')"
     assert value_of(database, recorded) > 0.9 * value_of(database, "SELECT count(*) FROM samples")
