@@ -7,15 +7,18 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.llm.gateway import Gateway
 from judge_gym.llm.providers import Providers, load_providers
 from judge_gym.settings import Settings, settings
 from judge_gym.store.engine import connect
+
+if TYPE_CHECKING:
+    from judge_gym.llm.gateway import Gateway
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Runtime:
     settings: Settings
     engine: sa.Engine
     providers: Providers
-    gateway: Gateway
+    gateway: "Gateway"
 
     @contextmanager
     def session(self) -> Iterator[Session]:
@@ -44,6 +47,9 @@ async def runtime() -> AsyncIterator[Runtime]:
     if shared := _open.get(loop):
         yield shared
         return
+    # litellm takes seconds to import, which commands that only read must not pay.
+    from judge_gym.llm.gateway import Gateway
+
     configured = settings()
     engine = await asyncio.to_thread(connect, configured)
     providers = load_providers(configured.providers_file)

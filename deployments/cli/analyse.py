@@ -11,11 +11,15 @@ def analyse(
     """Analyse a sweep again, print its tables and write its report; asks no model."""
     import asyncio
 
+    from deployments.cli.database import database
     from deployments.cli.environment import prepare_environment
     from deployments.cli.prefect_api import prefect_api
     from deployments.cli.results import show_results
     from judge_gym.settings import settings
+    from judge_gym.store.experiments import sweep_tags
 
+    with database() as session:
+        sweep_tags(session, sweep)  # an unknown sweep is said before Prefect is started
     prepare_environment(settings().data_dir, verbose=False)
     from flows.analysis import analysis
 

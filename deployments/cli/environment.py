@@ -1,5 +1,6 @@
 """What Prefect and litellm read from the environment; set before either is imported."""
 
+import logging
 import os
 from pathlib import Path
 
@@ -21,6 +22,9 @@ def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
         defaults["PREFECT_HOME"] = str((data_dir / "prefect").absolute())
     for name, value in defaults.items():
         os.environ.setdefault(name, value)
+    if not verbose:
+        # It would say, at the end of a command, how many of Prefect's records are still on the way.
+        logging.getLogger("EventsWorker").setLevel(logging.ERROR)
 
 
 def server_settings() -> dict[str, str]:

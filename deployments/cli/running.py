@@ -11,6 +11,7 @@ from typing import Any
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from deployments.cli.environment import prepare_environment
+from deployments.cli.models import providers_of
 from deployments.cli.output import console
 from deployments.cli.prefect_api import prefect_api
 from judge_gym.design.sweep import Sweep, load_sweep
@@ -34,17 +35,21 @@ def run_sweep(file: Path, *, retry_failed: bool = False, verbose: bool = False) 
     Raises `JudgeGymError` when the sweep cannot run, or ended with gaps.
     """
     sweep = load_sweep(file)
+    providers = providers_of(sweep)
+    for provider in sorted(providers, key=lambda one: one.name):
+        provider.key()
     prepare_environment(settings().data_dir, verbose=verbose)
-    with simulator_for(sweep), prefect_api():
+    simulated = any(provider.name == "sim" for provider in providers)
+    with simulator() if simulated else nullcontext(), prefect_api():
         console.print(f"Sweep {sweep.name}: {sweep.count()} experiments.")
         state = asyncio.run(_run(file, sweep, retry_failed))
     return _run_id(state)
 
 
 @contextmanager
-def simulator_for(sweep: Sweep) -> Iterator[None]:
-    """Have a simulator listening while a sweep with simulated judges runs, unless there is one."""
-    if os.environ.get(SIMULATOR_URL) or not needs_simulator(sweep):
+def simulator() -> Iterator[None]:
+    """Have a simulator listening in the block, unless there is one."""
+    if os.environ.get(SIMULATOR_URL):
         yield
         return
     from judge_gym.simulator.launch import running
@@ -57,15 +62,6 @@ def simulator_for(sweep: Sweep) -> Iterator[None]:
             yield
         finally:
             del os.environ[SIMULATOR_URL]
-
-
-def needs_simulator(sweep: Sweep) -> bool:
-    """Whether a judge, a rubric owner or the utility model of the sweep is simulated."""
-    from judge_gym.workflows.sweeps import models_of, utility_model
-
-    experiments = list(sweep.experiments())
-    models = {*models_of(experiments), utility_model(settings(), sweep, experiments)}
-    return any(model.startswith("sim/") for model in models)
 
 
 async def _run(file: Path, sweep: Sweep, retry_failed: bool) -> Any:

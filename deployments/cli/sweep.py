@@ -15,11 +15,14 @@ SweepFile = Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_d
 @app.command()
 def plan(file: SweepFile) -> None:
     """Say what a sweep would ask, and what is already done; spends nothing."""
-    from deployments.cli.database import database
     from judge_gym.design.sweep import load_sweep
-    from judge_gym.workflows.planning import plan_sweep
 
     sweep = load_sweep(file)
+    from deployments.cli.database import database
+    from deployments.cli.models import providers_of
+    from judge_gym.workflows.planning import plan_sweep
+
+    providers_of(sweep)
     console.print(f"Sweep {sweep.name}: {sweep.count()} experiments.")
     with database() as session:
         lines = plan_sweep(session, sweep)

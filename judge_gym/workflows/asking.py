@@ -4,10 +4,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from judge_gym.llm.calls import Answer, Call, Failure, Row, is_simulated
-from judge_gym.llm.gateway import Gateway
+
+if TYPE_CHECKING:
+    from judge_gym.llm.gateway import Gateway
 
 Values = dict[str, Any]
 
@@ -22,7 +24,7 @@ class Question:
     """Outcome → column values, `status` among them; the call's id and simulated flag are added."""
 
 
-async def ask_all(gateway: Gateway, questions: Sequence[Question]) -> Counter[str]:
+async def ask_all(gateway: "Gateway", questions: Sequence[Question]) -> Counter[str]:
     """Ask everything at once (the gate bounds what is in flight); returns how each one ended.
 
     When one question stops the run, the others in flight are awaited first, so that no answer

@@ -34,7 +34,7 @@ async def probe(runtime: Runtime, units: Sequence[ProbeUnit]) -> Counter[str]:
     """Make these probes; returns how many ended in each probe status."""
     with runtime.session() as session:
         asked = _probes(session, units)
-        impossible = [_failed(*one.unit) for one in asked if one.conversation_is_gone]
+        impossible = [one.failed() for one in asked if one.conversation_is_gone]
         if impossible:
             session.execute(insert(t.Probe).on_conflict_do_nothing(), impossible)
     questions = [one.question() for one in asked if not one.conversation_is_gone]
@@ -51,6 +51,8 @@ class _Probe:
     experiment: Experiment
     score_key: str
     scored: ScoredSample
+    simulated: bool
+    """Whether the simulator made the sample."""
 
     @property
     def conversation_is_gone(self) -> bool:
@@ -71,6 +73,17 @@ class _Probe:
             experiment_id=self.experiment_id,
         )
         return Question(call, t.Probe, _reader(sample_id, replicate))
+
+    def failed(self) -> dict[str, Any]:
+        """Return the row of a probe that cannot be made."""
+        sample_id, replicate = self.unit
+        return {
+            "sample_id": sample_id,
+            "replicate": replicate,
+            "status": "failed",
+            "failure": "the conversation that it would continue was cleaned away",
+            "simulated": self.simulated,
+        }
 
 
 def _probes(session: Session, units: Sequence[ProbeUnit]) -> list[_Probe]:
@@ -102,17 +115,8 @@ def _probes(session: Session, units: Sequence[ProbeUnit]) -> list[_Probe]:
         )
         item = items[sample.item_id]
         key = score_key(experiment.key, rubric.key, arm.arm, item, sample.replicate)
-        probes.append(_Probe(unit, arm.experiment_id, experiment, key, scored))
+        probes.append(_Probe(unit, arm.experiment_id, experiment, key, scored, sample.simulated))
     return probes
-
-
-def _failed(sample_id: int, replicate: int) -> dict[str, Any]:
-    return {
-        "sample_id": sample_id,
-        "replicate": replicate,
-        "status": "failed",
-        "failure": "the conversation that it would continue was cleaned away",
-    }
 
 
 def _reader(sample_id: int, replicate: int) -> Any:

@@ -131,11 +131,13 @@ def test_rows_of_one_table_with_different_columns_gather(engine: sa.Engine) -> N
             ready_rubric("r2", opened[2].id),
             failed_rubric("r3", opened[3].id),
         ]
+        seen = commits(engine)
         closing = (
             ledger.write(Closed(one.id, an_answer(), (), [row], now()))
             for one, row in zip(opened, rows, strict=True)
         )
         await asyncio.gather(*closing)
+        assert len(seen) == 1
 
     run(work())
     with engine.connect() as connection:

@@ -410,6 +410,7 @@ def test_a_conversation_that_was_cleaned_away_is_not_continued(
         ends = await study.probe(tags)
         assert set(ends) == {"failed"}
         rows = study.all(sa.select(t.Probe))
+        assert all(row.simulated for row in [*rows, *samples(study)])
         assert {row.failure for row in rows} == {
             "the conversation that it would continue was cleaned away"
         }

@@ -48,9 +48,7 @@ def test_every_flow_is_deployed(deployed: PrefectServer) -> None:
     assert {one["entrypoint"] for one in listed} >= ENTRYPOINTS
 
 
-def test_a_worker_runs_a_deployment(
-    deployed: PrefectServer, database: str, tmp_path: Path
-) -> None:
+def test_a_worker_runs_a_deployment(deployed: PrefectServer, database: str, tmp_path: Path) -> None:
     with configured(tmp_path, JUDGE_GYM_DATABASE_URL=database):
         [window] = prepared_windows()
     environment = {"JUDGE_GYM_DATABASE_URL": database, "JUDGE_GYM_HOME": str(REPOSITORY)}

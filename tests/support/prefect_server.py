@@ -82,9 +82,7 @@ def _start(port: int, environment: dict[str, str], output: IO[bytes]) -> "subpro
     )
 
 
-def _healthy(
-    url: str, process: "subprocess.Popen[bytes]", log: Path
-) -> Callable[[], bool]:
+def _healthy(url: str, process: "subprocess.Popen[bytes]", log: Path) -> Callable[[], bool]:
     def check() -> bool:
         assert process.poll() is None, f"prefect server start ended:\n{log.read_text()}"
         try:

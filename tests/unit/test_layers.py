@@ -8,7 +8,16 @@ import pytest
 from importlinter.cli import EXIT_STATUS_SUCCESS, lint_imports
 
 REPOSITORY = Path(__file__).parents[2]
-HEAVY = ("prefect", "litellm", "pandas", "scipy", "statsmodels", "sqlalchemy", "numpy", "trafilatura")
+HEAVY = (
+    "prefect",
+    "litellm",
+    "pandas",
+    "scipy",
+    "statsmodels",
+    "sqlalchemy",
+    "numpy",
+    "trafilatura",
+)
 
 
 def test_layers_import_one_way_only(capsys: pytest.CaptureFixture[str]) -> None:

@@ -100,9 +100,10 @@ def test_clustered_wilson_falls_back_to_counting_items(successes, trials, same_a
     assert clustered == pytest.approx(wilson(*same_as))
 
 
-def test_resampling_items_gives_a_mean_its_t_interval(rng):
-    values = rng.random(15)
-    interval = resampled_interval(lambda weights: weights @ values / 15, 15, rng)
+@pytest.mark.parametrize("n_items", [3, 15])
+def test_resampling_items_gives_a_mean_its_t_interval(rng, n_items):
+    values = rng.random(n_items)
+    interval = resampled_interval(lambda weights: weights @ values / n_items, n_items, rng)
     expected = t_interval(values)
     half = (expected[1] - expected[0]) / 2
     # the standard error of 2,000 draws is itself known to 1/sqrt(4000) = 1.6%

@@ -56,6 +56,20 @@ def test_items_weigh_the_same_whatever_their_samples(rng):
     assert label_bias(shown, rng).estimate is None
 
 
+def test_the_p_value_weighs_items_the_same_too(rng):
+    # Each of three cells hits both or neither when its two displays are dealt: A alone on item
+    # 0 (weight 1/2), B and C on item 1 (1/4 each). Observed A: 1/2. Of 8 deals, A with anything
+    # (4) and B with C (1) reach 1/2.
+    shown = displays(
+        stage=[1, 2, 1, 2, 1, 2],
+        shown_first=[1, 2, 2, 1, 2, 1],
+        lettered_a=[1] * 6,
+        judge=[0, 0, 0, 0, 1, 1],
+        item=[0, 0, 1, 1, 1, 1],
+    )
+    assert position_bias(shown, rng, 4000).p == pytest.approx(5 / 8, abs=0.04)
+
+
 @pytest.mark.parametrize(
     ("first", "item"),
     [

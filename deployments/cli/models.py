@@ -1,0 +1,23 @@
+"""Whom a sweep asks, checked before anything is started or spent."""
+
+from typing import TYPE_CHECKING
+
+from judge_gym.design.sweep import Sweep
+from judge_gym.settings import settings
+
+if TYPE_CHECKING:
+    from judge_gym.llm.providers import Provider
+
+
+def providers_of(sweep: Sweep) -> "set[Provider]":
+    """Return the providers of a sweep's judges, rubric owners and utility model.
+
+    Raises `ConfigError` for a model that no provider serves, or when no utility model is named.
+    """
+    from judge_gym.llm.providers import load_providers
+    from judge_gym.workflows.sweeps import models_of, utility_model
+
+    known = load_providers(settings().providers_file)
+    experiments = list(sweep.experiments())
+    asked = {known.of(model) for model in sorted(models_of(experiments))}
+    return asked | {known.of(utility_model(settings(), sweep, experiments))}

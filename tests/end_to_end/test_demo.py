@@ -1,0 +1,117 @@
+"""The demo's tables recover what is planted in the simulated judges.
+
+A recovery is a statement about sign, size or interval that follows from families.toml; each test
+says which. The prompts are the same every time, so these are not lucky draws.
+"""
+
+import pytest
+
+from judge_gym.simulator.expected import accuracy, first_shown_excess, letter_a_excess
+from judge_gym.simulator.families import planted
+from support.figures import Demo, figure
+
+
+def test_the_second_run_asks_nothing_and_has_equal_figures(demo: Demo) -> None:
+    assert demo.asked > 3000
+    assert demo.asked_again == 0
+    assert demo.later_figures == demo.figures != []
+
+
+def test_the_tables_and_the_next_steps_are_printed_and_the_report_written(demo: Demo) -> None:
+    for words in ("Polarization", "Abstention", "Accuracy", "SIMULATED", "Report", "judge-gym "):
+        assert words in demo.first.output, words
+    reports = list((demo.command.data / "reports").glob("*.html"))
+    assert len(reports) == 1
+    page = reports[0].read_text()
+    assert "simulated" in page.lower()
+    assert "polarization" in page.lower()
+
+
+def test_everything_is_marked_simulated(demo: Demo) -> None:
+    assert all(row.simulated for row in demo.figures)
+    assert demo.value("SELECT bool_and(simulated) FROM llm_calls") is True
+    assert demo.value("SELECT bool_and(simulated) FROM analysis_runs") is True
+
+
+def test_no_judgement_failed(demo: Demo) -> None:
+    assert demo.value("SELECT count(*) FROM samples WHERE status = 'failed'") == 0
+    assert demo.value("SELECT count(*) FROM llm_calls WHERE status <> 'succeeded'") == 0
+
+
+def test_judges_stand_further_apart_on_the_contested_concept(demo: Demo) -> None:
+    """Leanings count by how contested a concept is; "fascism" is the more contested."""
+    fascism, backsliding = (
+        figure(
+            demo.figures,
+            "polarization",
+            concept=concept,
+            scoring_method="single",
+            rubric="shared by sim/calm-1",
+        )
+        for concept in ("fascism", "democratic backsliding")
+    )
+    assert fascism.estimate > backsliding.estimate
+    assert fascism.row.floor is not None
+    assert fascism.estimate > fascism.row.floor
+    assert fascism.row.p is not None
+    assert fascism.row.p < 0.05
+
+
+def test_a_fixed_display_shows_the_planted_display_bias(demo: Demo) -> None:
+    """In a fixed display the stage shown first and the one lettered A are both stage 1.
+
+    first-1 takes it with probability 0.20 + 0.15 whatever it reads, which scores 0; in a random
+    display the stage taken so scores (0 + 1/3 + 2/3 + 1)/4 = 0.5 on average. So randomising
+    raises the mean score by 0.35 x 0.5 = 0.175.
+    """
+    first = planted()["first"]
+    expected = (first.first_bias + first.label_a_bias) * 0.5
+    assert expected == pytest.approx(0.175)
+    found = figure(demo.figures, "contrast", axis="presentation", judge="sim/first-1")
+    assert (found.row.scope["from"], found.row.scope["to"]) == ("fixed", "random")
+    assert found.lower <= expected <= found.upper
+    assert found.lower > 0
+
+
+def test_a_random_display_recovers_position_and_label_bias(demo: Demo) -> None:
+    first = planted()["first"]
+    for metric, excess in (
+        ("position_bias", first_shown_excess(first, stages=4)),
+        ("label_bias", letter_a_excess(first, stages=4)),
+    ):
+        found = figure(
+            [row for row in demo.figures if row.estimate is not None],
+            metric,
+            judge="sim/first-1",
+        )
+        assert found.lower <= excess <= found.upper
+        assert found.lower > 0
+
+
+def test_neutralizing_shrinks_the_tone_effect(demo: Demo) -> None:
+    """tonal-1 reads emotive wording as more of the concept; the neutralized view has none."""
+    found = figure(demo.figures, "contrast", axis="evidence_view", judge="sim/tonal-1")
+    assert (found.row.scope["from"], found.row.scope["to"]) == ("raw", "neutralized")
+    assert found.upper < 0
+
+
+def test_a_rivals_rubric_lowers_the_loyal_judges_confidence_and_the_sham_less(demo: Demo) -> None:
+    swap = figure(demo.figures, "swap_sensitivity", judge="sim/sure-1")
+    sham = figure(demo.figures, "sham_sensitivity", judge="sim/sure-1")
+    # Planted loyalty is 0.25, of which clipping at 1 may hide a part.
+    assert -0.30 < swap.estimate < -0.10
+    assert swap.upper < 0
+    assert swap.upper < sham.lower
+
+
+@pytest.mark.parametrize("judge", ["calm-1", "high-1"])
+def test_a_judge_without_loyalty_does_not_mind_a_rivals_rubric(demo: Demo, judge: str) -> None:
+    found = figure(demo.figures, "swap_sensitivity", judge=f"sim/{judge}")
+    assert found.lower - 0.02 <= 0 <= found.upper + 0.02
+
+
+@pytest.mark.parametrize("judge", ["accurate-1", "calm-1", "constant-1"])
+def test_accuracy_on_known_answers_is_the_planted_one(demo: Demo, judge: str) -> None:
+    found = figure(demo.figures, "accuracy", judge=f"sim/{judge}", window="claims")
+    [family] = [one for one in planted().values() if judge in one.models]
+    assert found.lower <= accuracy(family) <= found.upper

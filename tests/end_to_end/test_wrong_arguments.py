@@ -1,0 +1,145 @@
+"""Every command given something wrong: one clear line with the remedy, never a traceback."""
+
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from support.command_line import SWEEPS, CommandLine, Ended, sweep_text
+from support.prefect_server import free_port
+
+QUICK = str(SWEEPS / "quick.yaml")
+NOWHERE = f"postgresql://nobody:secret-word@127.0.0.1:{free_port()}/nothing"
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A command line that cannot be done, and what has to be said about it."""
+
+    arguments: tuple[str, ...]
+    words: tuple[str, ...]
+    code: int = 1
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def wrong(*arguments: str, says: tuple[str, ...], code: int = 1, **environment: str) -> Wrong:
+    return Wrong(arguments, says, code, environment)
+
+
+# Files that the tests below write; a name in a command line is found in its folder.
+FILES = {
+    "broken.yaml": "name: [unclosed\n",
+    "unknown-key.yaml": sweep_text("quick.yaml", ("replicates: 2", "replicants: 2")),
+    "bad-value.yaml": sweep_text("quick.yaml", ("replicates: 2", "scale_size: 11")),
+    "no-corpus.yaml": sweep_text("quick.yaml", ("valmora.jsonl", "valmore.jsonl")),
+    "no-window.yaml": sweep_text("quick.yaml", ("window: valmora\n", "window: valmore\n")),
+    "no-provider.yaml": sweep_text("quick.yaml", ("[sim/calm-1, ", "[calm-1, ")),
+    "other-provider.yaml": sweep_text("quick.yaml", ("[sim/calm-1, ", "[opnai/gpt-4.1, ")),
+}
+
+TABLE = [
+    wrong("swep", says=("No such command", "swep"), code=2),
+    wrong("sweep", "plan", says=("Missing argument", "file"), code=2),
+    wrong("sweep", "plan", "nowhere.yaml", says=("nowhere.yaml", "No such file")),
+    wrong("sweep", "plan", "broken.yaml", says=("broken.yaml", "line 2")),
+    wrong("sweep", "plan", "unknown-key.yaml", says=("line", "replicants", "replicates")),
+    wrong("sweep", "plan", "bad-value.yaml", says=("line", "scale_size", "11", "2", "10")),
+    wrong("sweep", "plan", "no-corpus.yaml", says=("line", "valmore.jsonl", "does not exist")),
+    wrong("sweep", "plan", "no-window.yaml", says=("line", "valmore", "valmora")),
+    wrong("sweep", "plan", "no-provider.yaml", says=("calm-1", "provider")),
+    wrong("sweep", "run", "other-provider.yaml", says=("opnai", "openai")),
+    wrong("sweep", "run", QUICK, "--retry", says=("No such option", "--retry-failed"), code=2),
+    wrong("sweep", "status", "nothing", says=("There is no sweep 'nothing'", "Known")),
+    wrong("analyse", "nothing", says=("There is no sweep 'nothing'",)),
+    wrong("window", "show", "12345", says=("12345", "window list")),
+    wrong("window", "show", "first", says=("Invalid value", "window", "integer"), code=2),
+    wrong("window", "create", "nowhere.yaml", says=("nowhere.yaml", "No such file")),
+    wrong("experiment", "show", "nothing", says=("nothing", "experiment list")),
+    wrong("experiment", "create", "broken.yaml", says=("broken.yaml", "line 2")),
+    wrong(
+        "experiment", "list", "--task-type", "ecology",
+        says=("ecology", "ecc", "control", "benchmark"), code=2,
+    ),
+    wrong("clean", "nothing", "--yes", says=("nothing", "experiment list")),
+    wrong("simulator", "--port", "99999", says=("--port", "65535"), code=2),
+    wrong("simulator", "--latency", "soon", says=("--latency", "number"), code=2),
+    wrong("axes", "everything", says=("everything",), code=2),
+    wrong("demo", "quick", says=("quick",), code=2),
+    wrong("doctor", "me", says=("me",), code=2),
+    wrong(
+        "window", "list",
+        says=("JUDGE_GYM_DATABASE_URL", "postgresql://"), JUDGE_GYM_DATABASE_URL="a database",
+    ),
+    wrong(
+        "window", "list",
+        says=("JUDGE_GYM_DATABASE_URL", "mysql", "postgresql"),
+        JUDGE_GYM_DATABASE_URL="mysql://root@localhost/x",
+    ),
+    wrong(
+        "window", "list",
+        says=("127.0.0.1", "cannot be used", "unset JUDGE_GYM_DATABASE_URL"),
+        JUDGE_GYM_DATABASE_URL=NOWHERE,
+    ),
+    wrong(
+        "window", "list", says=("chunk_size", "abc", "JUDGE_GYM_"), JUDGE_GYM_CHUNK_SIZE="abc"
+    ),
+    wrong("window", "list", says=("workers", "65"), JUDGE_GYM_WORKERS="65"),
+    wrong(
+        "doctor",
+        says=("need mending",),
+        JUDGE_GYM_DATABASE_URL=NOWHERE,
+        PREFECT_API_URL=f"http://127.0.0.1:{free_port()}/api",
+    ),
+]  # fmt: skip
+
+
+def described(one: Wrong) -> str:
+    extra = [f"{name.lower()}" for name in one.environment]
+    return " ".join(Path(word).name for word in (*one.arguments, *extra))
+
+
+@pytest.fixture
+def place(command: CommandLine) -> CommandLine:
+    for name, text in FILES.items():
+        (command.folder / name).write_text(text)
+    return command
+
+
+@pytest.mark.parametrize("one", TABLE, ids=described)
+def test_a_wrong_argument_is_answered_in_words(place: CommandLine, one: Wrong) -> None:
+    ended = place(*one.arguments, **one.environment)
+    assert ended.code == one.code, ended
+    assert_said(ended, *one.words)
+    assert "secret-word" not in ended.output + ended.errors
+
+
+@pytest.fixture
+def taken_port() -> Iterator[int]:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        yield listener.getsockname()[1]
+
+
+def test_a_port_in_use_is_named_by_the_simulator(place: CommandLine, taken_port: int) -> None:
+    ended = place("simulator", "--port", str(taken_port))
+    assert ended.code == 1
+    assert_said(ended, str(taken_port), "in use")
+
+
+def test_a_file_of_settings_is_named_with_the_setting(place: CommandLine) -> None:
+    (place.folder / "judge-gym.toml").write_text("chunk_sise = 5\n")
+    ended = place("window", "list")
+    assert ended.code == 1
+    assert_said(ended, "judge-gym.toml", "chunk_sise")
+
+
+def assert_said(ended: Ended, *words: str) -> None:
+    # Typer draws a frame around its errors, which may cut a line.
+    said = " ".join(ended.errors.replace("│", " ").split())
+    assert "Traceback" not in ended.output + ended.errors
+    assert "Unexpected" not in ended.errors
+    for word in words:
+        assert word in said, ended.errors

@@ -1,0 +1,79 @@
+"""`judge-gym` as a person runs it: the console script, in a process and an environment of its own."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+COMMAND = Path(sys.executable).parent / "judge-gym"
+REPOSITORY = Path(__file__).parents[2]
+SWEEPS = REPOSITORY / "deployments" / "sweeps"
+LONGEST_S = 240.0
+_OTHERS = ("JUDGE_GYM_", "PREFECT_", "OPENAI_", "ANTHROPIC_", "LOCAL_", "FIRECRAWL_", "PYTEST_")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended, and what a person saw."""
+
+    arguments: tuple[str, ...]
+    code: int
+    output: str
+    errors: str
+
+    def fine(self) -> "Ended":
+        """This, when the command succeeded; fails the test with all it said otherwise."""
+        assert self.code == 0, f"judge-gym {' '.join(self.arguments)}\n{self.output}\n{self.errors}"
+        return self
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """A folder to type commands in; what they keep is in `data` below it."""
+
+    folder: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    def __call__(self, *arguments: str | Path, **more: str) -> Ended:
+        """Run a command to its end."""
+        process = self.start(*arguments, **more)
+        try:
+            output, errors = process.communicate(timeout=LONGEST_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        return Ended(tuple(map(str, arguments)), process.returncode, output, errors)
+
+    def start(self, *arguments: str | Path, **more: str) -> "subprocess.Popen[str]":
+        """Start a command."""
+        return subprocess.Popen(
+            [COMMAND, *arguments],
+            cwd=self.folder,
+            env=self._environment() | more,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def _environment(self) -> dict[str, str]:
+        # Nothing of the machine's user reaches the command: no keys, no settings, no profiles.
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(_OTHERS)}
+        own = {"HOME": str(self.folder), "JUDGE_GYM_DATA_DIR": str(self.data), "COLUMNS": "200"}
+        return inherited | own | self.environment
+
+
+def sweep_text(name: str, *changes: tuple[str, str]) -> str:
+    """A sweep file that comes with judge-gym: its paths absolute, each change made once."""
+    text = (SWEEPS / name).read_text()
+    for folder in ("corpora/", "rubrics/", "../../../shared/"):
+        text = text.replace(f" {folder}", f" {(SWEEPS / folder).resolve()}/")
+    for old, new in changes:
+        assert text.count(old) == 1, f"{name} has {old!r} {text.count(old)} times"
+        text = text.replace(old, new)
+    return text
