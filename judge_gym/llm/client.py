@@ -16,7 +16,7 @@ from typing import Any
 import aiohttp
 
 from judge_gym.llm.calls import Answer, FailureKind, Parameters, ProviderError
-from judge_gym.llm.providers import Provider
+from judge_gym.llm.providers import Price, Provider
 from judge_gym.prompts import Message
 
 # Before litellm is imported: it would fetch a price list, and in its development mode read .env.
@@ -70,14 +70,15 @@ class Client:
             raise ProviderError("timeout", f"no whole answer within {timeout_s:g} s") from error
         except Exception as error:
             raise _classified(error, provider) from error
-        return _answer(response, (time.perf_counter() - started) * 1000, model)
+        latency_ms = (time.perf_counter() - started) * 1000
+        return _answer(response, latency_ms, model, provider.prices.get(name))
 
     async def close(self) -> None:
         """Close litellm's sockets; they belong to the running event loop."""
         await close_litellm_async_clients()  # type: ignore[no-untyped-call]
 
 
-def _answer(response: Any, latency_ms: float, model: str) -> Answer:
+def _answer(response: Any, latency_ms: float, model: str, price: Price | None) -> Answer:
     try:
         choice = response.choices[0]
         text = choice.message.content or ""
@@ -87,6 +88,7 @@ def _answer(response: Any, latency_ms: float, model: str) -> Answer:
     usage = getattr(response, "usage", None)
     counted = getattr(usage, "prompt_tokens", None)
     simulated = model.startswith("sim/") or response.system_fingerprint == SIMULATOR_MARK
+    completed = getattr(usage, "completion_tokens", None) if counted else None
     if refusal and not text:
         text, finish_reason = refusal, "content_filter"
     elif len(text) > MAX_ANSWER_CHARACTERS:
@@ -98,11 +100,23 @@ def _answer(response: Any, latency_ms: float, model: str) -> Answer:
         finish_reason=finish_reason,
         # litellm writes zeros where the provider counts nothing; no prompt has zero tokens.
         prompt_tokens=counted or None,
-        completion_tokens=getattr(usage, "completion_tokens", None) if counted else None,
-        cost_usd=0.0 if simulated else response._hidden_params.get("response_cost"),
+        completion_tokens=completed,
+        cost_usd=0.0 if simulated else _cost(response, price, counted, completed),
         latency_ms=latency_ms,
         simulated=simulated,
     )
+
+
+def _cost(
+    response: Any, price: Price | None, prompt: int | None, completion: int | None
+) -> float | None:
+    """Return US dollars by the providers file, else by litellm's list, else None: never 0."""
+    if price is None:
+        listed: float | None = response._hidden_params.get("response_cost")
+        return listed
+    if prompt is None or completion is None:
+        return None
+    return (prompt * price.prompt + completion * price.completion) / 1e6
 
 
 def _storable(text: str) -> str:

@@ -1,27 +1,154 @@
-"""The gate of a provider: how many requests are in flight, and when to hold back."""
+"""The gate of a provider: how many requests may be in flight, and how fast new ones may start.
+
+The bounds in the providers file are for all processes together. A process takes the share of
+them that its chunks have of the provider's task slots (Prefect's tag limit hands those out, one
+a chunk), so that nobody has to ask anybody before a request.
+
+Concurrency adapts: a rate limit halves it, successes raise it one step a round trip, and a
+server error only pauses the raising. Rates are kept for any minute, bursts included.
+"""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+
+from judge_gym.llm.providers import Provider
+
+BURST_S = 5.0
+"""Seconds' worth of a rate that may be used at once after a lull."""
+CALM_S = 10.0
+"""After a server error the concurrency is not raised for this long."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """The gate moved: the new bound of requests in flight, and why."""
+
+    provider: str
+    in_flight: int
+    reason: str
+
+
+class Pace:
+    """A rate kept for every minute, whatever share of it this process has at the moment.
+
+    Each amount is given the time at which the rate has earned it (virtual scheduling), first
+    come, first served. A bucket of a fixed size would not do: the share changes as chunks come
+    and go, and a request may need more than a bucket of its share would ever hold.
+    """
+
+    def __init__(self, per_minute: int | None) -> None:
+        # Any minute holds at most a minute of the pace and what a lull had saved up.
+        self._per_s = None if per_minute is None else per_minute / (60 + BURST_S)
+        self._earned_at = -BURST_S
+
+    async def take(self, amount: float, share: float) -> None:
+        """Wait until `share` of the rate has earned `amount`."""
+        if self._per_s is None:
+            return
+        start = max(self._earned_at, _now() - BURST_S)
+        self._earned_at = start + amount / (self._per_s * share)
+        if (wait := start - _now()) > 0:
+            await asyncio.sleep(wait)
 
 
 class Gate:
-    """Bounds one provider's requests in this process; a rate limit closes it for everybody."""
+    """One provider's gate in this process; belongs to one event loop."""
 
-    def __init__(self, concurrency: int) -> None:
-        self._slots = asyncio.Semaphore(concurrency)
-        self._open_at = 0.0
+    def __init__(self, provider: Provider, on_change: Callable[[Change], None]) -> None:
+        self._provider = provider
+        self._on_change = on_change
+        self._chunks = 0
+        self._in_flight = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._factor = 1.0
+        """What adapting leaves of this process's share of the concurrency, in (0, 1]."""
+        self._open_at = self._lowered_until = self._calm_until = 0.0
+        self._requests = Pace(provider.requests_per_minute)
+        self._tokens = Pace(provider.tokens_per_minute)
+
+    @contextmanager
+    def chunk(self) -> Iterator[None]:
+        """Hold one task slot's share of the bounds while a chunk is being done."""
+        self._chunks += 1
+        self._wake()
+        try:
+            yield
+        finally:
+            self._chunks -= 1
 
     @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Hold one slot, once the gate is open."""
-        async with self._slots:
-            loop = asyncio.get_running_loop()
-            while (wait := self._open_at - loop.time()) > 0:
+    async def slot(self, tokens: int) -> AsyncIterator[None]:
+        """Hold one request's place, once all bounds allow it; `tokens` is what it may use."""
+        await self._enter()
+        try:
+            while (wait := self._open_at - _now()) > 0:
                 await asyncio.sleep(wait)
+            await self._requests.take(1, self.share)
+            await self._tokens.take(tokens, self.share)
             yield
+        finally:
+            self._in_flight -= 1
+            self._wake()
 
-    def close_for(self, seconds: float) -> None:
-        """Let nobody new through for `seconds`: the provider asked for a pause."""
-        loop = asyncio.get_running_loop()
-        self._open_at = max(self._open_at, loop.time() + seconds)
+    @property
+    def share(self) -> float:
+        """This process's share of the provider's bounds, in (0, 1]."""
+        return min(1.0, max(1, self._chunks) / self._provider.task_slots)
+
+    @property
+    def bound(self) -> int:
+        """How many requests this process may have in flight now; at least one."""
+        return max(1, int(self._provider.concurrency * self.share * self._factor))
+
+    def succeeded(self) -> None:
+        """A request went through: raise the bound by one a round trip, unless it is calm time."""
+        if self._factor < 1.0 and _now() >= max(self._calm_until, self._lowered_until):
+            ceiling = self._provider.concurrency * self.share
+            self._factor = min(1.0, self._factor + 1 / (ceiling * self.bound))
+            if self._factor == 1.0:
+                self._tell("recovered")
+            self._wake()
+
+    def server_failed(self) -> None:
+        """The provider has trouble of its own: leave the bound where it is for a while."""
+        self._calm_until = _now() + CALM_S
+
+    def rate_limited(self, pause_s: float) -> None:
+        """Let nobody through for `pause_s` and halve the bound, once for all that is in flight."""
+        self._open_at = max(self._open_at, _now() + pause_s)
+        if _now() < self._lowered_until:
+            return
+        self._lowered_until = self._open_at
+        self._factor = max(self._factor / 2, 1 / self._provider.concurrency)
+        self._tell(f"rate limit, pause {pause_s:g} s")
+
+    async def _enter(self) -> None:
+        if not self._waiting and self._in_flight < self.bound:
+            self._in_flight += 1
+            return
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._in_flight -= 1
+                self._wake()
+            raise
+
+    def _wake(self) -> None:
+        while self._waiting and self._in_flight < self.bound:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                self._in_flight += 1
+                turn.set_result(None)
+
+    def _tell(self, reason: str) -> None:
+        self._on_change(Change(self._provider.name, self.bound, reason))
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,10 +1,17 @@
 """The gateway: asks a model once per call, and keeps what happened.
 
 `Gateway.ask` writes the call to the ledger before it is sent, holds the provider's limits,
-retries what may pass, and commits the answer together with the rows derived from it.
+retries what may pass, asks once more for an empty or cut answer, and commits the answer together
+with the rows derived from it.
 """
 
-from collections.abc import Callable, Sequence
+import asyncio
+import os
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import TypeVar
 
 import sqlalchemy as sa
 import tenacity
@@ -12,9 +19,12 @@ import tenacity
 from judge_gym.errors import JudgeGymError
 from judge_gym.llm.calls import PASSING, SHARED, Answer, Call, Failure, ProviderError, Row
 from judge_gym.llm.client import Client
-from judge_gym.llm.gate import Gate
+from judge_gym.llm.gate import Change, Gate
 from judge_gym.llm.ledger import AttemptError, Closed, Derived, Ledger, Opened, Sent, now
 from judge_gym.llm.providers import Provider, Providers
+from judge_gym.store.tables import GateChange
+
+Number = TypeVar("Number", int, float)
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
 
@@ -38,7 +48,17 @@ class Gateway:
         self._client = Client()
         self._ledger = Ledger(engine)
         self._gates: dict[str, Gate] = {}
+        self._telling: set[asyncio.Task[None]] = set()
         self._refused: dict[str, tuple[str, str]] = {}
+
+    @contextmanager
+    def chunk(self, calls: Sequence[Call]) -> Iterator[None]:
+        """Hold one task slot's share of the limits of the calls' providers while they are asked."""
+        providers = {provider.name: provider for provider in map(self._provider, calls)}
+        with ExitStack() as held:
+            for provider in providers.values():
+                held.enter_context(self._gate(provider).chunk())
+            yield
 
     async def open(self, calls: Sequence[Call]) -> list[Opened]:
         """Write the ledger rows of calls to one provider in one go, ahead of `ask`."""
@@ -56,7 +76,7 @@ class Gateway:
         would fail the same way; such a call derives no rows, so it is simply asked again later.
         """
         # A missing key is an error of the user's, found before anything is written.
-        self._providers.of(call.model).key()
+        self._provider(call).key()
         row = opened or (await self.open([call]))[0]
         if row.answer is not None:
             await self._ledger.write(Derived(derive(row.id, row.answer)))
@@ -75,7 +95,8 @@ class Gateway:
         return row.id, answer
 
     async def close(self) -> None:
-        """Close the sockets."""
+        """Close the sockets, once what the gates had to tell is written."""
+        await asyncio.gather(*self._telling)
         await self._client.close()
 
     async def _close(
@@ -88,8 +109,24 @@ class Gateway:
         await self._ledger.write(Closed(call_id, outcome, errors, derive(call_id, outcome), now()))
 
     async def _attempt(self, call: Call, call_id: int, errors: list[AttemptError]) -> Answer:
-        provider = self._providers.of(call.model)
-        gate = self._gates.setdefault(provider.name, Gate(provider.concurrency))
+        """Return an answer; one that is empty or cut is asked for once more, and paid for."""
+        first = await self._retried(call, call_id, errors)
+        unusable = _unusable(first)
+        if not unusable:
+            return first
+        errors.append(
+            {
+                "kind": unusable,
+                "at": now().isoformat(),
+                "message": f"finish reason {first.finish_reason}",
+                "answer": first.text,
+            }
+        )
+        return _with_cost_of(first, await self._retried(call, call_id, errors))
+
+    async def _retried(self, call: Call, call_id: int, errors: list[AttemptError]) -> Answer:
+        provider = self._provider(call)
+        gate = self._gate(provider)
         retrying = tenacity.AsyncRetrying(
             stop=tenacity.stop_after_attempt(self._attempts),
             retry=tenacity.retry_if_exception(
@@ -100,28 +137,81 @@ class Gateway:
         )
         async for attempt in retrying:
             with attempt:
-                async with gate.slot():
+                async with gate.slot(call.tokens_at_most):
                     if call.model in self._refused:
                         raise ProviderRefusedError(*self._refused[call.model])
                     await self._ledger.write(Sent(call_id, now()))
                     try:
-                        return await self._send(call, provider)
+                        answer = await self._send(call, provider)
                     except ProviderError as error:
                         errors.append(
                             {"kind": error.kind, "at": now().isoformat(), "message": str(error)}
                         )
-                        if error.kind in SHARED:
-                            # Still in the slot: whoever waits for it must find this.
-                            self._refused[call.model] = _refusal(call, provider, error)
-                        if error.kind == "rate_limit":
-                            gate.close_for(_pause(error))
+                        self._learn(call, provider, gate, error)
                         raise
+                    gate.succeeded()
+                    return answer
         raise AssertionError("tenacity re-raises the last error")
+
+    def _learn(self, call: Call, provider: Provider, gate: Gate, error: ProviderError) -> None:
+        """Let the next calls know; still in the slot, so that whoever waits for it finds this."""
+        if error.kind in SHARED:
+            self._refused[call.model] = _refusal(call, provider, error)
+        elif error.kind == "rate_limit":
+            gate.rate_limited(_pause(error))
+        elif error.kind == "server":
+            gate.server_failed()
+
+    def _gate(self, provider: Provider) -> Gate:
+        if provider.name not in self._gates:
+            self._gates[provider.name] = Gate(provider, self._tell)
+        return self._gates[provider.name]
+
+    def _tell(self, change: Change) -> None:
+        """Write what a gate did, without making the call that caused it wait."""
+        row = Row(
+            GateChange,
+            {
+                "provider": change.provider,
+                "process": f"{socket.gethostname()}:{os.getpid()}",
+                "in_flight": change.in_flight,
+                "reason": change.reason,
+            },
+        )
+        task = asyncio.create_task(self._ledger.write(Derived([row])))
+        self._telling.add(task)
+        task.add_done_callback(self._telling.discard)
+
+    def _provider(self, call: Call) -> Provider:
+        return self._providers.of(call.model)
 
     async def _send(self, call: Call, provider: Provider) -> Answer:
         return await self._client.complete(
             provider, call.model, call.prompt.messages, call.parameters, self._timeout_s
         )
+
+
+def _unusable(answer: Answer) -> str:
+    """Return "empty" or "truncated" for an answer worth asking for once more, else ""."""
+    if answer.finish_reason == "length":
+        return "truncated"
+    withheld = answer.finish_reason == "content_filter"
+    return "empty" if not answer.text.strip() and not withheld else ""
+
+
+def _with_cost_of(first: Answer, second: Answer) -> Answer:
+    """Return the second answer with what both used."""
+
+    return replace(
+        second,
+        prompt_tokens=_total(first.prompt_tokens, second.prompt_tokens),
+        completion_tokens=_total(first.completion_tokens, second.completion_tokens),
+        cost_usd=_total(first.cost_usd, second.cost_usd),
+    )
+
+
+def _total(one: Number | None, other: Number | None) -> Number | None:
+    return None if one is None or other is None else one + other
 
 
 def _refusal(call: Call, provider: Provider, error: ProviderError) -> tuple[str, str]:

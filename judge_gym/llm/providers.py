@@ -10,6 +10,15 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from judge_gym.errors import ConfigError
 
 
+class Price(BaseModel):
+    """What a model costs, in US dollars for a million tokens."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    prompt: float = Field(ge=0)
+    completion: float = Field(ge=0)
+
+
 class Provider(BaseModel):
     """One table of the providers file."""
 
@@ -24,10 +33,19 @@ class Provider(BaseModel):
     """A variable that overrides `base_url`."""
     key_env: str = ""
     """The variable that holds the key; empty when no key is needed."""
-    concurrency: int = Field(default=8, ge=1, le=1000)
-    """Requests in flight at once, per process."""
-    task_slots: int = Field(default=8, ge=1, le=1000)
-    """Prefect tasks in progress at once that use it, over all processes."""
+    concurrency: int = Field(default=8, ge=1, le=10_000)
+    """Requests in flight at once, over all processes."""
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    """Requests started in any minute, over all processes; unbounded when left out."""
+    tokens_per_minute: int | None = Field(default=None, ge=1)
+    """Tokens used in any minute, prompt and longest answer, over all processes."""
+    task_slots: int = Field(default=4, ge=1, le=1000)
+    """Prefect tasks in progress at once that use it, over all processes; each holds an equal
+    share of the bounds above."""
+    batch: bool = False
+    """Whether its batch API is used for large amounts of work."""
+    prices: dict[str, Price] = Field(default_factory=dict)
+    """Prices of models that litellm's list lacks or has wrong, by name without the provider."""
 
     def address(self) -> str:
         """Return the base URL in force, or "" for litellm's own."""

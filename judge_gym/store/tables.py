@@ -176,6 +176,19 @@ class Call(Base):
     )
 
 
+class GateChange(Base):
+    """When a process lowered its requests in flight to a provider, and when it had recovered."""
+
+    __tablename__ = "gate_changes"
+    id: Mapped[int] = _id()
+    at: Mapped[datetime] = _created()
+    provider: Mapped[str]
+    process: Mapped[str]
+    in_flight: Mapped[int] = mapped_column(Integer)
+    reason: Mapped[str]
+    __table_args__ = (Index("ix_gate_changes_provider_at", "provider", "at"),)
+
+
 class View(Base):
     """A document cleaned, neutralized or abstracted; made once per window, or failed on record."""
 

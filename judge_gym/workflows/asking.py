@@ -30,7 +30,8 @@ async def ask_all(gateway: "Gateway", questions: Sequence[Question]) -> Counter[
     When one question stops the run, the others in flight are awaited first, so that no answer
     that is on its way gets lost.
     """
-    opened = await gateway.open([question.call for question in questions])
+    calls = [question.call for question in questions]
+    opened = await gateway.open(calls)
     ends: Counter[str] = Counter()
 
     async def one(question: Question, row: Any) -> None:
@@ -43,9 +44,10 @@ async def ask_all(gateway: "Gateway", questions: Sequence[Question]) -> Counter[
         await gateway.ask(question.call, derive, row)
 
     pairs = zip(questions, opened, strict=True)
-    results = await asyncio.gather(
-        *(one(question, row) for question, row in pairs), return_exceptions=True
-    )
+    with gateway.chunk(calls):
+        results = await asyncio.gather(
+            *(one(question, row) for question, row in pairs), return_exceptions=True
+        )
     for result in results:
         if isinstance(result, BaseException):
             raise result
