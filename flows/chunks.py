@@ -56,13 +56,17 @@ class Work:
 
 
 def by_provider(
-    runtime: Runtime, task: Task[..., Any], by_model: Mapping[str, Sequence[Any]], label: str
+    runtime: Runtime,
+    task: Task[..., Any],
+    by_model: Mapping[str, Sequence[Any]],
+    label: str,
+    **arguments: Any,
 ) -> list[Work]:
     """Return one `Work` per provider; the units of its models follow one another."""
     units: dict[str, list[Any]] = {}
     for model, missing in by_model.items():
         units.setdefault(runtime.providers.of(model).name, []).extend(missing)
-    return [Work(task, provider, missing, label) for provider, missing in units.items()]
+    return [Work(task, provider, missing, label, arguments) for provider, missing in units.items()]
 
 
 async def run_chunks(runtime: Runtime, works: Sequence[Work]) -> Tally:

@@ -1,10 +1,13 @@
 """W2 rubric: have every rubric that experiments need written, validated and rated."""
 
+from collections import defaultdict
+
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from flows.chunks import Work, run_chunks
+from flows.chunks import by_provider, run_chunks
 from flows.names import of_experiments
+from judge_gym.agents.rubricer import RubricRequest
 from judge_gym.runtime import runtime
 from judge_gym.store.experiments import experiments_by_tag
 from judge_gym.workflows import rubrics
@@ -28,19 +31,8 @@ async def w2_rubric(experiments: list[str], critic_model: str, sham: bool = Fals
         with current.session() as session:
             chosen = experiments_by_tag(session, experiments).values()
             missing = rubrics.missing_rubrics(session, chosen, sham=sham)
-        providers = {current.providers.of(request.owner_model).name for request in missing}
-        works = [
-            Work(
-                write_rubrics,
-                provider,
-                [
-                    request
-                    for request in missing
-                    if current.providers.of(request.owner_model).name == provider
-                ],
-                "rubrics",
-                {"critic_model": critic_model},
-            )
-            for provider in sorted(providers)
-        ]
+        by_owner: dict[str, list[RubricRequest]] = defaultdict(list)
+        for request in missing:
+            by_owner[request.owner_model].append(request)
+        works = by_provider(current, write_rubrics, by_owner, "rubrics", critic_model=critic_model)
         return (await run_chunks(current, works)).state(REMEDY)

@@ -3,6 +3,7 @@
 The database is the embedded one, the simulator and Prefect's server are the command's own.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +12,11 @@ from typing import Any
 import psutil
 import pytest
 import sqlalchemy as sa
-
-from judge_gym.store import embedded
 from support.command_line import CommandLine, Ended, sweep_text
 from support.prefect_server import PrefectServer
 from support.waiting import until
+
+from judge_gym.store import embedded
 
 REPLICATES = 3
 OWN, SWAPPED = 3 * 5 * REPLICATES, (1 + 3) * 5 * REPLICATES
@@ -96,7 +97,8 @@ def tell(command: CommandLine, prefect_server: PrefectServer) -> Story:
             ),
         )
     )
-    amended = command("sweep", "run", file, **prefect_server.environment)
+    # As on a terminal, where there are progress bars.
+    amended = command("sweep", "run", file, FORCE_COLOR="1", **prefect_server.environment)
     at_last = look_again(folder)
     return Story(
         killed, left, postgres, finished, then, starts, stopped, again, later, amended, at_last
@@ -213,6 +215,12 @@ def test_an_amended_sweep_asks_only_what_is_new(story: Story) -> None:
     assert len(new) == again + 2 * 5 * (REPLICATES + 1)
     others = [key for key in new if key[0] != "sim/sure-1"]
     assert {replicate for *_, replicate in others} == {REPLICATES}
+
+
+def test_on_a_terminal_progress_bars_reach_their_end(story: Story) -> None:
+    plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", story.amended.output)
+    total = len([key for key in story.at_last.samples if key[1] == "own"])
+    assert re.search(rf"W3 judgements .* {total}/{total} ", plain), plain
 
 
 def tables_of(ended: Ended) -> str:

@@ -1,4 +1,4 @@
-"""`judge-gym` as a person runs it: the console script, in a process and an environment of its own."""
+"""`judge-gym` as a person runs it: the console script, in a process of its own."""
 
 import os
 import subprocess
