@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from judge_gym.llm.providers import Provider
 
 
-def providers_of(sweep: Sweep) -> "set[Provider]":
-    """Return the providers of a sweep's judges, rubric owners and utility model.
+def providers_of(sweep: Sweep) -> "list[Provider]":
+    """Return the providers of a sweep's judges, rubric owners and utility model, by name.
 
     Raises `ConfigError` for a model that no provider serves, or when no utility model is named.
     """
@@ -19,5 +19,6 @@ def providers_of(sweep: Sweep) -> "set[Provider]":
 
     known = load_providers(settings().providers_file)
     experiments = list(sweep.experiments())
-    asked = {known.of(model) for model in sorted(models_of(experiments))}
-    return asked | {known.of(utility_model(settings(), sweep, experiments))}
+    asked = [known.of(model) for model in sorted(models_of(experiments))]
+    asked.append(known.of(utility_model(settings(), sweep, experiments)))
+    return [known.by_name[name] for name in sorted({provider.name for provider in asked})]

@@ -36,7 +36,7 @@ def run_sweep(file: Path, *, retry_failed: bool = False, verbose: bool = False) 
     """
     sweep = load_sweep(file)
     providers = providers_of(sweep)
-    for provider in sorted(providers, key=lambda one: one.name):
+    for provider in providers:
         provider.key()
     prepare_environment(settings().data_dir, verbose=verbose)
     simulated = any(provider.name == "sim" for provider in providers)
