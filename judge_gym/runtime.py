@@ -6,7 +6,7 @@ Flows and tasks never pass these as parameters: they open the runtime, and neste
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -37,16 +37,37 @@ class Runtime:
             yield session
 
 
-_open: WeakKeyDictionary[asyncio.AbstractEventLoop, Runtime] = WeakKeyDictionary()
+@dataclass
+class _Shared:
+    """The runtime of one event loop and how many use it; the last one out closes it."""
+
+    opening: asyncio.Lock = field(default_factory=asyncio.Lock)
+    users: int = 0
+    runtime: Runtime | None = None
+
+
+_of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDictionary()
 
 
 @asynccontextmanager
 async def runtime() -> AsyncIterator[Runtime]:
     """Open the runtime of this event loop, or share the one already open."""
-    loop = asyncio.get_running_loop()
-    if shared := _open.get(loop):
-        yield shared
-        return
+    shared = _of_loop.setdefault(asyncio.get_running_loop(), _Shared())
+    shared.users += 1
+    try:
+        async with shared.opening:
+            if shared.runtime is None:
+                shared.runtime = await _opened()
+        yield shared.runtime
+    finally:
+        shared.users -= 1
+        if shared.users == 0 and shared.runtime is not None:
+            closing, shared.runtime = shared.runtime, None
+            await closing.gateway.close()
+            closing.engine.dispose()
+
+
+async def _opened() -> Runtime:
     # litellm takes seconds to import, which commands that only read must not pay.
     from judge_gym.llm.gateway import Gateway
 
@@ -59,10 +80,4 @@ async def runtime() -> AsyncIterator[Runtime]:
         attempts=configured.call_attempts,
         timeout_s=configured.call_timeout_s,
     )
-    _open[loop] = Runtime(configured, engine, providers, gateway)
-    try:
-        yield _open[loop]
-    finally:
-        del _open[loop]
-        await gateway.close()
-        engine.dispose()
+    return Runtime(configured, engine, providers, gateway)

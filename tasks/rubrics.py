@@ -1,6 +1,5 @@
 """W2's tasks."""
 
-import asyncio
 from collections import Counter
 
 from prefect import task
@@ -8,6 +7,7 @@ from prefect import task
 from judge_gym.agents.rubricer import RubricRequest
 from judge_gym.runtime import runtime
 from judge_gym.workflows import rubrics
+from judge_gym.workflows.asking import all_of
 from tasks.policy import WRITING
 
 
@@ -16,4 +16,4 @@ async def write_rubrics(units: list[RubricRequest], critic_model: str) -> dict[s
     """Have these rubrics written and rated; returns counts by status."""
     async with runtime() as current:
         writing = (rubrics.write_rubric(current, request, critic_model) for request in units)
-        return dict(Counter(await asyncio.gather(*writing)))
+        return dict(Counter(await all_of(writing)))

@@ -26,7 +26,9 @@ class Progress:
 
     @property
     def state(self) -> str:
-        """pending, running or complete; "with failures" when some units are kept as failed."""
+        """nothing to do, pending, running or complete; failures are those kept as failed."""
+        if self.total == 0:
+            return "nothing to do"
         if self.total is None or self.done == 0:
             return "pending"
         if self.done < self.total:

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from judge_gym.llm.calls import Answer, Call, Failure, Row, is_simulated
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from judge_gym.llm.gateway import Gateway
 
 Values = dict[str, Any]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -27,8 +28,8 @@ class Question:
 async def ask_all(gateway: "Gateway", questions: Sequence[Question]) -> Counter[str]:
     """Ask everything at once (the gate bounds what is in flight); returns how each one ended.
 
-    When one question stops the run, the others in flight are awaited first, so that no answer
-    that is on its way gets lost.
+    When one question stops the run, the others are awaited first, so that no answer that is on
+    its way gets lost.
     """
     calls = [question.call for question in questions]
     opened = await gateway.open(calls)
@@ -45,10 +46,17 @@ async def ask_all(gateway: "Gateway", questions: Sequence[Question]) -> Counter[
 
     pairs = zip(questions, opened, strict=True)
     with gateway.chunk(calls):
-        results = await asyncio.gather(
-            *(one(question, row) for question, row in pairs), return_exceptions=True
-        )
+        await all_of(one(question, row) for question, row in pairs)
+    return ends
+
+
+async def all_of(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Do everything at once to its end, then raise the first error if there was one.
+
+    `asyncio.gather` alone would leave the others running, unawaited, after an error.
+    """
+    results = await asyncio.gather(*work, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
             raise result
-    return ends
+    return cast(list[T], results)

@@ -442,3 +442,27 @@ def test_litellm_is_quiet_on_import() -> None:
         timeout=120,
     )
     assert done.stdout + done.stderr == ""
+
+
+@pytest.mark.parametrize("first", [answers(""), answers("Half an", finish_reason="length")])
+def test_an_empty_or_cut_answer_is_asked_for_once_more_and_both_are_paid(
+    database: str, first: Step
+) -> None:
+    async def work() -> None:
+        async with (
+            misbehaving(first, answers("Whole.")) as provider,
+            gateway_at(database, provider.base_url) as (gateway, engine),
+        ):
+            _, outcome = await gateway.ask(a_call("k"), no_rows)
+            assert isinstance(outcome, Answer)
+            assert outcome.text == "Whole."
+            assert len(provider.requests) == 2
+            with engine.connect() as connection:
+                row = connection.execute(sa.select(t.Call)).one()
+            (error,) = row.errors
+            assert error["kind"] == ("empty" if not error["answer"] else "truncated")
+            assert (row.attempts, row.status) == (2, "succeeded")
+            # 3 tokens each (misbehaving.py).
+            assert row.completion_tokens == outcome.completion_tokens == 6
+
+    run(work())

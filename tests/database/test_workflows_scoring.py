@@ -263,7 +263,8 @@ def test_each_way_a_judgement_can_end_is_on_record(database: str, tmp_path: Path
             answers("Reasons.\nVERDICT: B"),
             answers("VERDICT: ABSTAIN"),
             answers("I cannot say."),
-            answers("The evidence shows", finish_reason="length"),
+            # A cut answer is asked for once more.
+            *[answers("The evidence shows", finish_reason="length")] * 2,
             answers("", finish_reason="content_filter"),
             refuses(400, "Rejected by our safety system", "content_policy_violation"),
             refuses(400, "no"),
