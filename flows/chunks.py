@@ -14,6 +14,11 @@ from judge_gym.errors import JudgeGymError
 from judge_gym.runtime import Runtime
 from tasks.policy import provider_tag
 
+ALL_FAILED = (
+    "Everything that was asked failed: see the errors in the ledger (llm_calls), check that the "
+    "provider answers, and ask again with --retry-failed."
+)
+
 
 class Gaps(JudgeGymError):
     """A flow did what it could, and some of its work failed."""
@@ -38,7 +43,11 @@ class Tally:
         if self.problems:
             gaps = Gaps(f"{message}. {len(self.problems)} failed: {'; '.join(self.problems[:3])}.")
             return Failed(message=f"{gaps.message} {remedy}", data=gaps)
-        if self.outcomes["failed"]:
+        failed = self.outcomes["failed"]
+        if failed and failed == self.outcomes.total():
+            # Some failures are in the nature of a run; nothing else is a provider that is down.
+            return Failed(message=ALL_FAILED, data=Gaps(f"All {failed} failed.", ALL_FAILED))
+        if failed:
             message += ". Failed items are kept as failed; ask again with --retry-failed"
         return Completed(message=message)
 

@@ -37,7 +37,8 @@ def what_exists(path: Path) -> str:
         folder = folder.parent
     names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
     more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
-    return f"{folder} has {', '.join(names[:_SHOWN_NAMES]) or 'no files'}{more}."
+    where = "This folder" if folder == Path() else folder
+    return f"{where} has {', '.join(names[:_SHOWN_NAMES]) or 'no files'}{more}."
 
 
 def corpus_files(path: Path) -> list[Path]:

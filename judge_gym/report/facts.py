@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC
 from decimal import Decimal
 from pathlib import PurePath
 from typing import Any
@@ -11,12 +10,11 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment, family_of
-from judge_gym.errors import StoreError
 from judge_gym.report.scopes import rubric_phrase, setting_phrases
 from judge_gym.report.table import Row, Table
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import stored_experiment
-from judge_gym.store.results import RunInfo
+from judge_gym.store.results import RunInfo, run_info
 
 UTILITY_AGENTS = ("cleaner", "neutralizer", "abstractor", "critic")
 """Agents that are the utility model's: they make the instrument and judge nothing."""
@@ -49,27 +47,6 @@ class Facts:
     windows: Table
     calls: Table
     warnings: tuple[str, ...]
-
-
-def run_info(session: Session, run_id: int) -> RunInfo:
-    """Return an analysis run; raises `StoreError` when there is none of this id."""
-    row = session.execute(
-        sa.select(
-            t.AnalysisRun.id,
-            t.Sweep.name,
-            t.AnalysisRun.version,
-            t.AnalysisRun.simulated,
-            t.AnalysisRun.created_at,
-        )
-        .join(t.Sweep, t.Sweep.id == t.AnalysisRun.sweep_id)
-        .where(t.AnalysisRun.id == run_id)
-    ).one_or_none()
-    if row is None:
-        raise StoreError(
-            f"There is no analysis run {run_id}.", "judge-gym analyse SWEEP makes one."
-        )
-    run = RunInfo(*row)
-    return replace(run, created_at=run.created_at.astimezone(UTC))
 
 
 def read_facts(session: Session, run_id: int) -> Facts:

@@ -1,8 +1,8 @@
 """The figures of an analysis: written once per run, read by tables, reports and notebooks."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from datetime import datetime
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -83,19 +83,32 @@ def load_results(session: Session, run_id: int) -> list[ResultRow]:
     return [ResultRow(*row) for row in rows]
 
 
+def run_info(session: Session, run_id: int) -> RunInfo:
+    """Return an analysis run; raises `StoreError` when there is none of this id."""
+    row = session.execute(_RUNS.where(t.AnalysisRun.id == run_id)).one_or_none()
+    if row is None:
+        raise StoreError(
+            f"There is no analysis run {run_id}.", "judge-gym analyse SWEEP makes one."
+        )
+    return _info(row)
+
+
 def latest_run(session: Session, sweep: str) -> RunInfo | None:
     """Return the newest analysis run of a sweep, or None when it was never analysed."""
-    row = session.execute(
-        sa.select(
-            t.AnalysisRun.id,
-            t.Sweep.name,
-            t.AnalysisRun.version,
-            t.AnalysisRun.simulated,
-            t.AnalysisRun.created_at,
-        )
-        .join(t.Sweep, t.Sweep.id == t.AnalysisRun.sweep_id)
-        .where(t.Sweep.name == sweep)
-        .order_by(t.AnalysisRun.id.desc())
-        .limit(1)
-    ).one_or_none()
-    return RunInfo(*row) if row else None
+    newest = _RUNS.where(t.Sweep.name == sweep).order_by(t.AnalysisRun.id.desc()).limit(1)
+    row = session.execute(newest).one_or_none()
+    return _info(row) if row else None
+
+
+_RUNS = sa.select(
+    t.AnalysisRun.id,
+    t.Sweep.name,
+    t.AnalysisRun.version,
+    t.AnalysisRun.simulated,
+    t.AnalysisRun.created_at,
+).join(t.Sweep, t.Sweep.id == t.AnalysisRun.sweep_id)
+
+
+def _info(row: sa.Row[int, str, str, bool, datetime]) -> RunInfo:
+    run = RunInfo(*row)
+    return replace(run, created_at=run.created_at.astimezone(UTC))

@@ -47,26 +47,13 @@ def missing_samples(
         t.Sample.item_id == t.ExperimentItem.item_id,
         t.Sample.replicate == replicate.c.value,
     )
-    view = t.Experiment.config["evidence_view"].astext
-    ready = (
-        sa.exists()
-        .where(
-            t.View.document_id == t.ItemDocument.document_id,
-            t.View.view == view,
-            t.View.status == "ready",
-        )
-        .correlate(t.ItemDocument, t.Experiment)
-    )
-    unready = sa.exists().where(
-        view != "raw", t.ItemDocument.item_id == t.ExperimentItem.item_id, ~ready
-    )
     rows = session.execute(
         sa.select(
             t.Experiment.model,
             t.Arm.id,
             t.ExperimentItem.item_id,
             replicate.c.value,
-            unready.label("unready"),
+            _lacks_a_view().label("unready"),
         )
         .select_from(t.Arm)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
@@ -88,6 +75,23 @@ def missing_samples(
         else:
             by_model[model].append(SampleUnit(arm_id, item_id, number))
     return Missing(dict(by_model), blocked)
+
+
+def _lacks_a_view() -> sa.ColumnElement[bool]:
+    """Whether a document of the item is not ready in the view that the experiment reads."""
+    view = t.Experiment.config["evidence_view"].astext
+    ready = (
+        sa.exists()
+        .where(
+            t.View.document_id == t.ItemDocument.document_id,
+            t.View.view == view,
+            t.View.status == "ready",
+        )
+        .correlate(t.ItemDocument, t.Experiment)
+    )
+    return sa.exists().where(
+        view != "raw", t.ItemDocument.item_id == t.ExperimentItem.item_id, ~ready
+    )
 
 
 def arms_by_id(session: Session, arm_ids: Iterable[int]) -> dict[int, tuple[t.Arm, t.Rubric]]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
+
 from support.postgres import temporary_database
 from support.rig import empty
 

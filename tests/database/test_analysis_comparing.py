@@ -1,6 +1,7 @@
 """Figures across judges, on verdicts few enough to work out by hand."""
 
 import pytest
+
 from support.lab import Lab, labels, only, rubric
 
 COMMON = {"rubric": {"provided": rubric(*labels(4))}}

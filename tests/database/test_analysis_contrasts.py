@@ -1,6 +1,7 @@
 """Contrasts: the same judge in two experiments that differ in one axis."""
 
 import pytest
+
 from support.lab import Lab, only
 
 ALPHA, BETA = "acme/alpha-1", "acme/beta-1"

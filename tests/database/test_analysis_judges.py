@@ -1,6 +1,7 @@
 """Figures of one judge: outcomes, consistency, width, display bias, probe reliability."""
 
 import pytest
+
 from support.lab import Lab, labels, only, rubric
 
 ALPHA = "acme/alpha-1"

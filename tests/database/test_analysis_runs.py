@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
-from support.lab import SWEEP, Lab, labels, only, rubric
-from support.postgres import temporary_database
 
 from judge_gym.errors import StoreError
 from judge_gym.store import tables as t
 from judge_gym.store.results import ResultRow, latest_run, save_run
 from judge_gym.workflows import analysis
+from support.lab import SWEEP, Lab, labels, only, rubric
+from support.postgres import temporary_database
 
 ALPHA, BETA, GAMMA = "acme/alpha-1", "acme/beta-1", "acme/gamma-1"
 COMMON = {"rubric": {"provided": rubric(*labels(4))}}

@@ -1,6 +1,7 @@
 """Swap and sham: what another rubric does to confidence and verdicts."""
 
 import pytest
+
 from support.lab import Lab, only
 
 ALPHA, BETA = "acme/alpha-1", "acme/beta-1"

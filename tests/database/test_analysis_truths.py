@@ -1,6 +1,7 @@
 """Accuracy: how a stored truth becomes a stage, and what is made of it."""
 
 import pytest
+
 from support.lab import Lab, Truth, labels, only, rubric
 
 ALPHA = "acme/alpha-1"

@@ -11,6 +11,14 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from aiohttp import web
+
+from judge_gym.agents.outcome import NoAnswer, readable
+from judge_gym.errors import ConfigError
+from judge_gym.llm import gateway as gateways
+from judge_gym.llm.calls import Answer, Failure
+from judge_gym.llm.gateway import ProviderRefusedError
+from judge_gym.simulator.server import serving
+from judge_gym.store import tables as t
 from support.misbehaving import (
     Provider,
     Step,
@@ -33,14 +41,6 @@ from support.rig import (
     no_rows,
     run,
 )
-
-from judge_gym.agents.outcome import NoAnswer, readable
-from judge_gym.errors import ConfigError
-from judge_gym.llm import gateway as gateways
-from judge_gym.llm.calls import Answer, Failure
-from judge_gym.llm.gateway import ProviderRefusedError
-from judge_gym.simulator.server import serving
-from judge_gym.store import tables as t
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 

@@ -5,6 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
+
+from judge_gym.llm.calls import Failure
+from judge_gym.llm.gateway import Gateway
+from judge_gym.llm.ledger import Closed, Derived, Ledger, Sent, now
+from judge_gym.store import tables as t
 from support.rig import (
     a_call,
     an_answer,
@@ -17,11 +22,6 @@ from support.rig import (
     ready_rubric,
     run,
 )
-
-from judge_gym.llm.calls import Failure
-from judge_gym.llm.gateway import Gateway
-from judge_gym.llm.ledger import Closed, Derived, Ledger, Sent, now
-from judge_gym.store import tables as t
 
 
 @pytest.fixture

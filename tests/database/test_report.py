@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
-from support.lab import SWEEP, Lab, labels, rubric
 
 from judge_gym.errors import StoreError
 from judge_gym.report.facts import read_facts
@@ -14,6 +13,7 @@ from judge_gym.report.page import read_report, write_report
 from judge_gym.report.table import Table
 from judge_gym.store import tables as t
 from judge_gym.store.results import latest_run
+from support.lab import SWEEP, Lab, labels, rubric
 
 COMMON = {"rubric": {"provided": rubric(*labels(4))}}
 ALPHA, BETA = "acme/alpha-1", "bolt/beta-1"

@@ -11,13 +11,13 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy.orm import Session
-from support.postgres import temporary_database
 
 from judge_gym.errors import StoreError
 from judge_gym.settings import Settings
 from judge_gym.store import migrate
 from judge_gym.store import tables as t
 from judge_gym.store.engine import connect
+from support.postgres import temporary_database
 
 
 @pytest.fixture

@@ -6,9 +6,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from support.misbehaving import Step, answers, misbehaving, refuses
-from support.rig import run, runtime_at
-from support.study import Study, corpus, window
 
 from judge_gym.design.rubric import MIDPOINT_LABEL, Rubric
 from judge_gym.llm import gateway as gateways
@@ -17,6 +14,9 @@ from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import forget_failures
 from judge_gym.workflows.rubrics import missing_rubrics
+from support.misbehaving import Step, answers, misbehaving, refuses
+from support.rig import run, runtime_at
+from support.study import Study, corpus, window
 
 CRITIC = "sim/critic"
 

@@ -10,10 +10,6 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
-from support.misbehaving import answers, misbehaving, refuses
-from support.postgres import temporary_database
-from support.rig import run, runtime_at
-from support.study import Study, corpus, window
 
 from judge_gym.errors import JudgeGymError, StoreError
 from judge_gym.llm import gateway as gateways
@@ -22,6 +18,10 @@ from judge_gym.store import tables as t
 from judge_gym.store.cleaning import Removal, clean_experiment, forget_failures, removal
 from judge_gym.store.progress import Progress, experiment_progress, sweep_progress
 from judge_gym.workflows import judging, probing, scoring
+from support.misbehaving import answers, misbehaving, refuses
+from support.postgres import temporary_database
+from support.rig import run, runtime_at
+from support.study import Study, corpus, window
 
 
 @pytest.fixture

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from support.rig import run, runtime_at
-from support.study import Study, corpus, window
 
 from judge_gym.design.swap_plan import SwapPlan
 from judge_gym.design.sweep import load_sweep
@@ -18,6 +16,8 @@ from judge_gym.store.progress import Progress, experiment_progress
 from judge_gym.workflows.planning import PlanLine, plan_sweep
 from judge_gym.workflows.swapping import plan_swaps
 from judge_gym.workflows.sweeps import prepare
+from support.rig import run, runtime_at
+from support.study import Study, corpus, window
 
 CALM, HIGH, LOW = "sim/calm-1", "sim/high-1", "sim/low-1"
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from support.command_line import CommandLine
 from support.figures import Demo, figures_of
 from support.postgres import temporary_database

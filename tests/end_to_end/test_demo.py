@@ -5,10 +5,10 @@ says which. The prompts are the same every time, so these are not lucky draws.
 """
 
 import pytest
-from support.figures import Demo, figure
 
 from judge_gym.simulator.expected import accuracy, first_shown_excess, letter_a_excess
 from judge_gym.simulator.families import planted
+from support.figures import Demo, figure
 
 
 def test_the_second_run_asks_nothing_and_has_equal_figures(demo: Demo) -> None:

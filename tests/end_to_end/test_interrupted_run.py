@@ -12,11 +12,11 @@ from typing import Any
 import psutil
 import pytest
 import sqlalchemy as sa
+
+from judge_gym.store import embedded
 from support.command_line import CommandLine, Ended, sweep_text
 from support.prefect_server import PrefectServer
 from support.waiting import until
-
-from judge_gym.store import embedded
 
 REPLICATES = 3
 OWN, SWAPPED = 3 * 5 * REPLICATES, (1 + 3) * 5 * REPLICATES

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+
 from support.command_line import REPOSITORY, CommandLine, sweep_text
 from support.figures import figure, figures_of, value_of
 from support.flow_runs import rows_of

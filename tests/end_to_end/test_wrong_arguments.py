@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+
 from support.command_line import SWEEPS, CommandLine, Ended, sweep_text
 from support.prefect_server import free_port
 

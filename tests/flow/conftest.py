@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from prefect.testing.utilities import prefect_test_harness
-from support.flow_runs import configured
-from support.simulation import Simulator
 
 from deployments.cli.environment import server_settings
+from support.flow_runs import configured
+from support.simulation import Simulator
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,10 +7,6 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from prefect.client.schemas.objects import State
-from support.flow_runs import error_of, prepared, run_flow, task_runs
-from support.misbehaving import Step, answers, misbehaving, refuses
-from support.prefect_server import free_port
-from support.simulation import Simulator
 
 from flows.chunks import Gaps
 from flows.sweep import sweep
@@ -21,6 +17,10 @@ from judge_gym.errors import StoreError
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.store import tables as t
 from judge_gym.workflows.sweeps import SweepRun
+from support.flow_runs import error_of, prepared, run_flow, task_runs
+from support.misbehaving import Step, answers, misbehaving, refuses
+from support.prefect_server import free_port
+from support.simulation import Simulator
 
 REPOSITORY = Path(__file__).parents[2]
 # Two judges of two providers, 4 articles as they are, a rubric given: W1 and W2 ask nothing.

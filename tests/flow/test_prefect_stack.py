@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+
 from support.flow_runs import configured, prepared
 from support.prefect_server import PrefectServer
 

@@ -9,8 +9,6 @@ import sqlalchemy as sa
 from prefect import Task, flow
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
-from support.flow_runs import prepared, rows_of, run_flow, task_runs
-from support.simulation import Simulator
 
 from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
@@ -20,6 +18,8 @@ from judge_gym.settings import settings
 from judge_gym.store.samples import SampleUnit
 from judge_gym.workflows.scoring import plan_scoring
 from judge_gym.workflows.sweeps import SweepRun
+from support.flow_runs import prepared, rows_of, run_flow, task_runs
+from support.simulation import Simulator
 from tasks.analysis import analyse_sweep
 from tasks.evidence import collect_window, make_views
 from tasks.judging import judge, probe

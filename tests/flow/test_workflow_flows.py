@@ -10,9 +10,6 @@ import sqlalchemy as sa
 from prefect import Flow
 from prefect.client.schemas.objects import State
 from sqlalchemy.orm import Session
-from support.flow_runs import configured, flow_run, prepared, rows_of, run_flow, task_runs
-from support.postgres import temporary_database
-from support.simulation import Simulator
 
 from flows.analysis import analysis
 from flows.sweep import sweep
@@ -23,6 +20,9 @@ from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
 from judge_gym.store import tables as t
 from judge_gym.workflows.sweeps import SweepRun
+from support.flow_runs import configured, flow_run, prepared, rows_of, run_flow, task_runs
+from support.postgres import temporary_database
+from support.simulation import Simulator
 
 QUICK = Path(__file__).parents[2] / "deployments" / "sweeps" / "quick.yaml"
 ANALYSIS_TABLES = ("analysis_runs", "analysis_results")

@@ -6,9 +6,9 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
-from support.command_line import CommandLine, Ended
 
 from judge_gym.store.results import ResultRow, latest_run, load_results
+from support.command_line import CommandLine, Ended
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from prefect import Flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, TaskRunFilter
 from prefect.client.schemas.objects import FlowRun, State, TaskRun
-from support.waiting import until
 
 from judge_gym.design.sweep import load_sweep
 from judge_gym.runtime import runtime
 from judge_gym.settings import settings
 from judge_gym.workflows.sweeps import SweepRun, prepare
+from support.waiting import until
 
 RECORDED_S = 30.0
 

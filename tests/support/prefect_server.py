@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import IO
 
 import pytest
-from support.waiting import until
 
 from deployments.cli.environment import server_settings
+from support.waiting import until
 
 START_S = 120.0
 
