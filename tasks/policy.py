@@ -23,6 +23,8 @@ WRITING: dict[str, Any] = {
     "retry_delay_seconds": exponential_backoff(2),
     "retry_jitter_factor": 0.5,
     "retry_condition_fn": may_pass,
+    # Of chunks, flows set it from the settings; it bounds the others.
+    "timeout_seconds": 1800,
 }
 
 

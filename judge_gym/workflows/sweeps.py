@@ -33,8 +33,9 @@ def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> Sw
     With `retry_failed`, what is kept as failed is forgotten, so that it is missing again.
     """
     experiments = list(sweep.experiments())
+    runtime.providers.check(models_of(experiments))
     model = utility_model(runtime.settings, sweep, experiments)
-    runtime.providers.check({model, *models_of(experiments)})
+    runtime.providers.check({model})
     swap = sweep.swap.model_dump(mode="json") if sweep.swap else None
     with runtime.session() as session:
         tags = store.register_sweep(session, sweep.name, sweep.description, swap, experiments)
