@@ -100,7 +100,7 @@ def test_every_expected_judgement_is_there_once(done: Done) -> None:
     arms = sa.select(t.Arm.arm, sa.func.count()).join(t.Sample).group_by(t.Arm.arm)
     engine = sa.create_engine(done.url, poolclass=sa.NullPool)
     with engine.connect() as connection:
-        samples = dict(connection.execute(arms).tuples().all())
+        samples = dict(connection.execute(arms).all())
     # 5 items x 2 replicates: of 3 judges, of 1 swapped pair, of 3 shams.
     assert samples == {"own": 30, "swap": 10, "sham": 30}
     unprobed = (
