@@ -117,7 +117,8 @@ def family_named(model: str) -> str | None:
     if model.startswith("sim/"):
         return None
     families = sorted(name for name, family in planted().items() if family.fixed_reading is None)
-    return families[derive_seed("family", model) % len(families)]
+    # A provider's name before it does not count: clients send the model's name with or without.
+    return families[derive_seed("family", model.rpartition("/")[2]) % len(families)]
 
 
 def is_own_rubric(family: str, texts: Iterable[str]) -> bool:
