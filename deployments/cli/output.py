@@ -1,7 +1,10 @@
 """What every command prints with: one console, one shape of error, one way to ask."""
 
+import os
+import shutil
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NoReturn
 
 from rich.console import Console
@@ -13,6 +16,15 @@ WIDTH_WITHOUT_TERMINAL = 120
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
 errors = Console(stderr=True, highlight=False)
+
+
+def command() -> str:
+    """Return how this program is called here: by its name, or by its path when it is on none."""
+    called = Path(sys.argv[0])
+    on_path = shutil.which(called.name)
+    if on_path or not called.is_file():
+        return called.name if on_path else "judge-gym"
+    return os.path.relpath(called)
 
 
 def fail(message: str, remedy: str = "", code: int = 1) -> NoReturn:

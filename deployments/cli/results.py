@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from deployments.cli.output import console
+from deployments.cli.output import command, console
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -69,12 +69,13 @@ def next_steps(sweep: str, file: Path | None) -> list[tuple[str, str]]:
     """Return (what for, what to type)."""
     name = shlex.quote(sweep)
     again = shlex.quote(_short(file)) if file else "FILE"
+    program = shlex.quote(command())
     return [
-        ("How far it is", f"judge-gym sweep status {name}"),
-        ("What was judged", "judge-gym window list"),
-        ("Who judged what", f"judge-gym experiment list --sweep {name}"),
-        ("These tables again", f"judge-gym analyse {name}"),
-        ("Your own sweep", f"copy {again}, edit it, then judge-gym sweep plan COPY"),
+        ("How far it is", f"{program} sweep status {name}"),
+        ("What was judged", f"{program} window list"),
+        ("Who judged what", f"{program} experiment list --sweep {name}"),
+        ("These tables again", f"{program} analyse {name}"),
+        ("Your own sweep", f"copy {again}, edit it, then {program} sweep plan COPY"),
         ("Real models", "set a provider's key and name its model in the copy; see README.md"),
     ]
 

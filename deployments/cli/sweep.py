@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from deployments.cli.output import console, show_table
+from deployments.cli.output import command, console, show_table
 
 app = typer.Typer(help="Plan, run and follow a sweep file.", no_args_is_help=True)
 
@@ -34,7 +34,7 @@ def plan(file: SweepFile) -> None:
     rows.append(("", "all", "", *sums))
     columns = ("workflow", "what", "provider", "calls at most", "done", "to do at most")
     show_table("LLM calls", columns, rows)
-    console.print(f"Next: judge-gym sweep run {file}")
+    console.print(f"Next: {command()} sweep run {file}", markup=False)
 
 
 @app.command()
