@@ -1,0 +1,95 @@
+"""The gateway beside what is below it and its strongest peer: wall and CPU of a call.
+
+The same prompts go to the same server on loopback (the simulator, 50 ms, 100 connections) through
+bare aiohttp, the openai client, litellm alone, judge-gym's gateway with its ledger on an embedded
+PostgreSQL, and Inspect AI in an environment of its own, which the first run makes. Each client is
+a process; its CPU is its own with its children's, without the server's and PostgreSQL's, which are
+printed beside it. Imports and one warming call are not counted.
+
+    python -m bench.gateway_vs_inspect [--calls 1000] [--repeat 3] [--without inspect ...]
+"""
+
+import argparse
+import subprocess
+import sys
+import venv
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from bench.place import REPOSITORY, Place, place
+from bench.prompts import save_prompts
+from bench.study import DOCUMENTS, write_sweep
+from bench.table import show_calls
+
+INSPECT = REPOSITORY / ".judge-gym" / "bench" / "inspect"
+GATEWAY = "judge-gym gateway"
+CLIENTS = ("aiohttp", "openai", "litellm", "inspect")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--calls", type=int, default=1000, help="a multiple of 100")
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--without", nargs="*", default=(), choices=CLIENTS)
+    asked = parser.parse_args()
+    clients = [client for client in CLIENTS if client not in asked.without]
+    if "inspect" in clients:
+        make_inspect()
+    measured: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    with place() as here:
+        warm_up(here)
+        sweep = write_sweep(here.folder, asked.calls)
+        prompts = here.folder / "prompts.jsonl"
+        for _ in range(asked.repeat):
+            found = gateway(here, sweep, prompts)
+            for client in clients:
+                measured[client].append(other(here, client, prompts))
+            measured[GATEWAY].append(found)
+    show_calls(f"{asked.calls:,} calls, 50 ms, 100 connections", measured, "litellm")
+
+
+def warm_up(here: Place) -> None:
+    """Have the simulator read every article once: it remembers what it read."""
+    gateway(here, write_sweep(here.folder, DOCUMENTS))
+
+
+def gateway(here: Place, sweep: Path, prompts: Path | None = None) -> dict[str, Any]:
+    """Judge the sweep through the gateway; its prompts go to a file for the others."""
+    with here.database() as url:
+        environment = here.environment(url, chunk_size=100, workers=4)
+        found = here.measure([sys.executable, "-m", "bench.judging", str(sweep)], environment)
+        if prompts is not None:
+            save_prompts(url, prompts)
+    return found
+
+
+def other(here: Place, client: str, prompts: Path) -> dict[str, Any]:
+    """Ask the same prompts through another client."""
+    if client == "inspect":
+        command = [str(INSPECT / "bin" / "python"), "-m", "bench.inspect_arm", str(prompts)]
+        environment = here.environment() | {"BENCH_BASE_URL": here.url, "BENCH_API_KEY": "none"}
+        return here.measure(command, environment)
+    command = [sys.executable, "-m", "bench.bare", client, str(prompts), here.url]
+    return here.measure(command, here.environment())
+
+
+def make_inspect() -> None:
+    """Make the environment that Inspect AI runs in, unless it is there."""
+    python = INSPECT / "bin" / "python"
+    there = (
+        python.exists()
+        and not subprocess.run(
+            [python, "-c", "import inspect_ai, openai"], check=False, capture_output=True
+        ).returncode
+    )
+    if not there:
+        venv.create(INSPECT, with_pip=True, clear=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", "inspect-ai", "openai"], check=True
+        )
+
+
+if __name__ == "__main__":
+    main()

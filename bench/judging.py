@@ -1,0 +1,50 @@
+"""The gateway with its ledger, without Prefect: `python -m bench.judging SWEEP`.
+
+Does what the w3-scoring flow does (plan, then chunks, a few at a time), after one judgement that
+warms everything up. The settings say how large chunks are and how many are in progress.
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from bench.meter import Meter
+from bench.study import prepared
+from judge_gym.runtime import Runtime, runtime
+from judge_gym.store.samples import SampleUnit
+from judge_gym.workflows.judging import judge
+from judge_gym.workflows.scoring import plan_scoring
+
+
+async def main(file: Path) -> None:
+    """Judge the whole sweep; the measured part begins after the first judgement."""
+    async with runtime() as current:
+        run = await prepared(current, file)
+        await judge(current, planned(current, run.tags)[:1])
+        meter = Meter()
+        with meter:
+            units = planned(current, run.tags)
+            meter.facts["calls"] = len(units)
+            await judge_all(current, units)
+
+
+def planned(current: Runtime, tags: list[str]) -> list[SampleUnit]:
+    """Return what is missing."""
+    missing, _ = plan_scoring(current, tags)
+    return [unit for units in missing.by_model.values() for unit in units]
+
+
+async def judge_all(current: Runtime, units: list[SampleUnit]) -> None:
+    """Judge in chunks, as many in progress as the settings say."""
+    size = current.settings.chunk_size
+    chunks = iter([units[start : start + size] for start in range(0, len(units), size)])
+
+    async def worker() -> None:
+        for chunk in chunks:
+            await judge(current, chunk)
+
+    await asyncio.gather(*(worker() for _ in range(current.settings.workers)))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(Path(sys.argv[1])))

@@ -1,0 +1,20 @@
+"""The prompts of a run, taken from its ledger, for clients that have none of their own."""
+
+import json
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from judge_gym.store import tables as t
+
+
+def save_prompts(database: str, file: Path) -> None:
+    """Write every call of a ledger as a line: model, messages, parameters."""
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    with engine.connect() as connection, file.open("w") as lines:
+        rows = connection.execute(
+            sa.select(t.Call.model, t.Call.messages, t.Call.parameters).order_by(t.Call.id)
+        )
+        for model, messages, parameters in rows:
+            name = model.partition("/")[2]
+            lines.write(json.dumps({"model": name, "messages": messages, **parameters}) + "\n")
