@@ -19,7 +19,10 @@ def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
     }
     own = {"PREFECT_API_URL", "PREFECT_HOME", "PREFECT_PROFILE"} & os.environ.keys()
     if not own and not (Path.home() / ".prefect" / "profiles.toml").exists():
-        defaults["PREFECT_HOME"] = str((data_dir / "prefect").absolute())
+        home = (data_dir / "prefect").absolute()
+        # Prefect makes the folder, but none above it.
+        home.parent.mkdir(parents=True, exist_ok=True)
+        defaults["PREFECT_HOME"] = str(home)
     for name, value in defaults.items():
         os.environ.setdefault(name, value)
     if not verbose:
