@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from statistics import median
-from typing import Any
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -45,14 +45,19 @@ def show_calls(title: str, measured: Measured, base: str) -> None:
     Console(width=150).print(table)
 
 
-def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a plain table."""
+def show(
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    to: TextIO | None = None,
+) -> None:
+    """Print a plain table, to standard output unless told otherwise."""
     table = Table(title=title)
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number else "left")
     for row in rows:
         table.add_row(*row)
-    Console(width=150).print(table)
+    Console(width=150, file=to).print(table)
 
 
 def spread(values: Sequence[float], digits: int) -> str:

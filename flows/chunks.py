@@ -41,7 +41,9 @@ class Tally:
         done = ", ".join(f"{count} {status}" for status, count in sorted(self.outcomes.items()))
         message = done or "nothing was missing"
         if self.problems:
-            gaps = Gaps(f"{message}. {len(self.problems)} failed: {'; '.join(self.problems[:3])}.")
+            gaps = Gaps(
+                f"{message}. {len(self.problems)} could not be done: {'; '.join(self.problems[:3])}."
+            )
             return Failed(message=f"{gaps.message} {remedy}", data=gaps)
         failed = self.outcomes["failed"]
         if failed and failed == self.outcomes.total():
@@ -102,12 +104,19 @@ async def run_chunks(runtime: Runtime, works: Sequence[Work]) -> Tally:
             except JudgeGymError as error:
                 stopped.append(error)
             except Exception as error:
-                tally.problems.append(f"{work.label} {start + 1}-{start + len(units)}: {error}")
+                tally.problems.append(
+                    f"{work.label} {start + 1}-{start + len(units)}: {_first_line(error)}"
+                )
 
     await asyncio.gather(*(worker() for _ in range(runtime.settings.workers)))
     if stopped:
         raise stopped[0]
     return tally
+
+
+def _first_line(error: Exception) -> str:
+    """Return what went wrong without the statement and its values, which the log has."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:300]
 
 
 def _configured(

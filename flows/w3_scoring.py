@@ -28,7 +28,7 @@ async def w3_scoring(experiments: list[str]) -> State[None]:
         tally.problems += unusable
         if missing.blocked:
             tally.problems.append(
-                f"{missing.blocked} judgements wait for views that failed; see `judge-gym "
-                "window show`"
+                f"{missing.blocked} judgements wait for views that failed"
+                f" ({missing.blocked_by or 'not made yet'}); --retry-failed asks for them again"
             )
         return tally.state(REMEDY)

@@ -31,6 +31,8 @@ class Missing:
 
     by_model: dict[str, list[SampleUnit]]
     blocked: int
+    blocked_by: str = ""
+    """Why one of those views failed; empty when none is on record as failed."""
 
 
 def missing_samples(
@@ -74,7 +76,22 @@ def missing_samples(
             blocked += 1
         else:
             by_model[model].append(SampleUnit(arm_id, item_id, number))
-    return Missing(dict(by_model), blocked)
+    why = _failed_view(session, experiment_ids) if blocked else ""
+    return Missing(dict(by_model), blocked, why)
+
+
+def _failed_view(session: Session, experiment_ids: Sequence[int]) -> str:
+    """Return why a view of these experiments' windows failed; one speaks for all."""
+    windows = sa.select(t.Experiment.window_id).where(t.Experiment.id.in_(experiment_ids))
+    query = (
+        sa.select(t.View.failure)
+        .join(t.Document, t.Document.id == t.View.document_id)
+        .where(t.Document.window_id.in_(windows), t.View.status == "failed")
+        # "abstracted" fails for want of the view before it, which says more.
+        .order_by(t.View.view.desc(), t.View.document_id)
+        .limit(1)
+    )
+    return session.scalar(query) or ""
 
 
 def _lacks_a_view() -> sa.ColumnElement[bool]:

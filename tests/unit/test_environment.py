@@ -8,7 +8,7 @@ import pytest
 from deployments.cli.environment import prepare_environment
 
 
-@pytest.fixture()
+@pytest.fixture
 def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """An environment of a user with an empty home folder."""
     given = {"HOME": str(tmp_path / "home"), "PATH": os.environ["PATH"]}
