@@ -41,9 +41,7 @@ class Tally:
         done = ", ".join(f"{count} {status}" for status, count in sorted(self.outcomes.items()))
         message = done or "nothing was missing"
         if self.problems:
-            gaps = Gaps(
-                f"{message}. {len(self.problems)} could not be done: {'; '.join(self.problems[:3])}."
-            )
+            gaps = Gaps(f"{message}. {len(self.problems)} failed: {'; '.join(self.problems[:3])}.")
             return Failed(message=f"{gaps.message} {remedy}", data=gaps)
         failed = self.outcomes["failed"]
         if failed and failed == self.outcomes.total():
