@@ -78,11 +78,14 @@ def by_provider(
     return [Work(task, provider, missing, label, arguments) for provider, missing in units.items()]
 
 
-async def run_chunks(runtime: Runtime, works: Sequence[Work]) -> Tally:
+async def run_chunks(
+    runtime: Runtime, works: Sequence[Work], check: Callable[[], None] | None = None
+) -> Tally:
     """Do all the work, a few chunks at a time, and count how it ended.
 
     A failed chunk is a problem in the tally and leaves the others alone; an error that the user
-    has to mend stops new chunks, lets those in progress end, and is raised.
+    has to mend stops new chunks, lets those in progress end, and is raised. `check` raises such
+    an error when no new chunk may begin; it is asked before each.
     """
     size = runtime.settings.chunk_size
     waiting = [
@@ -98,6 +101,8 @@ async def run_chunks(runtime: Runtime, works: Sequence[Work]) -> Tally:
         while waiting and not stopped:
             work, start, units = waiting.pop()
             try:
+                if check is not None:
+                    await asyncio.to_thread(check)
                 tally.outcomes.update(await _configured(runtime, work, start, units)())
             except JudgeGymError as error:
                 stopped.append(error)

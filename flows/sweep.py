@@ -41,18 +41,15 @@ async def sweep(file: Path, retry_failed: bool = False) -> State[int]:
 
 async def _workflows(run: SweepRun) -> list[str]:
     """Run W1 to W5; returns what went wrong in those that ended with gaps."""
-    problems = await _gaps(
-        w1_evidence(run.windows, run.views, run.utility_model, return_state=True)
-    )
-    problems += await _gaps(w2_rubric(run.tags, run.utility_model, return_state=True))
+    more: dict[str, Any] = {"budget": run.budget, "return_state": True}
+    problems = await _gaps(w1_evidence(run.windows, run.views, run.utility_model, **more))
+    problems += await _gaps(w2_rubric(run.tags, run.utility_model, **more))
     if run.swap is not None and run.swap.sham:
-        problems += await _gaps(
-            w2_rubric(run.tags, run.utility_model, sham=True, return_state=True)
-        )
-    problems += await _gaps(w3_scoring(run.tags, return_state=True))
+        problems += await _gaps(w2_rubric(run.tags, run.utility_model, sham=True, **more))
+    problems += await _gaps(w3_scoring(run.tags, **more))
     if run.swap is not None:
-        problems += await _gaps(w4_swap(run.tags, run.swap, return_state=True))
-    return problems + await _gaps(w5_probe(run.tags, return_state=True))
+        problems += await _gaps(w4_swap(run.tags, run.swap, **more))
+    return problems + await _gaps(w5_probe(run.tags, **more))
 
 
 async def _gaps(running: Awaitable[State[Any]]) -> list[str]:

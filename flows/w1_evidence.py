@@ -8,6 +8,7 @@ from judge_gym.design.experiment import EvidenceView
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.runtime import runtime
 from judge_gym.workflows import evidence
+from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from tasks.evidence import collect_window, make_views
 from tasks.limits import declare_limits
 
@@ -16,7 +17,10 @@ REMEDY = "Run the flow again: it does what is still missing."
 
 @flow(name="w1-evidence", flow_run_name="evidence of windows {windows}", validate_parameters=True)
 async def w1_evidence(
-    windows: list[int], views: list[EvidenceView], utility_model: str
+    windows: list[int],
+    views: list[EvidenceView],
+    utility_model: str,
+    budget: SweepBudget | None = None,
 ) -> State[None]:
     """Collect these windows and make `views` of their documents.
 
@@ -24,9 +28,11 @@ async def w1_evidence(
         windows: ids of windows, as `judge-gym window list` shows them.
         views: cleaned, neutralized, abstracted; each is made from the one before.
         utility_model: the model that edits; not one of the judges' families, if possible.
+        budget: what the sweep may use; no new work begins once it is passed.
     """
     async with runtime() as current:
         await declare_limits()
+        check = spending_check(current, budget)
         tally = Tally()
         for window_id in windows:
             await collect_window(window_id)
@@ -44,5 +50,5 @@ async def w1_evidence(
                 )
                 for window_id in windows
             ]
-            tally.add(await run_chunks(current, works))
+            tally.add(await run_chunks(current, works, check))
         return tally.state(REMEDY)

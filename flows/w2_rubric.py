@@ -11,6 +11,7 @@ from judge_gym.agents.rubricer import RubricRequest
 from judge_gym.runtime import runtime
 from judge_gym.store.experiments import experiments_by_tag
 from judge_gym.workflows import rubrics
+from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from tasks.limits import declare_limits
 from tasks.rubrics import write_rubrics
 
@@ -18,16 +19,23 @@ REMEDY = "Run the flow again: it does what is still missing."
 
 
 @flow(name="w2-rubric", flow_run_name=of_experiments("write rubrics of"))
-async def w2_rubric(experiments: list[str], critic_model: str, sham: bool = False) -> State[None]:
+async def w2_rubric(
+    experiments: list[str],
+    critic_model: str,
+    sham: bool = False,
+    budget: SweepBudget | None = None,
+) -> State[None]:
     """Write the rubrics that these experiments apply.
 
     Args:
         experiments: tags, as `judge-gym experiment list` shows them.
         critic_model: the model that rates rubrics; not one of the judges' families, if possible.
         sham: write the second rubric of each judge instead, which a sham swap needs.
+        budget: what the sweep may use; no new work begins once it is passed.
     """
     async with runtime() as current:
         await declare_limits()
+        check = spending_check(current, budget)
         with current.session() as session:
             chosen = experiments_by_tag(session, experiments).values()
             missing = rubrics.missing_rubrics(session, chosen, sham=sham)
@@ -35,4 +43,4 @@ async def w2_rubric(experiments: list[str], critic_model: str, sham: bool = Fals
         for request in missing:
             by_owner[request.owner_model].append(request)
         works = by_provider(current, write_rubrics, by_owner, "rubrics", critic_model=critic_model)
-        return (await run_chunks(current, works)).state(REMEDY)
+        return (await run_chunks(current, works, check)).state(REMEDY)

@@ -6,6 +6,7 @@ from prefect.client.schemas.objects import State
 from flows.chunks import by_provider, run_chunks
 from flows.names import of_experiments
 from judge_gym.runtime import runtime
+from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from judge_gym.workflows.scoring import plan_scoring
 from tasks.judging import judge
 from tasks.limits import declare_limits
@@ -14,17 +15,19 @@ REMEDY = "Run the flow again: it does what is still missing."
 
 
 @flow(name="w3-scoring", flow_run_name=of_experiments("score"))
-async def w3_scoring(experiments: list[str]) -> State[None]:
+async def w3_scoring(experiments: list[str], budget: SweepBudget | None = None) -> State[None]:
     """Judge what these experiments still lack.
 
     Args:
         experiments: tags, as `judge-gym experiment list` shows them.
+        budget: what the sweep may use; no new work begins once it is passed.
     """
     async with runtime() as current:
         await declare_limits()
+        check = spending_check(current, budget)
         missing, unusable = plan_scoring(current, experiments)
         works = by_provider(current, judge, missing.by_model, "judgements")
-        tally = await run_chunks(current, works)
+        tally = await run_chunks(current, works, check)
         tally.problems += unusable
         if missing.blocked:
             tally.problems.append(

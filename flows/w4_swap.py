@@ -7,6 +7,7 @@ from flows.chunks import by_provider, run_chunks
 from flows.names import of_experiments
 from judge_gym.design.swap_plan import SwapPlan
 from judge_gym.runtime import runtime
+from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from judge_gym.workflows.swapping import plan_swaps
 from tasks.judging import judge
 from tasks.limits import declare_limits
@@ -15,15 +16,19 @@ REMEDY = "Run the flow again: it does what is still missing."
 
 
 @flow(name="w4-swap", flow_run_name=of_experiments("swap"))
-async def w4_swap(experiments: list[str], plan: SwapPlan) -> State[None]:
+async def w4_swap(
+    experiments: list[str], plan: SwapPlan, budget: SweepBudget | None = None
+) -> State[None]:
     """Judge the swap and sham arms of these experiments.
 
     Args:
         experiments: tags, as `judge-gym experiment list` shows them.
         plan: which pairs swap, and whether there is a sham.
+        budget: what the sweep may use; no new work begins once it is passed.
     """
     async with runtime() as current:
         await declare_limits()
+        check = spending_check(current, budget)
         missing = plan_swaps(current, experiments, plan)
         works = by_provider(current, judge, missing.by_model, "swapped judgements")
-        return (await run_chunks(current, works)).state(REMEDY)
+        return (await run_chunks(current, works, check)).state(REMEDY)

@@ -6,6 +6,7 @@ from prefect.client.schemas.objects import State
 from flows.chunks import by_provider, run_chunks
 from flows.names import of_experiments
 from judge_gym.runtime import runtime
+from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from judge_gym.workflows.probing import plan_probing
 from tasks.judging import probe
 from tasks.limits import declare_limits
@@ -14,13 +15,15 @@ REMEDY = "Run the flow again: it does what is still missing."
 
 
 @flow(name="w5-probe", flow_run_name=of_experiments("probe"))
-async def w5_probe(experiments: list[str]) -> State[None]:
+async def w5_probe(experiments: list[str], budget: SweepBudget | None = None) -> State[None]:
     """Probe the scored samples of these experiments, every arm, that were not probed yet.
 
     Args:
         experiments: tags, as `judge-gym experiment list` shows them.
+        budget: what the sweep may use; no new work begins once it is passed.
     """
     async with runtime() as current:
         await declare_limits()
+        check = spending_check(current, budget)
         works = by_provider(current, probe, plan_probing(current, experiments), "probes")
-        return (await run_chunks(current, works)).state(REMEDY)
+        return (await run_chunks(current, works, check)).state(REMEDY)

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from judge_gym.design.budget import Budget
 from judge_gym.design.config_model import missing, read_field, read_model
 from judge_gym.design.config_tree import Node, did_you_mean, read_tree, shown
 from judge_gym.design.drawing import ControlledDraw, RandomDraw, draw_pairs
@@ -34,6 +35,7 @@ _KEYS = (
     "blocks",
     "swap",
     "draw",
+    "budget",
 )
 
 
@@ -61,6 +63,7 @@ class Sweep:
     blocks: tuple[Block, ...]
     swap: SwapPlan | None
     draw: RandomDraw | ControlledDraw | None
+    budget: Budget | None
 
     def count(self) -> int:
         """Return how many experiments there are."""
@@ -155,6 +158,7 @@ def load_sweep(path: Path) -> Sweep:
         blocks=blocks,
         swap=read_model(SwapPlan, items["swap"]) if "swap" in items else None,
         draw=read_draw(items["draw"], boxes) if "draw" in items else None,
+        budget=read_model(Budget, items["budget"]) if "budget" in items else None,
     )
 
 

@@ -24,6 +24,8 @@ PASSING: frozenset[FailureKind] = frozenset(
 """Failures that the same request may survive a little later."""
 SHARED: frozenset[FailureKind] = frozenset({"authentication", "quota", "not_found"})
 """Failures that every other call to the model would meet too."""
+SIMULATED = "sim/"
+"""How the names of models begin that the simulator plays."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ class Failure:
 
 def is_simulated(call: Call, outcome: Answer | Failure) -> bool:
     """Whether the simulator is behind an outcome; a call without an answer is told by its model."""
-    return outcome.simulated if isinstance(outcome, Answer) else call.model.startswith("sim/")
+    return outcome.simulated if isinstance(outcome, Answer) else call.model.startswith(SIMULATED)
 
 
 @dataclass(frozen=True)

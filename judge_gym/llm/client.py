@@ -78,6 +78,19 @@ class Client:
         await close_litellm_async_clients()  # type: ignore[no-untyped-call]
 
 
+def listed_price(provider: Provider, name: str) -> Price | None:
+    """Return what litellm's own list says a model costs; asks nobody."""
+    prefix = provider.litellm or provider.name
+    prefixed, bare = (litellm.model_cost.get(key) for key in (f"{prefix}/{name}", name))
+    listed = prefixed or (bare if bare and bare.get("litellm_provider") == prefix else None)
+    if not listed or not {"input_cost_per_token", "output_cost_per_token"} <= listed.keys():
+        return None
+    return Price(
+        prompt=listed["input_cost_per_token"] * 1e6,
+        completion=listed["output_cost_per_token"] * 1e6,
+    )
+
+
 def _answer(response: Any, latency_ms: float, model: str, price: Price | None) -> Answer:
     try:
         choice = response.choices[0]

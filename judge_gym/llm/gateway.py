@@ -114,15 +114,19 @@ class Gateway:
         unusable = _unusable(first)
         if not unusable:
             return first
-        errors.append(
-            {
-                "kind": unusable,
-                "at": now().isoformat(),
-                "message": f"finish reason {first.finish_reason}",
-                "answer": first.text,
-            }
-        )
-        return _with_cost_of(first, await self._retried(call, call_id, errors))
+        discarded: AttemptError = {
+            "kind": unusable,
+            "at": now().isoformat(),
+            "message": f"finish reason {first.finish_reason}",
+            "answer": first.text,
+        }
+        errors.append(discarded)
+        try:
+            return _with_cost_of(first, await self._retried(call, call_id, errors))
+        except ProviderError:
+            # Without a second answer, no other place of the row says what the first one cost.
+            discarded["cost_usd"] = first.cost_usd
+            raise
 
     async def _retried(self, call: Call, call_id: int, errors: list[AttemptError]) -> Answer:
         provider = self._provider(call)

@@ -25,9 +25,9 @@ def forget_failures(session: Session, experiment_ids: Sequence[int]) -> None:
     """Delete what is kept as `failed` for these experiments, so that it is planned again.
 
     Failed samples, probes, views and rubrics go, and rubrics refused for want of marks. Calls
-    that failed are completed under the same row. Answers that were of no use (an empty summary,
-    a faulty rubric) stay in the ledger under another key, so that they are not used again.
-    A failed window view takes the views made from it along.
+    that failed are planned again, to be completed under the same row. Answers that were of no
+    use (an empty summary, a faulty rubric) stay in the ledger under another key, so that they
+    are not used again. A failed window view takes the views made from it along.
     """
     arms = sa.select(t.Arm.id).where(t.Arm.experiment_id.in_(experiment_ids))
     samples = sa.select(t.Sample.id).where(t.Sample.arm_id.in_(arms))
@@ -37,6 +37,7 @@ def forget_failures(session: Session, experiment_ids: Sequence[int]) -> None:
     session.execute(
         sa.delete(t.Sample).where(t.Sample.arm_id.in_(arms), t.Sample.status == "failed")
     )
+    _plan_again(session, t.Call.experiment_id.in_(experiment_ids))
     windows = sa.select(t.Experiment.window_id).where(t.Experiment.id.in_(experiment_ids))
     documents = sa.select(t.Document.id).where(t.Document.window_id.in_(windows))
     useless = session.scalars(
@@ -44,7 +45,7 @@ def forget_failures(session: Session, experiment_ids: Sequence[int]) -> None:
         .where(t.View.document_id.in_(documents), t.View.status == "failed")
         .returning(t.View.call_id)
     ).all()
-    _set_aside(session, t.Call.id.in_([one for one in useless if one is not None]))
+    _free(session, t.Call.id.in_([one for one in useless if one is not None]))
     _forget_rubrics(session, experiment_ids)
 
 
@@ -64,15 +65,22 @@ def _forget_rubrics(session: Session, experiment_ids: Sequence[int]) -> None:
     for key, status in gone:
         # The rubric itself is good when only its marks are missing.
         calls = f"^rubric/{key}/[0-9]+$" if status == "failed" else f"^critic/{key}$"
-        _set_aside(session, t.Call.key.regexp_match(calls))
+        _free(session, t.Call.key.regexp_match(calls))
 
 
-def _set_aside(session: Session, calls: sa.ColumnElement[bool]) -> None:
-    """Free the keys of answered calls; the rows stay, with what they cost."""
+def _free(session: Session, calls: sa.ColumnElement[bool]) -> None:
+    """Have these calls made anew; the rows of answered ones stay, with what they cost."""
+    _plan_again(session, calls)
     session.execute(
         sa.update(t.Call)
         .where(calls, t.Call.status == "succeeded")
         .values(key=sa.func.concat(t.Call.key, "/set-aside/", t.Call.id))
+    )
+
+
+def _plan_again(session: Session, calls: sa.ColumnElement[bool]) -> None:
+    session.execute(
+        sa.update(t.Call).where(calls, t.Call.status == "failed").values(status="planned")
     )
 
 

@@ -13,6 +13,9 @@ from judge_gym.design.strategies.rubrics import Rubrics
 from judge_gym.seeds import digest
 from judge_gym.store import tables as t
 
+SHAM = 1
+"""The variant number of the second rubric that a sham swap needs."""
+
 
 def generated_key(owner_model: str, concept: str, country: str, scale: int, variant: int) -> str:
     """Return the natural key of a rubric that a model writes."""
@@ -31,6 +34,12 @@ def applied_key(experiment: Experiment) -> str:
     if wanted.provided is not None:
         return provided_key(wanted.provided, concept, country)
     return generated_key(wanted.owner, concept, country, experiment.scale_size, 0)
+
+
+def sham_key(experiment: Experiment) -> str:
+    """Return the natural key of the second rubric that a judge writes for a sham swap."""
+    concept, country = experiment.concept, experiment.country
+    return generated_key(experiment.model, concept, country, experiment.scale_size, SHAM)
 
 
 def rubric_ids(session: Session, keys: Iterable[str]) -> dict[str, int]:

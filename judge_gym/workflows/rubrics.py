@@ -27,9 +27,6 @@ from judge_gym.settings import Settings
 from judge_gym.store import rubrics as store
 from judge_gym.store import tables as t
 
-SHAM = 1
-"""The variant number of the second rubric that a sham swap needs."""
-
 
 def request_key(request: RubricRequest) -> str:
     """Return the natural key of the rubric that `request` asks for."""
@@ -51,7 +48,7 @@ def requests_of(experiments: Iterable[Experiment], *, sham: bool = False) -> lis
     for experiment in experiments:
         owner = resolve(experiment).of(Rubrics).owner
         if owner and not (sham and experiment.rubric.kind != "own"):
-            request = _request(experiment, owner, SHAM if sham else 0)
+            request = _request(experiment, owner, store.SHAM if sham else 0)
             requests[request_key(request)] = request
     return list(requests.values())
 

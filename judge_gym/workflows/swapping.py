@@ -22,9 +22,8 @@ from judge_gym.runtime import Runtime
 from judge_gym.seeds import generator
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_by_tag, freeze_items
-from judge_gym.store.rubrics import add_arm, generated_key
+from judge_gym.store.rubrics import add_arm, sham_key
 from judge_gym.store.samples import Missing, missing_samples
-from judge_gym.workflows.rubrics import SHAM
 
 Experiments = dict[int, Experiment]
 
@@ -120,10 +119,9 @@ def _rival_rubric(session: Session, experiment: Experiment, rival: str) -> t.Rub
 
 
 def _add_sham(session: Session, experiment_id: int, experiment: Experiment) -> None:
-    key = generated_key(
-        experiment.model, experiment.concept, experiment.country, experiment.scale_size, SHAM
-    )
-    rubric = session.scalars(sa.select(t.Rubric).where(t.Rubric.key == key)).one_or_none()
+    rubric = session.scalars(
+        sa.select(t.Rubric).where(t.Rubric.key == sham_key(experiment))
+    ).one_or_none()
     if rubric is None or rubric.status != "ready":
         why = f"{rubric.status}: {rubric.failure}" if rubric else "not written yet"
         raise JudgeGymError(

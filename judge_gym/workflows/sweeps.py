@@ -10,6 +10,7 @@ from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import experiments as store
 from judge_gym.store.cleaning import forget_failures
+from judge_gym.workflows.budgeting import SweepBudget, check_priced
 from judge_gym.workflows.evidence import views_needed
 
 SIMULATED_UTILITY = "sim/utility-1"
@@ -25,6 +26,7 @@ class SweepRun:
     views: list[EvidenceView]
     utility_model: str
     swap: SwapPlan | None
+    budget: SweepBudget | None
 
 
 def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> SweepRun:
@@ -36,6 +38,9 @@ def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> Sw
     runtime.providers.check(models_of(experiments))
     model = utility_model(runtime.settings, sweep, experiments)
     runtime.providers.check({model})
+    budget = SweepBudget(sweep.name, sweep.path, sweep.budget) if sweep.budget else None
+    if budget:
+        check_priced(runtime.providers, models_of(experiments) | {model}, budget)
     swap = sweep.swap.model_dump(mode="json") if sweep.swap else None
     with runtime.session() as session:
         tags = store.register_sweep(session, sweep.name, sweep.description, swap, experiments)
@@ -50,6 +55,7 @@ def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> Sw
         views=views_needed(experiments),
         utility_model=model,
         swap=sweep.swap,
+        budget=budget,
     )
 
 

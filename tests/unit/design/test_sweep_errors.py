@@ -129,7 +129,8 @@ BLOCKS = [
     (
         "block:\n  - model: sim/calm-1\n",
         "sweep.yaml, line 6: block is not a known key. Did you mean blocks? "
-        "Use name, description, utility_model, windows, families, defaults, blocks, swap, draw.",
+        "Use name, description, utility_model, windows, families, defaults, blocks, swap, draw, "
+        "budget.",
     ),
     (
         "blocks: [{}]\nswap: {pairs: [[calm, high], [calm]]}\n",
@@ -157,6 +158,27 @@ BLOCKS = [
         "blocks: [{scale_size: [3, 4]}]\ndraw: {controlled: 1, axes: [abstain]}\n",
         "sweep.yaml, line 7: draw.axes[0] is 'abstain', in which no two experiments of the "
         "blocks differ alone. Give the axis two values in a block.",
+    ),
+    (
+        "blocks: [{}]\nbudget: {max_cost: 5}\n",
+        "sweep.yaml, line 7: budget.max_cost is not a known key. Did you mean max_cost_usd? "
+        "Use max_cost_usd, max_calls, max_failures_share.",
+    ),
+    (
+        "blocks: [{}]\nbudget: {max_cost_usd: 0}\n",
+        "sweep.yaml, line 7: budget.max_cost_usd is 0. Use a number above 0.",
+    ),
+    (
+        "blocks: [{}]\nbudget: {max_calls: 1.5}\n",
+        "sweep.yaml, line 7: budget.max_calls is 1.5. Use a whole number at least 1.",
+    ),
+    (
+        "blocks: [{}]\nbudget: {max_failures_share: 20}\n",
+        "sweep.yaml, line 7: budget.max_failures_share is 20. Use a number from 0 to 1.",
+    ),
+    (
+        "blocks: [{}]\nbudget: 5\n",
+        "sweep.yaml, line 7: budget is 5. Use a mapping of keys to values.",
     ),
     (
         "blocks: [{}]\nfamilies: {sim/calm-2: calm}\n",

@@ -1,0 +1,218 @@
+"""What a sweep has used, summed over its ledger rows, and when that is too much."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from judge_gym.design.budget import Budget
+from judge_gym.errors import ConfigError
+from judge_gym.llm.calls import Answer, Failure
+from judge_gym.llm.gateway import Gateway
+from judge_gym.llm.ledger import Closed, Ledger, Sent, now
+from judge_gym.llm.providers import Price, Provider, Providers
+from judge_gym.store import tables as t
+from judge_gym.store.cleaning import forget_failures
+from judge_gym.store.experiments import register_experiment, register_sweep
+from judge_gym.store.rubrics import applied_key, sham_key
+from judge_gym.store.spending import Spent, spending_scope, spent
+from judge_gym.workflows.budgeting import (
+    BudgetPassedError,
+    SweepBudget,
+    check_priced,
+    spending_check,
+)
+from support.misbehaving import answers, misbehaving, refuses
+from support.rig import KEY, KEY_NAME, a_call, an_answer, no_rows, providers_at, run, runtime_at
+from support.study import Study, corpus, window
+
+MODEL, RIVAL = "real/one", "real/two"
+
+
+@pytest.fixture
+def database(emptied_database: str) -> str:
+    return emptied_database
+
+
+def stored(database: str, tmp_path: Path, work: Any) -> None:
+    """Run `work(study, experiment, other)`; of the two experiments the first is the sweep's."""
+
+    async def whole() -> None:
+        async with runtime_at(database, "http://127.0.0.1:9") as runtime:
+            study = Study(runtime, window(corpus(tmp_path, 1)))
+            one, other = study.experiment(MODEL), study.experiment(RIVAL, scale_size=5)
+            swap = {"pairs": "all", "sham": True}
+            study.change(lambda session: register_sweep(session, "mine", "", swap, [one]))
+            study.change(lambda session: register_experiment(session, other))
+            await work(study, one, other)
+
+    run(whole())
+
+
+async def ended(
+    study: Study, key: str, outcome: Answer | Failure, *errors: dict[str, Any], **call: Any
+) -> None:
+    """A call that was asked and ended so."""
+    ledger = Ledger(study.runtime.engine)
+    (opened,) = await ledger.open([a_call(key, **call)], "real")
+    await ledger.write(Sent(opened.id, now()))
+    if isinstance(outcome, Failure):
+        errors = (*errors, {"kind": outcome.kind, "message": outcome.message})
+    await ledger.write(Closed(opened.id, outcome, errors, (), now()))
+
+
+def used(study: Study) -> Spent:
+    return study.change(lambda session: spent(session, spending_scope(session, "mine")))
+
+
+def test_a_sweep_has_used_what_its_experiments_windows_and_rubrics_have(
+    database: str, tmp_path: Path
+) -> None:
+    async def work(study: Study, one: Any, other: Any) -> None:
+        mine, others = study.ids([one.name, other.name])
+        assert used(study) == Spent(0, 0.0, 0, 0, 0)
+        paid = an_answer(cost_usd=1.0)
+        await ended(study, "score/1", paid, experiment_id=mine)
+        await ended(study, f"view/{one.window.key}/d/neutralized", paid)
+        await ended(study, f"rubric/{applied_key(one)}/0", paid)
+        await ended(study, f"rubric/{applied_key(one)}/0/set-aside/7", paid)
+        await ended(study, f"critic/{sham_key(one)}", paid)
+        # Another experiment's, another window's, another rubric's.
+        await ended(study, "score/2", paid, experiment_id=others)
+        await ended(study, "view/0000000000000000/d/neutralized", paid)
+        await ended(study, f"rubric/{applied_key(other)}/0", paid)
+        assert used(study) == Spent(calls=5, cost_usd=5.0, unpriced=0, ended=5, failed=0)
+        # A call that waits has used nothing.
+        await Ledger(study.runtime.engine).open([a_call("score/3", experiment_id=mine)], "real")
+        assert used(study).calls == 5
+        await ended(study, "score/4", an_answer(cost_usd=None), experiment_id=mine)
+        assert used(study) == Spent(calls=6, cost_usd=5.0, unpriced=1, ended=6, failed=0)
+
+    stored(database, tmp_path, work)
+
+
+def test_failures_count_once_they_are_for_good_and_not_when_the_model_refuses_every_call(
+    database: str, tmp_path: Path
+) -> None:
+    async def work(study: Study, one: Any, _: Any) -> None:
+        (mine,) = study.ids([one.name])
+        await ended(study, "score/1", an_answer(), {"kind": "server"}, experiment_id=mine)
+        await ended(study, "score/2", Failure("server", "down"), experiment_id=mine)
+        await ended(study, "score/3", Failure("authentication", "who?"), experiment_id=mine)
+        assert used(study) == Spent(calls=3, cost_usd=0.01, unpriced=0, ended=2, failed=1)
+        # A failure that shall be asked again has not ended.
+        study.change(lambda session: forget_failures(session, [mine]))
+        assert used(study) == Spent(calls=3, cost_usd=0.01, unpriced=0, ended=1, failed=0)
+
+    stored(database, tmp_path, work)
+
+
+@pytest.mark.parametrize(
+    ("second", "status", "cost"),
+    [(answers("full"), "succeeded", 2.0), (refuses(400, "no"), "failed", 1.0)],
+    ids=["then an answer", "then a failure"],
+)
+def test_a_discarded_first_answer_is_paid_for(
+    database: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    second: Any,
+    status: str,
+    cost: float,
+) -> None:
+    """7 prompt and 3 answer tokens at 0.1 USD each make 1 USD an answer."""
+    monkeypatch.setenv(KEY_NAME, KEY)
+    prices = {"m": Price(prompt=1e5, completion=1e5)}
+
+    async def work(study: Study, one: Any, _: Any) -> None:
+        (mine,) = study.ids([one.name])
+        async with misbehaving(answers("cut", finish_reason="length"), second) as provider:
+            real = providers_at(provider.base_url).by_name["real"]
+            priced = Providers({"real": real.model_copy(update={"prices": prices})}, Path("p.toml"))
+            gateway = Gateway(study.runtime.engine, priced, attempts=1, timeout_s=5)
+            await gateway.ask(a_call("score/1", experiment_id=mine), no_rows)
+            await gateway.close()
+        assert study.all(sa.select(t.Call.status)) == [status]
+        assert used(study).cost_usd == cost
+        assert used(study).calls == 2
+
+    stored(database, tmp_path, work)
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"max_cost_usd": 0.2}, "max_cost_usd is 0.2, and 20 calls have cost 0.2 USD; 0 of 20"),
+        ({"max_calls": 20}, "max_calls is 20, and 20 calls"),
+        ({"max_cost_usd": 0.21, "max_calls": 21, "max_failures_share": 0}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_budget_is_passed_when_it_is_used_up(
+    database: str, tmp_path: Path, limits: dict[str, float], said: str
+) -> None:
+    """20 calls at 0.01 USD."""
+
+    async def work(study: Study, one: Any, _: Any) -> None:
+        (mine,) = study.ids([one.name])
+        check = checking(study, **limits)
+        for number in range(20):
+            if check:
+                check()
+            await ended(study, f"score/{number}", an_answer(), experiment_id=mine)
+        if not said:
+            if check:
+                check()
+            return
+        with pytest.raises(BudgetPassedError) as error:
+            check()
+        assert said in error.value.message
+        assert "in my.yaml and run the same command" in error.value.remedy
+
+    stored(database, tmp_path, work)
+
+
+def test_failures_are_a_share_from_the_twentieth_call_on(database: str, tmp_path: Path) -> None:
+    """Five failures of 20 are 0.25."""
+
+    async def work(study: Study, one: Any, _: Any) -> None:
+        (mine,) = study.ids([one.name])
+        strict = checking(study, max_failures_share=0.2)
+        lenient = checking(study, max_failures_share=0.25)
+        for number in range(20):
+            strict()
+            outcome = Failure("server", "down") if number < 5 else an_answer()
+            await ended(study, f"score/{number}", outcome, experiment_id=mine)
+        lenient()
+        with pytest.raises(BudgetPassedError, match="5 of 20 that ended have failed") as error:
+            strict()
+        assert "--retry-failed" in error.value.remedy
+
+    stored(database, tmp_path, work)
+
+
+def checking(study: Study, **limits: Any) -> Any:
+    budget = SweepBudget("mine", Path("my.yaml"), Budget(**limits))
+    return spending_check(study.runtime, budget)
+
+
+def test_a_bounded_cost_needs_prices() -> None:
+    priced = {"cheap": Price(prompt=0.1, completion=0.2)}
+    providers = Providers(
+        {
+            "sim": Provider(name="sim", litellm="openai"),
+            "local": Provider(name="local", litellm="openai", prices=priced),
+            "openai": Provider(name="openai"),
+        },
+        Path("providers.toml"),
+    )
+    budget = SweepBudget("mine", Path("my.yaml"), Budget(max_cost_usd=5))
+    check_priced(providers, ["sim/calm-1", "local/cheap", "openai/gpt-4.1"], budget)
+    unlisted = ["sim/calm-1", "local/dear"]
+    with pytest.raises(ConfigError) as error:
+        check_priced(providers, unlisted, budget)
+    assert "the price of local/dear is in no list" in error.value.message
+    assert 'prices."dear" = {prompt = ' in error.value.remedy
+    assert "table [local] of providers.toml" in error.value.remedy
+    check_priced(providers, unlisted, SweepBudget("mine", Path("m"), Budget(max_calls=5)))

@@ -1,0 +1,132 @@
+"""A sweep that has used what its file allows: where it stops, what it says, how it goes on."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from prefect.client.schemas.objects import State
+
+from flows.sweep import sweep
+from judge_gym.errors import ConfigError
+from judge_gym.store import tables as t
+from judge_gym.workflows.budgeting import BudgetPassedError
+from support.flow_runs import error_of
+from support.misbehaving import Step, answers, misbehaving, refuses
+
+REPOSITORY = Path(__file__).parents[2]
+# One judge, 4 articles as they are, a rubric given: W3 asks first, 4 x 6 judgements.
+SWEEP = f"""
+name: bounded
+utility_model: sim/utility-1
+windows:
+  valmora:
+    country: Valmora
+    max_documents: 4
+    source: {{kind: corpus, path: {REPOSITORY}/deployments/sweeps/corpora/valmora.jsonl}}
+blocks:
+  - concept: democratic backsliding
+    window: valmora
+    evidence_view: raw
+    rubric: {{provided: {REPOSITORY}/deployments/sweeps/rubrics/backsliding.yaml}}
+    model: local/judge-1
+    replicates: 6
+"""
+ALL = 24
+CHUNK = 4
+# The scripted provider counts 7 and 3 tokens: 1 USD an answer.
+PROVIDERS = """
+[sim]
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+[local]
+litellm = "openai"
+base_url_env = "LOCAL_BASE_URL"
+prices."judge-1" = {prompt = 1e5, completion = 1e5}
+"""
+
+
+@pytest.fixture
+def sweep_file(tmp_path: Path, place: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "providers.toml").write_text(PROVIDERS)
+    place.setenv("JUDGE_GYM_PROVIDERS_FILE", str(tmp_path / "providers.toml"))
+    place.setenv("JUDGE_GYM_CHUNK_SIZE", str(CHUNK))
+    place.setenv("JUDGE_GYM_WORKERS", "1")
+    return tmp_path / "bounded.yaml"
+
+
+def run_sweep(file: Path, budget: str, step: Step, **more: Any) -> tuple[State[Any], int]:
+    """Run the sweep with this budget; its state, and the requests that arrived."""
+    file.write_text(f"{SWEEP}budget: {budget}\n")
+
+    async def whole() -> tuple[State[Any], int]:
+        async with misbehaving(step) as provider:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("LOCAL_BASE_URL", provider.base_url)
+                return await sweep(file, **more, return_state=True), len(provider.requests)
+
+    return asyncio.run(whole())
+
+
+def judged(url: str) -> int:
+    with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
+        return connection.execute(sa.select(sa.func.count()).select_from(t.Sample)).scalar_one()
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [
+        ("{max_cost_usd: 7}", "max_cost_usd is 7, and 8 calls have cost 8 USD"),
+        ("{max_calls: 8}", "max_calls is 8, and 8 calls have cost 8 USD"),
+    ],
+)
+def test_a_sweep_stops_at_its_budget_and_goes_on_when_it_is_raised(
+    sweep_file: Path, database: str, budget: str, words: str
+) -> None:
+    """Chunks of 4 at 1 USD a call: after the second, 8 USD are spent."""
+    state, requests = run_sweep(sweep_file, budget, answers())
+    assert state.is_failed()
+    error = error_of(state)
+    assert isinstance(error, BudgetPassedError)
+    assert words in error.message
+    assert f"in {sweep_file} and run the same command" in error.remedy
+    assert requests == judged(database) == 8
+
+    # The same command with the same limit asks nothing and says the same.
+    state, requests = run_sweep(sweep_file, budget, answers())
+    assert isinstance(error_of(state), BudgetPassedError)
+    assert requests == 0
+
+    more = budget.replace("7", "100").replace("8", "100")
+    state, requests = run_sweep(sweep_file, more, answers())
+    assert state.is_completed(), state.message
+    assert judged(database) == ALL
+    # The judgements that were left, and a probe of each, of some a second.
+    assert requests >= ALL - 8 + ALL
+
+
+def test_a_sweep_that_keeps_failing_stops_and_goes_on_when_the_cause_is_mended(
+    sweep_file: Path, database: str
+) -> None:
+    """20 calls must have ended: five chunks of 4."""
+    state, requests = run_sweep(sweep_file, "{max_failures_share: 0.5}", refuses(400, "no"))
+    error = error_of(state)
+    assert isinstance(error, BudgetPassedError)
+    assert "20 of 20 that ended have failed" in error.message
+    assert "--retry-failed" in error.remedy
+    assert requests == 20
+
+    state, _ = run_sweep(sweep_file, "{max_failures_share: 0.5}", answers(), retry_failed=True)
+    assert state.is_completed(), state.message
+    assert judged(database) == ALL
+
+
+def test_a_cost_that_cannot_be_known_cannot_be_bounded(sweep_file: Path, database: str) -> None:
+    unpriced = sweep_file.parent / "providers.toml"
+    unpriced.write_text(PROVIDERS.replace("judge-1", "judge-2"))
+    state, requests = run_sweep(sweep_file, "{max_cost_usd: 7}", answers())
+    error = error_of(state)
+    assert isinstance(error, ConfigError)
+    assert "local/judge-1" in error.message
+    assert f"table [local] of {unpriced}" in error.remedy
+    assert requests == judged(database) == 0
