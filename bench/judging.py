@@ -1,7 +1,8 @@
-"""The gateway with its ledger, without Prefect: `python -m bench.judging SWEEP`.
+"""The gateway with its ledger, without Prefect: `python -m bench.judging SWEEP [cold]`.
 
 Does what the w3-scoring flow does (plan, then chunks, a few at a time), after one judgement that
-warms everything up. The settings say how large chunks are and how many are in progress.
+warms everything up, unless `cold`. The settings say how large chunks are and how many are in
+progress.
 """
 
 import asyncio
@@ -16,11 +17,12 @@ from judge_gym.workflows.judging import judge
 from judge_gym.workflows.scoring import plan_scoring
 
 
-async def main(file: Path) -> None:
-    """Judge the whole sweep; the measured part begins after the first judgement."""
+async def main(file: Path, *, warm: bool = True) -> None:
+    """Judge the whole sweep; the measured part begins after the warming judgement."""
     async with runtime() as current:
         run = await prepared(current, file)
-        await judge(current, planned(current, run.tags)[:1])
+        if warm:
+            await judge(current, planned(current, run.tags)[:1])
         meter = Meter()
         with meter:
             units = planned(current, run.tags)
@@ -47,4 +49,4 @@ async def judge_all(current: Runtime, units: list[SampleUnit]) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(Path(sys.argv[1])))
+    asyncio.run(main(Path(sys.argv[1]), warm="cold" not in sys.argv))
