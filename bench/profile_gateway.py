@@ -1,118 +1,144 @@
-"""Where the gateway's CPU goes: `python -m bench.profile_gateway [--calls 2000] [--save FILE]`.
+"""Where the gateway's CPU goes: `python -m bench.profile_gateway [--calls 2000] [--client litellm]`.
 
-Runs `bench.judging` under cProfile, once for the event loop and once for the threads that write the
-ledger, and prints the CPU of each by module, what is called from there included in its own module
-only. A profiler slows Python code down more than C code: shares are approximate, times are not to
-be trusted. `--save` keeps the loop's profile for pstats or snakeviz.
+Runs `bench.judging` (or litellm alone, for comparison) with a timer that fires every two
+milliseconds of CPU, looks at what the event loop is doing, and prints milliseconds of CPU a call:
+by package, and by function with what it calls. CPU used while the loop waits for something is that
+of the threads that read and write the database. Sampling hardly slows the code down, unlike
+cProfile, under which Python code weighs several times what it does.
 """
 
 import argparse
 import asyncio
-import cProfile
-import pstats
+import signal
 import sys
-import threading
-import time
-from collections import defaultdict
-from collections.abc import Callable
-from functools import wraps
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
+from bench import bare, judging
+from bench.gateway_vs_inspect import gateway, warm_up
+from bench.meter import Meter, cpu_s
 from bench.place import REPOSITORY, Place, place
 from bench.study import write_sweep
 from bench.table import show
 
-TOP = 45
+EVERY_S = 0.002
+TOP = 60
+WAITING = "selectors.py:select"
+Stack = tuple[str, ...]
 
 
 def main() -> None:
-    """Run the profiled client, or be it."""
+    """Run the watched client, or be it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--calls", type=int, default=2000)
-    parser.add_argument("--save", type=Path)
-    parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--client", choices=["gateway", "litellm"], default="gateway")
+    parser.add_argument("--inside", nargs="+", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.inside:
-        profiled(asked.inside, asked.save)
+        watched(asked.client, *asked.inside)
         return
     with place() as here:
-        outside(here, asked.calls, asked.save)
+        outside(here, asked.client, asked.calls)
 
 
-def outside(here: Place, calls: int, save: Path | None) -> None:
-    """Start the profiled client, whose tables are the output."""
-    sweep = write_sweep(here.folder, calls)
-    command = [sys.executable, "-m", "bench.profile_gateway", "--inside", str(sweep)]
-    if save:
-        command += ["--save", str(save.absolute())]
+def outside(here: Place, client: str, calls: int) -> None:
+    """Start the watched client, which prints the tables."""
+    warm_up(here)
+    sweep, prompts = write_sweep(here.folder, calls), here.folder / "prompts.jsonl"
+    given = [str(sweep)]
+    if client == "litellm":
+        gateway(here, sweep, prompts)
+        given = [str(prompts), here.url]
+    command = [sys.executable, "-m", "bench.profile_gateway", "--client", client, "--inside"]
     with here.database() as url:
-        here.measure(command, here.environment(url, chunk_size=100, workers=4))
+        here.measure([*command, *given], here.environment(url, chunk_size=100, workers=4))
 
 
-def profiled(sweep: Path, save: Path | None) -> None:
-    """Judge the sweep with a profile of the loop and one of each thread's work."""
-    from bench import judging
-
-    loop, threads = cProfile.Profile(time.thread_time), cProfile.Profile(time.thread_time)
-    lock, measured = threading.Lock(), judging.judge_all
-    to_thread = asyncio.to_thread
-
-    async def in_thread(work: Callable[..., Any], *given: Any, **named: Any) -> Any:
-        @wraps(work)
-        def watched() -> Any:
-            with lock:  # one profile, so one thread at a time; the ledger has one writer anyway
-                return threads.runcall(work, *given, **named)
-
-        return await to_thread(watched)
-
-    async def watched_all(*given: Any) -> None:
-        asyncio.to_thread = in_thread  # type: ignore[assignment]
-        loop.enable()
-        await measured(*given)
-        loop.disable()
-
-    judging.judge_all = watched_all
-    asyncio.run(judging.main(sweep))
-    for name, profile in (("event loop", loop), ("ledger threads", threads)):
-        report(name, pstats.Stats(profile))
-    if save:
-        loop.dump_stats(save)
+def watched(client: str, *given: str) -> None:
+    """Be the client, sampled while its meter runs."""
+    sampler = Sampler()
+    bare.Meter = judging.Meter = sampler.meter  # type: ignore[attr-defined]
+    if client == "litellm":
+        asyncio.run(bare.main("litellm", Path(given[0]), given[1]))
+    else:
+        asyncio.run(judging.main(Path(given[0])))
+    sampler.report()
 
 
-def report(name: str, stats: pstats.Stats) -> None:
-    """Print own CPU by module and by function, and what was called, callees included."""
-    functions: dict[Any, Any] = stats.stats  # type: ignore[attr-defined]
-    total = sum(entry[2] for entry in functions.values())
-    by_module: dict[str, float] = defaultdict(float)
-    for (file, _, _), entry in functions.items():
-        by_module[module(file)] += entry[2]
-    rows = sorted(by_module.items(), key=lambda pair: -pair[1])[:20]
-    shares = [(what, f"{own:.2f}", f"{own / total:.0%}") for what, own in rows]
-    show(
-        f"{name}: own CPU by package ({total:.2f} s)", ("package", "s", "share"), shares, sys.stderr
-    )
-    inside = sorted(functions.items(), key=lambda pair: -pair[1][3])[:TOP]
-    lines = [
-        (f"{short(file)}:{line} {function}", f"{count:,}", f"{own:.2f}", f"{below:.2f}")
-        for (file, line, function), (_, count, own, below, _) in inside
-    ]
-    columns = ("function", "calls", "own s", "with callees s")
-    show(f"{name}: functions with what they call", columns, lines, sys.stderr)
+class Sampler:
+    """Counts stacks of the main thread, once every `EVERY_S` of this process's CPU."""
+
+    def __init__(self) -> None:
+        self.stacks: Counter[Stack] = Counter()
+        self.cpu_s = 0.0
+        self.facts: dict[str, Any] = {}
+
+    def meter(self, **facts: Any) -> Meter:
+        """A meter that samples what it measures."""
+        sampler = self
+
+        class Sampling(Meter):
+            def __enter__(self) -> Meter:
+                sampler.facts = self.facts
+                sampler.cpu_s = -cpu_s()
+                signal.signal(signal.SIGPROF, sampler.sample)
+                signal.setitimer(signal.ITIMER_PROF, EVERY_S, EVERY_S)
+                return super().__enter__()
+
+            def __exit__(self, *error: Any) -> None:
+                signal.setitimer(signal.ITIMER_PROF, 0)
+                sampler.cpu_s += cpu_s()
+                super().__exit__(*error)
+
+        return Sampling(**facts)
+
+    def sample(self, _signal: int, frame: FrameType | None) -> None:
+        """Count the stack, innermost first."""
+        self.stacks[tuple(self.names(frame))] += 1
+
+    @staticmethod
+    def names(frame: FrameType | None) -> Iterator[str]:
+        """The functions on the stack, each with its file."""
+        while frame is not None:
+            yield f"{short(frame.f_code.co_filename)}:{frame.f_code.co_name}"
+            frame = frame.f_back
+
+    def report(self) -> None:
+        """Print milliseconds of CPU a call, on standard error."""
+        per_sample = self.cpu_s * 1000 / self.stacks.total() / self.facts["calls"]
+        own: Counter[str] = Counter()
+        inclusive: Counter[str] = Counter()
+        for stack, count in self.stacks.items():
+            waiting = stack[0] == WAITING
+            own["(threads: the database)" if waiting else package(stack[0])] += count
+            inclusive.update(dict.fromkeys(stack, count))
+        total = self.stacks.total()
+        for title, counted, top in (
+            ("own CPU by package", own, 25),
+            ("CPU by function, with what it calls", inclusive, TOP),
+        ):
+            rows = [
+                (what, f"{count * per_sample:.3f}", f"{count / total:.1%}")
+                for what, count in counted.most_common(top)
+            ]
+            show(title, ("", "ms a call", "share"), rows, sys.stderr)
 
 
-def module(file: str) -> str:
-    """The package of a file; judge-gym's by module."""
-    name = short(file)
-    return name if name.startswith("judge_gym") else name.split("/")[0]
+def package(function: str) -> str:
+    """The package of a function; judge-gym's by module."""
+    file = function.rpartition(":")[0]
+    return file if file.startswith("judge_gym") else file.split("/")[0]
 
 
 def short(file: str) -> str:
     """A file's path below site-packages, the standard library or the repository."""
-    path = file.replace(str(REPOSITORY) + "/", "")
-    for mark in ("site-packages/", "lib/python3.11/", "lib/python3.12/", "lib/python3.13/"):
+    path = file
+    for mark in (f"{REPOSITORY}/", "lib/python3.11/", "lib/python3.12/", "lib/python3.13/"):
         path = path.rpartition(mark)[2]
-    return path
+    return path.removeprefix("site-packages/")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,200 @@
+"""What Prefect adds to judging: the same sweep with and without it.
+
+- without Prefect: `bench.judging`, chunks awaited by a few workers;
+- in process: the w3-scoring flow called in a process, its tasks recorded by a standing server;
+- one worker, two workers: the flow as a deployment, picked up by `prefect worker` from a work pool.
+  Two workers get a flow run each, of one of the sweep's two judges, and share the provider's slots.
+
+Throughput is from the first call written to the ledger to the last answer, which leaves out what
+starting costs; CPU is all of the client's processes, imports included (seconds, not per call).
+What starting a flow run costs stands in a column of its own: from asking for it to its first call.
+
+    python -m bench.prefect_share [--judgements 1000] [--repeat 1] [--workers 1 2]
+"""
+
+import argparse
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import psutil
+import sqlalchemy as sa
+
+from bench.place import REPOSITORY, Place, place, tree_cpu_s
+from bench.study import write_sweep
+from bench.table import show, spread
+from deployments.cli.environment import server_settings
+from judge_gym.store import tables as t
+
+MODELS = ("sim/calm-1", "sim/high-1")
+START_S = 120.0
+Figures = dict[str, float]
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--judgements", type=int, default=1000, help="a multiple of 200")
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--workers", type=int, nargs="*", default=[1, 2])
+    asked = parser.parse_args()
+    measured: dict[str, list[Figures]] = defaultdict(list)
+    with place() as here, prefect_server(here.folder) as (api, server):
+        here.providers(task_slots=4)
+        sweep = write_sweep(here.folder, asked.judgements, MODELS)
+        run(here, server, api, ["bench.judging", str(sweep)])  # the simulator reads every article
+        for _ in range(asked.repeat):
+            plain = ["bench.judging", str(sweep), "cold"]
+            measured["without Prefect"].append(run(here, server, {}, plain))
+            measured["in process"].append(run(here, server, api, ["bench.flow", str(sweep)]))
+            for workers in asked.workers:
+                name = "one worker" if workers == 1 else f"{workers} workers"
+                measured[name].append(deployed(here, server, api, sweep, workers))
+    table(measured, asked.judgements)
+
+
+def table(measured: dict[str, list[Figures]], judgements: int) -> None:
+    """Print a row for each way."""
+    base = measured["without Prefect"]
+    rows = [
+        (
+            name,
+            spread([one["rate"] for one in runs], 0),
+            spread([a["rate"] / b["rate"] for a, b in zip(runs, base, strict=True)], 2),
+            spread([one["cpu_s"] for one in runs], 1),
+            spread([one["server_s"] for one in runs], 1),
+            spread([one["start_s"] for one in runs], 1),
+        )
+        for name, runs in measured.items()
+    ]
+    columns = ("way", "calls/s", "÷ without", "client CPU s", "Prefect server CPU s", "to start s")
+    show(f"Prefect's share of {judgements:,} judgements", columns, rows)
+
+
+def run(here: Place, server: int, api: dict[str, str], module: Sequence[str]) -> Figures:
+    """Judge in one process."""
+    with here.database() as url:
+        environment = here.environment(url, chunk_size=100, workers=4) | api
+        before = tree_cpu_s(server)
+        here_cpu, begun = _children_s(), time.time()
+        here.measure([sys.executable, "-m", *module], environment)
+        return _figures(url, begun, _children_s() - here_cpu, tree_cpu_s(server) - before)
+
+
+def deployed(here: Place, server: int, api: dict[str, str], sweep: Path, workers: int) -> Figures:
+    """Judge in flow runs that workers pick up."""
+    with here.database() as url, ExitStack() as stack:
+        environment = here.environment(url, chunk_size=100, workers=4) | api
+        environment |= {"JUDGE_GYM_HOME": str(REPOSITORY)}
+        prefect(environment, "work-pool", "create", "judge-gym", "--type", "process", "--overwrite")
+        prefect(environment, "--no-prompt", "deploy", "--all")
+        pids = [stack.enter_context(worker(environment, here.folder)) for _ in range(workers)]
+        before, clients, begun = tree_cpu_s(server), sum(map(tree_cpu_s, pids)), time.time()
+        command = [sys.executable, "-m", "bench.deployed", str(sweep), str(workers)]
+        here.measure(command, environment)
+        used = sum(map(tree_cpu_s, pids)) - clients
+        return _figures(url, begun, used, tree_cpu_s(server) - before)
+
+
+def _figures(database: str, begun: float, client_s: float, server_s: float) -> Figures:
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        count, first, last = connection.execute(
+            sa.select(
+                sa.func.count(), sa.func.min(t.Call.created_at), sa.func.max(t.Call.finished_at)
+            ).where(t.Call.status == "succeeded")
+        ).one()
+    return {
+        "rate": count / (last - first).total_seconds(),
+        "cpu_s": client_s,
+        "server_s": server_s,
+        "start_s": first.timestamp() - begun,
+    }
+
+
+def _children_s() -> float:
+    times = psutil.Process().cpu_times()
+    return float(times.children_user + times.children_system)
+
+
+def prefect(environment: dict[str, str], *arguments: str) -> None:
+    """Run the `prefect` command."""
+    done = subprocess.run(
+        [sys.executable, "-m", "prefect", *arguments],
+        env=environment,
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"prefect {' '.join(arguments)}:\n{done.stdout}{done.stderr}")
+
+
+@contextmanager
+def worker(environment: dict[str, str], folder: Path) -> Iterator[int]:
+    """A worker of the pool; yields its process id."""
+    with process("worker", ["worker", "start", "--pool", "judge-gym"], environment, folder) as pid:
+        yield pid
+
+
+@contextmanager
+def prefect_server(folder: Path) -> Iterator[tuple[dict[str, str], int]]:
+    """A standing Prefect server; yields the environment that uses it, and its process id."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    api = {
+        "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
+        "PREFECT_HOME": str(folder / "prefect"),
+        "PREFECT_LOGGING_LEVEL": "WARNING",
+        **server_settings(),
+    }
+    arguments = ["server", "start", "--host", "127.0.0.1", "--port", str(port), "--no-ui"]
+    with process("server", arguments, os.environ | api, folder) as pid:
+        deadline = time.monotonic() + START_S
+        while not _healthy(f"{api['PREFECT_API_URL']}/health"):
+            if time.monotonic() > deadline:
+                sys.exit("The Prefect server did not start.")
+            time.sleep(0.5)
+        yield api, pid
+
+
+@contextmanager
+def process(
+    name: str, arguments: Sequence[str], environment: dict[str, str], folder: Path
+) -> Iterator[int]:
+    """A `prefect` process that ends with the block."""
+    with (folder / f"{name}.log").open("ab") as log:
+        started = subprocess.Popen(
+            [sys.executable, "-m", "prefect", *arguments],
+            env=environment,
+            cwd=REPOSITORY,
+            stdout=log,
+            stderr=log,
+        )
+        try:
+            yield started.pid
+        finally:
+            started.terminate()
+            started.wait(60)
+
+
+def _healthy(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=5) as reply:
+            return bool(reply.status == 200)
+    except (urllib.error.URLError, TimeoutError, ConnectionError):
+        return False
+
+
+if __name__ == "__main__":
+    main()
