@@ -1,4 +1,4 @@
-"""Where the gateway's CPU goes: `python -m bench.profile_gateway [--calls 2000] [--client litellm]`.
+"""Where the gateway's CPU goes: `python -m bench.profile_gateway [--calls N] [--client litellm]`.
 
 Runs `bench.judging` (or litellm alone, for comparison) with a timer that fires every two
 milliseconds of CPU, looks at what the event loop is doing, and prints milliseconds of CPU a call:
