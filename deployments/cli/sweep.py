@@ -15,25 +15,21 @@ SweepFile = Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_d
 @app.command()
 def plan(file: SweepFile) -> None:
     """Say what a sweep would ask, and what is already done; spends nothing."""
-    from judge_gym.design.sweep import load_sweep
-
-    sweep = load_sweep(file)
     from deployments.cli.database import database
+    from deployments.cli.estimates import show_plan
     from deployments.cli.models import providers_of
+    from judge_gym.design.sweep import load_sweep
+    from judge_gym.llm.providers import load_providers
+    from judge_gym.settings import settings
     from judge_gym.workflows.planning import plan_sweep
 
+    sweep = load_sweep(file)
     providers_of(sweep)
     console.print(f"Sweep {sweep.name}: {sweep.count()} experiments.")
+    providers = load_providers(settings().providers_file)
     with database() as session:
-        lines = plan_sweep(session, sweep)
-    rows: list[tuple[object, ...]] = [
-        (line.workflow, line.what, line.provider, line.at_most, line.done, line.to_do)
-        for line in lines
-    ]
-    sums = (sum(getattr(line, column) for line in lines) for column in ("at_most", "done", "to_do"))
-    rows.append(("", "all", "", *sums))
-    columns = ("workflow", "what", "provider", "calls at most", "done", "to do at most")
-    show_table("LLM calls", columns, rows)
+        planned = plan_sweep(session, sweep, providers)
+    show_plan(planned, providers, sweep.budget)
     console.print(f"Next: {command()} sweep run {file}", markup=False)
 
 

@@ -9,7 +9,7 @@ import math
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -89,6 +89,12 @@ def listed_price(provider: Provider, name: str) -> Price | None:
         prompt=listed["input_cost_per_token"] * 1e6,
         completion=listed["output_cost_per_token"] * 1e6,
     )
+
+
+def counted_tokens(name: str, messages: Sequence[Message]) -> int:
+    """Return the prompt tokens of an OpenAI or Anthropic model; works offline for those alone."""
+    counted: int = litellm.token_counter(model=name, messages=list(messages))
+    return counted
 
 
 def _answer(response: Any, latency_ms: float, model: str, price: Price | None) -> Answer:

@@ -1,7 +1,13 @@
-"""What models cost: the providers file first, then litellm's list, which is imported only then."""
+"""What models cost and how they count: the providers file first, then litellm.
+
+litellm takes seconds to import, so it is imported only for models that need it.
+"""
+
+from collections.abc import Sequence
 
 from judge_gym.llm.calls import SIMULATED
 from judge_gym.llm.providers import Price, Providers
+from judge_gym.prompts import Message
 
 FREE = Price(prompt=0, completion=0)
 
@@ -14,7 +20,21 @@ def price_of(providers: Providers, model: str) -> Price | None:
     name = model.partition("/")[2]
     if name in provider.prices:
         return provider.prices[name]
-    # litellm takes seconds to import, which plans of simulated sweeps must not pay.
     from judge_gym.llm.client import listed_price
 
     return listed_price(provider, name)
+
+
+def count_tokens(providers: Providers, model: str, messages: Sequence[Message]) -> int:
+    """Return the tokens of a prompt: counted for OpenAI and Anthropic, else 4 characters a token.
+
+    Other vendors' tokenizers would have to be fetched from a hub.
+    """
+    provider, name = providers.of(model), model.partition("/")[2]
+    if provider.name in ("openai", "anthropic"):
+        from judge_gym.llm.client import counted_tokens, listed_price
+
+        # A name that litellm does not know may be of any family.
+        if listed_price(provider, name) is not None:
+            return counted_tokens(name, messages)
+    return -(-sum(len(message["content"]) for message in messages) // 4)

@@ -34,14 +34,20 @@ def check_priced(providers: Providers, models: Iterable[str], budget: SweepBudge
         return
     for model in sorted(models):
         if price_of(providers, model) is None:
-            provider, _, name = model.partition("/")
             raise ConfigError(
                 f"{budget.file}: budget.max_cost_usd is {budget.limits.max_cost_usd:g}, but the "
                 f"price of {model} is in no list, so its cost cannot be bounded.",
-                f'Write prices."{name}" = {{prompt = DOLLARS, completion = DOLLARS}}, for a '
-                f"million tokens, into table [{provider}] of {providers.file}, or bound max_calls "
-                "instead.",
+                f"{how_to_price(providers, model)} Or bound max_calls instead.",
             )
+
+
+def how_to_price(providers: Providers, model: str) -> str:
+    """Return where a price for this model is to be written."""
+    provider, _, name = model.partition("/")
+    return (
+        f'Write prices."{name}" = {{prompt = DOLLARS, completion = DOLLARS}}, for a million '
+        f"tokens, into table [{provider}] of {providers.file}."
+    )
 
 
 def spending_check(runtime: Runtime, budget: SweepBudget | None) -> Callable[[], None] | None:

@@ -22,6 +22,12 @@ from judge_gym.store import windows
 from judge_gym.workflows.asking import Question, ask_all
 
 _WITHOUT_CALL: dict[str, Any] = {"simulated": False, "call_id": None}
+AGENTS: dict[EvidenceView, str] = {
+    "cleaned": "cleaner",
+    "neutralized": "neutralizer",
+    "abstracted": "abstractor",
+}
+"""Who makes each view."""
 _TOKENS_A_WORD = 4
 """More than any tokenizer needs for prose in a language with spaces."""
 
@@ -89,14 +95,13 @@ def _question(one: windows.ViewToMake, limit: int, model: str) -> Question:
     call = Call(
         key=one.call_key,
         workflow="w1-evidence",
-        agent={"cleaned": "cleaner", "neutralized": "neutralizer"}.get(one.view, "abstractor"),
+        agent=AGENTS[one.view],
         model=model,
         prompt=view_prompt(one.view, one.source_text or "", limit, one.call_key),
         parameters=Parameters(
             temperature=0,
             top_p=1,
-            # An abstract has as many facts as its summary, in longer words.
-            max_tokens=8000 if one.view == "cleaned" else 2 * _TOKENS_A_WORD * limit,
+            max_tokens=longest_answer(one.view, limit),
             seed=derive_seed("call", one.call_key),
         ),
     )
@@ -108,6 +113,12 @@ def _question(one: windows.ViewToMake, limit: int, model: str) -> Question:
         return _failed(one, made.failure, model)
 
     return Question(call, t.View, read)
+
+
+def longest_answer(view: EvidenceView, limit: int) -> int:
+    """Return the tokens that a view may have, with summaries of at most `limit` words."""
+    # An abstract has as many facts as its summary, in longer words.
+    return 8000 if view == "cleaned" else 2 * _TOKENS_A_WORD * limit
 
 
 def _cleaned(one: windows.ViewToMake) -> dict[str, Any]:

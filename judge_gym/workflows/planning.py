@@ -1,8 +1,8 @@
-"""What a sweep would ask, before it asks: LLM calls per workflow, and how many are done."""
+"""What a sweep would ask, before it asks: calls per workflow, what they use, and what is done."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -10,70 +10,143 @@ from sqlalchemy.orm import Session
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.bundling import Bundling
+from judge_gym.design.strategies.sampling import Sampling
 from judge_gym.design.swap_plan import MostDivergent, SwapPlan
 from judge_gym.design.sweep import Sweep
-from judge_gym.settings import settings
+from judge_gym.llm.providers import Providers
+from judge_gym.settings import Settings, settings
 from judge_gym.store import tables as t
+from judge_gym.store.history import past_answers
 from judge_gym.store.rubrics import rubric_ids
-from judge_gym.workflows.evidence import views_needed
-from judge_gym.workflows.rubrics import request_key, requests_of
+from judge_gym.workflows.estimating import Estimate, PerCall, assumptions, estimate, per_call
+from judge_gym.workflows.evidence import AGENTS, longest_answer, views_needed
+from judge_gym.workflows.examples import Examples, Subject, ViewRequest
+from judge_gym.workflows.rubrics import LONGEST_ANSWER, request_key, requests_of
 from judge_gym.workflows.sweeps import utility_model
 
 
 @dataclass(frozen=True)
 class PlanLine:
-    """One kind of call. `at_most` counts first attempts; retries and re-asked rubrics add some."""
+    """One workflow's calls to one provider.
+
+    `at_most` counts first attempts; retries and re-asked rubrics add some.
+    """
 
     workflow: str
     what: str
     provider: str
     at_most: int
     done: int
+    to_do: int
+    """Calls left; samples that were not scored need no probe, so some may never be made."""
+    whole: Estimate
+    """What all of it uses, done or not."""
+    left: Estimate
+    """What the calls left use."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The lines in the order of the workflows, and what they rest on."""
+
+    lines: list[PlanLine]
+    unpriced: list[str]
+    """Models whose price is in no list."""
+    assumptions: list[str]
+    """What was assumed for want of evidence, rubrics or a history; sentences."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """Calls that are alike in what they use."""
+
+    workflow: str
+    what: str
+    agent: str
+    model: str
+    scale_size: int = 0
+
+    @property
+    def line(self) -> tuple[str, str, str]:
+        return self.workflow, self.what, self.model.partition("/")[0]
+
+
+@dataclass
+class _Amount:
+    at_most: int = 0
+    done: int = 0
+    subjects: list[Subject] = field(default_factory=list)
+    longest_answer: int = 0
 
     @property
     def to_do(self) -> int:
-        """Calls left; samples that were not scored need no probe, so some may never be made."""
         return max(0, self.at_most - self.done)
 
+    def add(self, count: int, subject: Subject, longest: int) -> None:
+        self.at_most += count
+        self.subjects.append(subject)
+        self.longest_answer = max(self.longest_answer, longest)
 
-def plan_sweep(session: Session, sweep: Sweep) -> list[PlanLine]:
-    """Return what the sweep asks at most and what of it is done, whatever the outcome.
 
-    Done is what has its row, since that is not asked again: a failure on record, and a sample
-    whose call was cleaned away, among it. A window that is not collected yet counts as full,
-    and every judgement as scored.
+_Amounts = dict[_Kind, _Amount]
+
+
+def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
+    """Return what the sweep asks at most, what that uses, and what of it is done.
+
+    Done is what has its row, whatever the outcome, since that is not asked again: a failure on
+    record, and a sample whose call was cleaned away, among it. A window that is not collected
+    yet counts as full, and every judgement as scored.
     """
+    configured = settings()
     experiments = list(sweep.experiments())
-    utility = utility_model(settings(), sweep, experiments)
+    utility = utility_model(configured, sweep, experiments)
     documents = _documents(session, experiments)
-    judgements: dict[str, dict[str, int]] = {
-        "w3-scoring": defaultdict(int),
-        "w4-swap": defaultdict(int),
-        "w5-probe": defaultdict(int),
+    amounts = {
+        **_views(session, experiments, documents, utility),
+        **_rubrics(session, experiments, sweep.swap, utility),
+        **_judgements(session, experiments, sweep.swap, documents),
     }
-    swaps = swapped_arms(experiments, sweep.swap)
-    for experiment in experiments:
-        bundle = resolve(experiment).of(Bundling).size
-        items = documents[experiment.window.key] // bundle
-        own = items * experiment.replicates
-        swapped = own * swaps[experiment.key]
-        provider = experiment.model.partition("/")[0]
-        judgements["w3-scoring"][provider] += own
-        judgements["w4-swap"][provider] += swapped
-        # One sample in ten is probed twice.
-        judgements["w5-probe"][provider] += round((own + swapped) * 1.1)
-    names = {"w3-scoring": "judgements", "w4-swap": "swaps and shams", "w5-probe": "probes"}
-    done = _done(session, experiments)
-    return [
-        *_view_lines(session, experiments, documents, utility),
-        *_rubric_lines(session, experiments, sweep.swap, utility),
-        *(
-            PlanLine(workflow, names[workflow], provider, count, done[workflow, provider])
-            for workflow, by_provider in judgements.items()
-            for provider, count in sorted(by_provider.items())
-            if count
+    past = past_answers(session, {kind.model for kind in amounts})
+    examples = Examples(session, configured.summary_words)
+    each = {
+        kind: per_call(
+            providers,
+            kind.model,
+            kind.agent,
+            examples.of(kind.agent, amount.subjects),
+            amount.longest_answer,
+            past,
+        )
+        for kind, amount in amounts.items()
+    }
+    return Plan(
+        lines=list(_lines(configured, providers, amounts, each)),
+        unpriced=sorted({kind.model for kind in amounts if each[kind].price is None}),
+        assumptions=assumptions(
+            [(kind.model, kind.agent) for kind in amounts], past, stood_in=examples.stood_in
         ),
-    ]
+    )
+
+
+def _lines(
+    configured: Settings, providers: Providers, amounts: _Amounts, each: Mapping[_Kind, PerCall]
+) -> Iterator[PlanLine]:
+    by_line: dict[tuple[str, str, str], list[_Kind]] = defaultdict(list)
+    # The same workflow's providers by name, whichever model came first.
+    for kind in sorted(amounts, key=lambda kind: (kind.workflow, _ORDER[kind.what], kind.line)):
+        by_line[kind.line].append(kind)
+    for line, kinds in by_line.items():
+        chosen = [(amounts[kind], each[kind]) for kind in kinds]
+        provider = providers.by_name[line[2]]
+        yield PlanLine(
+            *line,
+            at_most=sum(amount.at_most for amount, _ in chosen),
+            done=sum(amount.done for amount, _ in chosen),
+            to_do=sum(amount.to_do for amount, _ in chosen),
+            whole=estimate(configured, provider, [(one.at_most, per) for one, per in chosen]),
+            left=estimate(configured, provider, [(one.to_do, per) for one, per in chosen]),
+        )
 
 
 def swapped_arms(experiments: Sequence[Experiment], plan: SwapPlan | None) -> Mapping[str, int]:
@@ -108,64 +181,108 @@ def _documents(session: Session, experiments: Sequence[Experiment]) -> dict[str,
     return {**limits, **dict(collected.all())}
 
 
-def _view_lines(
+def _views(
     session: Session,
     experiments: Sequence[Experiment],
     documents: Mapping[str, int],
     utility: str,
-) -> list[PlanLine]:
+) -> _Amounts:
     by_window: dict[str, list[Experiment]] = defaultdict(list)
     for one in experiments:
         by_window[one.window.key].append(one)
-    free = {"cleaned"} if settings().cleaner == "library" else set()
-    calls = sum(
-        documents[key] * len([view for view in views_needed(group) if view not in free])
-        for key, group in by_window.items()
-    )
-    made = sa.select(sa.func.count()).select_from(t.View).join(t.Document).join(t.Window)
-    done = session.scalar(made.where(t.Window.key.in_(by_window), t.View.view.not_in(free))) or 0
-    line = PlanLine("w1-evidence", "views", utility.partition("/")[0], calls, done)
-    return [line] if calls else []
+    amounts: _Amounts = defaultdict(_Amount)
+    for key, group in by_window.items():
+        for view in views_needed(group):
+            if view == "cleaned" and settings().cleaner == "library":
+                continue
+            amount = amounts[_Kind("w1-evidence", "views", AGENTS[view], utility)]
+            longest = longest_answer(view, settings().summary_words)
+            amount.add(documents[key], ViewRequest(key, view), longest)
+            made = sa.select(sa.func.count()).select_from(t.View).join(t.Document).join(t.Window)
+            made = made.where(t.Window.key == key, t.View.view == view)
+            amount.done += session.scalar(made) or 0
+    return amounts
 
 
-def _rubric_lines(
+def _rubrics(
     session: Session, experiments: Sequence[Experiment], plan: SwapPlan | None, utility: str
-) -> list[PlanLine]:
+) -> _Amounts:
     """One call to write each rubric, one to rate it."""
     sham = plan is not None and plan.sham
-    owners = {
-        request_key(request): request.owner_model.partition("/")[0]
+    requests = {
+        request_key(request): request
         for variant in ((False, True) if sham else (False,))
         for request in requests_of(experiments, sham=variant)
     }
-    lines = []
-    for provider in sorted(set(owners.values())):
-        keys = [key for key, owner in owners.items() if owner == provider]
-        done = len(rubric_ids(session, keys))
-        lines.append(PlanLine("w2-rubric", "rubrics", provider, len(keys), done))
-    if owners:
-        done = len(rubric_ids(session, owners))
-        provider = utility.partition("/")[0]
-        lines.append(PlanLine("w2-rubric", "marks", provider, len(owners), done))
-    return lines
+    written = rubric_ids(session, requests)
+    amounts: _Amounts = defaultdict(_Amount)
+    for key, request in requests.items():
+        for what, agent, model in (
+            ("rubrics", "rubricer", request.owner_model),
+            ("marks", "critic", utility),
+        ):
+            amount = amounts[_Kind("w2-rubric", what, agent, model, request.scale_size)]
+            amount.add(1, request, LONGEST_ANSWER)
+            amount.done += key in written
+    return amounts
 
 
-def _done(session: Session, experiments: Sequence[Experiment]) -> Mapping[tuple[str, str], int]:
-    """Return (workflow, provider) → samples and probes of these experiments, of any outcome."""
+_JUDGING = {
+    "w3-scoring": ("judgements", "scorer"),
+    "w4-swap": ("swaps and shams", "scorer"),
+    "w5-probe": ("probes", "prober"),
+}
+_ORDER = {
+    what: place
+    for place, what in enumerate(
+        ("views", "rubrics", "marks", *(what for what, _ in _JUDGING.values()))
+    )
+}
+
+
+def _judgements(
+    session: Session,
+    experiments: Sequence[Experiment],
+    plan: SwapPlan | None,
+    documents: Mapping[str, int],
+) -> _Amounts:
+    swaps = swapped_arms(experiments, plan)
+    amounts: _Amounts = defaultdict(_Amount)
+    for experiment in experiments:
+        strategies = resolve(experiment)
+        items = documents[experiment.window.key] // strategies.of(Bundling).size
+        own = items * experiment.replicates
+        swapped = own * swaps[experiment.key]
+        # One sample in ten is probed twice.
+        counts = (own, swapped, round((own + swapped) * 1.1))
+        longest = strategies.of(Sampling).max_tokens
+        for (workflow, (what, agent)), count in zip(_JUDGING.items(), counts, strict=True):
+            if count:
+                kind = _Kind(workflow, what, agent, experiment.model, experiment.scale_size)
+                amounts[kind].add(count, experiment, longest)
+    done = _done(session, experiments)
+    for kind, amount in amounts.items():
+        amount.done = done[kind.workflow, kind.model, kind.scale_size]
+    return amounts
+
+
+def _done(
+    session: Session, experiments: Sequence[Experiment]
+) -> Mapping[tuple[str, str, int], int]:
+    """Return (workflow, model, scale) → samples and probes of these experiments, of any outcome."""
     scoring = sa.case((t.Arm.arm == "own", "w3-scoring"), else_="w4-swap")
-    provider = sa.func.split_part(t.Experiment.model, "/", 1)
     samples = (
-        sa.select(scoring, provider, sa.func.count())
+        sa.select(scoring, t.Experiment.model, t.Experiment.scale_size, sa.func.count())
         .select_from(t.Sample)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
         .where(t.Experiment.key.in_([one.key for one in experiments]))
-        .group_by(scoring, provider)
+        .group_by(scoring, t.Experiment.model, t.Experiment.scale_size)
     )
     probes = samples.join(t.Probe, t.Probe.sample_id == t.Sample.id)
-    done: defaultdict[tuple[str, str], int] = defaultdict(int)
-    for workflow, name, count in session.execute(samples):
-        done[workflow, name] = count
-    for _, name, count in session.execute(probes):
-        done["w5-probe", name] += count
+    done: defaultdict[tuple[str, str, int], int] = defaultdict(int)
+    for workflow, model, scale, count in session.execute(samples):
+        done[workflow, model, scale] = count
+    for _, model, scale, count in session.execute(probes):
+        done["w5-probe", model, scale] += count
     return done

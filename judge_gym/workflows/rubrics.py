@@ -27,6 +27,9 @@ from judge_gym.settings import Settings
 from judge_gym.store import rubrics as store
 from judge_gym.store import tables as t
 
+LONGEST_ANSWER = 4000
+"""Tokens that a rubric or its marks may have."""
+
 
 def request_key(request: RubricRequest) -> str:
     """Return the natural key of the rubric that `request` asks for."""
@@ -137,7 +140,11 @@ def _request(experiment: Experiment, owner: str, variant: int) -> RubricRequest:
 def _call(key: str, agent: str, model: str, prompt: Any) -> Call:
     # Rubrics and marks are instruments, not measurements: no sampling noise.
     parameters = Parameters(
-        temperature=0, top_p=1, max_tokens=4000, seed=derive_seed("call", key), json_answer=True
+        temperature=0,
+        top_p=1,
+        max_tokens=LONGEST_ANSWER,
+        seed=derive_seed("call", key),
+        json_answer=True,
     )
     return Call(key, "w2-rubric", agent, model, prompt, parameters)
 

@@ -238,7 +238,8 @@ def test_the_plan_counts_what_is_to_be_asked(
 
     async def work(study: Study) -> None:
         def plan() -> dict[str, PlanLine]:
-            lines = study.change(lambda session: plan_sweep(session, sweep))
+            providers = study.runtime.providers
+            lines = study.change(lambda session: plan_sweep(session, sweep, providers)).lines
             assert {line.provider for line in lines} == {"sim"}
             return {f"{line.workflow} {line.what}": line for line in lines}
 
