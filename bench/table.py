@@ -42,7 +42,7 @@ def show_calls(title: str, measured: Measured, base: str) -> None:
             spread([per_call_ms(one, "simulator_cpu_s") for one in runs], 2),
             spread([one["peak_mb"] for one in runs], 0),
         )
-    Console(width=150).print(table)
+    Console(width=170).print(table)
 
 
 def show(
@@ -57,7 +57,7 @@ def show(
         table.add_column(column, justify="right" if number else "left")
     for row in rows:
         table.add_row(*row)
-    Console(width=150, file=to).print(table)
+    Console(width=170, file=to).print(table)
 
 
 def spread(values: Sequence[float], digits: int) -> str:
