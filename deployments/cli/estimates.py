@@ -10,7 +10,7 @@ from judge_gym.workflows.budgeting import how_to_price
 from judge_gym.workflows.estimating import Estimate
 from judge_gym.workflows.planning import Plan, PlanLine
 
-_UNKNOWN = "—"
+_UNKNOWN, _SIMULATED_COST = "—", "0 (simulated)"
 _NAMES = ("workflow", "what", "provider")
 
 
@@ -57,6 +57,8 @@ def _show_estimates(
         sum(one.seconds for one in used),
     )
     dollars = _dollars(sum(known)) + (f" + {_UNKNOWN}" if len(known) < len(used) else "")
+    if all(map(_is_simulated, lines)):
+        dollars = _SIMULATED_COST
     rows.append(("", "all", "", *_cells(whole, dollars)))
     show_table(title, (*_NAMES, "prompt tokens", "answer tokens", "USD", "time"), rows)
 
@@ -66,9 +68,13 @@ def _cells(used: Estimate, cost: str) -> tuple[str, str, str, str]:
 
 
 def _cost(line: PlanLine, used: Estimate) -> str:
-    if f"{line.provider}/" == SIMULATED:
-        return "0 (simulated)"
+    if _is_simulated(line):
+        return _SIMULATED_COST
     return _UNKNOWN if used.cost_usd is None else _dollars(used.cost_usd)
+
+
+def _is_simulated(line: PlanLine) -> bool:
+    return f"{line.provider}/" == SIMULATED
 
 
 def _dollars(amount: float) -> str:

@@ -37,12 +37,15 @@ class PlanLine:
     provider: str
     at_most: int
     done: int
-    to_do: int
-    """Calls left; samples that were not scored need no probe, so some may never be made."""
     whole: Estimate
     """What all of it uses, done or not."""
     left: Estimate
     """What the calls left use."""
+
+    @property
+    def to_do(self) -> int:
+        """Calls left; samples that were not scored need no probe, so some may never be made."""
+        return max(0, self.at_most - self.done)
 
 
 @dataclass(frozen=True)
@@ -143,7 +146,6 @@ def _lines(
             *line,
             at_most=sum(amount.at_most for amount, _ in chosen),
             done=sum(amount.done for amount, _ in chosen),
-            to_do=sum(amount.to_do for amount, _ in chosen),
             whole=estimate(configured, provider, [(one.at_most, per) for one, per in chosen]),
             left=estimate(configured, provider, [(one.to_do, per) for one, per in chosen]),
         )

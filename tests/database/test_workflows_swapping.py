@@ -279,6 +279,19 @@ def test_the_plan_counts_what_is_to_be_asked(
         probed = done.pop("w5-probe probes").done
         assert {line.to_do for line in done.values()} == {0}
         assert probed == study.all(sa.select(sa.func.count()).select_from(t.Probe))[0]
+        expected = plan()["w3-scoring judgements"].whole
+        sent = study.all(sa.select(t.Call.messages).where(t.Call.workflow == "w3-scoring"))
+        characters = [sum(len(message["content"]) for message in one) for one in sent]
+        # Every item is among the examples; the letters and orders drawn change no length.
+        assert expected.prompt_tokens == sum(-(-count // 4) for count in characters)
+        # 6 judgements of each judge, whose answers to the scorer were so long on average.
+        means = study.all(
+            sa.select(sa.func.avg(t.Call.completion_tokens))
+            .where(t.Call.agent == "scorer")
+            .group_by(t.Call.model)
+        )
+        assert expected.answer_tokens == round(sum(6 * mean for mean in means))
+        assert expected.cost_usd == 0
         # What was cleaned of its calls is not asked again, and the plan says so.
         for experiment_id in study.ids(run.tags):
             study.change(

@@ -1,0 +1,60 @@
+"""`judge-gym sweep plan`, from the sweep file to the tables a person reads."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.command_line import SWEEPS, sweep_text
+
+PROGRAM = """
+import sys
+from deployments.cli.app import app
+try:
+    app(["sweep", "plan", sys.argv[1]])
+finally:
+    print("litellm:", "litellm" in sys.modules)
+"""
+
+
+def planned(database: str, folder: Path, *changes: tuple[str, str]) -> str:
+    """What the plan of the quick sweep, so changed, says; its words parted by single spaces."""
+    (folder / "my.yaml").write_text(sweep_text("quick.yaml", *changes))
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "my.yaml"],
+        cwd=folder,
+        env=os.environ | {"JUDGE_GYM_DATABASE_URL": database, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return " ".join(done.stdout.split())
+
+
+@pytest.fixture
+def database(emptied_database: str) -> str:
+    return emptied_database
+
+
+def test_a_simulated_sweep_costs_nothing_and_needs_no_litellm(
+    database: str, tmp_path: Path
+) -> None:
+    said = planned(database, tmp_path)
+    assert "litellm: False" in said
+    assert "0 (simulated)" in said
+    assert "—" not in said
+    assert "What is left" not in said
+
+
+def test_a_model_without_a_price_is_told_and_never_free(database: str, tmp_path: Path) -> None:
+    judges = ("[sim/calm-1, ", "[local/judge-1, openai/gpt-4.1-mini, ")
+    more = ("name: quick", "budget: {max_calls: 2000}\nutility_model: sim/u-1\nname: quick")
+    said = planned(database, tmp_path, judges, more)
+    assert "price of local/judge-1 is in no list, so its cost is not known (—)" in said
+    assert 'prices."judge-1" = {prompt = DOLLARS, completion = DOLLARS}' in said
+    assert f"table [local] of {SWEEPS.parent / 'providers.toml'}" in said
+    assert "price of openai" not in said
+    assert "+ —" in said
+    assert "Budget: max_calls 2000." in said
