@@ -18,18 +18,24 @@ from flows.w5_probe import w5_probe
 from judge_gym.design.sweep import load_sweep
 from judge_gym.runtime import runtime
 from judge_gym.workflows.sweeps import SweepRun, prepare
+from tasks.settings import settings_of_this_run
 
 
 @flow(name="sweep", flow_run_name="sweep {file.name}")
-async def sweep(file: Path, retry_failed: bool = False) -> State[int]:
+async def sweep(
+    file: Path, retry_failed: bool = False, settings: dict[str, Any] | None = None
+) -> State[int]:
     """Run a sweep file to the end: W1 to W5, then the analysis; the state's data is its run id.
 
     Args:
         file: the sweep file, as this process sees it.
         retry_failed: ask again for what is kept as failed, before planning what is missing.
+        settings: settings of this run, over judge-gym.toml; the Prefect variable
+            judge_gym_settings, a JSON object, goes over them.
     """
     loaded = load_sweep(file)
-    async with runtime() as current:
+    layers = await settings_of_this_run(settings or {})
+    async with runtime(layers) as current:
         run = prepare(current, loaded, retry_failed=retry_failed)
         problems = await _workflows(run)
         run_id = await analysis(run.name)

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.llm.providers import Providers, load_providers
-from judge_gym.settings import Settings, settings
+from judge_gym.settings import Layers, Settings, settings, settings_of_run
 from judge_gym.store.engine import connect
 
 if TYPE_CHECKING:
@@ -50,14 +50,20 @@ _of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDiction
 
 
 @asynccontextmanager
-async def runtime() -> AsyncIterator[Runtime]:
-    """Open the runtime of this event loop, or share the one already open."""
+async def runtime(layers: Layers = ()) -> AsyncIterator[Runtime]:
+    """Open the runtime of this event loop, or share the one already open.
+
+    `layers` are settings of this run; whoever shares its runtime has them too.
+    """
+    configured = settings_of_run(layers) if layers else None
     shared = _of_loop.setdefault(asyncio.get_running_loop(), _Shared())
     shared.users += 1
     try:
         async with shared.opening:
             if shared.runtime is None:
-                shared.runtime = await _opened()
+                shared.runtime = await _opened(configured or settings())
+            elif configured not in (None, shared.runtime.settings):
+                raise RuntimeError("the runtime of this loop is open with other settings")
         yield shared.runtime
     finally:
         shared.users -= 1
@@ -67,11 +73,10 @@ async def runtime() -> AsyncIterator[Runtime]:
             closing.engine.dispose()
 
 
-async def _opened() -> Runtime:
+async def _opened(configured: Settings) -> Runtime:
     # litellm takes seconds to import, which commands that only read must not pay.
     from judge_gym.llm.gateway import Gateway
 
-    configured = settings()
     engine = await asyncio.to_thread(connect, configured)
     providers = load_providers(configured.providers_file)
     gateway = Gateway(

@@ -1,8 +1,13 @@
-"""Settings: environment variables (JUDGE_GYM_*) over the file judge-gym.toml over defaults."""
+"""Settings: defaults, under JUDGE_GYM_* variables, under judge-gym.toml, under a run's own.
 
+What overrides the file (parameters of a flow run, a Prefect variable) is handed in from outside.
+"""
+
+import os
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import (
@@ -72,20 +77,62 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+        return init_settings, TomlConfigSettingsSource(settings_cls), env_settings
+
+
+Layers = tuple[tuple[str, Mapping[str, Any]], ...]
+"""(where they come from, settings by name): the later over the earlier, all over the file."""
 
 
 @cache
 def settings() -> Settings:
     """Read the settings once; raises `ConfigError` naming each value that is not allowed."""
+    return settings_of_run(())
+
+
+def settings_of_run(layers: Layers) -> Settings:
+    """Return the settings with a run's own over them; raises `ConfigError` as `settings` does.
+
+    Keys and the database are no matter of one run, so no layer may hold them.
+    """
+    for source, values in layers:
+        if unknown := sorted(values.keys() - set(OF_A_RUN)):
+            raise ConfigError(
+                f"{source}: {', '.join(map(repr, unknown))} is no setting of a run.",
+                f"Use {', '.join(OF_A_RUN)}.",
+            )
     try:
-        return Settings()
+        return Settings(**{name: value for _, values in layers for name, value in values.items()})
     except ValidationError as error:
         faults = "; ".join(
             f"{'.'.join(map(str, fault['loc']))} = {fault.get('input')!r}: {fault['msg']}"
             for fault in error.errors()
         )
+        sources = ["JUDGE_GYM_* variables", str(FILE), *(source for source, _ in layers)]
         raise ConfigError(
-            f"A setting cannot be used: {faults}.",
-            f"Settings come from JUDGE_GYM_* variables and {FILE}.",
+            f"A setting cannot be used: {faults}.", f"Settings come from {', '.join(sources)}."
         ) from None
+
+
+def origins(layers: Layers = ()) -> dict[str, str]:
+    """Return setting → where the value in force comes from."""
+    in_file = TomlConfigSettingsSource(Settings)()
+    found = {}
+    for name, field in Settings.model_fields.items():
+        variable = str(field.validation_alias or f"JUDGE_GYM_{name.upper()}")
+        sources = [
+            "default",
+            *([variable] if variable in os.environ else ()),
+            *([str(FILE)] if name in in_file else ()),
+            *(source for source, values in layers if name in values),
+        ]
+        found[name] = sources[-1]
+    return found
+
+
+OF_A_RUN = tuple(
+    name
+    for name, field in Settings.model_fields.items()
+    if SecretStr not in (field.annotation, *get_args(field.annotation)) and name != "data_dir"
+)
+"""Settings that one run may have otherwise."""

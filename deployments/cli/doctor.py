@@ -51,11 +51,16 @@ def _python() -> Iterator[Finding]:
 
 
 def _settings() -> Iterator[Finding]:
-    from judge_gym.settings import FILE, settings
+    from pydantic import SecretStr
 
-    settings()
-    source = f"{FILE} and environment" if FILE.exists() else "environment and defaults"
-    yield Finding("settings", source)
+    from judge_gym.settings import origins, settings
+
+    values, sources = settings(), origins()
+    for name, source in sources.items():
+        value = getattr(values, name)
+        shown = "(hidden)" if isinstance(value, SecretStr) else value
+        said = "not set" if value in (None, "") else str(shown)
+        yield Finding(f"setting {name}", f"{said}, from {source}")
 
 
 def _database() -> Iterator[Finding]:
@@ -66,7 +71,7 @@ def _database() -> Iterator[Finding]:
     from judge_gym.store.engine import connect
 
     engine = connect(settings())
-    where = "from JUDGE_GYM_DATABASE_URL" if settings().database_url else "embedded"
+    where = "your own" if settings().database_url else "embedded"
     with engine.connect() as connection:
         version = connection.scalar(sa.text("SHOW server_version"))
     yield Finding("database", f"PostgreSQL {version}, {where}")
@@ -99,6 +104,22 @@ def _prefect() -> Iterator[Finding]:
         )
         return
     yield Finding("prefect", f"{prefect.__version__}, server at {url}")
+    yield from _settings_of_sweep_runs()
+
+
+def _settings_of_sweep_runs() -> Iterator[Finding]:
+    import asyncio
+
+    from judge_gym.settings import settings_of_run
+    from tasks.settings import settings_of_this_run
+
+    layers = asyncio.run(settings_of_this_run({}))
+    values = settings_of_run(layers)
+    for source, given in layers:
+        for name in given:
+            yield Finding(
+                f"setting {name} in sweep runs", f"{getattr(values, name)}, from {source}"
+            )
 
 
 def _providers() -> Iterator[Finding]:

@@ -66,11 +66,15 @@ def simulator() -> Iterator[None]:
 
 async def _run(file: Path, sweep: Sweep, retry_failed: bool) -> Any:
     from flows.sweep import sweep as sweep_flow
-    from judge_gym.runtime import runtime
+    from judge_gym.store.engine import connect
 
-    async with runtime() as current:
-        with _progress_bars(current.engine, sweep) if console.is_terminal else nullcontext():
+    # Not the runtime's: that one is opened by the flow, with the settings of the run.
+    engine = await asyncio.to_thread(connect, settings())
+    try:
+        with _progress_bars(engine, sweep) if console.is_terminal else nullcontext():
             return await sweep_flow(file, retry_failed=retry_failed, return_state=True)
+    finally:
+        engine.dispose()
 
 
 def _run_id(state: Any) -> int:

@@ -1,4 +1,7 @@
-"""A sweep that has used what its file allows: where it stops, what it says, how it goes on."""
+"""A sweep that has used what its file allows: where it stops, what it says, how it goes on.
+
+And the settings of one run, told by the size of the chunk after which a sweep stops.
+"""
 
 import asyncio
 from pathlib import Path
@@ -7,6 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from prefect.client.schemas.objects import State
+from prefect.variables import Variable
 
 from flows.sweep import sweep
 from judge_gym.errors import ConfigError
@@ -130,3 +134,20 @@ def test_a_cost_that_cannot_be_known_cannot_be_bounded(sweep_file: Path, databas
     assert "local/judge-1" in error.message
     assert f"table [local] of {unpriced}" in error.remedy
     assert requests == judged(database) == 0
+
+
+def test_a_run_has_its_parameters_and_over_them_the_prefect_variable(sweep_file: Path) -> None:
+    """One chunk is asked before the budget of one call is passed."""
+    budget, given = "{max_calls: 1}", {"chunk_size": 3}
+    _, requests = run_sweep(sweep_file, budget, answers(), settings=given)
+    assert requests == 3
+    asyncio.run(Variable.aset("judge_gym_settings", {"chunk_size": 5}, overwrite=True))
+    try:
+        _, requests = run_sweep(sweep_file, "{max_calls: 4}", answers(), settings=given)
+        assert requests == 5
+        asyncio.run(Variable.aset("judge_gym_settings", "five", overwrite=True))
+        state, requests = run_sweep(sweep_file, budget, answers())
+        assert "Use a JSON object" in str(error_of(state))
+        assert requests == 0
+    finally:
+        asyncio.run(Variable.aunset("judge_gym_settings"))

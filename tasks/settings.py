@@ -1,0 +1,25 @@
+"""The settings of one run: its parameters, and over them a variable that Prefect keeps."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from prefect.variables import Variable
+
+from judge_gym.errors import ConfigError
+from judge_gym.settings import Layers
+
+VARIABLE = "judge_gym_settings"
+
+
+async def settings_of_this_run(parameters: Mapping[str, Any]) -> Layers:
+    """Return what goes over the file; raises `ConfigError` when the variable is no JSON object."""
+    variable: Any = await Variable.aget(VARIABLE, default=None)
+    if variable is None:
+        variable = {}
+    if not isinstance(variable, dict):
+        raise ConfigError(
+            f"The Prefect variable {VARIABLE} is {variable!r}.",
+            'Use a JSON object of settings, such as {"workers": 8}.',
+        )
+    layers = (("run parameters", parameters), (f"Prefect variable {VARIABLE}", variable))
+    return tuple((source, values) for source, values in layers if values)

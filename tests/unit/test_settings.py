@@ -1,0 +1,64 @@
+"""Where settings come from, which of two wins, and what is said of a wrong one."""
+
+from pathlib import Path
+
+import pytest
+
+from judge_gym.errors import ConfigError
+from judge_gym.settings import OF_A_RUN, Layers, origins, settings_of_run
+
+RUN, VARIABLE = ("run parameters", {"workers": 12}), ("Prefect variable", {"workers": 13})
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("environment", "file", "layers", "value", "origin"),
+    [
+        ("", "", (), 4, "default"),
+        ("10", "", (), 10, "JUDGE_GYM_WORKERS"),
+        ("10", "workers = 11", (), 11, "judge-gym.toml"),
+        ("10", "workers = 11", (RUN,), 12, "run parameters"),
+        ("10", "workers = 11", (RUN, VARIABLE), 13, "Prefect variable"),
+        ("", "", (RUN, ("Prefect variable", {"chunk_size": 5})), 12, "run parameters"),
+    ],
+)
+def test_the_later_source_wins_and_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+    environment: str,
+    file: str,
+    layers: Layers,
+    value: int,
+    origin: str,
+) -> None:
+    if environment:
+        monkeypatch.setenv("JUDGE_GYM_WORKERS", environment)
+    Path("judge-gym.toml").write_text(file)
+    assert settings_of_run(layers).workers == value
+    assert origins(layers)["workers"] == origin
+
+
+def test_a_key_is_found_in_its_own_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIRECRAWL_API_KEY", "fc-secret")
+    assert origins()["firecrawl_key"] == "FIRECRAWL_API_KEY"
+    assert "fc-secret" not in repr(settings_of_run(()))
+
+
+@pytest.mark.parametrize("name", ["database_url", "firecrawl_key", "data_dir", "wrokers"])
+def test_keys_places_and_unknown_names_are_no_matter_of_a_run(name: str) -> None:
+    assert name not in OF_A_RUN
+    with pytest.raises(ConfigError) as error:
+        settings_of_run((("run parameters", {name: "secret-word"}),))
+    assert f"run parameters: '{name}' is no setting of a run" in error.value.message
+    assert "workers" in error.value.remedy
+    assert "secret-word" not in str(error.value)
+
+
+def test_a_wrong_value_names_the_setting_and_every_source() -> None:
+    with pytest.raises(ConfigError) as error:
+        settings_of_run((("Prefect variable", {"workers": 65}),))
+    assert "workers = 65" in error.value.message
+    assert "judge-gym.toml, Prefect variable" in error.value.remedy
