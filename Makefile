@@ -5,7 +5,7 @@ READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test unit database flow end-to-end check format lock clean
+.PHONY: help setup demo run test unit database flow end-to-end check bench format lock clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -26,6 +26,9 @@ unit database flow end-to-end: $(READY) ## Run one tier of the tests
 
 check: $(READY) ## Check style, types and the direction of imports
 	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports
+
+bench: $(READY) ## Measure the gateway beside litellm, openai, aiohttp and Inspect AI (5 minutes)
+	@$(BIN)/python -m bench.gateway_vs_inspect
 
 format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix && $(BIN)/ruff format
