@@ -14,6 +14,7 @@ from judge_gym.errors import JudgeGymError
 from judge_gym.runtime import Runtime
 from tasks.policy import provider_tag
 
+REMEDY = "Run the flow again: it does what is still missing."
 ALL_FAILED = (
     "Everything that was asked failed: see the errors in the ledger (llm_calls), check that the "
     "provider answers, and ask again with --retry-failed."
@@ -36,13 +37,13 @@ class Tally:
         self.outcomes += other.outcomes
         self.problems += other.problems
 
-    def state(self, remedy: str) -> State[Any]:
+    def state(self) -> State[Any]:
         """Return the flow's final state; it says how much failed and what to do about it."""
         done = ", ".join(f"{count} {status}" for status, count in sorted(self.outcomes.items()))
         message = done or "nothing was missing"
         if self.problems:
             gaps = Gaps(f"{message}. {len(self.problems)} failed: {'; '.join(self.problems[:3])}.")
-            return Failed(message=f"{gaps.message} {remedy}", data=gaps)
+            return Failed(message=f"{gaps.message} {REMEDY}", data=gaps)
         failed = self.outcomes["failed"]
         if failed and failed == self.outcomes.total():
             # Some failures are in the nature of a run; nothing else is a provider that is down.

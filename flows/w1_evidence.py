@@ -12,8 +12,6 @@ from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from tasks.evidence import collect_window, make_views
 from tasks.limits import declare_limits
 
-REMEDY = "Run the flow again: it does what is still missing."
-
 
 @flow(name="w1-evidence", flow_run_name="evidence of windows {windows}", validate_parameters=True)
 async def w1_evidence(
@@ -51,4 +49,4 @@ async def w1_evidence(
                 for window_id in windows
             ]
             tally.add(await run_chunks(current, works, check))
-        return tally.state(REMEDY)
+        return tally.state()

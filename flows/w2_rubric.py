@@ -15,8 +15,6 @@ from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from tasks.limits import declare_limits
 from tasks.rubrics import write_rubrics
 
-REMEDY = "Run the flow again: it does what is still missing."
-
 
 @flow(name="w2-rubric", flow_run_name=of_experiments("write rubrics of"))
 async def w2_rubric(
@@ -43,4 +41,4 @@ async def w2_rubric(
         for request in missing:
             by_owner[request.owner_model].append(request)
         works = by_provider(current, write_rubrics, by_owner, "rubrics", critic_model=critic_model)
-        return (await run_chunks(current, works, check)).state(REMEDY)
+        return (await run_chunks(current, works, check)).state()

@@ -11,8 +11,6 @@ from judge_gym.workflows.scoring import plan_scoring
 from tasks.judging import judge
 from tasks.limits import declare_limits
 
-REMEDY = "Run the flow again: it does what is still missing."
-
 
 @flow(name="w3-scoring", flow_run_name=of_experiments("score"))
 async def w3_scoring(experiments: list[str], budget: SweepBudget | None = None) -> State[None]:
@@ -34,4 +32,4 @@ async def w3_scoring(experiments: list[str], budget: SweepBudget | None = None) 
                 f"{missing.blocked} judgements wait for views that failed"
                 f" ({missing.blocked_by or 'not made yet'}); --retry-failed asks for them again"
             )
-        return tally.state(REMEDY)
+        return tally.state()

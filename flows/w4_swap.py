@@ -12,8 +12,6 @@ from judge_gym.workflows.swapping import plan_swaps
 from tasks.judging import judge
 from tasks.limits import declare_limits
 
-REMEDY = "Run the flow again: it does what is still missing."
-
 
 @flow(name="w4-swap", flow_run_name=of_experiments("swap"))
 async def w4_swap(
@@ -31,4 +29,4 @@ async def w4_swap(
         check = spending_check(current, budget)
         missing = plan_swaps(current, experiments, plan)
         works = by_provider(current, judge, missing.by_model, "swapped judgements")
-        return (await run_chunks(current, works, check)).state(REMEDY)
+        return (await run_chunks(current, works, check)).state()

@@ -11,8 +11,6 @@ from judge_gym.workflows.probing import plan_probing
 from tasks.judging import probe
 from tasks.limits import declare_limits
 
-REMEDY = "Run the flow again: it does what is still missing."
-
 
 @flow(name="w5-probe", flow_run_name=of_experiments("probe"))
 async def w5_probe(experiments: list[str], budget: SweepBudget | None = None) -> State[None]:
@@ -26,4 +24,4 @@ async def w5_probe(experiments: list[str], budget: SweepBudget | None = None) ->
         await declare_limits()
         check = spending_check(current, budget)
         works = by_provider(current, probe, plan_probing(current, experiments), "probes")
-        return (await run_chunks(current, works, check)).state(REMEDY)
+        return (await run_chunks(current, works, check)).state()
