@@ -10,12 +10,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from judge_gym.llm.calls import Answer, Call, Failure, Row
+from judge_gym.store.recordset import inserting, packed, recordset
 from judge_gym.store.tables import Call as CallRow
 
 AttemptError = dict[str, Any]
@@ -54,6 +54,7 @@ class Derived:
 
 
 Change = Sent | Closed | Derived
+OfCall = TypeVar("OfCall", Sent, Closed)
 
 
 @dataclass
@@ -97,21 +98,12 @@ class Ledger:
 
     def _open(self, calls: Sequence[Call], provider: str) -> list[Opened]:
         # In one order everywhere, so that two processes that plan the same work cannot deadlock.
-        values = sorted((_planned(call, provider) for call in calls), key=lambda row: row["key"])
-        statement = insert(CallRow)
-        # An answered call is left as it is; any other is planned again under its old row.
-        statement = statement.on_conflict_do_update(
-            index_elements=["key"],
-            set_={column: statement.excluded[column] for column in values[0] if column != "key"},
-            where=CallRow.status != "succeeded",
-        )
+        by_key = dict(sorted((call.key, _planned(call, provider)) for call in calls))
         with self._engine.begin() as connection:
-            connection.execute(statement, values)
-            found = connection.execute(
-                sa.select(CallRow).where(CallRow.key.in_([call.key for call in calls]))
-            ).all()
-        by_key = {row.key: Opened(row.id, _stored_answer(row)) for row in found}
-        return [by_key[call.key] for call in calls]
+            connection.execute(_PLANNED, packed(by_key.values()))
+            found = connection.execute(_FOUND, {"keys": list(by_key)}).all()
+        opened = {row.key: Opened(row.id, _stored_answer(row)) for row in found}
+        return [opened[call.key] for call in calls]
 
     def _commit_each(self, changes: Sequence[Change]) -> list[Exception | None]:
         """Commit all in one transaction; if one of them cannot be, the others are not lost."""
@@ -130,28 +122,50 @@ class Ledger:
         sent = [change for change in changes if isinstance(change, Sent)]
         closed = [change for change in changes if isinstance(change, Closed)]
         with self._engine.begin() as connection:
-            if sent:
-                connection.execute(_SENT, [vars(change) for change in sent])
-            if closed:
-                connection.execute(_CLOSED, [_outcome(change) for change in closed])
-            for (table, _), values in _by_table(changes).items():
+            # In one order everywhere, so that two processes with the same calls cannot deadlock.
+            if ids := [one.call_id for one in changes if not isinstance(one, Derived)]:
+                connection.execute(_LOCKED, {"ids": ids})
+            for sendings in _each_call_once(sent):
+                connection.execute(
+                    _SENT, packed({"id": one.call_id, "sent_at": one.at} for one in sendings)
+                )
+            for closings in _each_call_once(closed):
+                connection.execute(_CLOSED, packed(map(_outcome, closings)))
+            for (table, columns), values in _by_table(changes).items():
                 # The natural key decides: whoever wrote the row first keeps it.
-                connection.execute(insert(table).on_conflict_do_nothing(), values)
+                statement = inserting(table, columns).on_conflict_do_nothing()
+                connection.execute(statement, packed(values))
 
 
 def _lock_order(change: Change) -> int:
     return 0 if isinstance(change, Derived) else change.call_id
 
 
-# An answer stays as it is, whoever sends the same call again: rows were derived from it.
-_OPEN_CALL = sa.and_(CallRow.id == sa.bindparam("call_id"), CallRow.status != "succeeded")
-_SENT = (
-    sa.update(CallRow)
-    .where(_OPEN_CALL)
-    .values(status="sent", attempts=CallRow.attempts + 1, sent_at=sa.bindparam("at"))
-)
-_OUTCOME_COLUMNS = (
+def _each_call_once(changes: Sequence[OfCall]) -> list[list[OfCall]]:
+    """Split changes of one kind, in order: a statement changes a row once at most."""
+    parts: list[dict[int, OfCall]] = []
+    for change in changes:
+        part = next((part for part in parts if change.call_id not in part), None)
+        if part is None:
+            parts.append(part := {})
+        part[change.call_id] = change
+    return [list(part.values()) for part in parts]
+
+
+_PLANNED_COLUMNS = (
+    "key",
+    "workflow",
+    "agent",
+    "provider",
+    "model",
+    "experiment_id",
+    "messages",
+    "template",
+    "template_hash",
+    "parameters",
     "status",
+)
+_ANSWER_COLUMNS = (
     "answer",
     "finish_reason",
     "prompt_tokens",
@@ -159,27 +173,42 @@ _OUTCOME_COLUMNS = (
     "cost_usd",
     "latency_ms",
     "simulated",
-    "finished_at",
 )
 _COLUMNS = sa.inspect(CallRow).columns
-_CLOSED = (
-    sa.update(CallRow)
-    .where(_OPEN_CALL)
-    .values(
-        {name: sa.bindparam(f"new_{name}", type_=_COLUMNS[name].type) for name in _OUTCOME_COLUMNS}
-        | {"errors": CallRow.errors.op("||")(sa.bindparam("new_errors", type_=JSONB))}
-    )
+_INSERT = inserting(CallRow, _PLANNED_COLUMNS)
+# An answered call is left as it is; any other is planned again under its old row.
+_PLANNED = _INSERT.on_conflict_do_update(
+    index_elements=["key"],
+    set_={name: _INSERT.excluded[name] for name in _PLANNED_COLUMNS if name != "key"},
+    where=CallRow.status != "succeeded",
+)
+_FOUND = sa.select(*(_COLUMNS[name] for name in ("id", "key", "status", *_ANSWER_COLUMNS))).where(
+    CallRow.key == sa.any_(sa.bindparam("keys", type_=sa.ARRAY(sa.Text)))
+)
+_LOCKED = (
+    sa.select(CallRow.id)
+    .where(CallRow.id == sa.any_(sa.bindparam("ids", type_=sa.ARRAY(sa.BigInteger))))
+    .order_by(CallRow.id)
+    .with_for_update(key_share=True)
+)
+_GIVEN = recordset(CallRow)
+# An answer stays as it is, whoever sends the same call again: rows were derived from it.
+_CHANGE = sa.update(CallRow).where(CallRow.id == _GIVEN.c.id, CallRow.status != "succeeded")
+_SENT = _CHANGE.values(status="sent", attempts=CallRow.attempts + 1, sent_at=_GIVEN.c.sent_at)
+_CLOSED = _CHANGE.values(
+    {name: _GIVEN.c[name] for name in ("status", *_ANSWER_COLUMNS, "finished_at")}
+    | {"errors": CallRow.errors.op("||")(_GIVEN.c.errors)}
 )
 
 
 def _by_table(
     changes: Sequence[Change],
-) -> dict[tuple[Any, frozenset[str]], list[dict[str, Any]]]:
-    """Group derived rows by table and columns: an INSERT of many takes the first row's columns."""
-    grouped: dict[tuple[Any, frozenset[str]], list[dict[str, Any]]] = defaultdict(list)
+) -> dict[tuple[Any, tuple[str, ...]], list[dict[str, Any]]]:
+    """Group derived rows by table and columns: what a row leaves out is for the database to say."""
+    grouped: dict[tuple[Any, tuple[str, ...]], list[dict[str, Any]]] = defaultdict(list)
     for change in changes:
         for row in () if isinstance(change, Sent) else change.rows:
-            grouped[row.table, frozenset(row.values)].append(row.values)
+            grouped[row.table, tuple(sorted(row.values))].append(row.values)
     return grouped
 
 
@@ -200,20 +229,11 @@ def _planned(call: Call, provider: str) -> dict[str, Any]:
 
 
 def _outcome(change: Closed) -> dict[str, Any]:
-    answer = change.outcome if isinstance(change.outcome, Answer) else None
-    return {
-        "call_id": change.call_id,
-        "new_status": "succeeded" if answer else "failed",
-        "new_errors": list(change.errors),
-        "new_answer": answer.text if answer else None,
-        "new_finish_reason": answer.finish_reason if answer else None,
-        "new_prompt_tokens": answer.prompt_tokens if answer else None,
-        "new_completion_tokens": answer.completion_tokens if answer else None,
-        "new_cost_usd": answer.cost_usd if answer else None,
-        "new_latency_ms": answer.latency_ms if answer else None,
-        "new_simulated": answer.simulated if answer else None,
-        "new_finished_at": change.at,
-    }
+    row = {"id": change.call_id, "errors": change.errors, "finished_at": change.at}
+    if isinstance(change.outcome, Failure):
+        return {**row, "status": "failed"}
+    given = {**vars(change.outcome), "answer": change.outcome.text}
+    return {**row, "status": "succeeded"} | {name: given[name] for name in _ANSWER_COLUMNS}
 
 
 def _stored_answer(row: Any) -> Answer | None:

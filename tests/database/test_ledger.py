@@ -272,3 +272,55 @@ def test_rows_without_a_call_to_close_are_written(engine: sa.Engine) -> None:
 
     run(work())
     assert count(engine, t.Rubric) == 1
+
+
+def test_changes_of_one_call_that_gather_all_count(engine: sa.Engine) -> None:
+    async def work() -> None:
+        ledger = Ledger(engine)
+        one, two = await ledger.open([a_call("one"), a_call("two")], "real")
+        first, second = ({"kind": "server", "at": "then", "message": text} for text in "ab")
+        failure = Failure("server", "boom")
+        seen = commits(engine)
+        await asyncio.gather(
+            ledger.write(Sent(one.id, now())),
+            ledger.write(Sent(two.id, now())),
+            ledger.write(Sent(one.id, now())),
+            ledger.write(Closed(one.id, failure, [first], (), now())),
+            ledger.write(Closed(one.id, an_answer("later"), [second], (), now())),
+            ledger.write(Closed(one.id, an_answer("too late"), (), (), now())),
+        )
+        assert len(seen) == 1
+
+    run(work())
+    row = calls(engine)["one"]
+    assert (row.status, row.answer, row.attempts) == ("succeeded", "later", 2)
+    assert [error["message"] for error in row.errors] == ["a", "b"]
+    assert calls(engine)["two"].attempts == 1
+
+
+def test_values_arrive_as_they_are(engine: sa.Engine) -> None:
+    """A group travels as JSON, which none of these may notice."""
+    odd = 'quote " backslash \\ \\u0041 tab\t line\u2028 end 🙂 {} $1 %s :rows'
+    answer = an_answer(
+        odd, cost_usd=0.00000123, latency_ms=0.1 + 0.2, prompt_tokens=2**31 - 1, simulated=True
+    )
+    at = now()
+
+    async def work() -> None:
+        ledger = Ledger(engine)
+        (one,) = await ledger.open([a_call("k", odd)], "real")
+        row = ready_rubric("r", one.id, reasoning=odd, observability=1 / 3)
+        bare = ready_rubric("s", one.id, status="failed", failure=odd, stages=None)
+        await ledger.write(Closed(one.id, answer, (), [row, bare], at))
+        assert (await ledger.open([a_call("k")], "real"))[0].answer == answer
+
+    run(work())
+    kept = calls(engine)["k"]
+    assert kept.messages == [{"role": "user", "content": odd}]
+    assert kept.finished_at == at
+    with engine.connect() as connection:
+        query = sa.select(t.Rubric.reasoning, t.Rubric.observability).where(t.Rubric.key == "r")
+        assert connection.execute(query).one() == (odd, 1 / 3)
+        # NULL, not the null of JSON.
+        query = sa.select(t.Rubric.failure).where(t.Rubric.stages.is_(None))
+        assert connection.execute(query).scalars().all() == [odd]
