@@ -33,7 +33,7 @@ def replicate_variance(verdicts: Verdicts) -> Estimate:
     if not common.any():
         because = f"no item has {MIN_REPLICATES} scored replicates of every judge"
         return not_estimable(metric, because, n=len(kept), unit=unit)
-    within = _squares_within(kept).reshape(kept.n_judges, kept.n_items)[:, common]
+    within = squares_within(kept).reshape(kept.n_judges, kept.n_items)[:, common]
     per_item = (within / (kept.sizes()[:, common] - 1)).mean(axis=0)
     return mean_over_items(metric, per_item, n=len(kept), unit=unit, bounds=UNIT_INTERVAL)
 
@@ -56,7 +56,7 @@ def replicate_icc(verdicts: Verdicts, rng: np.random.Generator) -> Estimate:
     if n_items < 2:
         because = f"it needs 2 items of {MIN_REPLICATES} scored replicates, and there is {n_items}"
         return not_estimable(metric, because, n=len(kept), n_items=n_items, unit=unit)
-    means, within = mean_scores(kept), _squares_within(kept)[common]
+    means, within = mean_scores(kept), squares_within(kept)[common]
     size, mean = means.n[0, common].astype(np.float64), means.value[0, common]
 
     def icc(weights: FloatArray) -> FloatArray:
@@ -71,7 +71,7 @@ def replicate_icc(verdicts: Verdicts, rng: np.random.Generator) -> Estimate:
     return with_interval(estimate, resampled_interval(icc, n_items, rng), SIGNED_UNIT)
 
 
-def _squares_within(verdicts: Verdicts) -> FloatArray:
+def squares_within(verdicts: Verdicts) -> FloatArray:
     """Return the sum of squared deviations from the cell mean, flat over cells."""
     means = mean_scores(verdicts)
     deviation = scores(verdicts) - means.value.ravel()[verdicts.cell]

@@ -1,0 +1,171 @@
+"""Chance-corrected agreement between judges: Krippendorff's α, Gwet's AC, Fleiss' κ.
+
+All compare single verdicts of different judges. The replicates of a cell enter as its
+distribution over stages (a set by its pignistic shares), so that a judge agreeing with itself
+counts for nothing; with one point verdict per cell these are the textbook coefficients. Items
+that one judge alone scored are left out, missing cells are allowed.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+
+import numpy as np
+
+from judge_gym.metrics.cells import BoolArray, FloatArray, Verdicts, pignistic
+from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, not_estimable, with_interval
+from judge_gym.metrics.intervals import EPSILON, resampled_interval
+
+
+class Level(StrEnum):
+    """How far apart two different stages count."""
+
+    NOMINAL = "nominal"
+    """All equally."""
+
+    ORDINAL = "ordinal"
+    """By the verdicts that lie between them."""
+
+    INTERVAL = "interval"
+    """By the square of the stages between them."""
+
+
+def krippendorff_alpha(
+    verdicts: Verdicts, rng: np.random.Generator, level: Level = Level.ORDINAL
+) -> Estimate:
+    """Return Krippendorff's α across judges, 1 - observed / expected disagreement, at most 1.
+
+    0 is chance, negative systematic disagreement. Interval: t with the standard error of
+    resampling items. Needs an item that two judges scored, and two stages in use. Source:
+    Krippendorff 2019, Content Analysis, chapter 12.
+    """
+    items = (verdicts.sizes() > 0).sum(axis=0) > 1
+    judges, pairs = _pairs_of(verdicts, items)
+
+    def alpha(weights: FloatArray) -> FloatArray:
+        return _alpha(np.tensordot(weights * judges, pairs, axes=1), level)
+
+    return _coefficient(f"krippendorff_alpha_{level.value}", verdicts, alpha, items, rng)
+
+
+def gwet_ac(verdicts: Verdicts, rng: np.random.Generator, level: Level = Level.NOMINAL) -> Estimate:
+    """Return Gwet's AC1 (nominal) or AC2 (interval: quadratic weights) across judges, at most 1.
+
+    Chance agreement is Σw / (S(S-1)) · Σ π(1-π) over all S stages, so that a rare stage does not
+    sink it as it sinks α: read it beside α. Interval: t with the standard error of resampling
+    items. Needs an item that two judges scored. Source: Gwet 2008, British Journal of
+    Mathematical and Statistical Psychology 61.
+    """
+
+    def by_chance(share: FloatArray, credit: FloatArray) -> FloatArray:
+        pairs = len(credit) * (len(credit) - 1)
+        return np.asarray(credit.sum() / pairs * (share * (1 - share)).sum(axis=1))
+
+    return _agreement("gwet_ac", verdicts, rng, level, by_chance)
+
+
+def fleiss_kappa(
+    verdicts: Verdicts, rng: np.random.Generator, level: Level = Level.NOMINAL
+) -> Estimate:
+    """Return Fleiss' κ across judges, at most 1: chance agreement is Σ w·π·π' (Fleiss 1971).
+
+    As Gwet 2014 extends it to missing cells and weights. Interval: t with the standard error of
+    resampling items. Needs an item that two judges scored, and two stages in use.
+    """
+
+    def by_chance(share: FloatArray, credit: FloatArray) -> FloatArray:
+        return np.asarray(((share @ credit) * share).sum(axis=1))
+
+    return _agreement("fleiss_kappa", verdicts, rng, level, by_chance)
+
+
+def _agreement(
+    metric: str,
+    verdicts: Verdicts,
+    rng: np.random.Generator,
+    level: Level,
+    by_chance: Callable[[FloatArray, FloatArray], FloatArray],
+) -> Estimate:
+    if level is Level.ORDINAL:
+        raise ValueError(f"{metric}: its weights are nominal or interval")
+    p, present = pignistic(verdicts)
+    scored = np.asarray(present.any(axis=0))
+    stages = p.sum(axis=0)[scored] / present.sum(axis=0)[scored, None]
+    several = present.sum(axis=0)[scored] > 1
+    _, pairs = _pairs_of(verdicts, present.sum(axis=0) > 1)
+    credit = _credit(verdicts.n_stages, level)
+
+    def coefficient(weights: FloatArray) -> FloatArray:
+        paired = weights[:, several]
+        agreed = (np.tensordot(paired, pairs, axes=1) * credit).sum(axis=(1, 2))
+        seen = _ratio(agreed, paired.sum(axis=1))
+        # Chance looks at every item, also those that one judge alone scored.
+        share = weights @ stages / weights.sum(axis=1, keepdims=True)
+        chance = by_chance(share, credit)
+        return _ratio(seen - chance, 1 - chance)
+
+    return _coefficient(f"{metric}_{level.value}", verdicts, coefficient, scored, rng)
+
+
+def _credit(n_stages: int, level: Level) -> FloatArray:
+    """Return the agreement that two stages count for, (S, S), in [0, 1]."""
+    apart = np.abs(np.arange(n_stages)[:, None] - np.arange(n_stages)) / (n_stages - 1)
+    return np.asarray(1 - (apart > 0 if level is Level.NOMINAL else apart**2), dtype=np.float64)
+
+
+def _pairs_of(verdicts: Verdicts, items: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """Return, of the chosen items, the judges that scored it and the pairs by what they said.
+
+    The pairs are (items, S, S): the share of ordered pairs of judges that said (v, w).
+    """
+    p, present = pignistic(verdicts)
+    p, judges = p[:, items], present[:, items].sum(axis=0).astype(np.float64)
+    total = p.sum(axis=0)
+    own = p.transpose(1, 2, 0) @ p.transpose(1, 0, 2)
+    crossed = total[:, :, None] * total[:, None, :] - own
+    return judges, np.asarray(crossed / (judges * (judges - 1))[:, None, None])
+
+
+def _coefficient(
+    metric: str,
+    verdicts: Verdicts,
+    statistic: Callable[[FloatArray], FloatArray],
+    items: BoolArray,
+    rng: np.random.Generator,
+) -> Estimate:
+    """Return the coefficient of weights over `items`, those that a judge or two scored."""
+    n, n_items = int(items[verdicts.item].sum()), int(items.sum())
+    if not (verdicts.sizes() > 0).sum(axis=0).max(initial=0) > 1:
+        return not_estimable(metric, "no item was scored by two judges", n=n)
+    value = float(statistic(np.ones((1, n_items)))[0])
+    if not np.isfinite(value):
+        because = "all verdicts are the same stage"
+        return not_estimable(metric, because, n=n, n_items=n_items)
+    method = "between judges, replicates averaged; t interval, items resampled"
+    estimate = Estimate(
+        metric, value, None, None, n, n_items, method=method, unit="agreement beyond chance"
+    )
+    return with_interval(estimate, resampled_interval(statistic, n_items, rng), SIGNED_UNIT)
+
+
+def _alpha(coincidences: FloatArray, level: Level) -> FloatArray:
+    """Return α of coincidence matrices (r, S, S); NaN where one stage alone is in use."""
+    margin = coincidences.sum(axis=2)
+    cost = _cost(margin, level)
+    observed = (coincidences * cost).sum(axis=(1, 2)) * (margin.sum(axis=1) - 1)
+    expected = (margin[:, :, None] * margin[:, None, :] * cost).sum(axis=(1, 2))
+    return 1 - _ratio(observed, expected)
+
+
+def _cost(margin: FloatArray, level: Level) -> FloatArray:
+    """Return the squared difference between stages, (r or 1, S, S)."""
+    stages = np.arange(margin.shape[1], dtype=np.float64)
+    if level is Level.ORDINAL:
+        # Σ n from v to w less half of both ends: the distance between their mean ranks.
+        stages = np.cumsum(margin, axis=1) - margin / 2
+    apart = np.atleast_2d(stages)[:, :, None] - np.atleast_2d(stages)[:, None, :]
+    return np.asarray((apart != 0).astype(np.float64) if level is Level.NOMINAL else apart**2)
+
+
+def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    nothing = np.full_like(above, np.nan)
+    return np.asarray(np.divide(above, below, where=below > EPSILON, out=nothing))

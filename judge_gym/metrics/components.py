@@ -1,0 +1,183 @@
+"""Where the variance of scores comes from: items, judges, both together, or replicates.
+
+The table is judges x items, complete: cell means over replicates of the 0-1 scores, on the items
+that every judge scored. Items are resampled for intervals; judges are not, as there are few.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from judge_gym.metrics.cells import FloatArray, Verdicts, mean_scores
+from judge_gym.metrics.consistency import squares_within
+from judge_gym.metrics.estimate import (
+    SIGNED_UNIT,
+    UNIT_INTERVAL,
+    Estimate,
+    not_estimable,
+    with_interval,
+)
+from judge_gym.metrics.intervals import EPSILON, resampled_interval
+
+MIN_REPLICATES = 2
+
+
+@dataclass(frozen=True, eq=False)
+class MeanSquares:
+    """Mean squares of a complete items x judges table, one per row of item weights (r).
+
+    All are of cell means: `items` between items, `judges` between judges, `rest` what neither
+    explains, `within` between the judges of one item.
+    """
+
+    items: FloatArray
+    judges: FloatArray
+    rest: FloatArray
+    n_items: FloatArray
+    n_judges: int
+
+    @property
+    def within(self) -> FloatArray:
+        """Judges and rest together: the mean square of a one-way table."""
+        between = self.judges + (self.n_items - 1) * self.rest
+        return np.asarray(between / self.n_items)
+
+
+def mean_squares(table: FloatArray, weights: FloatArray) -> MeanSquares:
+    """Return the two-way mean squares of `table` (items x judges) under item weights (r, items)."""
+    judges, total = table.shape[1], weights.sum(axis=1)
+    per_item = table.mean(axis=1)
+    per_judge = weights @ table / total[:, None]
+    grand = per_judge.mean(axis=1, keepdims=True)
+    between = (weights * (per_item - grand) ** 2).sum(axis=1) * judges
+    apart = ((per_judge - grand) ** 2).sum(axis=1) * total
+    deviation = table - per_item[:, None]
+    everything = weights @ (deviation**2).sum(axis=1)
+    rest = np.maximum(everything - apart, 0.0) / ((total - 1) * (judges - 1))
+    return MeanSquares(between / (total - 1), apart / (judges - 1), rest, total, judges)
+
+
+def judge_icc(verdicts: Verdicts, rng: np.random.Generator) -> list[Estimate]:
+    """Return ICC(1), ICC(2), ICC(3) of one judge and of the mean of all of them, at most 1.
+
+    Items are targets and judges raters, by cell means. ICC(1): judges differ by item; ICC(2):
+    absolute agreement, judges a sample; ICC(3): consistency, these judges alone. `_mean` is the
+    reliability of the judges' average. Interval: t with the standard error of resampling items.
+    Needs two judges and two items that both scored. Source: Shrout and Fleiss 1979,
+    Psychological Bulletin 86.
+    """
+    table, n = _table(verdicts, 1)
+    names = [f"judge_icc{form}{suffix}" for suffix in ("", "_mean") for form in (1, 2, 3)]
+    because = _obstacle(table)
+    if because:
+        return [not_estimable(name, because, n=n, unit="share of variance") for name in names]
+
+    def icc(row: int, weights: FloatArray) -> FloatArray:
+        return np.asarray(_iccs(mean_squares(table, weights))[row])
+
+    return [_share(name, n, table, rng, partial(icc, row)) for row, name in enumerate(names)]
+
+
+def variance_components(verdicts: Verdicts, rng: np.random.Generator) -> list[Estimate]:
+    """Return the variance of the 0-1 scores by item, judge, judge x item and replicate.
+
+    Squared 0-1 scale, none negative, of the crossed random-effects model. Balanced cells give
+    the REML estimates: where the interaction would be negative it is pooled into the replicates,
+    then a negative judge or item variance is set to 0. Cells of different size enter by their
+    harmonic mean. Interval: t with the standard error of resampling items. Needs two judges, and
+    two items with 2 replicates of every judge. Source: Searle, Casella and McCulloch 1992.
+    """
+    table, n = _table(verdicts, MIN_REPLICATES)
+    names = [f"variance_{source}" for source in ("item", "judge", "judge_item", "replicate")]
+    because = _obstacle(table)
+    if because:
+        return [not_estimable(name, because, n=n, unit="squared 0-1 scale") for name in names]
+    common = verdicts.common_items(MIN_REPLICATES)
+    sizes = verdicts.sizes()[:, common]
+    squares = squares_within(verdicts).reshape(verdicts.sizes().shape)[:, common].sum(axis=0)
+    spare, inverse = (sizes - 1).sum(axis=0), (1 / sizes).mean(axis=0)
+
+    def component(row: int, weights: FloatArray) -> FloatArray:
+        size = weights.sum(axis=1) / (weights @ inverse)
+        squared, free = weights @ squares, weights @ spare
+        return np.asarray(_components(mean_squares(table, weights), squared, free, size)[row])
+
+    return [
+        _share(
+            name,
+            n,
+            table,
+            rng,
+            partial(component, row),
+            unit="squared 0-1 scale",
+            bounds=UNIT_INTERVAL,
+        )
+        for row, name in enumerate(names)
+    ]
+
+
+def _components(
+    means: MeanSquares, squares: FloatArray, spare: FloatArray, size: FloatArray
+) -> FloatArray:
+    """Return item, judge, judge x item and replicate variance (4, r), none negative."""
+    replicate = squares / spare
+    together = means.rest - replicate / size
+    freedom = (means.n_items - 1) * (means.n_judges - 1)
+    pooled = (squares + size * means.rest * freedom) / (spare + freedom)
+    replicate = np.where(together < 0, pooled, replicate)
+    noise = np.where(together < 0, pooled / size, means.rest)
+    item = (means.items - noise) / means.n_judges
+    judge = (means.judges - noise) / means.n_items
+    return np.asarray(np.maximum([item, judge, together, replicate], 0.0))
+
+
+def _iccs(means: MeanSquares) -> FloatArray:
+    """Return ICC 1, 2, 3 of one judge, then of their mean (6, r); NaN where nothing varies."""
+    items, judges, rest, k = means.items, means.judges, means.rest, means.n_judges
+    extra = k * (judges - rest) / means.n_items
+    forms = [
+        (items - means.within, items + (k - 1) * means.within),
+        (items - rest, items + (k - 1) * rest + extra),
+        (items - rest, items + (k - 1) * rest),
+        (items - means.within, items),
+        (items - rest, items + extra / k),
+        (items - rest, items),
+    ]
+    above, below = (np.asarray(part) for part in zip(*forms, strict=True))
+    undefined = np.full_like(above, np.nan)
+    return np.asarray(np.divide(above, below, where=below > EPSILON, out=undefined))
+
+
+def _table(verdicts: Verdicts, at_least: int) -> tuple[FloatArray, int]:
+    """Return cell means, items x judges, of the items all judges scored, and their samples."""
+    common = verdicts.common_items(at_least)
+    cells = mean_scores(verdicts)
+    return np.ascontiguousarray(cells.value[:, common].T), int(cells.n[:, common].sum())
+
+
+def _obstacle(table: FloatArray) -> str:
+    if min(table.shape) >= 2:
+        return ""
+    items, judges = table.shape
+    return f"it needs 2 judges and 2 items all of them scored; there are {judges} and {items}"
+
+
+def _share(
+    metric: str,
+    n: int,
+    table: FloatArray,
+    rng: np.random.Generator,
+    statistic: Callable[[FloatArray], FloatArray],
+    *,
+    unit: str = "share of variance",
+    bounds: tuple[float, float] = SIGNED_UNIT,
+) -> Estimate:
+    value = float(statistic(np.ones((1, len(table))))[0])
+    if not np.isfinite(value):
+        because = "the scores do not vary"
+        return not_estimable(metric, because, n=n, n_items=len(table), unit=unit)
+    method = "two-way table of cell means; t interval, items resampled"
+    estimate = Estimate(metric, value, None, None, n, len(table), method=method, unit=unit)
+    return with_interval(estimate, resampled_interval(statistic, len(table), rng), bounds)
