@@ -7,7 +7,18 @@ from typing import NoReturn
 
 import typer
 
-from deployments.cli import analyse, axes, clean, demo, doctor, experiment, simulator, sweep, window
+from deployments.cli import (
+    analyse,
+    axes,
+    clean,
+    demo,
+    doctor,
+    experiment,
+    import_verdicts,
+    simulator,
+    sweep,
+    window,
+)
 from deployments.cli.output import fail
 
 app = typer.Typer(
@@ -23,6 +34,7 @@ app.add_typer(sweep.app, name="sweep")
 app.add_typer(window.app, name="window")
 app.add_typer(experiment.app, name="experiment")
 app.command()(analyse.analyse)
+app.command()(import_verdicts.import_verdicts)
 app.command()(simulator.simulator)
 app.command()(doctor.doctor)
 app.command()(clean.clean)

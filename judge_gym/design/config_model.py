@@ -81,7 +81,8 @@ def _of_kind(models: Sequence[type[BaseModel]], node: Node) -> type[BaseModel]:
     """Return the one of `models` that the mapping's `kind` names."""
     if len(models) == 1:
         return models[0]
-    kinds = {model.model_fields["kind"].default: model for model in models}
+    written = (model for model in models if getattr(model, "WRITTEN", True))
+    kinds = {model.model_fields["kind"].default: model for model in written}
     kind = node.items.get("kind", Node(None, node.place))
     legal = f"Use {either(list(kinds))}."
     if not isinstance(kind.value, str):

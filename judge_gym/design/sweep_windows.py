@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from judge_gym.design.config_model import read_model
 from judge_gym.design.config_tree import Node
 from judge_gym.design.files import corpus_digest
-from judge_gym.design.window import FirecrawlSource, Window
+from judge_gym.design.window import BenchmarkSource, CorpusSource, Window
 from judge_gym.errors import ConfigError
 
 
@@ -34,7 +34,7 @@ def _read_window(name: str, node: Node) -> Window:
         if given := _descend(node, filled_in):
             raise given.place.problem("is filled in when the sweep is read", "Leave it out.")
     window = read_model(Window, node).model_copy(update={"name": name})
-    if isinstance(window.source, FirecrawlSource):
+    if not isinstance(window.source, CorpusSource | BenchmarkSource):
         return window
     path = (node.place.file.parent / window.source.path).resolve()
     try:

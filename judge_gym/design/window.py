@@ -6,14 +6,14 @@ Evidence is collected once per window and shared by every experiment that names 
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from judge_gym.design.frozen import Frozen
 from judge_gym.seeds import digest
 
-DOCUMENT_FIELDS = ("title", "url", "date", "text", "truth")
+DOCUMENT_FIELDS = ("title", "url", "date", "text", "truth", "category")
 
 
 def _known_fields(fields: dict[str, str]) -> dict[str, str]:
@@ -33,7 +33,7 @@ class CorpusSource(Frozen):
     path: Path
     """File or folder; a relative path is relative to the sweep file that names it."""
     fields: FieldNames = Field(default_factory=dict)
-    """Our name (title, url, date, text, truth) → the file's, where they differ."""
+    """Our name (title, url, date, text, truth, category) → the file's, where they differ."""
     digest: str = ""
     """SHA-256 of the contents, filled in when the sweep is read: the corpus's identity."""
 
@@ -45,7 +45,7 @@ class BenchmarkSource(Frozen):
     path: Path
     """File or folder; a relative path is relative to the sweep file that names it."""
     fields: FieldNames = Field(default_factory=dict)
-    """Our name (title, url, text, truth) → the file's, where they differ."""
+    """Our name (title, url, text, truth, category) → the file's, where they differ."""
     digest: str = ""
     """SHA-256 of the contents, filled in when the sweep is read."""
 
@@ -56,7 +56,23 @@ class FirecrawlSource(Frozen):
     kind: Literal["firecrawl"] = "firecrawl"
 
 
-Source = Annotated[CorpusSource | BenchmarkSource | FirecrawlSource, Field(discriminator="kind")]
+class RecordedSource(Frozen):
+    """Items that others had judged; `judge-gym import-verdicts` brings them in."""
+
+    WRITTEN: ClassVar[bool] = False
+    """No sweep file can ask for it: the judgements are made."""
+
+    kind: Literal["recorded"] = "recorded"
+    pairwise: bool = False
+    """Every item is a pair, judged in both orders."""
+    digest: str = ""
+    """SHA-256 of the recorded file and of how it was read."""
+
+
+Source = Annotated[
+    CorpusSource | BenchmarkSource | FirecrawlSource | RecordedSource,
+    Field(discriminator="kind"),
+]
 
 
 class Window(Frozen):
@@ -75,7 +91,7 @@ class Window(Frozen):
     max_documents: int = Field(default=15, ge=1, le=10_000)
     """At most this many documents are kept, in the order the source gives them."""
     source: Source
-    """Where the documents come from: `corpus`, `benchmark` or `firecrawl`."""
+    """Where the documents come from: `corpus`, `benchmark`, `firecrawl` or `recorded`."""
 
     @model_validator(mode="after")
     def _check(self) -> "Window":

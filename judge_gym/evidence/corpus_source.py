@@ -23,9 +23,10 @@ ACCEPTED_NAMES: Mapping[str, tuple[str, ...]] = {
     "date": ("date", "published", "published_at", "publication_date", "year"),
     "text": ("text", "content", "body", "article", "markdown"),
     "truth": (),
+    "category": (),
 }
 """Our name → the names a file may use for it without saying so; the first with a value wins.
-A truth is never guessed from a name: `fields` has to say where it stands."""
+Truth and category are never guessed from a name: `fields` has to say where they stand."""
 
 
 class _RowFault(ValueError):
@@ -114,6 +115,7 @@ def _document(origin: str, row: Row, fields: Mapping[str, str]) -> RawDocument:
         title=_short(*found("title")),
         published=_published(*found("date")),
         truth=_truth(*found("truth")),
+        category=_short(*found("category")),
     )
 
 

@@ -40,6 +40,7 @@ class RawDocument:
     title: str = ""
     published: date | None = None
     truth: Truth | None = None
+    category: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,8 @@ class Document:
     tier: Tier
     truth: Truth | None
     """The known answer, where the source has one; for the analysis, never for a prompt."""
+    category: str
+    """The part of a benchmark it belongs to; empty when the source names none."""
     cut_from: int | None
     """Length in characters before the text was cut; None when it was not."""
 

@@ -98,6 +98,7 @@ class _Screening:
             content_hash=content_hash,
             tier=tier_of(domain_of(canonical)),
             truth=raw.truth,
+            category=normal_line(raw.category, MAX_TITLE_CHARACTERS),
             cut_from=len(whole) if len(text) < len(whole) else None,
         )
 

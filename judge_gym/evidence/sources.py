@@ -2,7 +2,8 @@
 
 import asyncio
 
-from judge_gym.design.window import BenchmarkSource, CorpusSource, Window
+from judge_gym.design.window import BenchmarkSource, CorpusSource, FirecrawlSource, Window
+from judge_gym.errors import EvidenceError
 from judge_gym.evidence.benchmark_source import BenchmarkFiles
 from judge_gym.evidence.corpus_source import CorpusFiles
 from judge_gym.evidence.documents import Collected, Source
@@ -17,7 +18,12 @@ def open_source(window: Window, access: FirecrawlAccess) -> Source:
         return CorpusFiles(source.path, source.fields)
     if isinstance(source, BenchmarkSource):
         return BenchmarkFiles(source.path, source.fields)
-    return FirecrawlNews(access)
+    if isinstance(source, FirecrawlSource):
+        return FirecrawlNews(access)
+    raise EvidenceError(
+        f"Window {window.name} holds recorded judgements; it has nothing to collect.",
+        "Bring its items in with `judge-gym import-verdicts`.",
+    )
 
 
 def rules_of(window: Window, max_characters: int = MAX_CHARACTERS) -> Rules:

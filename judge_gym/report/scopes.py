@@ -8,7 +8,7 @@ from judge_gym.design.experiment import Experiment
 Scope = Mapping[str, Any]
 
 DEFAULTS_NOTE = "An axis that a table does not name is at its default; see judge-gym axes."
-SUBJECTS = ("pair", "judge", "rival", "arm")
+SUBJECTS = ("pair", "judge", "rival", "arm", "category")
 _PLACES = ("window", "country", "task_type")
 """Mostly follow from the concept, and are said only where they do not."""
 _CONTRAST = ("axis", "from", "to")
@@ -37,7 +37,10 @@ def group_labels(scopes: Sequence[Scope]) -> list[str]:
 
 def subject_columns(scopes: Sequence[Scope]) -> list[tuple[str, list[str]]]:
     """Return (heading, a text per scope): who is meant, always; the arm only where it varies."""
-    columns = [(name, _texts(scopes, name)) for name in SUBJECTS]
+    columns = [(name, _texts(scopes, name)) for name in SUBJECTS[:-1]]
+    categories = [str(scope.get("category", "all")) for scope in scopes]
+    if set(categories) != {"all"}:
+        columns.append(("category", categories))
     return [
         (name, texts)
         for name, texts in columns

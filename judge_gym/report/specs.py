@@ -194,6 +194,17 @@ SPECS = (
         ),
     ),
     Spec(
+        "Accuracy on pairs",
+        "Pairs judged in both orders: a right verdict counts 1, a wrong one -1, a tie or none 0, "
+        "and a pair is got right when the sum is above 0. Beside it the share of pairs whose "
+        "verdict changes with the order.",
+        (
+            Cell("correct", "accuracy_both_orders"),
+            Cell("order decides", "order_inconsistency"),
+            Cell("pairs", "accuracy_both_orders", "items"),
+        ),
+    ),
+    Spec(
         "Accuracy of subsets",
         "Coverage is the share of subset verdicts that hold the true stage (wide sets cover for "
         "free); 1/size, u65 and u80 reward narrow ones, and reach 1 for a right single stage.",

@@ -115,6 +115,7 @@ class Document(Base):
     cut_from: Mapped[int | None] = mapped_column(Integer)
     truth_value: Mapped[float | None]
     truth_label: Mapped[str | None]
+    category: Mapped[str] = mapped_column(server_default="")
     __table_args__ = (
         UniqueConstraint("window_id", "key"),
         UniqueConstraint("window_id", "position"),
@@ -352,6 +353,8 @@ class Sample(Base):
     span_end: Mapped[int | None] = mapped_column(Integer)
     failure: Mapped[str | None]
     simulated: Mapped[bool] = _simulated()
+    imported: Mapped[bool] = mapped_column(server_default="false")
+    """Judged elsewhere and brought in."""
     call_id: Mapped[int | None] = _reference("llm_calls.id", on_delete="SET NULL", index=True)
     created_at: Mapped[datetime] = _created()
     __table_args__ = (

@@ -91,6 +91,7 @@ def save_collected(session: Session, window_id: int, collected: Collected) -> No
             "cut_from": document.cut_from,
             "truth_value": document.truth if isinstance(document.truth, float) else None,
             "truth_label": document.truth if isinstance(document.truth, str) else None,
+            "category": document.category,
         }
         for position, document in enumerate(collected.documents)
     ]

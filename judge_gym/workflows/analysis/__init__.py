@@ -7,9 +7,10 @@ Scopes. Each scope holds `concept`, `country`, `window`, `rubric` (`own`, `share
 `provided`) and the axes (and task type) that vary within the sweep. A figure of a comparison
 group (experiments that differ in the judge alone) has just that. In addition: `judge` for one
 judge, `pair` ("FAMILY and FAMILY") for two families, `judge` and `rival` for a swap, `judge` and
-`arm` (own, swap, sham) for outcomes, and `axis`, `from`, `to`, `judge` for a contrast, which
-lists the axis there and not among the others. `setting` appears only where two groups would else
-look the same. Replicates may differ within a group.
+`arm` (own, swap, sham) for outcomes, `category` for accuracy on a part of a benchmark, and
+`axis`, `from`, `to`, `judge` for a contrast, which lists the axis there and not among the others.
+`setting` appears only where two groups would else look the same. Replicates may differ within a
+group.
 
 Across judges. These compare judges on the items all of them scored. Where each judge has a rubric
 of its own their names end in `_mixed`, as rubric and judgement differ at once; the headline is
@@ -30,6 +31,7 @@ Per judge, on the items all judges of the group scored:
 - `subset_width`, `subset_information`: share of the scale, and of its bits, left open (subset)
 - `position_bias`, `label_bias`: excess share of the stage displayed first, or lettered A
 - `accuracy`, `cohens_kappa`: share at the true stage, and beyond chance (control, benchmark)
+- `accuracy_both_orders`, `order_inconsistency`: of recorded pairs, on all the judge was given
 - `coverage`, `accuracy_discounted`, `accuracy_u65`, `accuracy_u80`: the same for subset verdicts
 - `control_error`, `control_rank_correlation`: |0-1 score - index|, Spearman's rho (control)
 

@@ -77,10 +77,14 @@ Rows = TypeVar("Rows", SampleRows, ProbeRows)
 
 @dataclass(frozen=True, eq=False)
 class ItemTruth:
-    """What is known per item: an index in [0, 1], NaN where there is none, and a label or ""."""
+    """What is known per item: an index in [0, 1], NaN where there is none, and a label or "".
+
+    `category` is the part of a benchmark it belongs to, or "".
+    """
 
     value: FloatArray
     label: tuple[str, ...]
+    category: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)

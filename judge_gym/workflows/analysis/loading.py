@@ -67,17 +67,21 @@ def _items(session: Session, ids: Sequence[int]) -> tuple[dict[int, int], ItemTr
         (sa.func.count(t.Document.truth_value) == documents, sa.func.avg(t.Document.truth_value))
     )
     label = sa.case((documents == 1, sa.func.min(t.Document.truth_label)), else_=None)
+    category = sa.case((documents == 1, sa.func.min(t.Document.category)), else_="")
     rows = session.execute(
-        sa.select(t.Item.id, value, label)
+        sa.select(t.Item.id, value, label, category)
         .join(t.ItemDocument, t.ItemDocument.item_id == t.Item.id)
         .join(t.Document, t.Document.id == t.ItemDocument.document_id)
         .where(t.Item.id.in_(judged))
         .group_by(t.Item.id)
         .order_by(t.Item.key.collate("C"))
     ).all()
-    number = {item_id: place for place, (item_id, _, _) in enumerate(rows)}
-    values = [np.nan if index is None else index for _, index, _ in rows]
-    return number, ItemTruth(np.array(values), tuple(text or "" for _, _, text in rows))
+    ids_of_items, indices, labels, categories = _columns(rows, 4)
+    return {item_id: place for place, item_id in enumerate(ids_of_items)}, ItemTruth(
+        value=np.array([np.nan if index is None else index for index in indices]),
+        label=tuple(text or "" for text in labels),
+        category=categories,
+    )
 
 
 def _arms(session: Session, ids: Sequence[int]) -> tuple[dict[int, list[Arm]], set[int]]:

@@ -1,12 +1,17 @@
-"""Accuracy of each judge of a control or benchmark, on the items whose truth is known."""
+"""Accuracy of each judge of a control or benchmark, on the items whose truth is known.
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+Of all of them, and of each category of a benchmark that has several.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from judge_gym.design.experiment import GroundTruth
+from judge_gym.design.window import RecordedSource
 from judge_gym.metrics.accuracy import (
+    both_orders_correct,
     cohens_kappa,
     control_error,
     control_rank_correlation,
@@ -14,9 +19,11 @@ from judge_gym.metrics.accuracy import (
     subset_accuracy,
     truth_stages,
 )
-from judge_gym.metrics.cells import FloatArray, IntArray, Verdicts
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Verdicts
 from judge_gym.metrics.estimate import Estimate, not_estimable
+from judge_gym.metrics.pairwise import order_inconsistency, votes
 from judge_gym.store.results import ResultRow
+from judge_gym.workflows.analysis.data import select
 from judge_gym.workflows.analysis.groups import Group
 from judge_gym.workflows.analysis.judges import is_subset
 
@@ -35,28 +42,68 @@ def accuracies(group: Group) -> Iterator[ResultRow]:
     if given is None:
         return
     for number, judge in enumerate(group.judges):
-        for estimate in _accuracy(group, number, given):
-            yield group.row(estimate, [group.own_arms[number]], judge=judge.model)
+        arms = group.own_arms[number]
+        truth = _truth(group, given, arms[0].labels if arms else ())
+        if isinstance(truth, str):
+            missing = not_estimable("accuracy", truth, n=len(group.compared), unit="share")
+            yield group.row(missing, [arms], judge=judge.model)
+            continue
+        for category, chosen in _parts(group).items():
+            scope = {"judge": judge.model} | ({"category": category} if category else {})
+            part = replace(truth, stage=np.where(chosen, truth.stage, 0))
+            for estimate in _accuracy(group, number, part, scope):
+                yield group.row(estimate, [arms], p_adjusted=None, **scope)
 
 
-def _accuracy(group: Group, number: int, given: GroundTruth) -> Iterator[Estimate]:
+def _parts(group: Group) -> dict[str, BoolArray]:
+    """Return category → which of the group's items are in it; "" stands for all."""
+    of_items = np.array([group.data.truth.category[item] for item in group.items], dtype=np.str_)
+    named = sorted(set(of_items.tolist()) - {""})
+    parts = {"": np.ones(len(of_items), dtype=np.bool_)}
+    return parts | {name: of_items == name for name in named if len(named) > 1}
+
+
+def _accuracy(
+    group: Group, number: int, truth: _Truth, scope: Mapping[str, str]
+) -> Iterator[Estimate]:
     verdicts = group.compared.of_judges([number])
-    arms = group.own_arms[number]
-    truth = _truth(group, given, arms[0].labels if arms else ())
-    if isinstance(truth, str):
-        yield not_estimable("accuracy", truth, n=len(verdicts), unit="share")
-        return
     known = verdicts.rows(truth.stage[verdicts.item] > 0)
     # Metrics look only at the items of the verdicts, and ask for a stage of each.
     stage = np.maximum(truth.stage, 1)
+    experiment = group.judges[number].experiment
     if is_subset(group):
         yield from subset_accuracy(known, stage)
     else:
-        rng = group.rng("cohens_kappa", judge=group.judges[number].model)
         yield share_correct(known, stage)
-        yield cohens_kappa(known, stage, rng)
-    if group.judges[number].experiment.task_type == "control":
+        yield cohens_kappa(known, stage, group.rng("cohens_kappa", **scope))
+    source = experiment.window.source
+    if isinstance(source, RecordedSource) and source.pairwise and not is_subset(group):
+        yield from _of_pairs(group, number, truth)
+    if experiment.task_type == "control":
         yield from _against_index(known, truth.index)
+
+
+def _of_pairs(group: Group, number: int, truth: _Truth) -> Iterator[Estimate]:
+    """Yield the figures of pairs judged in both orders, on all that this judge was given.
+
+    A judgement without a verdict is no vote, so its pair counts as not got right by it.
+    """
+    _, rows = select(group.data.samples, [group.own_arms[number]])
+    item = np.searchsorted(group.items, rows.item)
+    known = truth.stage[item] > 0
+    item, stages, first = item[known], rows.stages[known], rows.shown_first[known]
+    vote = votes(stages, truth.stage[item], group.n_stages)
+    yield both_orders_correct(item, vote, len(group.items))
+    scored = stages > 0
+    verdicts = Verdicts(
+        judge=np.zeros(int(scored.sum()), dtype=np.int64),
+        item=item[scored],
+        stages=stages[scored],
+        n_judges=1,
+        n_items=len(group.items),
+        n_stages=group.n_stages,
+    )
+    yield order_inconsistency(verdicts, first[scored] == group.n_stages)
 
 
 def _against_index(verdicts: Verdicts, index: FloatArray) -> Iterator[Estimate]:

@@ -219,7 +219,7 @@ WINDOWS = [
     (
         "    country: Valmora\n    source: {kind: corpus, path: corpora, fields: {titel: h}}\n",
         "sweep.yaml, line 5: windows.w.source.fields does not fit: "
-        "'titel' is not one of title, url, date, text, truth.",
+        "'titel' is not one of title, url, date, text, truth, category.",
     ),
     (
         "    source: {kind: corpus, path: corpora}\n",

@@ -154,7 +154,7 @@ def test_values_larger_than_the_limit(tmp_path, monkeypatch):
         ("a.csv", "a,b\n1,2\n", {}, "text: text, content, body, article, markdown; map others"),
         ("a.csv", "text\nb\n", {"truth": "v2x"}, "a.csv: fields.truth: no row has 'v2x'."),
         ("a.csv", "text\nb\n", {"body": "text"}, "'body' is not a field of a document."),
-        ("a.csv", "text\nb\n", {"body": "text"}, "Use title, url, date, text, truth."),
+        ("a.csv", "text\nb\n", {"body": "text"}, "Use title, url, date, text, truth, category."),
         ("a.txt", "text", {}, "a.txt is not a corpus file. Use one of .jsonl, .ndjson, .csv"),
     ],
 )

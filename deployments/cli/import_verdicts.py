@@ -1,0 +1,35 @@
+"""`judge-gym import-verdicts`: judgements that others recorded, for every metric there is."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def import_verdicts(
+    file: Annotated[
+        Path, typer.Argument(help="The recorded file (JSONL or CSV).", show_default=False)
+    ],
+    mapping: Annotated[
+        Path,
+        typer.Option(
+            help="What its columns mean (YAML; see deployments/recorded).", show_default=False
+        ),
+    ],
+) -> None:
+    """Bring recorded decisions or raw answers into the tables, marked as imported."""
+    from deployments.cli.database import database
+    from deployments.cli.output import command, console
+    from judge_gym.recorded.mapping import load_recorded
+    from judge_gym.workflows import importing
+
+    recorded, rubric = load_recorded(mapping)
+    with database() as session:
+        done = importing.import_verdicts(session, file, recorded, rubric)
+    ends = ", ".join(f"{count} {status}" for status, count in sorted(done.statuses.items()))
+    console.print(
+        f"Sweep {recorded.name}: {done.judgements} judgements by {done.judges} judges of "
+        f"{done.items} items ({ends}); {done.new} are new.",
+        markup=False,
+    )
+    console.print(f"Next: {command()} analyse {recorded.name}", markup=False)

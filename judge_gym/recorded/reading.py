@@ -1,0 +1,181 @@
+"""A recorded file, read by its mapping: items and judgements, or one error and nothing."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from judge_gym.design.files import corpus_files
+from judge_gym.errors import EvidenceError
+from judge_gym.evidence.corpus_files import Row, read_rows
+from judge_gym.evidence.normal_text import normal_line, normal_text
+from judge_gym.recorded.mapping import Choice, Recorded, VerdictColumn
+
+MAX_JUDGEMENTS = 2_000_000
+"""Most judgements of one file."""
+MAX_ITEMS = 10_000
+"""Most items of one window."""
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedItem:
+    """What was judged; `truth` is the stage known to be right, None where none is known."""
+
+    key: str
+    title: str
+    text: str
+    category: str
+    truth: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One judgement as recorded, its stages in the rubric's own order.
+
+    `answer` is a raw answer, still to be parsed; `choice` a decision; both are None where the
+    file has none.
+    """
+
+    item: str
+    reversed: bool
+    choice: tuple[int, ...] | Literal["abstained"] | None = None
+    answer: str | None = None
+    verdict: str = ""
+    """The decision as the file writes it."""
+
+
+@dataclass
+class RecordedWindow:
+    """The items of a window, and judge → judgements; both in the file's order."""
+
+    items: dict[str, RecordedItem] = field(default_factory=dict)
+    judgements: dict[str, list[Given]] = field(default_factory=dict)
+
+    def replicates(self, judge: str) -> int:
+        """Return the most judgements that the judge gave of one item."""
+        counts = Counter(given.item for given in self.judgements[judge])
+        return max(counts.values(), default=1)
+
+
+def read_recorded(file: Path, recorded: Recorded, n_stages: int) -> dict[str, RecordedWindow]:
+    """Read a JSONL or CSV file; returns window → its items and judgements.
+
+    Raises `EvidenceError` naming file, line, column and value at the first row that does not
+    fit: a file with holes would be another data set.
+    """
+    corpus_files(file)
+    reading = _Reading(file, recorded, n_stages)
+    for row in read_rows(file):
+        reading.take(row)
+    if not reading.windows:
+        raise EvidenceError(f"{file} has no row.", "Check that it is the recorded file.")
+    return reading.windows
+
+
+class _Reading:
+    def __init__(self, file: Path, recorded: Recorded, n_stages: int) -> None:
+        self.windows: dict[str, RecordedWindow] = {}
+        self._file, self._recorded, self._n_stages = file, recorded, n_stages
+        self._left = MAX_JUDGEMENTS
+
+    def take(self, row: Row) -> None:
+        if row.fault:
+            raise self._fault(row, row.fault)
+        name = self._text(row, self._recorded.window_column) or self._recorded.name
+        window = self.windows.setdefault(name, RecordedWindow())
+        item = self._item(row)
+        if window.items.setdefault(item.key, item) != item:
+            raise self._fault(row, f"item {item.key!r} is described otherwise above")
+        if len(window.items) > MAX_ITEMS:
+            raise self._fault(row, f"more than {MAX_ITEMS} items")
+        judge = self._recorded.judge or self._named(row, self._recorded.judge_column)
+        given = list(self._judgements(row, item.key))
+        window.judgements.setdefault(judge, []).extend(given)
+
+    def _item(self, row: Row) -> RecordedItem:
+        columns = self._recorded.item
+        truth = self._text(row, columns.truth)
+        if truth and truth not in self._recorded.truths:
+            known = ", ".join(map(repr, self._recorded.truths))
+            raise self._fault(row, f"{columns.truth} is {truth!r}", f"`truths` has {known}.")
+        return RecordedItem(
+            key=self._named(row, columns.key),
+            title=normal_line(self._text(row, columns.title), 500),
+            text=normal_text(self._text(row, columns.text)),
+            category=normal_line(self._text(row, columns.category), 500),
+            truth=self._recorded.truths[truth] if truth else None,
+        )
+
+    def _judgements(self, row: Row, item: str) -> Iterator[Given]:
+        recorded = self._recorded
+        for column in recorded.verdicts:
+            self._count(row, 1)
+            yield self._decision(row, item, column)
+        for column in recorded.answers:
+            self._count(row, 1)
+            answer = self._text(row, column.column) or None
+            yield Given(item, column.reversed, answer=answer)
+        for name, choice in recorded.counts.items():
+            for _ in range(self._number(row, name)):
+                yield Given(item, False, _stages(choice), verdict=name)
+
+    def _decision(self, row: Row, item: str, column: VerdictColumn) -> Given:
+        written = self._text(row, column.column)
+        if not written:
+            return Given(item, column.reversed)
+        if written not in self._recorded.decisions:
+            known = ", ".join(map(repr, self._recorded.decisions))
+            raise self._fault(row, f"{column.column} is {written!r}", f"`decisions` has {known}.")
+        chosen = _stages(self._recorded.decisions[written])
+        if column.reversed and chosen != "abstained":
+            chosen = tuple(sorted(self._n_stages + 1 - stage for stage in chosen))
+        return Given(item, column.reversed, chosen, verdict=written)
+
+    def _number(self, row: Row, column: str) -> int:
+        written = self._text(row, column)
+        # ASCII alone: other scripts' digits pass `isdecimal`, too.
+        if not (written.isascii() and written.isdecimal()):
+            raise self._fault(row, f"{column} is {written!r}", "A count is a whole number.")
+        self._count(row, int(written))
+        return int(written)
+
+    def _count(self, row: Row, judgements: int) -> None:
+        self._left -= judgements
+        if self._left < 0:
+            raise self._fault(row, f"more than {MAX_JUDGEMENTS} judgements", "Split the file.")
+
+    def _named(self, row: Row, column: str) -> str:
+        name = normal_line(self._text(row, column), _LONGEST_NAME)
+        if not name:
+            raise self._fault(row, f"{column} is empty")
+        return name
+
+    def _text(self, row: Row, column: str) -> str:
+        """Return a value as text; "" for a column that the mapping does not name."""
+        if not column:
+            return ""
+        if column not in row.values:
+            there = ", ".join(map(repr, row.values))
+            raise self._fault(row, f"there is no {column!r}", f"The row has {there}.")
+        value: Any = row.values[column]
+        if value is None:
+            return ""
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise self._fault(row, f"{column} is {type(value).__name__}, not text or a number")
+        return str(value).strip()
+
+    def _fault(self, row: Row, what: str, remedy: str = "") -> EvidenceError:
+        return EvidenceError(f"{self._file} line {row.line}: {what[:500]}.", remedy[:500])
+
+
+def _stages(choice: Choice) -> tuple[int, ...] | Literal["abstained"]:
+    if isinstance(choice, int):
+        return (choice,)
+    return choice
+
+
+def stage_set(stages: Sequence[int]) -> int:
+    """Return the bit set of stages, bit s-1 for stage s."""
+    return sum(1 << (stage - 1) for stage in stages)

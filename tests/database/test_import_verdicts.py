@@ -1,0 +1,234 @@
+"""Recorded judgements: read strictly, stored once, and analysed like any other."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.errors import ConfigError, EvidenceError
+from judge_gym.recorded.mapping import load_recorded
+from judge_gym.store import tables as t
+from judge_gym.store.results import ResultRow, load_results
+from judge_gym.workflows import analysis
+from judge_gym.workflows.importing import Imported, import_verdicts
+from support.command_line import REPOSITORY
+
+MAPPINGS = REPOSITORY / "deployments" / "recorded"
+SHARED = REPOSITORY.parent / "shared" / "data"
+PAIRS = """\
+pair,judge,AB,BA,better,kind
+p1,x,A,B,A,maths
+p2,x,A,A,B,maths
+p3,x,tie,A,B,law
+p4,x,,A,B,law
+p1,y,B,A,A,maths
+"""
+MAPPING = f"""\
+name: pairs
+concept: better answer
+country: general
+source: a made-up benchmark
+rubric: {MAPPINGS}/pairwise.yaml
+judge_column: judge
+item: {{key: pair, category: kind, truth: better}}
+truths: {{A: 1, B: 3}}
+verdicts: [{{column: AB}}, {{column: BA, reversed: true}}]
+decisions: {{A: 1, tie: 2, B: 3}}
+"""
+
+
+class Place:
+    """A database and a folder to import from."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.engine = sa.create_engine(url, poolclass=sa.NullPool)
+        self.folder = folder
+
+    def bring(self, mapping: str | Path, file: str | Path) -> Imported:
+        """Import a mapping and a file, each a path or its text."""
+        if isinstance(mapping, str):
+            (self.folder / "mapping.yaml").write_text(mapping)
+            mapping = self.folder / "mapping.yaml"
+        if isinstance(file, str):
+            suffix = "jsonl" if file.startswith("{") else "csv"
+            (self.folder / f"recorded.{suffix}").write_text(file)
+            file = self.folder / f"recorded.{suffix}"
+        recorded, rubric = load_recorded(mapping)
+        with Session(self.engine) as session, session.begin():
+            return import_verdicts(session, file, recorded, rubric)
+
+    def figures(self, sweep: str) -> list[ResultRow]:
+        run_id = analysis.analyse(self.engine, sweep)
+        with Session(self.engine) as session:
+            return load_results(session, run_id)
+
+    def read(self, *columns: Any) -> list[Any]:
+        with self.engine.connect() as connection:
+            return list(connection.execute(sa.select(*columns).order_by(t.Sample.id)).all())
+
+
+@pytest.fixture
+def place(database: str, tmp_path: Path) -> Place:
+    return Place(database, tmp_path)
+
+
+def figure(rows: list[ResultRow], metric: str, **scope: str) -> ResultRow:
+    """The one row of this metric whose scope has exactly these of judge and category."""
+    asked = {"judge": None, "category": None, **scope}
+    (row,) = (
+        row
+        for row in rows
+        if row.metric == metric and all(row.scope.get(key) == asked[key] for key in asked)
+    )
+    return row
+
+
+def test_verdicts_of_the_other_order_are_turned_back(place: Place) -> None:
+    done = place.bring(MAPPING, PAIRS)
+    assert (done.judges, done.items, done.judgements, done.new) == (2, 4, 10, 10)
+    assert done.statuses == {"scored": 9, "unparseable": 1}
+    samples = place.read(
+        t.Sample.status,
+        t.Sample.stages,
+        t.Sample.letters,
+        t.Sample.display_order,
+        t.Sample.verdict_text,
+        t.Sample.imported,
+    )
+    # p1 of x: first shown wins in AB, second shown in BA, which is the same answer.
+    assert samples[0] == ("scored", 0b001, "ABC", [1, 2, 3], "A", True)
+    assert samples[1] == ("scored", 0b001, "CBA", [3, 2, 1], "B", True)
+    # p3: a tie, then the first shown of the turned pair, which is the second answer.
+    assert [row[1] for row in samples[4:6]] == [0b010, 0b100]
+    assert samples[6][:2] == ("unparseable", None)
+    with place.engine.connect() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(t.Call)) == 0
+
+
+def test_pairs_are_scored_over_both_orders(place: Place) -> None:
+    place.bring(MAPPING, PAIRS)
+    rows = place.figures("pairs")
+    x = "recorded/x"
+    # p1 +1+1 right; p2 -1+1 = 0; p3 0+1 right; p4 none+1 right.
+    correct = figure(rows, "accuracy_both_orders", judge=x)
+    assert (correct.estimate, correct.n_items) == (3 / 4, 4)
+    maths = figure(rows, "accuracy_both_orders", judge=x, category="maths")
+    law = figure(rows, "accuracy_both_orders", judge=x, category="law")
+    assert (maths.estimate, law.estimate) == (1 / 2, 1)
+    # p1 agrees; p2 and p3 (a tie against a winner) do not; p4 lacks an order.
+    differs = figure(rows, "order_inconsistency", judge=x)
+    assert (differs.estimate, differs.n_items) == (2 / 3, 3)
+    # y got p1 wrong in both orders.
+    assert figure(rows, "accuracy_both_orders", judge="recorded/y").estimate == 0
+
+
+def test_importing_again_changes_nothing(place: Place) -> None:
+    place.bring(MAPPING, PAIRS)
+    before = place.read(t.Sample)
+    again = place.bring(MAPPING, PAIRS)
+    assert (again.judgements, again.new) == (10, 0)
+    assert place.read(t.Sample) == before
+
+
+def test_raw_answers_are_parsed_like_a_models(place: Place) -> None:
+    mapping = MAPPING.replace("verdicts:", "answers:").replace(
+        "decisions: {A: 1, tie: 2, B: 3}", "scoring_method: single"
+    )
+    lines = [
+        {"pair": "p1", "judge": "x", "better": "A", "kind": "m", "AB": text, "BA": other}
+        for text, other in [("I think so.\nVERDICT: A", "The latter.\nVERDICT: C")]
+    ]
+    lines += [{**lines[0], "pair": "p2", "AB": "VERDICT: ABSTAIN", "BA": "both are fine"}]
+    place.bring(mapping, "\n".join(map(json.dumps, lines)))
+    samples = place.read(t.Sample.status, t.Sample.stages, t.Sample.span_start)
+    # Turned round, C is what stands first in the rubric.
+    assert samples == [
+        ("scored", 0b001, 12),
+        ("scored", 0b001, 12),
+        ("abstained", None, 0),
+        ("unparseable", None, None),
+    ]
+    with Session(place.engine) as session:
+        calls = session.scalars(sa.select(t.Call).order_by(t.Call.id)).all()
+        assert {(call.route, call.status, call.attempts) for call in calls} == {
+            ("imported", "succeeded", 0)
+        }
+        assert calls[0].answer == "I think so.\nVERDICT: A"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("p2,x,A,A,B", "p2,x,A,Q,B", "line 3: BA is 'Q'. `decisions` has 'A', 'tie', 'B'."),
+        ("p2,x,A,A,B", "p2,x,A,A,C", "line 3: better is 'C'. `truths` has 'A', 'B'."),
+        ("p1,y,B,A,A", "p1,y,B,A,B", "line 6: item 'p1' is described otherwise above."),
+        ("p1,y,B", ",y,B", "line 6: pair is empty."),
+        ("pair,judge", "pair,juror", "line 2: there is no 'judge'."),
+        ("p3,x,tie", "p3,x", "line 4: 5 values under 6 column names."),
+    ],
+)
+def test_a_row_that_does_not_fit_stops_the_import(
+    place: Place, old: str, new: str, said: str
+) -> None:
+    assert PAIRS.count(old) == 1
+    with pytest.raises(EvidenceError) as error:
+        place.bring(MAPPING, PAIRS.replace(old, new))
+    assert said in str(error.value)
+    assert place.read(t.Sample) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("tie: 2, B: 3}", "tie: 2, B: 4}", "line 10: decisions.B is 4. The rubric has the stages"),
+        ("judge_column: judge", "judge_colum: judge", "Did you mean judge_column?"),
+        ("truths: {A: 1, B: 3}", "counts: {AB: 1}", "exactly one of verdicts, answers and counts"),
+        ("pairwise.yaml", "missing.yaml", "line 5: rubric cannot be used"),
+        ("decisions: {A: 1", "decisions: {A: [3, 1]", "lists stages that are not one or more"),
+    ],
+)
+def test_a_mapping_that_does_not_fit_names_its_line(
+    place: Place, old: str, new: str, said: str
+) -> None:
+    assert MAPPING.count(old) == 1
+    with pytest.raises(ConfigError) as error:
+        place.bring(MAPPING.replace(old, new), PAIRS)
+    assert said in str(error.value)
+
+
+def test_counts_become_judgements_and_unsure_names_both_stages(place: Place) -> None:
+    mapping = MAPPINGS / "dices350.yaml"
+    done = place.bring(mapping, "id,n_yes,n_no,n_unsure,expert\n7,2,1,1,Yes\n9,0,4,0,No\n")
+    assert (done.judgements, done.statuses) == (8, {"scored": 8})
+    assert [row[0] for row in place.read(t.Sample.stages)] == [1, 2, 2, 3, 1, 1, 1, 1]
+    rows = place.figures("dices350")
+    # One of item 7's four leaves the whole scale open, none of item 9's.
+    assert figure(rows, "subset_width", judge="recorded/people").estimate == 1 / 8
+    # Item 7: three of four hold Yes; item 9: all hold No.
+    assert figure(rows, "coverage", judge="recorded/people").estimate == 7 / 8
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="no data beside the project")
+def test_judgebench_gives_its_published_table(place: Place) -> None:
+    done = place.bring(MAPPINGS / "judgebench.yaml", SHARED / "judgebench_judge_decisions.csv")
+    assert (done.judges, done.judgements) == (7, 2 * 2370)
+    rows = place.figures("judgebench")
+    published = {
+        "o1-mini-2024-09-12": 65.71,
+        "Skywork_Skywork-Reward-Gemma-2-27B": 64.29,
+        "internlm_internlm2-20b-reward": 63.43,
+        "Skywork_Skywork-Reward-Llama-3.1-8B": 62.29,
+        "Ray2333_GRM-Gemma-2B-rewardmodel-ft": 59.43,
+        "internlm_internlm2-7b-reward": 59.43,
+        "claude-3-haiku-20240307": 32.22,
+    }
+    for judge, expected in published.items():
+        row = figure(rows, "accuracy_both_orders", judge=f"recorded/{judge}")
+        assert round(100 * (row.estimate or 0), 2) == expected
+    inconsistent = figure(rows, "order_inconsistency", judge="recorded/o1-mini-2024-09-12")
+    assert round(100 * (inconsistent.estimate or 0), 1) == 31.4
+    categories = {row.scope.get("category") for row in rows if "o1-mini" in str(row.scope)}
+    assert {"livebench-math", "livecodebench", "mmlu-pro-law"} <= categories
