@@ -1,0 +1,251 @@
+"""Crossed decomposition: how much of the polarization comes from rubrics, how much from judges.
+
+In the swap design judges apply their own and their rivals' rubrics to the same items, so that
+judge, rubric owner and item cross. Verdicts are on the 0-1 scale: stages of two rubrics are not
+the same stages, and a rubric's effect is where on its scale it puts an item.
+
+In plain words. Take two verdicts on one item, by two judges under the rubrics of two owners, all
+drawn at random. Half their expected squared difference, the noise of replicates taken off, is the
+polarization here. It has three parts: what is left when both verdicts use one rubric (judges),
+what is left when one judge gives both (rubrics), and what needs both to differ (a judge reading a
+rubric in its own way). Judges who each use their own rubric can stand further apart, or nearer,
+where the leaning of a judge and of its rubric go together.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from judge_gym.metrics.cells import FloatArray, IntArray
+from judge_gym.metrics.estimate import Estimate, not_estimable, with_interval
+from judge_gym.metrics.intervals import EPSILON, Interval, t_quantile
+
+Term = tuple[str, ...]
+"""The factors whose interaction a component belongs to; of one factor, its main effect."""
+
+_Figure = tuple[str, Callable[[FloatArray], float]]
+"""The unit of a figure, and how it comes from the solved components."""
+
+JUDGE, RUBRIC, ITEM = "judge", "rubric owner", "item"
+NOISE = "replicates"
+MIN_ITEMS = 3
+_UNIT = "squared 0-1 scale"
+_STEADY = "no interval, because leaving items out does not move it, or leaves it undefined"
+_METHOD = "Henderson's method 1; t interval, jackknife over items"
+
+PARTS: dict[str, tuple[Term, ...]] = {
+    "judges": ((JUDGE,), (JUDGE, ITEM)),
+    "rubrics": ((RUBRIC,), (RUBRIC, ITEM)),
+    "judges_reading_rubrics": ((JUDGE, RUBRIC), (JUDGE, RUBRIC, ITEM)),
+}
+"""The parts of polarization; an item's own level, shared by all judges, belongs to none."""
+
+
+@dataclass(frozen=True, eq=False)
+class CrossedCells:
+    """Scores by cell of crossed factors: `names` per axis; n, Σy, Σy² as arrays over the axes."""
+
+    names: tuple[str, ...]
+    n: IntArray
+    total: FloatArray
+    squares: FloatArray
+
+    def without(self, item: int) -> "CrossedCells":
+        """Return the cells with one item left out; the last axis holds the items."""
+        kept = np.arange(self.n.shape[-1]) != item
+        return CrossedCells(
+            self.names, self.n[..., kept], self.total[..., kept], self.squares[..., kept]
+        )
+
+
+def crossed_cells(
+    names: Sequence[str], codes: Sequence[IntArray], score: FloatArray
+) -> CrossedCells:
+    """Return the cells of samples: an array of codes from 0 per factor, the item last."""
+    shape = tuple(int(code.max()) + 1 if len(code) else 1 for code in codes)
+    cell = np.ravel_multi_index(tuple(codes), shape)
+
+    def summed(weights: FloatArray | None) -> FloatArray:
+        sums = np.bincount(cell, weights, int(np.prod(shape)))
+        return np.asarray(sums, dtype=np.float64).reshape(shape)
+
+    # Centred, so that squares of a common level do not drown the differences.
+    centred = score - (score.mean() if len(score) else 0.0)
+    return CrossedCells(
+        tuple(names), summed(None).astype(np.int64), summed(centred), summed(centred**2)
+    )
+
+
+def terms_of(names: Sequence[str]) -> list[Term]:
+    """Return every main effect and interaction of the factors, main effects first."""
+    return [term for size in range(1, len(names) + 1) for term in combinations(names, size)]
+
+
+def variance_components(
+    cells: CrossedCells, terms: Sequence[Term] | None = None
+) -> dict[str, Estimate]:
+    """Return the variance of each term (its factors joined by " x ") and of "replicates".
+
+    Henderson's method 1: for each grouping, the sum over its groups of (Σy)²/n is equated with
+    its expectation, which is exact for unequal and empty cells; on balanced data this is the
+    ANOVA. Unbiased, so a component near zero can come out negative, and is shown so. Terms that
+    the design cannot tell apart (a rubric only its owner applied, one replicate per cell) are
+    "not estimable". Interval: t(items - 1) with the jackknife over items: it is about these
+    judges and rubrics, not about others. Needs 3 items. Source: Henderson 1953, Biometrics 9;
+    Searle, Casella and McCulloch 1992, section 5.3.
+    """
+    chosen = list(terms_of(cells.names) if terms is None else terms)
+    names = [*map(" x ".join, chosen), NOISE]
+    untold = _untold(cells, chosen, names)
+
+    def component(index: int) -> Callable[[FloatArray], float]:
+        return lambda solved: float(solved[index])
+
+    figures = {name: (_UNIT, component(index)) for index, name in enumerate(names)}
+    return _estimates(cells, chosen, figures, untold)
+
+
+def polarization_parts(cells: CrossedCells) -> dict[str, Estimate]:
+    """Return the variance of each of `PARTS`, their sum "polarization", and "share_..." of it.
+
+    `cells` cross judge, rubric owner and item, in that order. Shares divide by the sum, so they
+    can be negative, or above 1, where a part is; without a sum above zero there is none. A part
+    needs all its components. Intervals as in `variance_components`.
+    """
+    if cells.names != (JUDGE, RUBRIC, ITEM):
+        raise ValueError(f"factors {cells.names}: {(JUDGE, RUBRIC, ITEM)} are needed")
+    chosen = terms_of(cells.names)
+    names = [*map(" x ".join, chosen), NOISE]
+    reasons = _untold(cells, chosen, names)
+    index = {term: position for position, term in enumerate(chosen)}
+    untold = {
+        part: reasons[" x ".join(term)]
+        for part, members in PARTS.items()
+        for term in reversed(members)
+        if " x ".join(term) in reasons
+    }
+
+    def part(*parts: str) -> Callable[[FloatArray], float]:
+        members = [index[term] for name in parts for term in PARTS[name]]
+        return lambda solved: float(solved[members].sum())
+
+    def share(name: str) -> Callable[[FloatArray], float]:
+        of, every = part(name), part(*PARTS)
+        return lambda s: of(s) / every(s) if every(s) > EPSILON else float("nan")
+
+    if untold:
+        untold |= dict.fromkeys(
+            ["polarization", *(f"share_{name}" for name in PARTS)], next(iter(untold.values()))
+        )
+    figures = {name: (_UNIT, part(name)) for name in PARTS}
+    figures["polarization"] = (_UNIT, part(*PARTS))
+    figures |= {f"share_{name}": ("share of polarization", share(name)) for name in PARTS}
+    return _estimates(cells, chosen, figures, untold)
+
+
+def _estimates(
+    cells: CrossedCells,
+    terms: Sequence[Term],
+    figures: dict[str, _Figure],
+    untold: dict[str, str],
+) -> dict[str, Estimate]:
+    """Return each figure of the solved components, with its jackknife interval."""
+    n, items = int(cells.n.sum()), int((cells.n.sum(axis=tuple(range(cells.n.ndim - 1))) > 0).sum())
+    if items < MIN_ITEMS:
+        because = f"it needs {MIN_ITEMS} items, and there are {items}"
+        untold = dict.fromkeys(figures, because)
+    told = not figures.keys() <= untold.keys()
+    solved = _solve(cells, terms) if told else np.empty(0)
+    left_out = _leave_one_out(cells, terms) if told else np.empty((0, 0))
+    found = {}
+    for name, (unit, figure) in figures.items():
+        value = float("nan") if name in untold else figure(solved)
+        if not np.isfinite(value):
+            because = untold.get(name, "the judges show no polarization to divide")
+            found[name] = not_estimable(name, because, n=n, n_items=items, unit=unit)
+            continue
+        estimate = Estimate(name, value, None, None, n, items, method=_METHOD, unit=unit)
+        found[name] = with_interval(
+            estimate, _jackknife(value, np.array([figure(one) for one in left_out])), absent=_STEADY
+        )
+    return found
+
+
+def _jackknife(value: float, left_out: FloatArray) -> Interval | None:
+    """Return value ± t(n-1) · SE, SE² = (n-1)/n · Σ(leave-one-out - their mean)²."""
+    n = len(left_out)
+    if not np.isfinite(left_out).all():
+        return None
+    error = float(((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum()) ** 0.5)
+    half = t_quantile(n - 1) * error
+    return (value - half, value + half) if error > EPSILON else None
+
+
+def _leave_one_out(cells: CrossedCells, terms: Sequence[Term]) -> FloatArray:
+    present = np.flatnonzero(cells.n.reshape(-1, cells.n.shape[-1]).sum(axis=0))
+    return np.stack([_solve(cells.without(int(item)), terms) for item in present])
+
+
+def _solve(cells: CrossedCells, terms: Sequence[Term]) -> FloatArray:
+    """Return the components of `terms` and the replicates' variance, minimum norm if singular."""
+    matrix, observed = _equations(cells, terms)
+    return np.asarray(np.linalg.lstsq(matrix, observed, rcond=1e-10)[0])
+
+
+def _untold(cells: CrossedCells, terms: Sequence[Term], names: Sequence[str]) -> dict[str, str]:
+    """Return name → why the equations leave a component undetermined."""
+    matrix, _ = _equations(cells, terms)
+    scale = np.linalg.norm(matrix, axis=0)
+    _, singular, vt = np.linalg.svd(matrix / np.where(scale > 0, scale, 1.0))
+    null = vt[int((singular > 1e-10 * max(singular[0], EPSILON)).sum()) :]
+    loose = null.T @ null
+    reasons = {}
+    for position, name in enumerate(names):
+        partners = [names[int(i)] for i in np.flatnonzero(abs(loose[position]) > 1e-6)]
+        if partners:
+            told = ", ".join(partner for partner in partners if partner != name)
+            reasons[name] = (
+                f"the design cannot tell {name} apart from {told}"
+                if told
+                else f"the design has no two levels of {name}"
+            )
+    return reasons
+
+
+def _equations(cells: CrossedCells, terms: Sequence[Term]) -> tuple[FloatArray, FloatArray]:
+    """Return A and b with E[b] = A · components: differences of the T's from the correction term.
+
+    T(grouping) = Σ over its groups of (Σy)²/n; the coefficient of term B in E[T(A)] is
+    Σ over groups a of A, Σ over levels b of B, n_ab² / n_a, that of the noise the number of
+    groups. The mean's share is N in every row, and so drops from the differences.
+    """
+    groupings: list[Term] = [(), *terms]
+    rows, values = [], []
+    for grouping in groupings:
+        size, total = (
+            _over(cells.names, cells.n, grouping),
+            _over(cells.names, cells.total, grouping),
+        )
+        filled = size > 0
+        values.append(float((total[filled] ** 2 / size[filled]).sum()))
+        joint = [_joint(cells, grouping, term, size) for term in terms]
+        rows.append([*joint, float(filled.sum())])
+    values.append(float(cells.squares.sum()))
+    rows.append([float(cells.n.sum())] * (len(terms) + 1))
+    matrix, observed = np.array(rows), np.array(values)
+    return matrix[1:] - matrix[0], observed[1:] - observed[0]
+
+
+def _joint(cells: CrossedCells, grouping: Term, term: Term, size: FloatArray) -> float:
+    union = tuple(name for name in cells.names if name in grouping or name in term)
+    both = _over(cells.names, cells.n, union).astype(np.float64)
+    within = _over(cells.names, both**2, grouping)
+    return float(np.divide(within, size, where=size > 0, out=np.zeros_like(within)).sum())
+
+
+def _over(names: Sequence[str], values: FloatArray | IntArray, kept: Term) -> FloatArray:
+    """Return the sums over every axis but the `kept` ones, axes kept at length one."""
+    axes = tuple(axis for axis, name in enumerate(names) if name not in kept)
+    return np.asarray(values.sum(axis=axes, keepdims=True))
