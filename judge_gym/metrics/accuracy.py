@@ -1,10 +1,12 @@
 """Accuracy against a known answer (benchmark) or an index such as V-Dem's (control)."""
 
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import numpy as np
 
 from judge_gym.metrics.cells import (
+    CellMeans,
     FloatArray,
     IntArray,
     Verdicts,
@@ -13,6 +15,7 @@ from judge_gym.metrics.cells import (
     scores,
     set_sizes,
 )
+from judge_gym.metrics.contrasts import paired_contrast
 from judge_gym.metrics.estimate import (
     SIGNED_UNIT,
     UNIT_INTERVAL,
@@ -51,6 +54,31 @@ def share_correct(verdicts: Verdicts, truth: IntArray) -> Estimate:
     if obstacle:
         return not_estimable("accuracy", obstacle, n=len(verdicts), unit="share")
     return _share_holding("accuracy", verdicts, truth)
+
+
+def accuracy_by_pair(
+    verdicts: Verdicts, truth: IntArray, rng: np.random.Generator
+) -> dict[tuple[int, int], Estimate]:
+    """Return the accuracy of the second judge less that of the first, for each pair; in [-1, 1].
+
+    Paired over the items that both judged: t interval, and p by sign flips, which is the exact
+    McNemar test when each judged an item once. Not adjusted for the number of pairs. Needs point
+    verdicts and one such item; 100 advised.
+    """
+    metric, pairs = "accuracy_difference", combinations(range(verdicts.n_judges), 2)
+    obstacle = _not_points(verdicts)
+    if obstacle:
+        absent = not_estimable(metric, obstacle, n=len(verdicts), unit="share")
+        return dict.fromkeys(pairs, absent)
+    holds = (verdicts.stages >> (_true_stage(verdicts, truth) - 1)) & 1
+    cells = verdicts.means(holds.astype(np.float64))
+    judged = [CellMeans(cells.value[[j]], cells.n[[j]]) for j in range(verdicts.n_judges)]
+    return {
+        (i, j): caution_below(
+            paired_contrast(metric, judged[i], judged[j], rng, "share"), ADVISED_ITEMS
+        )
+        for i, j in pairs
+    }
 
 
 def cohens_kappa(
@@ -188,6 +216,26 @@ def control_rank_correlation(verdicts: Verdicts, index: FloatArray) -> Estimate:
     return caution_below(
         with_interval(estimate, interval, SIGNED_UNIT, absent=absent), ADVISED_ITEMS
     )
+
+
+def rank_correlation(
+    metric: str, one: FloatArray, other: FloatArray, *, n: int, units: str = "items"
+) -> Estimate:
+    """Return Spearman's ρ of two arrays over the same units (named for reasons), in [-1, 1].
+
+    Interval as in `control_rank_correlation`. Needs 4 units, and values that vary.
+    """
+    if len(one) < 4:
+        because = f"it needs 4 {units} in common, and there are {len(one)}"
+        return not_estimable(metric, because, n=n, n_items=len(one))
+    if np.ptp(one) <= EPSILON or np.ptp(other) <= EPSILON:
+        because = f"one of the two is the same for all {units}"
+        return not_estimable(metric, because, n=n, n_items=len(one))
+    rho = float(np.clip(np.corrcoef(_ranks(one), _ranks(other))[0, 1], -1.0, 1.0))
+    method = f"Spearman over {units}, Bonett-Wright interval"
+    estimate = Estimate(metric, rho, None, None, n, len(one), method=method, unit="rho")
+    absent = "no interval, because the ranks agree perfectly"
+    return with_interval(estimate, _rank_interval(rho, len(one)), SIGNED_UNIT, absent=absent)
 
 
 def _rank_interval(rho: float, n_items: int) -> Interval | None:

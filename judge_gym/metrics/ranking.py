@@ -1,0 +1,233 @@
+"""Ranking the design space: what each level of an axis does, everything else equal.
+
+As GraphGym ranked its design dimensions (You et al., NeurIPS 2020): controlled pairs of
+experiments that differ in one axis, compared pair by pair and then over the grid. A pair's items
+are its units, and pairs of one grid mostly judge the same items.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judge_gym.metrics.accuracy import rank_correlation
+from judge_gym.metrics.cells import CellMeans, FloatArray, IntArray, item_means
+from judge_gym.metrics.contrasts import paired_contrast
+from judge_gym.metrics.estimate import Estimate, not_estimable, with_interval
+from judge_gym.metrics.intervals import EPSILON, t_quantile, wilson
+from judge_gym.metrics.regression import t_coefficient
+
+
+@dataclass(frozen=True, eq=False)
+class ControlledPair:
+    """Two experiments that differ in one axis, by item: `difference` is to - from.
+
+    `item` numbers the items over the whole grid, so that pairs on the same items are known to be.
+    """
+
+    axis: str
+    start: str
+    end: str
+    setting: str
+    item: IntArray
+    difference: FloatArray
+    contrast: Estimate
+
+
+@dataclass(frozen=True)
+class PooledContrast:
+    """What going from `start` to `end` does over the grid.
+
+    `pooled` is the mean effect, `spread` the standard deviation of true effects between settings
+    (τ), and `shrunk` each setting's effect drawn towards the mean by its reliability.
+    """
+
+    axis: str
+    start: str
+    end: str
+    pooled: Estimate
+    spread: float | None
+    shrunk: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True)
+class LevelRank:
+    """How often a level of an axis beats the level it is paired with; a tie counts half."""
+
+    axis: str
+    level: str
+    wins: Estimate
+
+
+def controlled_pair(
+    axis: str,
+    levels: tuple[str, str],
+    setting: str,
+    before: CellMeans,
+    after: CellMeans,
+    rng: np.random.Generator,
+    unit: str,
+) -> ControlledPair:
+    """Return the pair with its paired contrast; the cell means share their judges and items."""
+    both = before.present & after.present
+    difference, kept = item_means(after.value - before.value, both)
+    contrast = paired_contrast(axis, before, after, rng, unit)
+    return ControlledPair(axis, *levels, setting, np.flatnonzero(kept), difference, contrast)
+
+
+def pool_pairs(pairs: Sequence[ControlledPair]) -> list[PooledContrast]:
+    """Return one pooled contrast per (axis, start, end), in the order they first appear.
+
+    Random effects between settings: τ² by DerSimonian and Laird 1986; interval of the mean by
+    Hartung and Knapp 2001 with their variance never below the common one (Röver, Knapp and Friede
+    2015). Where settings share items their errors go together, which that interval does not
+    know, so the t interval over items of the weighted difference is taken where it is wider.
+    Shrunken effects: empirical Bayes, w·effect + (1 - w)·mean with w = τ²/(τ² + SE²). Pairs
+    without an interval (one item, no spread) are left out and counted.
+    """
+    grouped: dict[tuple[str, str, str], list[ControlledPair]] = defaultdict(list)
+    for pair in pairs:
+        grouped[pair.axis, pair.start, pair.end].append(pair)
+    return [_pool(key, members) for key, members in grouped.items()]
+
+
+def rank_levels(
+    pairs: Sequence[ControlledPair], *, higher_is_better: bool = True
+) -> list[LevelRank]:
+    """Return the share of its pairs that each level wins, best level first within its axis.
+
+    A pair is won by the sign of its mean difference, however small; equal means are half a win
+    each. Wilson interval over pairs, as if they were independent: read it beside the pooled
+    contrast. Needs one pair in which both have a figure.
+    """
+    scores: dict[tuple[str, str], list[float]] = defaultdict(list)
+    items: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for pair in pairs:
+        value = pair.contrast.estimate
+        if value is None:
+            continue
+        gain = value if higher_is_better else -value
+        won = 0.5 if abs(gain) <= EPSILON else float(gain > 0)
+        for level, share in ((pair.end, won), (pair.start, 1 - won)):
+            scores[pair.axis, level].append(share)
+            items[pair.axis, level].update(pair.item.tolist())
+    ranks = [
+        LevelRank(axis, level, _wins(axis, won, len(items[axis, level])))
+        for (axis, level), won in scores.items()
+    ]
+    axes = list(dict.fromkeys(pair.axis for pair in pairs))
+    return sorted(ranks, key=lambda one: (axes.index(one.axis), -(one.wins.estimate or 0.0)))
+
+
+def concept_correlations(
+    values: Mapping[str, Mapping[str, float]],
+) -> dict[tuple[str, str], Estimate]:
+    """Return Spearman's rho of every two concepts, over the design points both have.
+
+    `values` maps concept → design point (everything but the concept) → figure. `n` and `n_items`
+    count the design points in common; 4 are needed. Interval: `accuracy.rank_correlation`.
+    """
+    concepts = sorted(values)
+    found = {}
+    for number, first in enumerate(concepts):
+        for second in concepts[number + 1 :]:
+            shared = sorted(values[first].keys() & values[second].keys())
+            one, other = (
+                np.array([values[name][point] for point in shared], dtype=np.float64)
+                for name in (first, second)
+            )
+            found[first, second] = rank_correlation(
+                "concept_rank_correlation", one, other, n=len(shared), units="experiments"
+            )
+    return found
+
+
+def _wins(axis: str, won: Sequence[float], items: int) -> Estimate:
+    method = "share of controlled pairs won, Wilson interval over pairs"
+    estimate = Estimate(
+        "share_won", sum(won) / len(won), None, None, len(won), items, method=method, unit="share"
+    )
+    return with_interval(estimate, wilson(sum(won), len(won)))
+
+
+def _pool(key: tuple[str, str, str], pairs: Sequence[ControlledPair]) -> PooledContrast:
+    axis, start, end = key
+    usable = [pair for pair in pairs if len(pair.difference) > 1 and np.ptp(pair.difference) > 0]
+    unit = pairs[0].contrast.unit
+    if not usable:
+        because = f"none of {len(pairs)} pairs has two items whose differences vary"
+        return PooledContrast(*key, not_estimable(axis, because, unit=unit), None, {})
+    effect = np.array([pair.difference.mean() for pair in usable])
+    variance = np.array([pair.difference.var(ddof=1) / len(pair.difference) for pair in usable])
+    tau2 = _between(effect, variance)
+    weight = 1 / (variance + tau2)
+    weight /= weight.sum()
+    mean = float(weight @ effect)
+    error, df = _widest(usable, effect, variance + tau2, weight)
+    left_out = len(pairs) - len(usable)
+    note = f"; {left_out} without spread left out" if left_out else ""
+    point = Estimate(
+        axis,
+        mean,
+        None,
+        None,
+        sum(pair.contrast.n for pair in usable),
+        len(np.unique(np.concatenate([pair.item for pair in usable]))),
+        method=f"random effects over {len(usable)} pairs, Hartung-Knapp or items, the wider{note}",
+        unit=unit,
+    )
+    shrunk = {}
+    for pair, own in zip(usable, variance, strict=True):
+        w = tau2 / (tau2 + own)
+        drawn = replace(
+            pair.contrast,
+            estimate=float(w * pair.difference.mean() + (1 - w) * mean),
+            method="empirical Bayes: drawn towards the mean of the grid",
+        )
+        shrunk[pair.setting] = _with_t(
+            drawn, float(w * own + (1 - w) ** 2 * error**2) ** 0.5, min(df, len(pair.item) - 1)
+        )
+    spread = tau2**0.5 if len(usable) > 1 else None
+    return PooledContrast(axis, start, end, _with_t(point, error, df), spread, shrunk)
+
+
+def _with_t(estimate: Estimate, error: float, df: int) -> Estimate:
+    return t_coefficient(estimate, error, df, advised=0).estimate
+
+
+def _between(effect: FloatArray, variance: FloatArray) -> float:
+    """Return τ² by DerSimonian and Laird, cut at 0."""
+    if len(effect) < 2:
+        return 0.0
+    weight = 1 / variance
+    centre = weight @ effect / weight.sum()
+    q = float(weight @ (effect - centre) ** 2)
+    scale = float(weight.sum() - (weight**2).sum() / weight.sum())
+    return max(0.0, (q - (len(effect) - 1)) / scale)
+
+
+def _widest(
+    pairs: Sequence[ControlledPair], effect: FloatArray, variance: FloatArray, weight: FloatArray
+) -> tuple[float, int]:
+    """Return standard error and degrees of freedom, over pairs or items: the wider interval."""
+    mean = float(weight @ effect)
+    candidates = [_over_items(pairs, weight)]
+    if len(pairs) > 1:
+        spread = float(weight @ (effect - mean) ** 2) / (len(pairs) - 1)
+        common = 1 / float((1 / variance).sum())
+        candidates.append((max(spread, common) ** 0.5, len(pairs) - 1))
+    return max(candidates, key=lambda one: one[0] * t_quantile(one[1]))
+
+
+def _over_items(pairs: Sequence[ControlledPair], weight: FloatArray) -> tuple[float, int]:
+    """Return the error of the weighted mean with items as clusters (CR1), and items - 1."""
+    items, code = np.unique(np.concatenate([pair.item for pair in pairs]), return_inverse=True)
+    influence = np.concatenate(
+        [
+            w * (pair.difference - pair.difference.mean()) / len(pair.difference)
+            for w, pair in zip(weight, pairs, strict=True)
+        ]
+    )
+    sums, n = np.bincount(code, influence), len(items)
+    return float((n / (n - 1) * (sums**2).sum()) ** 0.5), n - 1
