@@ -6,11 +6,11 @@ independent evidence and are never combined. Sets are bitmasks, and only those t
 held, so that every measure is one product with a small matrix.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Verdicts, set_counts, set_sizes
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, set_sizes
 
 SUMS_TO_ONE = 1e-9
 
@@ -40,17 +40,6 @@ class Masses:
     def frame(self) -> int:
         """The set of all stages, Θ."""
         return (1 << self.n_stages) - 1
-
-
-def mean_masses(verdicts: Verdicts) -> Masses:
-    """Return m(A) of each cell, judges x items x K: the share of its samples that chose exactly A.
-
-    In [0, 1]; zero where the cell holds no sample. Needs n >= 1. This is the linear pool of the
-    samples, not their Dempster combination: repeats of one judge are not independent.
-    """
-    counted = set_counts(verdicts)
-    sizes = np.maximum(verdicts.sizes(), 1)
-    return Masses(counted.sets, counted.counts / sizes[..., None], verdicts.n_stages)
 
 
 def belief(masses: Masses, hypotheses: IntArray) -> FloatArray:
@@ -154,11 +143,6 @@ def gather(sets: IntArray, mass: FloatArray, n_stages: int) -> Masses:
     order = np.argsort(sets, kind="stable")
     distinct, starts = np.unique(sets[order], return_index=True)
     return Masses(distinct, np.add.reduceat(mass[..., order], starts, axis=-1), n_stages)
-
-
-def rows_of(masses: Masses, chosen: BoolArray) -> Masses:
-    """Return the chosen rows (along the first axis)."""
-    return replace(masses, mass=masses.mass[chosen])
 
 
 def _product(first: Masses, kernel: FloatArray, second: Masses) -> FloatArray:
