@@ -2,8 +2,8 @@
 
 from prefect import flow
 
-from judge_gym.runtime import runtime
 from tasks.analysis import analyse_sweep
+from tasks.runtime import runtime
 
 
 @flow(name="analysis", flow_run_name="analyse {sweep}")

@@ -16,8 +16,8 @@ from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
 from judge_gym.design.sweep import load_sweep
-from judge_gym.runtime import runtime
-from judge_gym.workflows.sweeps import SweepRun, prepare
+from judge_gym.workflows.sweeps import SweepRun, check_keys, prepare
+from tasks.runtime import runtime
 from tasks.settings import settings_of_this_run
 
 
@@ -36,6 +36,7 @@ async def sweep(
     loaded = load_sweep(file)
     layers = await settings_of_this_run(settings or {})
     async with runtime(layers) as current:
+        await check_keys(current, loaded)
         run = prepare(current, loaded, retry_failed=retry_failed)
         problems = await _workflows(run)
         run_id = await analysis(run.name)

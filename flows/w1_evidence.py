@@ -6,11 +6,11 @@ from prefect.client.schemas.objects import State
 from flows.chunks import Tally, Work, run_chunks
 from judge_gym.design.experiment import EvidenceView
 from judge_gym.design.strategies.view import VIEWS
-from judge_gym.runtime import runtime
 from judge_gym.workflows import evidence
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from tasks.evidence import collect_window, make_views
 from tasks.limits import declare_limits
+from tasks.runtime import runtime
 
 
 @flow(name="w1-evidence", flow_run_name="evidence of windows {windows}", validate_parameters=True)

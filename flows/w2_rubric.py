@@ -8,12 +8,12 @@ from prefect.client.schemas.objects import State
 from flows.chunks import by_provider, run_chunks
 from flows.names import of_experiments
 from judge_gym.agents.rubricer import RubricRequest
-from judge_gym.runtime import runtime
 from judge_gym.store.experiments import experiments_by_tag
 from judge_gym.workflows import rubrics
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from tasks.limits import declare_limits
 from tasks.rubrics import write_rubrics
+from tasks.runtime import runtime
 
 
 @flow(name="w2-rubric", flow_run_name=of_experiments("write rubrics of"))

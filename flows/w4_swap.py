@@ -6,11 +6,11 @@ from prefect.client.schemas.objects import State
 from flows.chunks import by_provider, run_chunks
 from flows.names import of_experiments
 from judge_gym.design.swap_plan import SwapPlan
-from judge_gym.runtime import runtime
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from judge_gym.workflows.swapping import plan_swaps
 from tasks.judging import judge
 from tasks.limits import declare_limits
+from tasks.runtime import runtime
 
 
 @flow(name="w4-swap", flow_run_name=of_experiments("swap"))

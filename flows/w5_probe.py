@@ -5,11 +5,11 @@ from prefect.client.schemas.objects import State
 
 from flows.chunks import by_provider, run_chunks
 from flows.names import of_experiments
-from judge_gym.runtime import runtime
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from judge_gym.workflows.probing import plan_probing
 from tasks.judging import probe
 from tasks.limits import declare_limits
+from tasks.runtime import runtime
 
 
 @flow(name="w5-probe", flow_run_name=of_experiments("probe"))

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.llm.keys import Keys, KeySource
 from judge_gym.llm.providers import Providers, load_providers
 from judge_gym.settings import Layers, Settings, settings, settings_of_run
 from judge_gym.store.engine import connect
@@ -29,6 +30,7 @@ class Runtime:
     engine: sa.Engine
     providers: Providers
     gateway: "Gateway"
+    keys: Keys = field(default_factory=Keys)
 
     @contextmanager
     def session(self) -> Iterator[Session]:
@@ -50,10 +52,13 @@ _of_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDiction
 
 
 @asynccontextmanager
-async def runtime(layers: Layers = ()) -> AsyncIterator[Runtime]:
+async def runtime(
+    layers: Layers = (), keys_elsewhere: KeySource | None = None
+) -> AsyncIterator[Runtime]:
     """Open the runtime of this event loop, or share the one already open.
 
-    `layers` are settings of this run; whoever shares its runtime has them too.
+    `layers` are settings of this run, `keys_elsewhere` gives keys that the environment lacks;
+    whoever shares the runtime has them too.
     """
     configured = settings_of_run(layers) if layers else None
     shared = _of_loop.setdefault(asyncio.get_running_loop(), _Shared())
@@ -61,7 +66,7 @@ async def runtime(layers: Layers = ()) -> AsyncIterator[Runtime]:
     try:
         async with shared.opening:
             if shared.runtime is None:
-                shared.runtime = await _opened(configured or settings())
+                shared.runtime = await _opened(configured or settings(), keys_elsewhere)
             elif configured not in (None, shared.runtime.settings):
                 raise RuntimeError("the runtime of this loop is open with other settings")
         yield shared.runtime
@@ -73,16 +78,18 @@ async def runtime(layers: Layers = ()) -> AsyncIterator[Runtime]:
             closing.engine.dispose()
 
 
-async def _opened(configured: Settings) -> Runtime:
+async def _opened(configured: Settings, keys_elsewhere: KeySource | None) -> Runtime:
     # litellm takes seconds to import, which commands that only read must not pay.
     from judge_gym.llm.gateway import Gateway
 
     engine = await asyncio.to_thread(connect, configured)
     providers = load_providers(configured.providers_file)
+    keys = Keys(keys_elsewhere)
     gateway = Gateway(
         engine,
         providers,
+        keys=keys,
         attempts=configured.call_attempts,
         timeout_s=configured.call_timeout_s,
     )
-    return Runtime(configured, engine, providers, gateway)
+    return Runtime(configured, engine, providers, gateway, keys)

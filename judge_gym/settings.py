@@ -65,8 +65,6 @@ class Settings(BaseSettings):
     """Longer documents are cut here, and the cut is recorded."""
     firecrawl_url: str = "https://api.firecrawl.dev"
     """The Firecrawl service; your own address when you host it yourself."""
-    firecrawl_key: SecretStr | None = Field(default=None, validation_alias="FIRECRAWL_API_KEY")
-    """Read from FIRECRAWL_API_KEY."""
 
     @classmethod
     def settings_customise_sources(
@@ -93,7 +91,7 @@ def settings() -> Settings:
 def settings_of_run(layers: Layers) -> Settings:
     """Return the settings with a run's own over them; raises `ConfigError` as `settings` does.
 
-    Keys and the database are no matter of one run, so no layer may hold them.
+    The database and the data folder are no matter of one run, so no layer may hold them.
     """
     for source, values in layers:
         if unknown := sorted(values.keys() - set(OF_A_RUN)):
@@ -118,8 +116,8 @@ def origins(layers: Layers = ()) -> dict[str, str]:
     """Return setting → where the value in force comes from."""
     in_file = TomlConfigSettingsSource(Settings)()
     found = {}
-    for name, field in Settings.model_fields.items():
-        variable = str(field.validation_alias or f"JUDGE_GYM_{name.upper()}")
+    for name in Settings.model_fields:
+        variable = f"JUDGE_GYM_{name.upper()}"
         sources = [
             "default",
             *([variable] if variable in os.environ else ()),

@@ -4,9 +4,9 @@ import asyncio
 
 from prefect import task
 
-from judge_gym.runtime import runtime
 from judge_gym.workflows.analysis import analyse
 from tasks.policy import WRITING
+from tasks.runtime import runtime
 
 
 @task(name="analyse-sweep", task_run_name="analyse {sweep}", **WRITING)

@@ -3,9 +3,9 @@
 from prefect import task
 
 from judge_gym.design.experiment import EvidenceView
-from judge_gym.runtime import runtime
 from judge_gym.workflows import evidence
 from tasks.policy import WRITING
+from tasks.runtime import runtime
 
 
 @task(name="collect-window", task_run_name="collect window {window_id}", **WRITING)

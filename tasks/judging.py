@@ -2,10 +2,10 @@
 
 from prefect import task
 
-from judge_gym.runtime import runtime
 from judge_gym.store.samples import ProbeUnit, SampleUnit
 from judge_gym.workflows import judging, probing
 from tasks.policy import WRITING
+from tasks.runtime import runtime
 
 
 @task(name="judge", **WRITING)

@@ -2,8 +2,8 @@
 
 from prefect.client.orchestration import get_client
 
-from judge_gym.runtime import runtime
 from tasks.policy import provider_tag
+from tasks.runtime import runtime
 
 
 async def declare_limits() -> None:

@@ -5,10 +5,10 @@ from collections import Counter
 from prefect import task
 
 from judge_gym.agents.rubricer import RubricRequest
-from judge_gym.runtime import runtime
 from judge_gym.workflows import rubrics
 from judge_gym.workflows.asking import all_of
 from tasks.policy import WRITING
+from tasks.runtime import runtime
 
 
 @task(name="write-rubrics", **WRITING)

@@ -22,7 +22,7 @@ class Finding:
 def doctor() -> None:
     """Check Python, settings, database, migrations, Prefect and keys, and say how to mend each."""
     broken = 0
-    for check in (_python, _settings, _database, _prefect, _providers):
+    for check in (_python, _settings, _database, _prefect, _keys):
         for finding in _guarded(check):
             mark = "[red]✗[/]" if finding.remedy else "[green]✓[/]"
             console.print(f"{mark} {finding.what}: ", end="")
@@ -86,25 +86,34 @@ def _prefect() -> Iterator[Finding]:
     from judge_gym.settings import settings
 
     prepare_environment(settings().data_dir, verbose=False)
-    import httpx
     import prefect
+
+    url, fault = _prefect_server()
+    if not url:
+        yield Finding("prefect", f"{prefect.__version__}, a server for each command's time")
+    elif fault:
+        yield Finding(
+            "prefect",
+            f"{prefect.__version__}, {url} does not answer ({fault})",
+            "Start it with `prefect server start`, or unset PREFECT_API_URL.",
+        )
+    else:
+        yield Finding("prefect", f"{prefect.__version__}, server at {url}")
+        yield from _settings_of_sweep_runs()
+
+
+def _prefect_server() -> tuple[str | None, str]:
+    """Return the address of the user's server, None without one, and why it does not answer."""
+    import httpx
     from prefect.settings import get_current_settings
 
     url = get_current_settings().api.url
-    if not url:
-        yield Finding("prefect", f"{prefect.__version__}, a server for each command's time")
-        return
     try:
-        httpx.get(f"{url}/health", timeout=5).raise_for_status()
+        if url:
+            httpx.get(f"{url}/health", timeout=5).raise_for_status()
     except httpx.HTTPError as error:
-        yield Finding(
-            "prefect",
-            f"{prefect.__version__}, {url} does not answer ({type(error).__name__})",
-            "Start it with `prefect server start`, or unset PREFECT_API_URL.",
-        )
-        return
-    yield Finding("prefect", f"{prefect.__version__}, server at {url}")
-    yield from _settings_of_sweep_runs()
+        return url, type(error).__name__
+    return url, ""
 
 
 def _settings_of_sweep_runs() -> Iterator[Finding]:
@@ -122,19 +131,35 @@ def _settings_of_sweep_runs() -> Iterator[Finding]:
             )
 
 
-def _providers() -> Iterator[Finding]:
+def _keys() -> Iterator[Finding]:
+    """Say where each key comes from; a missing one is no fault: the simulator needs none."""
+    import asyncio
+
+    from deployments.cli.prefect_api import prefect_api
+    from judge_gym.llm.keys import kept_name
     from judge_gym.llm.providers import load_providers
     from judge_gym.settings import settings
+    from judge_gym.workflows.evidence import FIRECRAWL_KEY
+    from tasks.keys import secret_block
+
+    async def in_blocks(variables: list[str]) -> set[str]:
+        return {name for name in variables if await secret_block(kept_name(name))}
 
     providers = load_providers(settings().providers_file).by_name.values()
-    with_key = [one.name for one in providers if one.key_env and os.environ.get(one.key_env)]
-    without = [
-        f"{one.name} ({one.key_env})"
-        for one in providers
-        if one.key_env and one.name not in with_key
-    ]
-    # A missing key is no fault by itself: the simulator needs none.
-    yield Finding("keys set", ", ".join(with_key) or "none; the simulator needs none")
-    yield Finding("keys not set", ", ".join(without) or "none")
-    news = "set" if settings().firecrawl_key else "not set; needed for news (FIRECRAWL_API_KEY)"
-    yield Finding("firecrawl key", news)
+    variables = {one.name: one.key_env for one in providers if one.key_env}
+    variables["firecrawl"] = FIRECRAWL_KEY
+    unset = [name for name in variables.values() if not os.environ.get(name)]
+    kept: set[str] = set()
+    asked = not _prefect_server()[1]
+    if asked:
+        with prefect_api():
+            kept = asyncio.run(in_blocks(unset))
+    for owner, name in variables.items():
+        block = f"Secret block {kept_name(name)}"
+        if name not in unset:
+            where = f"from {name}"
+        elif name in kept:
+            where = f"from {block}"
+        else:
+            where = f"not set: no {name}" + (f", no {block}" if asked else "")
+        yield Finding(f"key of {owner}", where)

@@ -36,8 +36,6 @@ def run_sweep(file: Path, *, retry_failed: bool = False, verbose: bool = False) 
     """
     sweep = load_sweep(file)
     providers = providers_of(sweep)
-    for provider in providers:
-        provider.key()
     prepare_environment(settings().data_dir, verbose=verbose)
     simulated = any(provider.name == "sim" for provider in providers)
     with simulator() if simulated else nullcontext(), prefect_api():

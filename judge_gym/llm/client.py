@@ -16,6 +16,7 @@ from typing import Any
 import aiohttp
 
 from judge_gym.llm.calls import Answer, FailureKind, Parameters, ProviderError
+from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Price, Provider
 from judge_gym.prompts import Message
 
@@ -41,6 +42,9 @@ SIMULATOR_MARK = "judge-gym-simulator"
 class Client:
     """Sends single requests through litellm; one per event loop, closed with it."""
 
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+
     async def complete(
         self,
         provider: Provider,
@@ -51,7 +55,7 @@ class Client:
     ) -> Answer:
         """Ask once. Raises `ProviderError`, or `ConfigError` when the key is missing."""
         name = model.partition("/")[2]
-        key = provider.key()
+        key = (await self._keys.of(provider)).get_secret_value()
         started = time.perf_counter()
         try:
             # litellm's own timeout counts from byte to byte: a server that drips outlives it.
@@ -59,7 +63,7 @@ class Client:
                 response = await litellm.acompletion(
                     model=f"{provider.litellm or provider.name}/{name}",
                     messages=list(messages),
-                    api_key=key.get_secret_value(),
+                    api_key=key,
                     base_url=provider.address() or None,
                     timeout=timeout_s,
                     num_retries=0,
@@ -69,7 +73,8 @@ class Client:
         except TimeoutError as error:
             raise ProviderError("timeout", f"no whole answer within {timeout_s:g} s") from error
         except Exception as error:
-            raise _classified(error, provider) from error
+            # Without its cause, which may repeat the key in a trace.
+            raise _classified(error, key if provider.key_env else None) from None
         latency_ms = (time.perf_counter() - started) * 1000
         return _answer(response, latency_ms, model, provider.prices.get(name))
 
@@ -159,11 +164,11 @@ _KIND_BY_STATUS: dict[int, FailureKind] = {
 _QUOTA_SIGNS = ("insufficient_quota", "credit balance is too low")
 
 
-def _classified(error: Exception, provider: Provider) -> ProviderError:
+def _classified(error: Exception, key: str | None) -> ProviderError:
     message = _storable(" ".join(str(error).split()))
-    if provider.key_env:
+    if key:
         # Some providers repeat the key they refuse.
-        message = message.replace(provider.key().get_secret_value(), "[key]")
+        message = message.replace(key, "[key]")
     message = message[:500] or type(error).__name__
     return ProviderError(_kind(error, message.lower()), message, _retry_after(error))
 

@@ -20,6 +20,7 @@ from judge_gym.errors import JudgeGymError
 from judge_gym.llm.calls import PASSING, SHARED, Answer, Call, Failure, ProviderError, Row
 from judge_gym.llm.client import Client
 from judge_gym.llm.gate import Change, Gate
+from judge_gym.llm.keys import Keys
 from judge_gym.llm.ledger import AttemptError, Closed, Derived, Ledger, Opened, Sent, now
 from judge_gym.llm.providers import Provider, Providers
 from judge_gym.store.tables import GateChange
@@ -40,12 +41,19 @@ class Gateway:
     """Asks models; belongs to one event loop."""
 
     def __init__(
-        self, engine: sa.Engine, providers: Providers, *, attempts: int, timeout_s: float
+        self,
+        engine: sa.Engine,
+        providers: Providers,
+        *,
+        attempts: int,
+        timeout_s: float,
+        keys: Keys | None = None,
     ) -> None:
         self._providers = providers
+        self._keys = keys or Keys()
         self._attempts = attempts
         self._timeout_s = timeout_s
-        self._client = Client()
+        self._client = Client(self._keys)
         self._ledger = Ledger(engine)
         self._gates: dict[str, Gate] = {}
         self._telling: set[asyncio.Task[None]] = set()
@@ -76,7 +84,7 @@ class Gateway:
         would fail the same way; such a call derives no rows, so it is simply asked again later.
         """
         # A missing key is an error of the user's, found before anything is written.
-        self._provider(call).key()
+        await self._keys.of(self._provider(call))
         row = opened or (await self.open([call]))[0]
         if row.answer is not None:
             await self._ledger.write(Derived(derive(row.id, row.answer)))

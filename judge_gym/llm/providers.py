@@ -5,7 +5,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from judge_gym.errors import ConfigError
 
@@ -32,7 +32,8 @@ class Provider(BaseModel):
     base_url_env: str = ""
     """A variable that overrides `base_url`."""
     key_env: str = ""
-    """The variable that holds the key; empty when no key is needed."""
+    """The variable that holds the key, which may be kept elsewhere under a name made of this one
+    (`keys.kept_name`); empty when no key is needed."""
     concurrency: int = Field(default=8, ge=1, le=10_000)
     """Requests in flight at once, over all processes."""
     requests_per_minute: int | None = Field(default=None, ge=1)
@@ -50,18 +51,6 @@ class Provider(BaseModel):
     def address(self) -> str:
         """Return the base URL in force, or "" for litellm's own."""
         return os.environ.get(self.base_url_env, "") or self.base_url
-
-    def key(self) -> SecretStr:
-        """Return the key from the environment; raises `ConfigError` when it is not set."""
-        if not self.key_env:
-            return SecretStr("none")
-        key = os.environ.get(self.key_env, "")
-        if not key:
-            raise ConfigError(
-                f"The key for provider {self.name} is not set.",
-                f"Set the environment variable {self.key_env}.",
-            )
-        return SecretStr(key)
 
 
 @dataclass(frozen=True)
@@ -87,10 +76,9 @@ class Providers:
         return self.by_name[name]
 
     def check(self, models: set[str]) -> None:
-        """Raise `ConfigError` if a model's provider is unknown or lacks its key or address."""
+        """Raise `ConfigError` if a model's provider is unknown or the simulator has no address."""
         for model in sorted(models):
             provider = self.of(model)
-            provider.key()
             if provider.name == "sim" and not provider.address():
                 raise ConfigError(
                     f"Model {model!r} needs the simulator, which is not running.",

@@ -28,6 +28,7 @@ AGENTS: dict[EvidenceView, str] = {
     "abstracted": "abstractor",
 }
 """Who makes each view."""
+FIRECRAWL_KEY = "FIRECRAWL_API_KEY"
 _TOKENS_A_WORD = 4
 """More than any tokenizer needs for prose in a language with spaces."""
 
@@ -39,7 +40,9 @@ async def collect_window(runtime: Runtime, window_id: int) -> dict[str, int]:
         if not windows.uncollected(session, [window_id]):
             return {}
     configured = runtime.settings
-    access = FirecrawlAccess(api_url=configured.firecrawl_url, api_key=configured.firecrawl_key)
+    is_news = window.source.kind == "firecrawl"
+    key = await runtime.keys.find(FIRECRAWL_KEY) if is_news else None
+    access = FirecrawlAccess(api_url=configured.firecrawl_url, api_key=key)
     collected = await collect(window, access, configured.max_document_characters)
     _check_truths(collected)
     with runtime.session() as session:

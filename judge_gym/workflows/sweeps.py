@@ -59,6 +59,14 @@ def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> Sw
     )
 
 
+async def check_keys(runtime: Runtime, sweep: Sweep) -> None:
+    """Raise `ConfigError` when a model that the sweep asks has no provider or no key."""
+    experiments = list(sweep.experiments())
+    asked = models_of(experiments) | {utility_model(runtime.settings, sweep, experiments)}
+    for model in sorted(asked):
+        await runtime.keys.of(runtime.providers.of(model))
+
+
 def models_of(experiments: list[Experiment]) -> set[str]:
     """Return every model that judges or writes a rubric in these experiments."""
     return {one.model for one in experiments} | {

@@ -41,14 +41,8 @@ def test_the_later_source_wins_and_is_named(
     assert origins(layers)["workers"] == origin
 
 
-def test_a_key_is_found_in_its_own_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("FIRECRAWL_API_KEY", "fc-secret")
-    assert origins()["firecrawl_key"] == "FIRECRAWL_API_KEY"
-    assert "fc-secret" not in repr(settings_of_run(()))
-
-
-@pytest.mark.parametrize("name", ["database_url", "firecrawl_key", "data_dir", "wrokers"])
-def test_keys_places_and_unknown_names_are_no_matter_of_a_run(name: str) -> None:
+@pytest.mark.parametrize("name", ["database_url", "data_dir", "wrokers"])
+def test_places_and_unknown_names_are_no_matter_of_a_run(name: str) -> None:
     assert name not in OF_A_RUN
     with pytest.raises(ConfigError) as error:
         settings_of_run((("run parameters", {name: "secret-word"}),))
