@@ -1,0 +1,122 @@
+"""What an interval says about a claim with a margin: supported, refuted or inconclusive.
+
+A point estimate never decides. The 95% interval does, so a claim of one side errs in 2.5% of
+tests, and equivalence is tested at twice the strictness of the usual 90% interval.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from judge_gym.metrics.estimate import Estimate, not_estimable
+from judge_gym.metrics.intervals import t_quantile
+from judge_gym.metrics.regression import t_coefficient
+
+ALPHA = 0.05
+
+
+class Conclusion(StrEnum):
+    """What the data say about a claim."""
+
+    SUPPORTED = "supported"
+    REFUTED = "refuted"
+    INCONCLUSIVE = "inconclusive"
+    NOT_TESTABLE = "not testable here"
+
+
+class Direction(StrEnum):
+    """On which side of the margin the claim puts the value."""
+
+    ABOVE = "above"
+    """Superiority: value - reference > margin."""
+
+    BELOW = "below"
+    """Inferiority: value - reference < margin."""
+
+    WITHIN = "within"
+    """Equivalence: |value - reference| < margin (two one-sided tests, Schuirmann 1987)."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """`direction` and `margin` in the estimate's unit, around `reference`; above 0 for within."""
+
+    direction: Direction
+    margin: float
+    reference: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse an equivalence without room."""
+        if self.direction is Direction.WITHIN and self.margin <= 0:
+            raise ValueError(f"margin {self.margin}: equivalence needs one above 0")
+
+    @property
+    def region(self) -> tuple[float, float]:
+        """The open interval of values for which the claim is true."""
+        edge = self.reference + self.margin
+        if self.direction is Direction.ABOVE:
+            return edge, float("inf")
+        if self.direction is Direction.BELOW:
+            return float("-inf"), edge
+        return self.reference - self.margin, edge
+
+
+def conclude(estimate: Estimate, claim: Claim) -> Conclusion:
+    """Return supported when the interval lies in the claim's region, refuted when outside it."""
+    if estimate.estimate is None:
+        return Conclusion.NOT_TESTABLE
+    if estimate.lower is None or estimate.upper is None:
+        return Conclusion.INCONCLUSIVE
+    low, high = claim.region
+    if low < estimate.lower and estimate.upper < high:
+        return Conclusion.SUPPORTED
+    if estimate.upper <= low or high <= estimate.lower:
+        return Conclusion.REFUTED
+    return Conclusion.INCONCLUSIVE
+
+
+def p_at_margin(estimate: Estimate, claim: Claim) -> float | None:
+    """Return the two-sided p of the value being at the margin nearest to it; None without interval.
+
+    Below 0.05 exactly when `conclude` does not say inconclusive. From the interval's own width
+    on the side of that margin, with items - 1 degrees of freedom.
+    """
+    from scipy.special import stdtr
+
+    value, items = estimate.estimate, estimate.n_items
+    if value is None or estimate.lower is None or estimate.upper is None or items < 2:
+        return None
+    edge = min((end for end in claim.region if abs(end) != float("inf")),
+               key=lambda end: abs(value - end))  # fmt: skip
+    half = value - estimate.lower if edge < value else estimate.upper - value
+    if half <= 0:
+        return None
+    df = items - 1
+    return float(2 * stdtr(df, -abs(value - edge) / half * t_quantile(df)))
+
+
+def difference(metric: str, one: Estimate, other: Estimate) -> Estimate:
+    """Return one - other from their intervals, errors added as if independent.
+
+    Too wide where the two rest on the same items and move together, as shares of one arm do.
+    Degrees of freedom: those of the one with fewer items. Needs both intervals.
+    """
+    n, items = one.n + other.n, min(one.n_items, other.n_items)
+    errors = [_error(estimate) for estimate in (one, other)]
+    if one.estimate is None or other.estimate is None or None in errors:
+        reasons = [e.reason.removeprefix("not estimable, because ") for e in (one, other)]
+        because = next((text for text in reasons if text), "one of the two has no interval")
+        return not_estimable(metric, because, n=n, n_items=items, unit=one.unit)
+    point = Estimate(
+        metric, one.estimate - other.estimate, None, None, n, items,
+        method=f"{one.metric} less {other.metric}, errors as if independent", unit=one.unit,
+    )  # fmt: skip
+    error = sum(part**2 for part in errors if part is not None) ** 0.5
+    return t_coefficient(point, error, items - 1, advised=0).estimate
+
+
+def _error(estimate: Estimate) -> float | None:
+    """Return the standard error behind an interval: its wider half over the t quantile."""
+    if estimate.estimate is None or estimate.lower is None or estimate.upper is None:
+        return None
+    half = max(estimate.estimate - estimate.lower, estimate.upper - estimate.estimate)
+    return half / t_quantile(estimate.n_items - 1) if half > 0 and estimate.n_items > 1 else None
