@@ -1,0 +1,154 @@
+"""The analysis plan: what is to be shown, how far, and on which figures, fixed before judging.
+
+A plan that was stored before the first judgement of its sweep makes its primary outcomes
+confirmatory; whatever is found otherwise explores.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+from pydantic import Field, model_validator
+
+from judge_gym.design.config_model import read_model
+from judge_gym.design.config_tree import read_tree
+from judge_gym.design.frozen import Frozen
+from judge_gym.design.legal import Legal
+from judge_gym.seeds import canonical_json
+
+HypothesisKey = Literal[
+    "H1",
+    "H2",
+    "H3",
+    "H4.polarization",
+    "H4.distance",
+    "V1.polarization",
+    "V1.reference",
+    "V2",
+    "V3.chance",
+    "V3.published",
+    "V4.variance",
+    "V4.icc",
+    "V5",
+]
+KEYS: tuple[str, ...] = get_args(HypothesisKey)
+_KEY_LIST = "a list of " + ", ".join(KEYS)
+_NAME = "small letters, digits and hyphens"
+
+
+class Margin(Frozen):
+    """How far a value must be from its reference to count, in the unit of its figure."""
+
+    hypothesis: HypothesisKey
+    margin: float = Field(ge=-1, le=1)
+    why: str = Field(min_length=1, max_length=500)
+    """Why a smaller distance would not matter."""
+
+
+class PrimaryOutcome(Frozen):
+    """A figure that decides a hypothesis: its scope, as far as the plan fixes it."""
+
+    hypothesis: HypothesisKey
+    scope: Annotated[dict[str, str], Legal("a mapping of texts, such as concept: fascism")] = Field(
+        default_factory=dict
+    )
+    """What the figure is about; figures that differ in a part named here are not primary."""
+
+
+class AnalysisPlan(Frozen):
+    """Margins, primary outcomes and the confirmatory family of one sweep."""
+
+    name: Annotated[str, Legal(_NAME)] = Field(pattern=r"^[a-z0-9-]{1,80}$")
+    sweep: Annotated[str, Legal("the name of a sweep")] = Field(pattern=r"^[a-z0-9-]{1,80}$")
+    description: str = Field(min_length=1, max_length=2000)
+    """What is planned, and whether the judges are simulated."""
+    margins: tuple[Margin, ...] = Field(min_length=1)
+    primary: tuple[PrimaryOutcome, ...] = Field(min_length=1)
+    confirmatory: Annotated[tuple[HypothesisKey, ...], Legal(_KEY_LIST)] = Field(min_length=1)
+    """Hypotheses tested together: their primary outcomes are corrected by Holm."""
+    contestation: tuple[str, ...] = ()
+    """Concepts in the order of contestation, the most contested first (for V2)."""
+
+    @model_validator(mode="after")
+    def _complete(self) -> "AnalysisPlan":
+        given = [one.hypothesis for one in self.margins]
+        if twice := sorted({key for key in given if given.count(key) > 1}):
+            raise ValueError(f"margins gives {', '.join(twice)} twice")
+        if twice := sorted({key for key in self.confirmatory if self.confirmatory.count(key) > 1}):
+            raise ValueError(f"confirmatory lists {', '.join(twice)} twice")
+        primary = {one.hypothesis for one in self.primary}
+        for key in self.confirmatory:
+            if key not in given:
+                raise ValueError(f"confirmatory lists {key}, which margins does not give")
+            if key not in primary:
+                raise ValueError(f"confirmatory lists {key}, which has no primary outcome")
+        if any(one.hypothesis == "V3.published" and one.margin <= 0 for one in self.margins):
+            raise ValueError("the margin of V3.published is an equivalence and lies above 0")
+        if "V2" in self.confirmatory and len(self.contestation) < 2:
+            raise ValueError("V2 needs the order of two concepts in contestation")
+        return self
+
+    @property
+    def sha256(self) -> str:
+        """64 hex digits over the content: comments, order of keys and line breaks do not count.
+
+        Values at their default are left out, so that a new key leaves older plans what they are.
+        """
+        content = self.model_dump(mode="json", exclude_defaults=True)
+        return hashlib.sha256(canonical_json(content).encode()).hexdigest()
+
+    @property
+    def margin_of(self) -> dict[str, float]:
+        """The margin of each hypothesis that the plan gives one."""
+        return {one.hypothesis: one.margin for one in self.margins}
+
+    def is_primary(self, hypothesis: str, scope: Mapping[str, object]) -> bool:
+        """Whether a figure of this scope is a primary outcome of the confirmatory family."""
+        return hypothesis in self.confirmatory and any(
+            one.hypothesis == hypothesis
+            and all(str(scope.get(name)) == value for name, value in one.scope.items())
+            for one in self.primary
+        )
+
+
+@dataclass(frozen=True)
+class StoredPlan:
+    """A plan as the store keeps it: its digest, and when it was stored."""
+
+    sha256: str
+    stored_at: datetime
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Whether the primary outcomes of a plan are confirmatory, and why (not)."""
+
+    confirmatory: bool
+    reason: str
+
+
+def standing(
+    plan: AnalysisPlan | None, stored: StoredPlan | None, first_judgement: datetime | None
+) -> Standing:
+    """Return whether the plan was fixed before the first judgement of its sweep was made.
+
+    `first_judgement` is None while nothing is judged. Both times carry a time zone.
+    """
+    if plan is None:
+        return Standing(False, "exploratory: there is no analysis plan")
+    if stored is None:
+        return Standing(False, f"exploratory: the plan {plan.name} was never stored")
+    if stored.sha256 != plan.sha256:
+        return Standing(False, f"exploratory: the plan {plan.name} is not the one that was stored")
+    at = f"the plan {plan.name} was stored at {stored.stored_at.isoformat(timespec='seconds')}"
+    if first_judgement is not None and stored.stored_at >= first_judgement:
+        return Standing(False, f"exploratory: {at}, when judging had begun")
+    return Standing(True, f"confirmatory: {at}, before the first judgement")
+
+
+def load_plan(path: Path) -> AnalysisPlan:
+    """Read a plan file; raises `ConfigError` with file, line, key, value and what is legal."""
+    return read_model(AnalysisPlan, read_tree(path))

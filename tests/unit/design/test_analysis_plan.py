@@ -1,0 +1,110 @@
+"""Plan files: what they fix, what they refuse, and when they make a result confirmatory."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from judge_gym.design.analysis_plan import KEYS, StoredPlan, load_plan, standing
+from judge_gym.errors import ConfigError
+from judge_gym.metrics.hypotheses_list import HYPOTHESES, VALIDITY_CHECKS
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "deployments" / "sweeps" / "plans" / "demo.yaml"
+PLAN = """\
+name: small
+sweep: demo
+description: simulated judges
+margins:
+  - {hypothesis: H1, margin: 0.05, why: less does not matter}
+primary:
+  - {hypothesis: H1, scope: {concept: fascism}}
+confirmatory: [H1]
+"""
+NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(text):
+        path = tmp_path / "plan.yaml"
+        path.write_text(text)
+        return path
+
+    return written
+
+
+def test_the_example_is_a_plan_for_its_sweep():
+    plan = load_plan(EXAMPLE)
+    assert (plan.name, plan.sweep) == ("demo", "demo")
+    assert "imulated" in plan.description
+    assert plan.margin_of["H3"] == -0.05
+    assert (EXAMPLE.parent.parent / f"{plan.sweep}.yaml").exists()
+
+
+def test_hypotheses_are_those_of_the_metrics():
+    assert tuple(one.key for one in (*HYPOTHESES, *VALIDITY_CHECKS)) == KEYS
+
+
+def test_the_digest_is_of_the_content_alone(write):
+    digest = load_plan(write(PLAN)).sha256
+    reordered = "# a remark\nsweep: demo\nname: small\n" + PLAN.split("\n", 2)[2]
+    assert load_plan(write(reordered)).sha256 == digest
+    assert load_plan(write(PLAN.replace("0.05", "0.06"))).sha256 != digest
+    assert load_plan(write(PLAN.replace("fascism", "trust"))).sha256 != digest
+    # fixed for good: a digest that was stored by an earlier version must still be found
+    assert digest == "524cdb5a5ecb7b3d3fcedf2716bea958391f969a9995cf03438009d8ce7a4b02"
+
+
+def test_primary_outcomes_are_told_by_their_scope(write):
+    plan = load_plan(write(PLAN))
+    assert plan.is_primary("H1", {"concept": "fascism", "country": "Valmora"})
+    assert not plan.is_primary("H1", {"concept": "trust"})
+    assert not plan.is_primary("H1", {})
+    assert not plan.is_primary("H2", {"concept": "fascism"})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("sweep: demo\n", "", ["line 1", "sweep is missing", "the name of a sweep"]),
+        ("margin: 0.05", "margin: 5", ["line 5", "margins[0].margin is 5", "from -1"]),
+        ("margin: 0.05", "margin: often", ["margins[0].margin is 'often'"]),
+        ("hypothesis: H1, margin", "hypothesis: H9, margin", ["is 'H9'", "H1, H2, H3"]),
+        ("confirmatory: [H1]", "confirmatory: [H1, H7]", ["line 8", "is 'H7'", "V5"]),
+        ("confirmatory: [H1]", "confirmatory: [H1, H2]", ["lists H2, which margins does not"]),
+        ("confirmatory: [H1]", "confirmatory: [H1, H1]", ["confirmatory lists H1 twice"]),
+        ("confirmatory: [H1]", "confirmatory: []", ["confirmatory is an empty list"]),
+        ("scope: {", "scop: {", ["scop is not a known key", "Did you mean scope?"]),
+        ("name: small", "name: Small Plan", ["name is 'Small Plan'", "small letters"]),
+    ],
+)
+def test_faults_name_line_key_value_and_what_is_legal(write, old, new, told):
+    assert old in PLAN
+    with pytest.raises(ConfigError) as caught:
+        load_plan(write(PLAN.replace(old, new, 1)))
+    assert "plan.yaml" in str(caught.value)
+    for part in told:
+        assert part in str(caught.value)
+
+
+def test_a_plan_confirms_only_when_it_was_there_first(write):
+    plan = load_plan(write(PLAN))
+    stored = StoredPlan(plan.sha256, NOON)
+    later, earlier = NOON + timedelta(minutes=1), NOON - timedelta(minutes=1)
+    found = standing(plan, stored, later)
+    assert found.confirmatory
+    assert found.reason == (
+        "confirmatory: the plan small was stored at 2026-01-05T12:00:00+00:00, "
+        "before the first judgement"
+    )
+    assert standing(plan, stored, None).confirmatory
+    cases = {
+        "no analysis plan": standing(None, stored, later),
+        "was never stored": standing(plan, None, later),
+        "is not the one": standing(plan, StoredPlan("0" * 64, NOON), later),
+        "when judging had begun": standing(plan, stored, earlier),
+    }
+    for told, one in cases.items():
+        assert not one.confirmatory
+        assert told in one.reason
+    assert not standing(plan, stored, NOON).confirmatory
