@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import aiohttp
@@ -23,16 +24,28 @@ from judge_gym.prompts import Message
 # Before litellm is imported: it would fetch a price list, and in its development mode read .env.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
+# What the openai package adds costs a third of a call (docs/decisions/0006-what-a-call-costs.md).
+os.environ.setdefault("EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER", "true")
 
 import litellm
 from litellm import exceptions
 from litellm.llms.custom_httpx.async_client_cleanup import (
     close_litellm_async_clients,
 )
+from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
 litellm.telemetry = False
 litellm.suppress_debug_info = True
 litellm.drop_params = True
+
+
+async def _not_sent_again(*_: Any, **__: Any) -> Any:
+    raise  # the error that litellm is handling
+
+
+# litellm sends once more, over a new connection, what a broken one may have delivered: an answer
+# that would be paid for and in no ledger. Whether to send again is the gateway's to decide.
+AsyncHTTPHandler.single_connection_post_request = _not_sent_again  # type: ignore[method-assign]
 
 MAX_ANSWER_CHARACTERS = 200_000
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
@@ -55,13 +68,15 @@ class Client:
     ) -> Answer:
         """Ask once. Raises `ProviderError`, or `ConfigError` when the key is missing."""
         name = model.partition("/")[2]
+        prefix = provider.litellm or provider.name
+        unlisted = _unlisted(prefix, name)
         key = (await self._keys.of(provider)).get_secret_value()
         started = time.perf_counter()
         try:
             # litellm's own timeout counts from byte to byte: a server that drips outlives it.
             async with asyncio.timeout(timeout_s):
                 response = await litellm.acompletion(
-                    model=f"{provider.litellm or provider.name}/{name}",
+                    model=f"{prefix}/{name}",
                     messages=list(messages),
                     api_key=key,
                     base_url=provider.address() or None,
@@ -76,11 +91,33 @@ class Client:
             # Without its cause, which may repeat the key in a trace.
             raise _classified(error, key if provider.key_env else None) from None
         latency_ms = (time.perf_counter() - started) * 1000
+        if unlisted:
+            # litellm takes the missing price for 0; what a provider itself says it cost is kept.
+            response._hidden_params["response_cost"] = (
+                response._hidden_params.get("response_cost") or None
+            )
         return _answer(response, latency_ms, model, provider.prices.get(name))
 
     async def close(self) -> None:
         """Close litellm's sockets; they belong to the running event loop."""
         await close_litellm_async_clients()  # type: ignore[no-untyped-call]
+
+
+@cache
+def _unlisted(prefix: str, name: str) -> bool:
+    """Whether litellm's list lacks an OpenAI-compatible model; enters it, without a price.
+
+    litellm works out the entry of a model it does not know seven times a call and keeps none.
+    Other prefixes are left alone: for some of them litellm asks the provider what it serves.
+    """
+    if prefix != "openai":
+        return False
+    try:
+        litellm.get_model_info(name, custom_llm_provider=prefix)
+    except Exception:  # litellm has no class of its own for this
+        litellm.register_model({f"{prefix}/{name}": {"litellm_provider": prefix, "mode": "chat"}})
+        return True
+    return False
 
 
 def listed_price(provider: Provider, name: str) -> Price | None:
@@ -188,9 +225,9 @@ def _kind(error: Exception, message: str) -> FailureKind:
     if any(isinstance(cause, OSError | aiohttp.ClientError) for cause in _causes(error)):
         return "connection"
     status = getattr(error, "status_code", None)
-    if isinstance(status, int):
-        return _KIND_BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
-    return "unreadable"
+    if not isinstance(status, int) or status < 400:
+        return "unreadable"
+    return _KIND_BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

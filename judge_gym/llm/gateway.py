@@ -6,7 +6,9 @@ with the rows derived from it.
 """
 
 import asyncio
+import itertools
 import os
+import random
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -14,7 +16,6 @@ from dataclasses import replace
 from typing import TypeVar
 
 import sqlalchemy as sa
-import tenacity
 
 from judge_gym.errors import JudgeGymError
 from judge_gym.llm.calls import PASSING, SHARED, Answer, Call, Failure, ProviderError, Row
@@ -137,33 +138,30 @@ class Gateway:
             raise
 
     async def _retried(self, call: Call, call_id: int, errors: list[AttemptError]) -> Answer:
+        for attempt in itertools.count(1):
+            try:
+                return await self._once(call, call_id, errors)
+            except ProviderError as error:
+                if error.kind not in PASSING or attempt == self._attempts:
+                    raise
+                await asyncio.sleep(_pause_before_next(attempt, error))
+        raise AssertionError("the last attempt raises")
+
+    async def _once(self, call: Call, call_id: int, errors: list[AttemptError]) -> Answer:
         provider = self._provider(call)
         gate = self._gate(provider)
-        retrying = tenacity.AsyncRetrying(
-            stop=tenacity.stop_after_attempt(self._attempts),
-            retry=tenacity.retry_if_exception(
-                lambda error: isinstance(error, ProviderError) and error.kind in PASSING
-            ),
-            wait=_wait,
-            reraise=True,
-        )
-        async for attempt in retrying:
-            with attempt:
-                async with gate.slot(call.tokens_at_most):
-                    if call.model in self._refused:
-                        raise ProviderRefusedError(*self._refused[call.model])
-                    await self._ledger.write(Sent(call_id, now()))
-                    try:
-                        answer = await self._send(call, provider)
-                    except ProviderError as error:
-                        errors.append(
-                            {"kind": error.kind, "at": now().isoformat(), "message": str(error)}
-                        )
-                        self._learn(call, provider, gate, error)
-                        raise
-                    gate.succeeded()
-                    return answer
-        raise AssertionError("tenacity re-raises the last error")
+        async with gate.slot(call.tokens_at_most):
+            if call.model in self._refused:
+                raise ProviderRefusedError(*self._refused[call.model])
+            await self._ledger.write(Sent(call_id, now()))
+            try:
+                answer = await self._send(call, provider)
+            except ProviderError as error:
+                errors.append({"kind": error.kind, "at": now().isoformat(), "message": str(error)})
+                self._learn(call, provider, gate, error)
+                raise
+            gate.succeeded()
+            return answer
 
     def _learn(self, call: Call, provider: Provider, gate: Gate, error: ProviderError) -> None:
         """Let the next calls know; still in the slot, so that whoever waits for it finds this."""
@@ -243,10 +241,8 @@ def _pause(error: ProviderError) -> float:
     return min(asked, LONGEST_WAIT_S)
 
 
-def _wait(state: tenacity.RetryCallState) -> float:
+def _pause_before_next(attempt: int, error: ProviderError) -> float:
     """Seconds until the next attempt: what the provider asks for, else exponential with jitter."""
-    error = state.outcome.exception() if state.outcome else None
-    asked = error.retry_after if isinstance(error, ProviderError) else None
-    if asked is not None:
-        return min(asked, LONGEST_WAIT_S)
-    return tenacity.wait_random_exponential(multiplier=FIRST_WAIT_S, max=LONGEST_WAIT_S)(state)
+    if error.retry_after is not None:
+        return min(error.retry_after, LONGEST_WAIT_S)
+    return random.uniform(0, min(FIRST_WAIT_S * 2 ** (attempt - 1), LONGEST_WAIT_S))

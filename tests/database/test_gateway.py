@@ -16,7 +16,9 @@ from judge_gym.agents.outcome import NoAnswer, readable
 from judge_gym.errors import ConfigError
 from judge_gym.llm import gateway as gateways
 from judge_gym.llm.calls import Answer, Failure
+from judge_gym.llm.client import listed_price
 from judge_gym.llm.gateway import ProviderRefusedError
+from judge_gym.llm.providers import Price
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from support.misbehaving import (
@@ -28,6 +30,7 @@ from support.misbehaving import (
     misbehaving,
     refuses,
     replies,
+    resets_connection,
     stays_silent,
 )
 from support.rig import (
@@ -39,6 +42,7 @@ from support.rig import (
     count,
     gateway_at,
     no_rows,
+    providers_at,
     run,
 )
 
@@ -138,9 +142,14 @@ def in_two_minutes() -> str:
         pytest.param(refuses(503, "overloaded", headers={"Retry-After": "0"}), "server", id="503"),
         pytest.param(refuses(529, "overloaded"), "server", id="529"),
         pytest.param(replies(502, "<html>Bad gateway</html>"), "server", id="html-502"),
-        pytest.param(replies(200, "<html>Log in</html>"), "server", id="html-200"),
+        pytest.param(replies(200, "<html>Log in</html>"), "unreadable", id="html-200"),
+        pytest.param(replies(200, '{"choices": [{"mess'), "unreadable", id="json-cut-short"),
+        pytest.param(replies(200, ""), "unreadable", id="empty-body"),
+        pytest.param(replies(200, "[1, 2]"), "server", id="json-list"),
+        pytest.param(replies(408, "{}"), "timeout", id="408"),
         pytest.param(replies(200, {"choices": []}), "unreadable", id="no-choices"),
         pytest.param(cuts_connection, "connection", id="cut"),
+        pytest.param(resets_connection, "connection", id="reset"),
     ],
 )
 def test_what_may_pass_is_tried_again(database: str, first: Step, kind: str) -> None:
@@ -188,6 +197,7 @@ def test_a_rate_limit_holds_everybody_back_as_long_as_asked(
         pytest.param(stays_silent, "timeout", id="silent"),
         pytest.param(drips, "timeout", id="drips"),
         pytest.param(cuts_connection, "connection", id="cut"),
+        pytest.param(resets_connection, "connection", id="reset"),
     ],
 )
 def test_what_does_not_pass_fails_after_bounded_attempts(
@@ -229,6 +239,8 @@ def test_nobody_listens(database: str) -> None:
             id="context",
         ),
         pytest.param(refuses(400, "no such parameter"), "bad_request", id="400"),
+        pytest.param(refuses(422, "cannot be processed"), "bad_request", id="422"),
+        pytest.param(refuses(413, "request too large"), "context_too_long", id="413"),
         pytest.param(
             refuses(400, "Rejected by our safety system", "content_policy_violation"),
             "content_policy",
@@ -364,6 +376,25 @@ def test_a_priced_model_has_its_cost(database: str) -> None:
     run(work())
 
 
+def test_a_model_in_no_list_stays_without_a_price(database: str) -> None:
+    """litellm is told of it, and would take what has no price for free."""
+
+    async def work() -> None:
+        async with (
+            misbehaving(answers()) as provider,
+            gateway_at(database, provider.base_url) as (gateway, _),
+        ):
+            for key in "ab":
+                _, outcome = await gateway.ask(a_call(key, model="real/unheard-of"), no_rows)
+                assert isinstance(outcome, Answer)
+                assert outcome.cost_usd is None
+
+    run(work())
+    real = providers_at("").by_name["real"]
+    assert listed_price(real, "unheard-of") is None
+    assert listed_price(real, "gpt-4o-mini") == Price(prompt=0.15, completion=0.6)
+
+
 def test_what_is_sent_is_what_the_ledger_says(database: str) -> None:
     _, row, provider, _ = ask_once(database, answers())
     (sent,) = provider.requests
@@ -376,11 +407,16 @@ def test_what_is_sent_is_what_the_ledger_says(database: str) -> None:
 def test_no_more_requests_in_flight_than_the_provider_allows(database: str) -> None:
     in_flight: list[int] = []
     now = 0
+    full = asyncio.Event()
 
     async def counted(request: web.Request) -> web.StreamResponse:
         nonlocal now
         now += 1
         in_flight.append(now)
+        if now == 3:
+            full.set()
+        await full.wait()
+        # Long enough for one too many to come.
         await asyncio.sleep(0.02)
         now -= 1
         return await answers()(request)

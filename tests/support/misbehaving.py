@@ -5,6 +5,8 @@ Every request takes the next step of the script; the last step repeats. What was
 
 import asyncio
 import json
+import socket
+import struct
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -80,6 +82,17 @@ async def cuts_connection(request: web.Request) -> web.StreamResponse:
     assert request.transport is not None
     request.transport.abort()
     return response
+
+
+async def resets_connection(request: web.Request) -> web.StreamResponse:
+    """Take the request and reset the connection before a byte of the answer."""
+    assert request.transport is not None
+    at_once = struct.pack("ii", 1, 0)
+    request.transport.get_extra_info("socket").setsockopt(
+        socket.SOL_SOCKET, socket.SO_LINGER, at_once
+    )
+    request.transport.abort()
+    return web.Response()
 
 
 async def stays_silent(request: web.Request) -> web.StreamResponse:
