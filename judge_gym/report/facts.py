@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment, family_of
-from judge_gym.report.scopes import rubric_phrase, setting_phrases
+from judge_gym.report.scopes import rubric_phrase, setting_of
 from judge_gym.report.table import Row, Table
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import stored_experiment
@@ -47,6 +47,7 @@ class Facts:
     windows: Table
     calls: Table
     warnings: tuple[str, ...]
+    experiment_ids: tuple[int, ...]
 
 
 def read_facts(session: Session, run_id: int) -> Facts:
@@ -69,6 +70,7 @@ def read_facts(session: Session, run_id: int) -> Facts:
         windows=_windows(session, sorted({row.window_id for row in rows})),
         calls=_calls_table(calls),
         warnings=tuple(_warnings(calls, experiments)),
+        experiment_ids=tuple(ids),
     )
 
 
@@ -92,7 +94,7 @@ def _experiments(session: Session, ids: Sequence[int], experiments: Sequence[Exp
                     one.model,
                     one.family,
                     rubric_phrase(str(one.rubric)),
-                    ", ".join(_setting(one)),
+                    setting_of(one),
                     str(items.get(experiment_id, 0)),
                     str(one.replicates),
                 )
@@ -101,11 +103,6 @@ def _experiments(session: Session, ids: Sequence[int], experiments: Sequence[Exp
         ),
         words=6,
     )
-
-
-def _setting(experiment: Experiment) -> list[str]:
-    axes = ("replicates", "tag", "task_type", "family", "model", "ground_truth")
-    return setting_phrases(experiment.model_dump(exclude={*axes, "window"}))
 
 
 def _windows(session: Session, ids: Sequence[int]) -> Table:

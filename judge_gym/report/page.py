@@ -12,6 +12,7 @@ import jinja2
 from sqlalchemy.orm import Session
 
 from judge_gym.errors import JudgeGymError
+from judge_gym.report.evidence import ShownWindow, shown_evidence
 from judge_gym.report.facts import Facts, read_facts
 from judge_gym.report.planted import planted_tables
 from judge_gym.report.scopes import DEFAULTS_NOTE
@@ -39,6 +40,7 @@ class Report:
     facts: Facts
     results: Sequence[Table]
     planted: Sequence[Table]
+    evidence: Sequence[ShownWindow]
     wholly_simulated: bool
     written: datetime
 
@@ -61,6 +63,7 @@ def read_report(session: Session, run_id: int) -> Report:
         facts=facts,
         results=result_tables(rows),
         planted=planted_tables(session, facts.run.sweep, rows) if wholly else [],
+        evidence=shown_evidence(session, facts.experiment_ids),
         wholly_simulated=wholly,
         written=datetime.now(UTC),
     )

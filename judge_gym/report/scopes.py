@@ -69,6 +69,12 @@ def setting_phrases(values: Scope) -> list[str]:
     return sorted(phrases)
 
 
+def setting_of(experiment: Experiment) -> str:
+    """Return in words what is not at its default in an experiment; who judges what is no part."""
+    axes = ("replicates", "tag", "task_type", "family", "model", "ground_truth")
+    return ", ".join(setting_phrases(experiment.model_dump(exclude={*axes, "window"})))
+
+
 def rubric_phrase(text: str) -> str:
     """Return a scope's rubric in words: `own rubric`, `rubric by MODEL`, `provided rubric`."""
     kind, _, rest = text.partition(" ")

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.errors import StoreError
 from judge_gym.report.facts import read_facts
-from judge_gym.report.page import read_report, write_report
+from judge_gym.report.page import read_report, render_page, write_report
 from judge_gym.report.table import Table
 from judge_gym.store import tables as t
 from judge_gym.store.results import latest_run
@@ -220,3 +220,61 @@ def test_a_run_that_does_not_exist_is_an_error_that_says_so(database: str, tmp_p
     lab = Lab(database)
     with Session(lab.engine) as session, pytest.raises(StoreError, match="no analysis run 41"):
         write_report(session, 41, tmp_path)
+
+
+def judged_document(lab: Lab, answer: str, **sample: object) -> str:
+    """One document with one judgement, as this answer gave it; the page's section of evidence."""
+    lab.documents([None])
+    experiment_id = lab.judge(ALPHA, **COMMON)
+    arm_id = lab.arm(experiment_id)
+    lab.samples(arm_id, [[2]])
+    with Session(lab.engine) as session, session.begin():
+        call_id = add_ledger_row(session, "judgement", answer=answer)
+        session.execute(sa.update(t.Sample).values(call_id=call_id, **sample))
+        document = session.scalars(sa.select(t.Document)).one()
+        document.title = f"Title {HOSTILE}"
+        document.text = f"Text {HOSTILE} ends."
+        document.url = "javascript:alert(2)"
+        session.add(
+            t.View(
+                document_id=document.id,
+                view="cleaned",
+                status="failed",
+                failure="nothing left",
+                method="library",
+            )
+        )
+        session.add(
+            t.DroppedDocument(
+                window_id=document.window_id,
+                url="",
+                title=HOSTILE,
+                reason="too_short",
+                detail="3 characters",
+            )
+        )
+    with Session(lab.engine) as session:
+        page = render_page(read_report(session, run_of(lab)))
+    return page[page.index('<h2 id="evidence">') : page.index('<h2 id="methods">')]
+
+
+def test_evidence_shows_views_answers_and_where_the_verdict_was_read(database: str) -> None:
+    answer = f"Because {HOSTILE}.\nVERDICT: B\nbye"
+    start = answer.index("VERDICT")
+    shown = judged_document(Lab(database), answer, span_start=start, span_end=start + 10)
+    assert "<mark>VERDICT: B</mark>\nbye" in shown
+    assert "Because &lt;script&gt;" in shown
+    assert "Text &lt;script&gt;alert(1)&lt;/script&gt; ends." in shown
+    assert "nothing left" in shown
+    assert "not asked for" in shown
+    assert "<strong>too short</strong>: &lt;script&gt;" in shown
+    assert "stage 2, Stage 2" in shown
+    assert "javascript:" not in shown
+    assert "<script" not in shown
+
+
+def test_a_long_answer_is_cut_and_its_verdict_is_not(database: str) -> None:
+    answer = "x" * 10_000 + "VERDICT: B"
+    shown = judged_document(Lab(database), answer, span_start=10_000, span_end=10_010)
+    assert "x […] <mark>VERDICT: B</mark>" in shown
+    assert shown.count("x") < 5_000

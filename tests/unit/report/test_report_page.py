@@ -49,8 +49,10 @@ def report(
     *, simulated: bool = False, sweep: str = "trial", results: tuple[Table, ...] = ()
 ) -> Report:
     run = RunInfo(7, sweep, "0.1.0", simulated, NOW)
-    facts = Facts(run, "A trial.", empty("Experiments"), empty("Windows"), empty("LLM calls"), ())
-    return Report(facts, results, (), simulated, NOW)
+    facts = Facts(
+        run, "A trial.", empty("Experiments"), empty("Windows"), empty("LLM calls"), (), ()
+    )
+    return Report(facts, results, (), (), simulated, NOW)
 
 
 def figures(make_row, *, simulated: bool = False, name: str = "acme/a-1") -> tuple[Table, ...]:
