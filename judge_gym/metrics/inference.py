@@ -16,9 +16,12 @@ SIGN_FLIPS = 9999
 BLOCK = 2_000_000
 
 
-def permutation_p(observed: float, permuted: FloatArray) -> float:
-    """Return (1 + permuted values at or above the observed) / (1 + permutations), in (0, 1]."""
-    return (1 + int((permuted >= observed - EPSILON).sum())) / (1 + len(permuted))
+def permutation_p(observed: float, permuted: FloatArray, slack: float = EPSILON) -> float:
+    """Return (1 + permuted values at or above the observed) / (1 + permutations), in (0, 1].
+
+    Values within `slack`, the rounding of how they were computed, count as equal.
+    """
+    return (1 + int((permuted >= observed - slack).sum())) / (1 + len(permuted))
 
 
 def shuffles_within(

@@ -17,11 +17,11 @@ from judge_gym.metrics.cells import (
     IntArray,
     Verdicts,
     pignistic,
-    pignistic_weights,
 )
+from judge_gym.metrics.dealing import SINGLE_EPSILON, Dealt, deal
 from judge_gym.metrics.divergence import (
     generalised_jensen_shannon,
-    jensen_shannon,
+    mean_jensen_shannon,
     pairwise_mean,
     wasserstein,
 )
@@ -32,12 +32,7 @@ from judge_gym.metrics.estimate import (
     mean_over_items,
     not_estimable,
 )
-from judge_gym.metrics.inference import (
-    PERMUTATIONS,
-    permutation_p,
-    segment_means,
-    shuffles_within,
-)
+from judge_gym.metrics.inference import PERMUTATIONS, permutation_p
 
 MIN_REPLICATES = 5
 ENOUGH_REPLICATES = 10
@@ -70,8 +65,9 @@ class Divergence(StrEnum):
         """Return the divergence among judges, p being (..., judges >= 2, stages)."""
         if self is Divergence.GENERALISED:
             return generalised_jensen_shannon(p)
-        kernel = jensen_shannon if self is Divergence.JENSEN_SHANNON else wasserstein
-        return pairwise_mean(kernel, p)
+        if self is Divergence.JENSEN_SHANNON:
+            return mean_jensen_shannon(p)
+        return pairwise_mean(wasserstein, p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,30 +101,19 @@ def measure_polarization(
     item; interval: t over items. Needs two judges (families), one common item, and a median of
     5 scored replicates per cell (10 to read P without its floor).
     """
-    members = _members(verdicts.n_judges, family)
+    groups = _check_family(verdicts, family)
     common = verdicts.common_items()
     kept = verdicts.rows(common[verdicts.item])
-    because = _obstacle(kept, len(members), common)
+    because = _obstacle(kept, groups, common)
     if because:
         return _missing(divergence, because, len(kept), int(common.sum()))
 
-    kept = kept.rows(np.lexsort((kept.judge, kept.item)))
-    weights = pignistic_weights(kept.stages, kept.n_stages)
-    segment = kept.item * kept.n_judges + kept.judge
+    def apart(p: FloatArray) -> FloatArray:
+        return divergence.between(_by_family(p, family))
 
-    def by_item(rows: FloatArray) -> FloatArray:
-        cells = segment_means(rows, segment)
-        judges = cells.reshape(*cells.shape[:-2], -1, kept.n_judges, kept.n_stages)
-        return divergence.between(members @ judges)
-
-    per_item = by_item(weights)
-    shuffled = np.concatenate(
-        [
-            by_item(weights[order])
-            for order in shuffles_within(kept.item, rng, permutations, kept.n_stages)
-        ]
-    )
-    return _report(divergence, kept, per_item, shuffled)
+    p, _ = pignistic(verdicts)
+    per_item = apart(p[:, common].swapaxes(0, 1))
+    return _report(divergence, kept, per_item, deal(kept, apart, rng, permutations))
 
 
 def polarization_by_pair(
@@ -174,7 +159,8 @@ def pair_matrix(
     if not common.any():
         raise ValueError("no item was scored by every judge")
     p, _ = pignistic(verdicts)
-    groups = _members(verdicts.n_judges, family) @ p[:, common].swapaxes(0, 1)
+    _check_family(verdicts, family)
+    groups = _by_family(p[:, common].swapaxes(0, 1), family)
     matrix = np.zeros((groups.shape[1], groups.shape[1]))
     for first, second in combinations(range(len(matrix)), 2):
         value = float(divergence.between(groups[:, [first, second]]).mean())
@@ -182,14 +168,22 @@ def pair_matrix(
     return matrix
 
 
-def _members(n_judges: int, family: IntArray | None) -> FloatArray:
-    """Return families x judges: 1/size at the members of each family."""
+def _by_family(p: FloatArray, family: IntArray | None) -> FloatArray:
+    """Return the mean of each family's judges (ascending), from p (items, judges, stages)."""
     if family is None:
-        return np.eye(n_judges)
-    if len(family) != n_judges:
-        raise ValueError(f"{len(family)} families given for {n_judges} judges")
-    belongs = (np.unique(family)[:, None] == family).astype(np.float64)
-    return np.asarray(belongs / belongs.sum(axis=1, keepdims=True))
+        return p
+    # Items stay the innermost axis of memory, so that sums over stages run along them.
+    means = [p[:, family == one].mean(axis=1).T for one in np.unique(family)]
+    return np.stack(means, axis=1).T
+
+
+def _check_family(verdicts: Verdicts, family: IntArray | None) -> int:
+    """Return how many groups are compared."""
+    if family is None:
+        return verdicts.n_judges
+    if len(family) != verdicts.n_judges:
+        raise ValueError(f"{len(family)} families given for {verdicts.n_judges} judges")
+    return len(np.unique(family))
 
 
 def _obstacle(kept: Verdicts, n_groups: int, common: BoolArray) -> str:
@@ -214,17 +208,17 @@ def _missing(divergence: Divergence, because: str, n: int, n_items: int) -> Pola
 
 
 def _report(
-    divergence: Divergence, kept: Verdicts, per_item: FloatArray, shuffled: FloatArray
+    divergence: Divergence, kept: Verdicts, per_item: FloatArray, null: Dealt
 ) -> Polarization:
     metric, unit, n = divergence.metric, divergence.unit, len(kept)
-    floor = shuffled.mean(axis=0)
+    floor = null.per_item
     method = "mean over items, t interval; floor and p by permutation within items"
     if np.median(kept.sizes()[kept.sizes() > 0]) < ENOUGH_REPLICATES:
         method += f"; read against the floor: under {ENOUGH_REPLICATES} replicates"
     estimate = replace(
         mean_over_items(metric, per_item, n=n, unit=unit, bounds=UNIT_INTERVAL),
         floor=float(floor.mean()),
-        p=permutation_p(float(per_item.mean()), shuffled.mean(axis=1)),
+        p=permutation_p(float(per_item.mean()), null.means, SINGLE_EPSILON),
         method=method,
     )
     excess = mean_over_items(
