@@ -17,6 +17,11 @@ def digest(*parts: object) -> str:
     return _sha256(parts).hex()[:16]
 
 
+def sha256(*parts: object) -> str:
+    """Return all 64 hex digits of the digest, for what must not collide."""
+    return _sha256(parts).hex()
+
+
 def derive_seed(*parts: object) -> int:
     """Return a seed in [0, 2**63) derived from the natural key `parts`."""
     return int.from_bytes(_sha256(parts)[:8], "big") >> 1

@@ -50,6 +50,9 @@ class Settings(BaseSettings):
     """Longest time one LLM call may take, in seconds."""
     call_attempts: int = Field(default=4, ge=1, le=10)
     """How often a call is tried when the failure may pass (rate limit, server, connection)."""
+    reuse_answers: bool = False
+    """Whether experiments that ask a model the very same question, replicate by replicate, share
+    one answer. Cheaper, but then their answers are not independent."""
     cleaner: Literal["library", "llm"] = "library"
     """What removes page furniture: a library, or the `utility_model`."""
     utility_model: str = ""

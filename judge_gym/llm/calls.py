@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from judge_gym.prompts import Prompt
+from judge_gym.seeds import sha256
 
 FailureKind = Literal[
     "rate_limit",
@@ -63,6 +64,15 @@ class Call:
     prompt: Prompt
     parameters: Parameters
     experiment_id: int | None = None
+    replicate: str = ""
+    """Which of the repetitions of a question it is; without one its answer is never reused."""
+
+    @property
+    def request_digest(self) -> str | None:
+        """64 hex digits, equal for byte-identical requests of equal replicates alone."""
+        if not self.replicate:
+            return None
+        return sha256(self.model, self.prompt.messages, self.parameters.sent(), self.replicate)
 
     @property
     def tokens_at_most(self) -> int:
@@ -76,14 +86,17 @@ class Call:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back. `cost_usd` is None when the model is in no price list, never 0 for that."""
+    """What came back. `cost_usd` is None when the model is in no price list, never 0 for that.
+
+    `latency_ms` is None when nobody waited for it: it is another call's answer.
+    """
 
     text: str
     finish_reason: str
     prompt_tokens: int | None
     completion_tokens: int | None
     cost_usd: float | None
-    latency_ms: float
+    latency_ms: float | None
     simulated: bool
 
 

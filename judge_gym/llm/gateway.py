@@ -48,6 +48,7 @@ class Gateway:
         *,
         attempts: int,
         timeout_s: float,
+        reuse_answers: bool = False,
         keys: Keys | None = None,
     ) -> None:
         self._providers = providers
@@ -55,7 +56,7 @@ class Gateway:
         self._attempts = attempts
         self._timeout_s = timeout_s
         self._client = Client(self._keys)
-        self._ledger = Ledger(engine)
+        self._ledger = Ledger(engine, reuse_answers=reuse_answers)
         self._gates: dict[str, Gate] = {}
         self._telling: set[asyncio.Task[None]] = set()
         self._refused: dict[str, tuple[str, str]] = {}

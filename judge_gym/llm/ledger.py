@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import distinct_on
 
 from judge_gym.llm.calls import Answer, Call, Failure, Row
 from judge_gym.store.recordset import inserting, packed, recordset
@@ -64,10 +65,14 @@ class _Group:
 
 
 class Ledger:
-    """Writes the ledger and the rows derived from answers; belongs to one event loop."""
+    """Writes the ledger and the rows derived from answers; belongs to one event loop.
 
-    def __init__(self, engine: sa.Engine) -> None:
+    With `reuse_answers` a call is closed on opening if a byte-identical one has an answer.
+    """
+
+    def __init__(self, engine: sa.Engine, *, reuse_answers: bool = False) -> None:
         self._engine = engine
+        self._reuse_answers = reuse_answers
         self._gathering = _Group()
         self._writer: asyncio.Task[None] | None = None
 
@@ -98,12 +103,31 @@ class Ledger:
 
     def _open(self, calls: Sequence[Call], provider: str) -> list[Opened]:
         # In one order everywhere, so that two processes that plan the same work cannot deadlock.
-        by_key = dict(sorted((call.key, _planned(call, provider)) for call in calls))
+        by_key = dict(sorted((call.key, self._planned(call, provider)) for call in calls))
         with self._engine.begin() as connection:
             connection.execute(_PLANNED, packed(by_key.values()))
+            if self._reuse_answers:
+                connection.execute(_REUSED, {"keys": list(by_key)})
             found = connection.execute(_FOUND, {"keys": list(by_key)}).all()
         opened = {row.key: Opened(row.id, _stored_answer(row)) for row in found}
         return [opened[call.key] for call in calls]
+
+    def _planned(self, call: Call, provider: str) -> dict[str, Any]:
+        return {
+            "key": call.key,
+            "workflow": call.workflow,
+            "agent": call.agent,
+            "provider": provider,
+            "model": call.model,
+            "experiment_id": call.experiment_id,
+            "messages": list(call.prompt.messages),
+            "template": call.prompt.template,
+            "template_hash": call.prompt.template_hash,
+            "parameters": call.parameters.sent(),
+            # Without reuse every request has a seed of its own, and none is like another.
+            "request_digest": call.request_digest if self._reuse_answers else None,
+            "status": "planned",
+        }
 
     def _commit_each(self, changes: Sequence[Change]) -> list[Exception | None]:
         """Commit all in one transaction; if one of them cannot be, the others are not lost."""
@@ -163,6 +187,7 @@ _PLANNED_COLUMNS = (
     "template",
     "template_hash",
     "parameters",
+    "request_digest",
     "status",
 )
 _ANSWER_COLUMNS = (
@@ -182,8 +207,35 @@ _PLANNED = _INSERT.on_conflict_do_update(
     set_={name: _INSERT.excluded[name] for name in _PLANNED_COLUMNS if name != "key"},
     where=CallRow.status != "succeeded",
 )
+_OF_KEYS = CallRow.key == sa.any_(sa.bindparam("keys", type_=sa.ARRAY(sa.Text)))
 _FOUND = sa.select(*(_COLUMNS[name] for name in ("id", "key", "status", *_ANSWER_COLUMNS))).where(
-    CallRow.key == sa.any_(sa.bindparam("keys", type_=sa.ARRAY(sa.Text)))
+    _OF_KEYS
+)
+_OTHER = sa.orm.aliased(CallRow)
+# The oldest answer: copies name the call that was sent, as long as the ledger has it.
+_SOURCE = (
+    sa.select(_OTHER)
+    .ext(distinct_on(_OTHER.request_digest))
+    .where(
+        _OTHER.status == "succeeded",
+        _OTHER.request_digest.in_(sa.select(CallRow.request_digest).where(_OF_KEYS)),
+    )
+    .order_by(_OTHER.request_digest, _OTHER.id)
+    .subquery("source")
+)
+_COPIED = ("answer", "finish_reason", "prompt_tokens", "completion_tokens", "simulated")
+_REUSED = (
+    sa.update(CallRow)
+    .where(
+        _OF_KEYS,
+        CallRow.status != "succeeded",
+        CallRow.request_digest == _SOURCE.c.request_digest,
+    )
+    .values(
+        {name: _SOURCE.c[name] for name in _COPIED}
+        | {"status": "succeeded", "route": "cache", "cost_usd": 0, "cached_from": _SOURCE.c.id}
+        | {"finished_at": sa.func.now()}
+    )
 )
 _LOCKED = (
     sa.select(CallRow.id)
@@ -210,22 +262,6 @@ def _by_table(
         for row in () if isinstance(change, Sent) else change.rows:
             grouped[row.table, tuple(sorted(row.values))].append(row.values)
     return grouped
-
-
-def _planned(call: Call, provider: str) -> dict[str, Any]:
-    return {
-        "key": call.key,
-        "workflow": call.workflow,
-        "agent": call.agent,
-        "provider": provider,
-        "model": call.model,
-        "experiment_id": call.experiment_id,
-        "messages": list(call.prompt.messages),
-        "template": call.prompt.template,
-        "template_hash": call.prompt.template_hash,
-        "parameters": call.parameters.sent(),
-        "status": "planned",
-    }
 
 
 def _outcome(change: Closed) -> dict[str, Any]:

@@ -155,6 +155,10 @@ def _source(source: dict[str, Any]) -> str:
     return f"{source.get('kind', '')} {name}".strip()
 
 
+# The tokens of a reused answer were spent once, where it was asked for.
+_PAID = t.Call.route != "cache"
+
+
 def _calls(
     session: Session, ids: Sequence[int], experiments: Sequence[Experiment]
 ) -> Sequence[_CallSums]:
@@ -176,8 +180,8 @@ def _calls(
             sa.func.count(),
             sa.func.count().filter(t.Call.status == "failed"),
             sa.func.coalesce(sa.func.sum(t.Call.attempts), 0),
-            sa.func.coalesce(sa.func.sum(t.Call.prompt_tokens), 0),
-            sa.func.coalesce(sa.func.sum(t.Call.completion_tokens), 0),
+            sa.func.coalesce(sa.func.sum(t.Call.prompt_tokens).filter(_PAID), 0),
+            sa.func.coalesce(sa.func.sum(t.Call.completion_tokens).filter(_PAID), 0),
             sa.func.sum(t.Call.cost_usd),
             sa.func.count().filter(t.Call.cost_usd.is_(None)),
             sa.func.coalesce(sa.func.bool_or(t.Call.simulated), sa.false()),

@@ -74,7 +74,10 @@ def _free(session: Session, calls: sa.ColumnElement[bool]) -> None:
     session.execute(
         sa.update(t.Call)
         .where(calls, t.Call.status == "succeeded")
-        .values(key=sa.func.concat(t.Call.key, "/set-aside/", t.Call.id))
+        .values(
+            key=sa.func.concat(t.Call.key, "/set-aside/", t.Call.id),
+            request_digest=None,  # no other call shall be given it either
+        )
     )
 
 

@@ -29,7 +29,7 @@ def past_answers(session: Session, models: Collection[str]) -> dict[tuple[str, s
             sa.func.avg(t.Call.completion_tokens),
             sa.func.avg(t.Call.latency_ms),
         )
-        .where(t.Call.model.in_(models), t.Call.status == "succeeded")
+        .where(t.Call.model.in_(models), t.Call.status == "succeeded", t.Call.route != "cache")
         .group_by(t.Call.model, t.Call.agent)
     )
     return {

@@ -163,6 +163,11 @@ class Call(Base):
     cost_usd: Mapped[Decimal | None]
     latency_ms: Mapped[float | None]
     route: Mapped[str] = mapped_column(server_default="direct")
+    """`direct`, or `cache` for the answer of an identical request, which cost nothing here."""
+    request_digest: Mapped[str | None]
+    """Equal for byte-identical requests of equal replicates; empty unless answers are reused."""
+    cached_from: Mapped[int | None] = _reference("llm_calls.id", on_delete="SET NULL", index=True)
+    """The call whose answer this is, as long as the ledger has it."""
     simulated: Mapped[bool | None]
     created_at: Mapped[datetime] = _created()
     sent_at: Mapped[datetime | None]
@@ -174,6 +179,11 @@ class Call(Base):
         ),
         CheckConstraint("attempts >= 0", name="attempts_not_negative"),
         Index("ix_llm_calls_open", "status", postgresql_where="status IN ('planned', 'sent')"),
+        Index(
+            "ix_llm_calls_request_digest",
+            "request_digest",
+            postgresql_where="request_digest IS NOT NULL",
+        ),
     )
 
 

@@ -16,10 +16,11 @@ from judge_gym.evidence.firecrawl_source import FirecrawlAccess
 from judge_gym.evidence.sources import collect
 from judge_gym.llm.calls import Answer, Call, Failure, Parameters
 from judge_gym.runtime import Runtime
-from judge_gym.seeds import derive_seed
+from judge_gym.settings import Settings
 from judge_gym.store import tables as t
 from judge_gym.store import windows
 from judge_gym.workflows.asking import Question, ask_all
+from judge_gym.workflows.origin import origin
 
 _WITHOUT_CALL: dict[str, Any] = {"simulated": False, "call_id": None}
 AGENTS: dict[EvidenceView, str] = {
@@ -30,6 +31,7 @@ AGENTS: dict[EvidenceView, str] = {
 """Who makes each view."""
 FIRECRAWL_KEY = "FIRECRAWL_API_KEY"
 _TOKENS_A_WORD = 4
+_ONLY = "0"  # a view is made once, so it has one replicate
 """More than any tokenizer needs for prose in a language with spaces."""
 
 
@@ -88,25 +90,30 @@ async def make_views(
         windows.save_views(session, rows)
     ends = Counter(row["status"] for row in rows)
     if not by_library:
-        limit = runtime.settings.summary_words
-        asked = [_question(one, limit, model) for one in wanted if one.source_text is not None]
+        asked = [
+            _question(one, runtime.settings, model) for one in wanted if one.source_text is not None
+        ]
         ends += await ask_all(runtime.gateway, asked)
     return ends
 
 
-def _question(one: windows.ViewToMake, limit: int, model: str) -> Question:
+def _question(one: windows.ViewToMake, settings: Settings, model: str) -> Question:
+    limit = settings.summary_words
+    drawn = origin(settings, one.call_key, _ONLY)
+    prompt = view_prompt(one.view, one.source_text or "", limit, drawn.key)
     call = Call(
         key=one.call_key,
         workflow="w1-evidence",
         agent=AGENTS[one.view],
         model=model,
-        prompt=view_prompt(one.view, one.source_text or "", limit, one.call_key),
+        prompt=prompt,
         parameters=Parameters(
             temperature=0,
             top_p=1,
             max_tokens=longest_answer(one.view, limit),
-            seed=derive_seed("call", one.call_key),
+            seed=drawn.seed(model, prompt),
         ),
+        replicate=_ONLY,
     )
 
     def read(outcome: Answer | Failure) -> dict[str, Any]:

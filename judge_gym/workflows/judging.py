@@ -16,13 +16,14 @@ from judge_gym.design.strategies.sampling import Sampling
 from judge_gym.design.strategies.scoring import Scoring
 from judge_gym.llm.calls import Answer, Call, Failure, Parameters
 from judge_gym.runtime import Runtime
-from judge_gym.seeds import derive_seed
+from judge_gym.settings import Settings
 from judge_gym.store import samples as store
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_by_id
 from judge_gym.store.rubrics import stored_rubric
 from judge_gym.store.samples import SampleUnit
 from judge_gym.workflows.asking import Question, ask_all
+from judge_gym.workflows.origin import origin
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,8 @@ class _Context:
 async def judge(runtime: Runtime, units: Sequence[SampleUnit]) -> Counter[str]:
     """Make these judgements; returns how many ended in each sample status."""
     with runtime.session() as session:
-        questions = [_question(context) for context in _contexts(session, units)]
+        contexts = _contexts(session, units)
+        questions = [_question(context, runtime.settings) for context in contexts]
     return await ask_all(runtime.gateway, questions)
 
 
@@ -74,7 +76,7 @@ def _contexts(session: Session, units: Sequence[SampleUnit]) -> list[_Context]:
     return contexts
 
 
-def _question(context: _Context) -> Question:
+def _question(context: _Context, settings: Settings) -> Question:
     experiment = context.experiment
     sample_key = (
         experiment.key,
@@ -86,16 +88,22 @@ def _question(context: _Context) -> Question:
     call_key = score_key(*sample_key)
     presentation = present(experiment, *sample_key)
     strategies = resolve(experiment)
+    replicate = str(context.unit.replicate)
+    drawn = origin(settings, call_key, replicate)
+    prompt = scoring_prompt(experiment, context.rubric, context.documents, presentation, drawn.key)
     call = Call(
         key=call_key,
         workflow="w3-scoring" if context.arm == "own" else "w4-swap",
         agent="scorer",
         model=experiment.model,
-        prompt=scoring_prompt(
-            experiment, context.rubric, context.documents, presentation, call_key
+        prompt=prompt,
+        parameters=parameters(
+            strategies,
+            drawn.seed(experiment.model, prompt),
+            json_answer=strategies.of(Scoring).structured,
         ),
-        parameters=parameters(strategies, call_key, json_answer=strategies.of(Scoring).structured),
         experiment_id=context.experiment_id,
+        replicate=replicate,
     )
     return Question(call, t.Sample, lambda outcome: _sample(context, presentation, outcome))
 
@@ -105,13 +113,9 @@ def score_key(experiment: str, rubric: str, arm: str, item: str, replicate: int)
     return f"score/{experiment}/{rubric}/{arm}/{item}/{replicate}"
 
 
-def parameters(strategies: Strategies, call_key: str, *, json_answer: bool = False) -> Parameters:
-    """Return the experiment's sampling parameters with the seed of this call."""
-    return Parameters(
-        **asdict(strategies.of(Sampling)),
-        seed=derive_seed("call", call_key),
-        json_answer=json_answer,
-    )
+def parameters(strategies: Strategies, seed: int, *, json_answer: bool = False) -> Parameters:
+    """Return the experiment's sampling parameters with the seed of a call."""
+    return Parameters(**asdict(strategies.of(Sampling)), seed=seed, json_answer=json_answer)
 
 
 def _sample(

@@ -15,6 +15,7 @@ from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.probing import Probing
 from judge_gym.llm.calls import Answer, Call, Failure
 from judge_gym.runtime import Runtime
+from judge_gym.settings import Settings
 from judge_gym.store import samples as store
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_by_id, experiments_by_tag
@@ -22,6 +23,7 @@ from judge_gym.store.rubrics import stored_rubric
 from judge_gym.store.samples import ProbeUnit, missing_probes
 from judge_gym.workflows.asking import Question, ask_all
 from judge_gym.workflows.judging import parameters, score_key
+from judge_gym.workflows.origin import origin
 
 
 def plan_probing(runtime: Runtime, tags: Sequence[str]) -> dict[str, list[ProbeUnit]]:
@@ -37,7 +39,7 @@ async def probe(runtime: Runtime, units: Sequence[ProbeUnit]) -> Counter[str]:
         impossible = [one.failed() for one in asked if one.conversation_is_gone]
         if impossible:
             session.execute(insert(t.Probe).on_conflict_do_nothing(), impossible)
-    questions = [one.question() for one in asked if not one.conversation_is_gone]
+    questions = [one.question(runtime.settings) for one in asked if not one.conversation_is_gone]
     ends = await ask_all(runtime.gateway, questions)
     return ends + Counter(row["status"] for row in impossible)
 
@@ -51,6 +53,7 @@ class _Probe:
     experiment: Experiment
     score_key: str
     scored: ScoredSample
+    sample_replicate: int
     simulated: bool
     """Whether the simulator made the sample."""
 
@@ -60,17 +63,24 @@ class _Probe:
         continues = resolve(self.experiment).of(Probing).continues_conversation
         return continues and not self.scored.messages
 
-    def question(self) -> Question:
+    def question(self, settings: Settings) -> Question:
         sample_id, replicate = self.unit
         call_key = f"probe/{self.score_key}/{replicate}"
+        # Two samples may look the same, and are asked about separately all the same.
+        repetition = f"{self.sample_replicate}/{replicate}"
+        drawn = origin(settings, call_key, repetition)
+        prompt = probe_prompt(self.experiment, self.scored, drawn.key)
         call = Call(
             key=call_key,
             workflow="w5-probe",
             agent="prober",
             model=self.experiment.model,
-            prompt=probe_prompt(self.experiment, self.scored, call_key),
-            parameters=parameters(resolve(self.experiment), call_key),
+            prompt=prompt,
+            parameters=parameters(
+                resolve(self.experiment), drawn.seed(self.experiment.model, prompt)
+            ),
             experiment_id=self.experiment_id,
+            replicate=repetition,
         )
         return Question(call, t.Probe, _reader(sample_id, replicate))
 
@@ -115,7 +125,17 @@ def _probes(session: Session, units: Sequence[ProbeUnit]) -> list[_Probe]:
         )
         item = items[sample.item_id]
         key = score_key(experiment.key, rubric.key, arm.arm, item, sample.replicate)
-        probes.append(_Probe(unit, arm.experiment_id, experiment, key, scored, sample.simulated))
+        probes.append(
+            _Probe(
+                unit=unit,
+                experiment_id=arm.experiment_id,
+                experiment=experiment,
+                score_key=key,
+                scored=scored,
+                sample_replicate=sample.replicate,
+                simulated=sample.simulated,
+            )
+        )
     return probes
 
 

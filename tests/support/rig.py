@@ -110,12 +110,22 @@ def providers_at(base_url: str, concurrency: int = 8) -> Providers:
 
 @asynccontextmanager
 async def gateway_at(
-    url: str, base_url: str, *, attempts: int = 3, timeout_s: float = 5, concurrency: int = 8
+    url: str,
+    base_url: str,
+    *,
+    attempts: int = 3,
+    timeout_s: float = 5,
+    concurrency: int = 8,
+    reuse_answers: bool = False,
 ) -> AsyncIterator[tuple[Gateway, sa.Engine]]:
     """A gateway on a database and a provider, closed in the end."""
     engine = sa.create_engine(url)
     gateway = Gateway(
-        engine, providers_at(base_url, concurrency), attempts=attempts, timeout_s=timeout_s
+        engine,
+        providers_at(base_url, concurrency),
+        attempts=attempts,
+        timeout_s=timeout_s,
+        reuse_answers=reuse_answers,
     )
     try:
         yield gateway, engine
@@ -127,8 +137,10 @@ async def gateway_at(
 @asynccontextmanager
 async def runtime_at(url: str, base_url: str, **settings: Any) -> AsyncIterator[Runtime]:
     """A runtime on a database and a provider."""
-    async with gateway_at(url, base_url, attempts=2, concurrency=16) as (gateway, engine):
-        configured = Settings(**settings)
+    configured = Settings(**settings)
+    async with gateway_at(
+        url, base_url, attempts=2, concurrency=16, reuse_answers=configured.reuse_answers
+    ) as (gateway, engine):
         yield Runtime(configured, engine, providers_at(base_url), gateway)
 
 
