@@ -28,6 +28,9 @@ Term = tuple[str, ...]
 _Figure = tuple[str, Callable[[FloatArray], float]]
 """The unit of a figure, and how it comes from the solved components."""
 
+Fold = Callable[[FloatArray], FloatArray]
+"""How items fold into draws: all of them in one, or all but one in each."""
+
 JUDGE, RUBRIC, ITEM = "judge", "rubric owner", "item"
 NOISE = "replicates"
 MIN_ITEMS = 3
@@ -45,19 +48,12 @@ PARTS: dict[str, tuple[Term, ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class CrossedCells:
-    """Scores by cell of crossed factors: `names` per axis; n, Σy, Σy² as arrays over the axes."""
+    """Scores by cell of crossed factors: n, Σy, Σy² as arrays with an axis per name, item last."""
 
     names: tuple[str, ...]
     n: IntArray
     total: FloatArray
     squares: FloatArray
-
-    def without(self, item: int) -> "CrossedCells":
-        """Return the cells with one item left out; the last axis holds the items."""
-        kept = np.arange(self.n.shape[-1]) != item
-        return CrossedCells(
-            self.names, self.n[..., kept], self.total[..., kept], self.squares[..., kept]
-        )
 
 
 def crossed_cells(
@@ -152,25 +148,31 @@ def _estimates(
     untold: dict[str, str],
 ) -> dict[str, Estimate]:
     """Return each figure of the solved components, with its jackknife interval."""
-    n, items = int(cells.n.sum()), int((cells.n.sum(axis=tuple(range(cells.n.ndim - 1))) > 0).sum())
+    present = cells.n.reshape(-1, cells.n.shape[-1]).sum(axis=0) > 0
+    n, items = int(cells.n.sum()), int(present.sum())
     if items < MIN_ITEMS:
-        because = f"it needs {MIN_ITEMS} items, and there are {items}"
-        untold = dict.fromkeys(figures, because)
-    told = not figures.keys() <= untold.keys()
-    solved = _solve(cells, terms) if told else np.empty(0)
-    left_out = _leave_one_out(cells, terms) if told else np.empty((0, 0))
-    found = {}
+        untold = dict.fromkeys(figures, f"it needs {MIN_ITEMS} items, and there are {items}")
+    found = {
+        name: not_estimable(name, untold[name], n=n, n_items=items, unit=unit)
+        for name, (unit, _) in figures.items()
+        if name in untold
+    }
+    if len(found) == len(figures):
+        return found
+    (solved,) = _solve(cells, terms, _summed)
+    left_out = _solve(cells, terms, _left_out)[present]
     for name, (unit, figure) in figures.items():
-        value = float("nan") if name in untold else figure(solved)
+        if name in found:
+            continue
+        value = figure(solved)
         if not np.isfinite(value):
-            because = untold.get(name, "the judges show no polarization to divide")
+            because = "the judges show no polarization to divide"
             found[name] = not_estimable(name, because, n=n, n_items=items, unit=unit)
             continue
         estimate = Estimate(name, value, None, None, n, items, method=_METHOD, unit=unit)
-        found[name] = with_interval(
-            estimate, _jackknife(value, np.array([figure(one) for one in left_out])), absent=_STEADY
-        )
-    return found
+        interval = _jackknife(value, np.array([figure(one) for one in left_out]))
+        found[name] = with_interval(estimate, interval, absent=_STEADY)
+    return {name: found[name] for name in figures}
 
 
 def _jackknife(value: float, left_out: FloatArray) -> Interval | None:
@@ -183,20 +185,25 @@ def _jackknife(value: float, left_out: FloatArray) -> Interval | None:
     return (value - half, value + half) if error > EPSILON else None
 
 
-def _leave_one_out(cells: CrossedCells, terms: Sequence[Term]) -> FloatArray:
-    present = np.flatnonzero(cells.n.reshape(-1, cells.n.shape[-1]).sum(axis=0))
-    return np.stack([_solve(cells.without(int(item)), terms) for item in present])
+def _summed(values: FloatArray) -> FloatArray:
+    """Fold the last axis, the items, into one draw that holds them all."""
+    return np.asarray(values.sum(axis=-1, keepdims=True))
 
 
-def _solve(cells: CrossedCells, terms: Sequence[Term]) -> FloatArray:
-    """Return the components of `terms` and the replicates' variance, minimum norm if singular."""
-    matrix, observed = _equations(cells, terms)
-    return np.asarray(np.linalg.lstsq(matrix, observed, rcond=1e-10)[0])
+def _left_out(values: FloatArray) -> FloatArray:
+    """Fold the last axis, the items, into one draw per item that holds all others."""
+    return np.asarray(values.sum(axis=-1, keepdims=True) - values)
+
+
+def _solve(cells: CrossedCells, terms: Sequence[Term], fold: Fold) -> FloatArray:
+    """Return draws x (components of `terms`, replicates); of minimum norm where undetermined."""
+    matrix, observed = _equations(cells, terms, fold)
+    return np.asarray((np.linalg.pinv(matrix, rcond=1e-10) @ observed[..., None])[..., 0])
 
 
 def _untold(cells: CrossedCells, terms: Sequence[Term], names: Sequence[str]) -> dict[str, str]:
     """Return name → why the equations leave a component undetermined."""
-    matrix, _ = _equations(cells, terms)
+    matrix = _equations(cells, terms, _summed)[0][0]
     scale = np.linalg.norm(matrix, axis=0)
     _, singular, vt = np.linalg.svd(matrix / np.where(scale > 0, scale, 1.0))
     null = vt[int((singular > 1e-10 * max(singular[0], EPSILON)).sum()) :]
@@ -214,38 +221,62 @@ def _untold(cells: CrossedCells, terms: Sequence[Term], names: Sequence[str]) ->
     return reasons
 
 
-def _equations(cells: CrossedCells, terms: Sequence[Term]) -> tuple[FloatArray, FloatArray]:
-    """Return A and b with E[b] = A · components: differences of the T's from the correction term.
+def _equations(
+    cells: CrossedCells, terms: Sequence[Term], fold: Fold
+) -> tuple[FloatArray, FloatArray]:
+    """Return A (draws x rows x components) and b with E[b] = A · components.
 
-    T(grouping) = Σ over its groups of (Σy)²/n; the coefficient of term B in E[T(A)] is
-    Σ over groups a of A, Σ over levels b of B, n_ab² / n_a, that of the noise the number of
-    groups. The mean's share is N in every row, and so drops from the differences.
+    A row is T(grouping) = Σ over its groups of (Σy)²/n, less the correction term T of all. The
+    coefficient of term B in E[T(A)] is Σ over groups a of A, Σ over levels b of B, n_ab² / n_a,
+    that of the noise the number of groups; the mean's is N in every row, and so drops out.
     """
-    groupings: list[Term] = [(), *terms]
     rows, values = [], []
-    for grouping in groupings:
-        size, total = (
-            _over(cells.names, cells.n, grouping),
-            _over(cells.names, cells.total, grouping),
-        )
-        filled = size > 0
-        values.append(float((total[filled] ** 2 / size[filled]).sum()))
-        joint = [_joint(cells, grouping, term, size) for term in terms]
-        rows.append([*joint, float(filled.sum())])
-    values.append(float(cells.squares.sum()))
-    rows.append([float(cells.n.sum())] * (len(terms) + 1))
-    matrix, observed = np.array(rows), np.array(values)
-    return matrix[1:] - matrix[0], observed[1:] - observed[0]
+    for grouping in [(), *terms]:
+        size, total = (_of_groups(cells, part, grouping, fold) for part in (cells.n, cells.total))
+        values.append(_over_groups(_per(total**2, size), grouping, cells, fold))
+        joint = [_joint(cells, grouping, term, size, fold) for term in terms]
+        groups = _over_groups((size > 0).astype(np.float64), grouping, cells, fold)
+        rows.append(np.stack([*joint, groups], axis=-1))
+    counted = _over_groups(cells.n.astype(np.float64), cells.names, cells, fold)
+    values.append(_over_groups(cells.squares, cells.names, cells, fold))
+    rows.append(np.repeat(counted[:, None], len(terms) + 1, axis=1))
+    matrix, observed = np.stack(rows, axis=1), np.stack(values, axis=1)
+    return matrix[:, 1:] - matrix[:, :1], observed[:, 1:] - observed[:, :1]
 
 
-def _joint(cells: CrossedCells, grouping: Term, term: Term, size: FloatArray) -> float:
+def _joint(
+    cells: CrossedCells, grouping: Term, term: Term, size: FloatArray, fold: Fold
+) -> FloatArray:
+    """Return Σ n_ab² / n_a per draw, the sums over b before those over a."""
+    item = cells.names[-1]
     union = tuple(name for name in cells.names if name in grouping or name in term)
-    both = _over(cells.names, cells.n, union).astype(np.float64)
-    within = _over(cells.names, both**2, grouping)
-    return float(np.divide(within, size, where=size > 0, out=np.zeros_like(within)).sum())
+    within = _sum_over(cells, _of_groups(cells, cells.n, union, fold) ** 2, grouping)
+    if item in term and item not in grouping:
+        within = fold(within)
+    return _over_groups(_per(within, size), grouping, cells, fold)
 
 
-def _over(names: Sequence[str], values: FloatArray | IntArray, kept: Term) -> FloatArray:
-    """Return the sums over every axis but the `kept` ones, axes kept at length one."""
-    axes = tuple(axis for axis, name in enumerate(names) if name not in kept)
-    return np.asarray(values.sum(axis=axes, keepdims=True))
+def _of_groups(
+    cells: CrossedCells, values: FloatArray | IntArray, kept: Term, fold: Fold
+) -> FloatArray:
+    """Return the sums by group of `kept`; the last axis holds items if kept, else draws."""
+    sums = _sum_over(cells, values, kept)
+    return sums if cells.names[-1] in kept else fold(sums)
+
+
+def _sum_over(cells: CrossedCells, values: FloatArray | IntArray, kept: Term) -> FloatArray:
+    """Return the sums over every axis that is not kept but the last, axes kept at length one."""
+    axes = tuple(axis for axis, name in enumerate(cells.names[:-1]) if name not in kept)
+    return np.asarray(values.sum(axis=axes, keepdims=True), dtype=np.float64)
+
+
+def _over_groups(values: FloatArray, kept: Term, cells: CrossedCells, fold: Fold) -> FloatArray:
+    """Return the sum over all groups, per draw."""
+    sums = values.reshape(-1, values.shape[-1]).sum(axis=0)
+    return fold(sums) if cells.names[-1] in kept else np.asarray(sums)
+
+
+def _per(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Return the ratio, 0 for empty groups."""
+    shape = np.broadcast_shapes(above.shape, below.shape)
+    return np.divide(above, below, where=below > 0, out=np.zeros(shape))

@@ -146,6 +146,25 @@ def test_rubrics_that_only_their_owners_applied_cannot_be_split(rng):
     )
 
 
+def test_the_interval_is_the_jackknife_by_leaving_items_out(rng):
+    # uneven cells: a third of the samples are missing, and one item altogether
+    judge, item = np.repeat([0, 1, 2], 40), np.tile(np.repeat(np.arange(8), 5), 3)
+    kept = (rng.random(120) < 0.7) & (item != 3)
+    judge, item, score = judge[kept], item[kept], rng.random(kept.sum())
+    terms = [(JUDGE,), (ITEM,)]
+    whole = variance_components(crossed_cells((JUDGE, ITEM), (judge, item), score), terms)
+    parts = []
+    for one in np.unique(item):
+        rest = item != one
+        cells = crossed_cells((JUDGE, ITEM), (judge[rest], item[rest]), score[rest])
+        parts.append(variance_components(cells, terms)[JUDGE].estimate)
+    # seven items: t(6) at 97.5% is 2.446912
+    error = (6 / 7 * ((np.array(parts) - np.mean(parts)) ** 2).sum()) ** 0.5
+    half = whole[JUDGE].upper - whole[JUDGE].estimate
+    assert half == pytest.approx(2.446912 * error, rel=1e-6)
+    assert whole[JUDGE].n_items == 7
+
+
 def test_identical_judges_have_no_polarization_to_divide(rng):
     noise_free = swap_design(FULL, 10, 2, rng, {(ITEM,): 0.2})
     found = polarization_parts(noise_free)
