@@ -5,7 +5,7 @@ READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test unit database flow end-to-end check bench format lock clean
+.PHONY: help setup demo run test unit database flow end-to-end check bench bench-metrics format lock clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -29,6 +29,9 @@ check: $(READY) ## Check style, types and the direction of imports
 
 bench: $(READY) ## Measure the gateway beside litellm, openai, aiohttp and Inspect AI (5 minutes)
 	@$(BIN)/python -m bench.gateway_vs_inspect
+
+bench-metrics: $(READY) ## Measure the metrics at 10⁵ and 10⁶ samples beside plain dictionaries (10 minutes)
+	@$(BIN)/python -m bench.belief
 
 format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix && $(BIN)/ruff format

@@ -1,5 +1,5 @@
 """Measurements: what a call costs and what each layer adds. Nothing here is asserted.
 
-`python -m bench.gateway_vs_inspect`, `.growth`, `.rerun`, `.prefect_share` and `.profile_gateway`
-each print a table. Trust ratios within one run, not absolute times.
+`python -m bench.gateway_vs_inspect`, `.growth`, `.rerun`, `.prefect_share`, `.profile_gateway`
+and `.belief` each print a table. Trust ratios within one run, not absolute times.
 """

@@ -278,13 +278,14 @@ def _pairs(
     sizes = kept.sizes.sum(axis=0).tolist()
     pairs = list(combinations(range(kept.n_judges), 2))
     first, second = np.array(pairs).T
+    chosen = np.ascontiguousarray(values[:, first, second].T)
     by_pair = {
         (i, j): mean_over_items(
-            f"{metric}_pair", values[:, i, j], n=sizes[i] + sizes[j], unit=unit, bounds=bounds
+            f"{metric}_pair", row, n=sizes[i] + sizes[j], unit=unit, bounds=bounds
         )
-        for i, j in pairs
+        for (i, j), row in zip(pairs, chosen, strict=True)
     }
-    overall = _over_items(metric, kept, values[:, first, second], unit, bounds)
+    overall = _over_items(metric, kept, chosen.T, unit, bounds)
     return PairFigures(overall, by_pair)
 
 

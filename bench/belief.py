@@ -1,0 +1,248 @@
+"""What the metrics cost at 10⁵ and 10⁶ samples: `python -m bench.belief`.
+
+Ten judges, ten replicates, four stages, verdicts of one to three neighbouring stages. Bel, Pl,
+BetP, gap and all 45 pairwise conflicts are computed thrice: by this library, by plain
+dictionaries, and by py_dempster_shafer (a tenth or a hundredth of the samples, the time scaled
+up); their results must agree. Then every other metric once, those that resample apart. Times are
+of the processor, so that what else the machine does counts little.
+"""
+
+import json
+import subprocess
+import sys
+import time
+import venv
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from bench.place import REPOSITORY
+from bench.table import show
+from judge_gym.metrics.accuracy import cohens_kappa, share_correct, subset_accuracy
+from judge_gym.metrics.agreement import fleiss_kappa, gwet_ac, krippendorff_alpha
+from judge_gym.metrics.belief import (
+    belief_distance,
+    cell_masses,
+    combination_record,
+    conflict,
+    self_conflict,
+    stage_support,
+    uncertainty_gap,
+)
+from judge_gym.metrics.cells import IntArray, Probes, Verdicts
+from judge_gym.metrics.components import judge_icc, variance_components
+from judge_gym.metrics.consistency import replicate_icc, replicate_variance
+from judge_gym.metrics.entrenchment import calibration, entrenchment
+from judge_gym.metrics.polarization import Divergence, measure_polarization, polarization_by_pair
+from judge_gym.metrics.subsets import subset_information, subset_width
+
+JUDGES, REPLICATES, STAGES = 10, 10, 4
+PACKAGE = REPOSITORY / ".judge-gym" / "bench" / "py-dempster-shafer"
+PACKAGE_ROWS = 10_000
+Result = TypeVar("Result")
+
+
+def draw(rows: int) -> Verdicts:
+    """Verdicts that agree roughly, item by item."""
+    rng = np.random.default_rng(rows)
+    items = rows // (JUDGES * REPLICATES)
+    judge, item, _ = (part.ravel() for part in np.indices((JUDGES, items, REPLICATES)))
+    reading = rng.uniform(0, STAGES, items)[item] + rng.normal(0, 0.7, rows)
+    low = np.clip(reading, 0, STAGES - 1).astype(np.int64)
+    high = np.minimum(low + rng.choice(3, rows, p=[0.6, 0.3, 0.1]), STAGES - 1)
+    stages = (1 << (high + 1)) - (1 << low)
+    return Verdicts(
+        judge=judge, item=item, stages=stages, n_judges=JUDGES, n_items=items, n_stages=STAGES
+    )
+
+
+def by_library(verdicts: Verdicts) -> list[float]:
+    """Sums over cells of Bel, Pl and BetP of stage 1 and of the gap; over pairs of k."""
+    cells = cell_masses(verdicts)
+    support = stage_support(cells)[0]
+    figures = (support.belief, support.plausibility, support.betp, uncertainty_gap(cells))
+    over_cells = verdicts.n_items * JUDGES
+    pairs = verdicts.n_items * JUDGES * (JUDGES - 1) / 2
+    sums = [figure.estimate or 0.0 for figure in figures]
+    return [s * over_cells for s in sums] + [(conflict(cells).overall.estimate or 0.0) * pairs]
+
+
+def by_dictionary(verdicts: Verdicts) -> list[float]:
+    """The same with a dictionary from set to mass per cell."""
+    cells: dict[tuple[int, int], Counter[frozenset[int]]] = {}
+    rows = zip(verdicts.item.tolist(), verdicts.judge.tolist(), stage_sets(verdicts), strict=True)
+    for item, judge, chosen in rows:
+        cells.setdefault((item, judge), Counter())[chosen] += 1
+    masses = {
+        cell: {chosen: n / sum(counts.values()) for chosen, n in counts.items()}
+        for cell, counts in cells.items()
+    }
+    sums = [0.0] * 5
+    for mass in masses.values():
+        low = [sum(m for a, m in mass.items() if a <= {s}) for s in range(STAGES)]
+        high = [sum(m for a, m in mass.items() if s in a) for s in range(STAGES)]
+        bet = [sum(m / len(a) for a, m in mass.items() if s in a) for s in range(STAGES)]
+        for place, value in enumerate((low[0], high[0], bet[0], (sum(high) - sum(low)) / STAGES)):
+            sums[place] += value
+    for item in range(verdicts.n_items):
+        for one, other in combinations(range(JUDGES), 2):
+            first, second = masses[item, one], masses[item, other]
+            sums[4] += sum(
+                m * w for a, m in first.items() for b, w in second.items() if a.isdisjoint(b)
+            )
+    return sums
+
+
+def stage_sets(verdicts: Verdicts) -> list[frozenset[int]]:
+    """The verdicts as sets of stages from 0."""
+    sets = {
+        mask: frozenset(s for s in range(STAGES) if mask >> s & 1) for mask in range(1 << STAGES)
+    }
+    return [sets[mask] for mask in verdicts.stages.tolist()]
+
+
+def by_package(verdicts: Verdicts) -> tuple[float, list[float]] | None:
+    """Seconds and sums by py_dempster_shafer; None where it cannot be installed."""
+    python = PACKAGE / "bin" / "python"
+    if not python.exists():
+        venv.create(PACKAGE, with_pip=True, clear=True)
+    install = [str(python), "-m", "pip", "install", "--quiet", "py_dempster_shafer"]
+    if subprocess.run(install, check=False).returncode:
+        return None
+    items: list[list[list[list[int]]]] = [
+        [[] for _ in range(JUDGES)] for _ in range(verdicts.n_items)
+    ]
+    rows = zip(verdicts.item.tolist(), verdicts.judge.tolist(), stage_sets(verdicts), strict=True)
+    for item, judge, chosen in rows:
+        items[item][judge].append(sorted(chosen))
+    script = Path(__file__).with_name("belief_package.py")
+    done = subprocess.run(
+        [str(python), str(script), str(STAGES)],
+        input="\n".join(map(json.dumps, items)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    told = json.loads(done.stdout)
+    return told["seconds"], told["sums"]
+
+
+def timed(work: Callable[[], Result]) -> tuple[float, Result]:
+    """Seconds of CPU of the work, and its result."""
+    start = time.process_time()
+    result = work()
+    return time.process_time() - start, result
+
+
+def compare(rows: int) -> None:
+    """Print the three ways side by side; AssertionError where their results differ."""
+    verdicts, few = draw(rows), draw(PACKAGE_ROWS)
+    by_library(few)
+    measured = {"judge-gym": timed(lambda: by_library(verdicts))}
+    measured["dictionaries"] = timed(lambda: by_dictionary(verdicts))
+    assert np.allclose(measured["judge-gym"][1], measured["dictionaries"][1])
+    package = by_package(few)
+    lines = [(name, rows, seconds) for name, (seconds, _) in measured.items()]
+    if package is None:
+        print("py_dempster_shafer could not be installed, and is left out.")
+    else:
+        assert np.allclose(package[1], by_library(few))
+        lines.append(("py_dempster_shafer", PACKAGE_ROWS, package[0]))
+    ours = lines[0][2] / rows
+    show(
+        f"Bel, Pl, BetP, gap and 45 pairs of k, {rows:,} samples",
+        ["by", "samples measured", "CPU s for all", "times judge-gym"],
+        [
+            (name, f"{held:,}", f"{s / held * rows:.3f}", f"{s / held / ours:,.0f}")
+            for name, held, s in lines
+        ],
+    )
+
+
+def plain(verdicts: Verdicts, truth: IntArray) -> list[tuple[str, Callable[[], object]]]:
+    """Every metric that does not resample."""
+    cells = cell_masses(verdicts)
+    probes = draw_probes(verdicts)
+    point = points(verdicts)
+    return [
+        ("cells", lambda: cell_masses(verdicts)),
+        ("conflict, 45 pairs", lambda: conflict(cells)),
+        ("self-conflict", lambda: self_conflict(cells)),
+        ("belief distance, 45 pairs", lambda: belief_distance(cells)),
+        ("uncertainty gap", lambda: uncertainty_gap(cells)),
+        ("Bel, BetP, Pl", lambda: stage_support(cells)),
+        ("combinations", lambda: combination_record(cells)),
+        ("subset width", lambda: (subset_width(verdicts), subset_information(verdicts))),
+        ("subset accuracy", lambda: subset_accuracy(verdicts, truth)),
+        ("accuracy", lambda: share_correct(point, truth)),
+        ("replicate variance", lambda: replicate_variance(verdicts)),
+        ("overconfidence, Brier", lambda: calibration(verdicts, probes)),
+    ]
+
+
+def resampling(verdicts: Verdicts, truth: IntArray) -> list[tuple[str, Callable[[], object]]]:
+    """Every metric with a permutation null or resampled items."""
+    rng = np.random.default_rng(1)
+    probes, point = draw_probes(verdicts), points(verdicts)
+    first = verdicts.of_judges([0])
+    return [
+        *(
+            (
+                f"polarization, {kind.value}",
+                partial(measure_polarization, verdicts, rng, divergence=kind),
+            )
+            for kind in Divergence
+        ),
+        ("polarization, 45 pairs", lambda: polarization_by_pair(verdicts, rng)),
+        ("entrenchment", lambda: entrenchment(verdicts, probes, rng)),
+        ("Krippendorff's alpha", lambda: krippendorff_alpha(verdicts, rng)),
+        ("Gwet's AC, Fleiss' kappa", lambda: (gwet_ac(verdicts, rng), fleiss_kappa(verdicts, rng))),
+        ("Cohen's kappa", lambda: cohens_kappa(point, truth, rng)),
+        ("ICC of replicates", lambda: replicate_icc(first, rng)),
+        ("ICC of judges", lambda: judge_icc(verdicts, rng)),
+        ("variance components", lambda: variance_components(verdicts, rng)),
+    ]
+
+
+def points(verdicts: Verdicts) -> Verdicts:
+    """The lowest stage of each verdict alone."""
+    return replace(verdicts, stages=verdicts.stages & -verdicts.stages)
+
+
+def draw_probes(verdicts: Verdicts) -> Probes:
+    """One probe per verdict."""
+    rng = np.random.default_rng(2)
+    return Probes(
+        judge=verdicts.judge,
+        item=verdicts.item,
+        stages=verdicts.stages,
+        probability=rng.uniform(size=len(verdicts)),
+        n_judges=verdicts.n_judges,
+        n_items=verdicts.n_items,
+    )
+
+
+def each(rows: int) -> None:
+    """Print the seconds of every metric."""
+    verdicts = draw(rows)
+    truth = 1 + np.random.default_rng(3).integers(0, STAGES, verdicts.n_items)
+    for title, works in (
+        ("without resampling", plain(verdicts, truth)),
+        ("with resampling", resampling(verdicts, truth)),
+    ):
+        lines = [(name, timed(work)[0]) for name, work in works]
+        lines.append(("together", sum(seconds for _, seconds in lines)))
+        table = [(name, f"{seconds:.2f}") for name, seconds in lines]
+        show(f"{rows:,} samples, {title}", ["metric", "CPU s"], table)
+
+
+if __name__ == "__main__":
+    for size in map(int, sys.argv[1:] or ("100000", "1000000")):
+        compare(size)
+        each(size)
