@@ -30,8 +30,8 @@ from judge_gym.metrics.regression_design import (
 MAX_ROWS = 5_000
 """Rows a check is fitted to: whole items, drawn by seed, so that its time is bounded."""
 MAX_ITERATIONS = 100
-MAX_GROUPS = 400
-"""Levels of all random effects together; the fit inverts a matrix of this size at each step."""
+MAX_MIXED_ITEMS = 80
+"""Items that a mixed model is fitted to: each is a random level, and a fit costs their square."""
 _RUNAWAY = 15.0
 """Log odds beyond which a level has only one stage in practice."""
 
@@ -80,7 +80,7 @@ def ordered_logit(
         return _all_missing(names, "every sample is at one stage", item, unit)
     if len(np.unique(item)) < 2:
         return _all_missing(names, "there is one item", item, unit)
-    drawn, note = _bounded(item)
+    drawn, note = _bounded(item, len(item))
 
     def fit(columns: BoolArray) -> tuple[FloatArray, FloatArray]:
         from statsmodels.miscmodels.ordinal_model import OrderedModel
@@ -125,12 +125,8 @@ def mixed_model(
     every = (*names, *_variance_names(random))
     if np.ptp(outcome) == 0:
         return _all_missing(every, "the outcome is the same in every sample", item, unit)
-    drawn, note = _bounded(item)
+    drawn, note = _bounded(item, MAX_MIXED_ITEMS)
     rows, outcome, random = _cells(design[drawn], outcome[drawn], random, drawn)
-    groups = sum(len(np.unique(codes)) for codes in random.values())
-    if groups > MAX_GROUPS:
-        because = f"{groups} random levels are over the {MAX_GROUPS} that this check is bounded to"
-        return _all_missing(every, because, item, unit)
     variances: dict[str, float] = {}
 
     def fit(columns: BoolArray) -> tuple[FloatArray, FloatArray]:
@@ -196,13 +192,13 @@ def _cells(
     return cells[:, :k], np.asarray(means), kept
 
 
-def _bounded(item: IntArray) -> tuple[BoolArray, str]:
-    """Return the rows to fit and a note: all, or whole items up to `MAX_ROWS`."""
-    if len(item) <= MAX_ROWS:
-        return np.ones(len(item), dtype=np.bool_), ""
+def _bounded(item: IntArray, most: int) -> tuple[BoolArray, str]:
+    """Return the rows to fit and a note: all, or whole items up to `most` and `MAX_ROWS`."""
     items, sizes = np.unique(item, return_counts=True)
+    if len(item) <= MAX_ROWS and len(items) <= most:
+        return np.ones(len(item), dtype=np.bool_), ""
     order = np.random.default_rng(0).permutation(len(items))
-    kept = order[np.cumsum(sizes[order]) <= MAX_ROWS]
+    kept = order[np.cumsum(sizes[order]) <= MAX_ROWS][:most]
     # Two items at least, or there is nothing to cluster by.
     kept = kept if len(kept) > 1 else order[:2]
     return np.isin(item, items[kept]), f"; on {len(kept)} of {len(items)} items, drawn by seed"

@@ -133,3 +133,7 @@ def test_many_rows_are_bounded_to_whole_items(table, monkeypatch):
     (model, _) = check_by_ordered_logit(ECC, table).coefficients
     assert (model.estimate.n, model.estimate.n_items) == (60, 10)
     assert model.estimate.method.endswith("on 10 of 20 items, drawn by seed")
+    monkeypatch.setattr(regression_checks, "MAX_MIXED_ITEMS", 8)
+    mixed = {one.name: one.estimate for one in check_by_mixed_model(ECC, table).coefficients}
+    assert mixed["model[high]"].n_items == 8
+    assert mixed["model[high]"].method.endswith("on 8 of 20 items, drawn by seed")

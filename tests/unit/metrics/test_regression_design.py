@@ -1,6 +1,7 @@
 """The three models: which columns they make, and what is left out of them."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from judge_gym.metrics.regression_design import (
@@ -109,6 +110,10 @@ def test_no_samples_is_a_reason(table):
     (intercept, quality) = fit_model(ECC, table).coefficients
     assert intercept.estimate.reason.startswith("not estimable, because standard errors need")
     assert quality.estimate.reason == "not estimable, because no sample has it"
+
+
+def test_a_dataframe_is_a_table_too(table):
+    assert fit_model(ECC, pd.DataFrame(table)) == fit_model(ECC, table)
 
 
 def test_faulty_tables_are_refused(table):
