@@ -37,6 +37,10 @@ def server_settings() -> dict[str, str]:
         "DO_NOT_TRACK": "1",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_LOGGING_TO_API_ENABLED": "false",
+        # In memory, the default, slots of a process that was killed with the server are lost.
+        "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": (
+            "prefect.server.concurrency.lease_storage.filesystem"
+        ),
         # Recorded one by one, task runs keep the database locked just when a task asks for its
         # slot, and the client asks again only 2 s later.
         f"{recorder}_BATCH_SIZE": "200",
