@@ -105,8 +105,9 @@ class Gateway:
         return row.id, answer
 
     async def close(self) -> None:
-        """Close the sockets, once what the gates had to tell is written."""
+        """Close the sockets, once all that is to be written is."""
         await asyncio.gather(*self._telling)
+        await self._ledger.flush()
         await self._client.close()
 
     async def _close(

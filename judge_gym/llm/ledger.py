@@ -13,11 +13,21 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+import tenacity
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from judge_gym.llm.calls import Answer, Call, Failure, Row
 from judge_gym.store.recordset import inserting, packed, recordset
 from judge_gym.store.tables import Call as CallRow
+
+PATIENCE_S = 30.0
+"""An answer that was paid for waits this long for a database that restarts."""
+_patiently = tenacity.retry(
+    retry=tenacity.retry_if_exception_type(sa.exc.OperationalError),
+    stop=tenacity.stop_after_delay(PATIENCE_S),
+    wait=tenacity.wait_fixed(0.5),
+    reraise=True,
+)
 
 AttemptError = dict[str, Any]
 
@@ -89,6 +99,11 @@ class Ledger:
             self._writer = asyncio.create_task(self._drain())
         await future
 
+    async def flush(self) -> None:
+        """Wait for what gathered, also from callers that were cancelled meanwhile."""
+        if self._writer is not None:
+            await self._writer
+
     async def _drain(self) -> None:
         while self._gathering.changes:
             group, self._gathering = self._gathering, _Group()
@@ -101,6 +116,7 @@ class Ledger:
                 else:
                     future.set_exception(error)
 
+    @_patiently
     def _open(self, calls: Sequence[Call], provider: str) -> list[Opened]:
         # In one order everywhere, so that two processes that plan the same work cannot deadlock.
         by_key = dict(sorted((call.key, self._planned(call, provider)) for call in calls))
@@ -141,6 +157,7 @@ class Ledger:
             return [self._commit_each([change])[0] for change in changes]
         return [None] * len(changes)
 
+    @_patiently
     def _commit(self, changes: Sequence[Change]) -> None:
         changes = sorted(changes, key=_lock_order)
         sent = [change for change in changes if isinstance(change, Sent)]

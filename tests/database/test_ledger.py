@@ -262,6 +262,48 @@ def test_a_cancelled_caller_does_not_stop_the_writer(engine: sa.Engine) -> None:
     assert statuses(engine)["k0"] == "succeeded"
 
 
+def test_what_cancelled_callers_had_to_write_is_on_disk_at_the_end(engine: sa.Engine) -> None:
+    """Also what still gathered behind a slow commit when the run was stopped."""
+
+    async def work() -> None:
+        ledger = Ledger(engine)
+        opened = await ledger.open([a_call("first"), a_call("second")], "real")
+        with engine.connect() as other:
+            other.execute(sa.select(t.Call.id).with_for_update())  # holds the first commit up
+            writing = []
+            for one in opened:
+                closed = Closed(one.id, an_answer(), (), (), now())
+                writing.append(asyncio.create_task(ledger.write(closed)))
+                await asyncio.sleep(0.01)
+            for task in writing:
+                task.cancel()
+            await asyncio.gather(*writing, return_exceptions=True)
+        await ledger.flush()
+
+    run(work())
+    assert statuses(engine) == {"first": "succeeded", "second": "succeeded"}
+
+
+def test_an_answer_outlives_the_connections_to_the_database(engine: sa.Engine) -> None:
+    """As when the server restarts."""
+
+    async def work() -> None:
+        ledger = Ledger(engine)
+        (one,) = await ledger.open([a_call("k")], "real")
+        with sa.create_engine(engine.url, poolclass=sa.NullPool).connect() as other:
+            other.exec_driver_sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+        await ledger.write(
+            Closed(one.id, an_answer(), (), as_rubric("r")(one.id, an_answer()), now())
+        )
+
+    run(work())
+    assert statuses(engine) == {"k": "succeeded"}
+    assert count(engine, t.Rubric) == 1
+
+
 def test_rows_without_a_call_to_close_are_written(engine: sa.Engine) -> None:
     async def work() -> None:
         ledger = Ledger(engine)
