@@ -42,8 +42,9 @@ class Tally:
         done = ", ".join(f"{count} {status}" for status, count in sorted(self.outcomes.items()))
         message = done or "nothing was missing"
         if self.problems:
-            gaps = Gaps(f"{message}. {len(self.problems)} failed: {'; '.join(self.problems[:3])}.")
-            return Failed(message=f"{gaps.message} {REMEDY}", data=gaps)
+            some = "; ".join(self.problems[:3])
+            gaps = Gaps(f"{message}. {len(self.problems)} failed: {some}.", REMEDY)
+            return Failed(message=str(gaps), data=gaps)
         failed = self.outcomes["failed"]
         if failed and failed == self.outcomes.total():
             # Some failures are in the nature of a run; nothing else is a provider that is down.

@@ -41,12 +41,15 @@ async def sweep(
         problems = await _workflows(run)
         run_id = await analysis(run.name)
     if problems:
-        gaps = Gaps(f"Finished with gaps: {' '.join(problems)}")
+        # One remedy for all that have the same.
+        remedy = " ".join(dict.fromkeys(problem.remedy for problem in problems))
+        said = " ".join(problem.message for problem in problems)
+        gaps = Gaps(f"Finished with gaps: {said}", remedy)
         return Failed(message=f"{gaps.message} Analysis run {run_id} holds the rest.", data=gaps)
     return Completed(message=f"Analysis run {run_id} holds the figures.", data=run_id)
 
 
-async def _workflows(run: SweepRun) -> list[str]:
+async def _workflows(run: SweepRun) -> list[Gaps]:
     """Run W1 to W5; returns what went wrong in those that ended with gaps."""
     more: dict[str, Any] = {"budget": run.budget, "return_state": True}
     problems = await _gaps(w1_evidence(run.windows, run.views, run.utility_model, **more))
@@ -59,11 +62,11 @@ async def _workflows(run: SweepRun) -> list[str]:
     return problems + await _gaps(w5_probe(run.tags, **more))
 
 
-async def _gaps(running: Awaitable[State[Any]]) -> list[str]:
+async def _gaps(running: Awaitable[State[Any]]) -> list[Gaps]:
     """Return what a workflow could not do; whatever else went wrong with it is raised."""
     result = await (await running).aresult(raise_on_failure=False)
     if isinstance(result, Gaps):
-        return [result.message]
+        return [result]
     if isinstance(result, BaseException):
         raise result
     return []

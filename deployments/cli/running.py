@@ -8,6 +8,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+import httpx
+import sqlalchemy as sa
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from deployments.cli.environment import prepare_environment
@@ -40,8 +42,26 @@ def run_sweep(file: Path, *, retry_failed: bool = False, verbose: bool = False) 
     simulated = any(provider.name == "sim" for provider in providers)
     with simulator() if simulated else nullcontext(), prefect_api():
         console.print(f"Sweep {sweep.name}: {sweep.count()} experiments.")
-        state = asyncio.run(_run(file, sweep, retry_failed))
-    return _run_id(state)
+        with _lost_servers_named():
+            return _run_id(asyncio.run(_run(file, sweep, retry_failed)))
+
+
+@contextmanager
+def _lost_servers_named() -> Iterator[None]:
+    """Say which server a run has lost, and that it goes on when the server is back."""
+    try:
+        yield
+    except sa.exc.OperationalError as error:
+        lost, why = "The database", error.orig
+    except httpx.TransportError as error:
+        lost, why = "Prefect's server", error
+    else:
+        return
+    reason = (str(why).strip().splitlines() or [type(why).__name__])[0]
+    raise JudgeGymError(
+        f"{lost} went away during the run: {reason}.",
+        "Every answer that had arrived is kept. Start it and run the same command: it goes on.",
+    )
 
 
 @contextmanager
