@@ -30,7 +30,6 @@ Planted = Mapping[str, float | None]
 def planted_values(truth: Truth, design: StudyDesign) -> Planted:
     """Return metric → the value its estimate has on average, or None."""
     theta, weight = _readings()
-    swapped = truth.rubric_shift
     values: dict[str, float | None] = {
         "concept_difference": 0.0,
         "subset_width": _width(truth, theta, weight, design.n_stages),
@@ -46,7 +45,7 @@ def planted_values(truth: Truth, design: StudyDesign) -> Planted:
     judges = range(len(truth.leaning))
     p = np.stack([single_probabilities(truth, theta, j, design.n_stages) for j in judges])
     moved = np.stack(
-        [single_probabilities(truth, theta, j, design.n_stages, swapped) for j in judges]
+        [single_probabilities(truth, theta, j, design.n_stages, truth.rubric_shift) for j in judges]
     )
     agreed = np.stack([agreement(truth, theta, j, design.n_stages) for j in judges])
     scale = np.arange(design.n_stages) / (design.n_stages - 1)

@@ -139,19 +139,22 @@ def mixed_model(
     if not variances:
         because = fitted[0].estimate.reason.removeprefix("not estimable, because ")
         return [*fitted, *_all_missing(_variance_names(random), because, item, unit)]
-    n, items = len(outcome), len(np.unique(random["item"]))
+    return [*fitted, *_variances(variances, random["item"], unit, method + note)]
+
+
+def _variances(
+    values: Mapping[str, float], item: IntArray, unit: str, method: str
+) -> list[Coefficient]:
+    n, items, reason = len(item), len(np.unique(item)), "no interval, because it is a variance"
     return [
-        *fitted,
-        *(
-            Coefficient(
-                name,
-                Estimate(
-                    name, float(value), None, None, n, items, method=method + note,
-                    unit=f"squared {unit}", reason="no interval, because it is a variance",
-                ),
-            )
-            for name, value in variances.items()
-        ),
+        Coefficient(
+            name,
+            Estimate(
+                name, float(value), None, None, n, items, method=method, unit=f"squared {unit}",
+                reason=reason,
+            ),
+        )
+        for name, value in values.items()
     ]  # fmt: skip
 
 

@@ -142,17 +142,7 @@ def build_design(spec: ModelSpec, table: Table) -> Design:
         if missing := int((rows & ~known).sum()):
             notes.append(f"{missing} samples without {name} are left out")
         rows &= known
-    names, columns, references = [INTERCEPT], [np.ones(int(rows.sum()))], {}
-    for factor in spec.factors:
-        values = _column(table, factor)[rows]
-        levels = [str(level) for level in np.unique(values)]
-        if not levels:
-            continue
-        references[factor] = wanted if (wanted := _wanted(spec, factor)) in levels else levels[0]
-        for level in levels:
-            if level != references[factor]:
-                names.append(f"{factor}[{level}]")
-                columns.append((values.astype(np.str_) == level).astype(np.float64))
+    names, columns, references = _indicators(spec, table, rows)
     for name in kept:
         names.append(name)
         columns.append(_column(table, name).astype(np.float64)[rows])
@@ -166,6 +156,25 @@ def build_design(spec: ModelSpec, table: Table) -> Design:
         left_out=left_out,
         notes=tuple(notes),
     )
+
+
+def _indicators(
+    spec: ModelSpec, table: Table, rows: BoolArray
+) -> tuple[list[str], list[FloatArray], dict[str, str]]:
+    """Return names and columns of the intercept and the levels, and the reference levels."""
+    names, columns = [INTERCEPT], [np.ones(int(rows.sum()))]
+    references: dict[str, str] = {}
+    for factor in spec.factors:
+        values = _column(table, factor)[rows]
+        levels = [str(level) for level in np.unique(values)]
+        if not levels:
+            continue
+        references[factor] = wanted if (wanted := _wanted(spec, factor)) in levels else levels[0]
+        for level in levels:
+            if level != references[factor]:
+                names.append(f"{factor}[{level}]")
+                columns.append((values.astype(np.str_) == level).astype(np.float64))
+    return names, columns, references
 
 
 def _chosen(spec: ModelSpec, table: Table) -> BoolArray:
