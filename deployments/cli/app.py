@@ -10,11 +10,13 @@ import typer
 from deployments.cli import (
     analyse,
     axes,
+    bundle,
     clean,
     demo,
     doctor,
     experiment,
     import_verdicts,
+    roles,
     simulator,
     sweep,
     window,
@@ -35,6 +37,9 @@ app.add_typer(window.app, name="window")
 app.add_typer(experiment.app, name="experiment")
 app.command()(analyse.analyse)
 app.command()(import_verdicts.import_verdicts)
+app.command("export")(bundle.export_bundle)
+app.command("import")(bundle.import_bundle)
+app.add_typer(roles.app, name="database")
 app.command()(simulator.simulator)
 app.command()(doctor.doctor)
 app.command()(clean.clean)

@@ -35,6 +35,11 @@ def revisions(engine: sa.Engine) -> tuple[str | None, str | None]:
     return current, head
 
 
+def known_revisions() -> set[str]:
+    """Return every revision that this judge-gym knows."""
+    return {one.revision for one in ScriptDirectory(str(MIGRATIONS)).walk_revisions()}
+
+
 def _config(connection: sa.Connection) -> Config:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))

@@ -373,6 +373,8 @@ class Sample(Base):
             ["arm_id", "scale_size"], ["arms.id", "arms.scale_size"], ondelete="CASCADE"
         ),
         UniqueConstraint("arm_id", "item_id", "replicate"),
+        # The samples of an arm lie together on disk, which the index above cannot tell.
+        Index("ix_samples_arm_id", "arm_id"),
         CheckConstraint("replicate >= 0", name="replicate_not_negative"),
         CheckConstraint("(status = 'scored') = (stages IS NOT NULL)", name="stages_when_scored"),
         CheckConstraint("stages BETWEEN 1 AND (1 << scale_size) - 1", name="stages_within_scale"),
@@ -408,6 +410,7 @@ class Probe(Base):
             "(status = 'answered') = (probability IS NOT NULL)", name="probability_when_answered"
         ),
         CheckConstraint("(status = 'answered') = (failure IS NULL)", name="failure_when_missing"),
+        Index("ix_probes_second", "sample_id", postgresql_where="replicate = 1"),
     )
 
 

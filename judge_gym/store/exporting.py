@@ -1,0 +1,165 @@
+"""Writing a bundle: what belongs to chosen experiments, in one state of the database."""
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import sqlalchemy as sa
+from psycopg import sql
+from sqlalchemy.orm import Session
+
+from judge_gym.errors import StoreError
+from judge_gym.store import migrate
+from judge_gym.store.bundle import (
+    MANIFEST,
+    TABLES,
+    BundledTable,
+    Manifest,
+    csv_file,
+    measured,
+    parquet_file,
+)
+from judge_gym.store.copying import Columns, begin_copying, columns_of, copy_out, open_csv
+from judge_gym.store.experiments import experiments_by_tag, sweep_tags
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_WINDOWS = "SELECT window_id FROM experiments WHERE id = ANY ({ids})"
+_ITEMS = "SELECT item_id FROM experiment_items WHERE experiment_id = ANY ({ids})"
+_ARMS = "SELECT id FROM arms WHERE experiment_id = ANY ({ids})"
+_VIEWED = f"SELECT id FROM documents WHERE window_id IN ({_WINDOWS})"  # noqa: S608
+# Those in use, and those written for these experiments that failed or that only a sham takes.
+_RUBRICS = """
+    SELECT rubric_id FROM arms WHERE experiment_id = ANY ({ids})
+    UNION SELECT r.id FROM rubrics AS r JOIN experiments AS x
+    ON r.source = 'generated' AND r.concept = x.concept AND r.country = x.country
+    AND r.scale_size = x.scale_size AND r.owner_model IN (x.model, x.config #>> '{{rubric,model}}')
+    WHERE x.id = ANY ({ids})
+"""
+_SHARED_KEYS = (
+    f"SELECT key FROM windows WHERE id IN ({_WINDOWS}) "  # noqa: S608
+    f"UNION SELECT key FROM rubrics WHERE id IN ({_RUBRICS})"
+)
+_CHOSEN: Mapping[str, str] = {
+    "windows": f"id IN ({_WINDOWS})",
+    "documents": f"window_id IN ({_WINDOWS})",
+    "dropped_documents": f"window_id IN ({_WINDOWS})",
+    "experiments": "id = ANY ({ids})",
+    "llm_calls": "experiment_id = ANY ({ids}) OR experiment_id IS NULL AND "
+    f"split_part(key, '/', 2) IN ({_SHARED_KEYS})",
+    "views": f"document_id IN ({_VIEWED})",
+    "rubrics": f"id IN ({_RUBRICS})",
+    "items": f"id IN ({_ITEMS})",
+    "item_documents": f"item_id IN ({_ITEMS})",
+    "experiment_items": "experiment_id = ANY ({ids})",
+    "arms": "experiment_id = ANY ({ids})",
+    "samples": f"arm_id IN ({_ARMS})",
+    "probes": f"sample_id IN (SELECT id FROM samples WHERE arm_id IN ({_ARMS}))",  # noqa: S608
+    "sweeps": "name = {sweep}",
+    "sweep_experiments": "sweep_id IN (SELECT id FROM sweeps WHERE name = {sweep})",
+    "analysis_runs": "sweep_id IN (SELECT id FROM sweeps WHERE name = {sweep})",
+    "analysis_results": "run_id IN (SELECT r.id FROM analysis_runs AS r JOIN sweeps AS w "
+    "ON w.id = r.sweep_id WHERE w.name = {sweep})",
+}
+"""Table → which of its rows belong to the experiments `ids`, and to the sweep if there is one."""
+
+
+def export(
+    engine: sa.Engine, folder: Path, *, sweep: str | None = None, tags: Sequence[str] = ()
+) -> Manifest:
+    """Write a bundle of a sweep with its analyses, or of experiments alone; returns its manifest.
+
+    The manifest is written last, so that a folder with one is whole. Raises `StoreError` for a
+    sweep or tag that is not there, and for a folder that holds something.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StoreError(f"{folder} is not empty.", "Name a new folder for the bundle.")
+    snapshot = engine.execution_options(isolation_level="REPEATABLE READ")
+    with Session(snapshot) as session, session.begin():
+        chosen = sweep_tags(session, sweep) if sweep else list(tags)
+        ids = list(experiments_by_tag(session, chosen))
+        connection = session.connection()
+        begin_copying(connection)
+        folder.mkdir(parents=True, exist_ok=True)
+        written = {
+            name: _write(connection, folder, name, _query(name, ids, sweep)) for name in TABLES
+        }
+    current, _ = migrate.revisions(engine)
+    manifest = Manifest(
+        judge_gym=version("judge-gym"),
+        migration=str(current),
+        sweep=sweep,
+        experiments=tuple(sorted(chosen)),
+        simulated=any(simulated for _, simulated in written.values()),
+        tables={name: table for name, (table, _) in written.items()},
+    )
+    (folder / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n")
+    return manifest
+
+
+def _query(table: str, ids: Sequence[int], sweep: str | None) -> sql.Composable:
+    chosen = sql.SQL(_CHOSEN[table]).format(
+        ids=sql.SQL("{}::bigint[]").format(sql.Literal(list(ids))), sweep=sql.Literal(sweep)
+    )
+    keys = [column.name for column in TABLES[table].primary_key]
+    return sql.SQL("SELECT * FROM {} WHERE {} ORDER BY {}").format(
+        sql.Identifier(table), chosen, sql.SQL(", ").join(map(sql.Identifier, keys))
+    )
+
+
+def _write(
+    connection: sa.Connection, folder: Path, table: str, query: sql.Composable
+) -> tuple[BundledTable, bool]:
+    """Write a table's files; returns them, and whether a row is marked simulated."""
+    rows_file, typed_file = csv_file(folder, table), parquet_file(folder, table)
+    columns = columns_of(connection, sql.Identifier(table))
+    rows = copy_out(connection, query, rows_file)
+    simulated = _convert(rows_file, columns, typed_file)
+    written = BundledTable(
+        rows=rows, columns=dict(columns), csv=measured(rows_file), parquet=measured(typed_file)
+    )
+    return written, simulated
+
+
+def _convert(rows: Path, columns: Columns, typed: Path) -> bool:
+    """Write the Parquet of a CSV file, block by block."""
+    import pyarrow.compute as compute
+    import pyarrow.parquet as parquet
+
+    simulated = False
+    with open_csv(rows, columns) as reader:
+        schema = _schema(reader.schema, columns)
+        with parquet.ParquetWriter(typed, schema) as writer:
+            for batch in reader:
+                writer.write_batch(_with_arrays(batch, schema))
+                if "simulated" in columns:
+                    simulated |= bool(compute.any(batch["simulated"]).as_py())
+    return simulated
+
+
+def _schema(schema: "pa.Schema", columns: Columns) -> "pa.Schema":
+    import pyarrow as pa
+
+    arrays = [place for place, kind in enumerate(columns.values()) if kind.endswith("[]")]
+    for place in arrays:
+        schema = schema.set(place, schema.field(place).with_type(pa.list_(pa.int64())))
+    return schema
+
+
+def _with_arrays(batch: "pa.RecordBatch", schema: "pa.Schema") -> "pa.RecordBatch":
+    """Return the batch with PostgreSQL's text of integer arrays read."""
+    import pyarrow as pa
+
+    read = [
+        column
+        if column.type == field.type
+        else pa.array(map(_integers, column.to_pylist()), type=field.type)
+        for column, field in zip(batch.columns, schema, strict=True)
+    ]
+    return pa.record_batch(read, schema=schema)
+
+
+def _integers(text: str | None) -> list[int] | None:
+    return None if text is None else [int(one) for one in text[1:-1].split(",") if one]

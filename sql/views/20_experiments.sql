@@ -1,0 +1,71 @@
+-- The points of the design space, one column per axis; config holds whatever is added later.
+CREATE VIEW analysis.experiments AS
+SELECT
+    x.id AS experiment_id,
+    x.tag AS experiment,
+    x.key AS experiment_key,
+    x.task_type,
+    x.concept,
+    x.country,
+    x.window_id,
+    coalesce(nullif(w.name, ''), w.key) AS window_name,
+    x.model,
+    x.family,
+    x.config ->> 'scoring_method' AS scoring_method,
+    x.scale_size,
+    (x.config ->> 'randomize_labels')::boolean AS randomize_labels,
+    (x.config ->> 'shuffle_order')::boolean AS shuffle_order,
+    x.config ->> 'evidence_view' AS evidence_view,
+    x.config ->> 'prompt_order' AS prompt_order,
+    (x.config ->> 'abstain')::boolean AS abstain,
+    x.config ->> 'probe_window' AS probe_window,
+    (x.config ->> 'bundle_size')::integer AS bundle_size,
+    CASE x.config #>> '{rubric,kind}'
+        WHEN 'shared' THEN 'shared by ' || (x.config #>> '{rubric,model}')
+        ELSE x.config #>> '{rubric,kind}'
+    END AS rubric,
+    x.replicates,
+    (x.config ->> 'temperature')::double precision AS temperature,
+    (x.config ->> 'top_p')::double precision AS top_p,
+    (x.config ->> 'max_tokens')::integer AS max_tokens,
+    x.config #>> '{ground_truth,source}' AS truth_source,
+    (x.config #>> '{ground_truth,value}')::double precision AS truth_value,
+    x.config #>> '{ground_truth,label}' AS truth_label,
+    -- Text of jsonb has one order of keys, so equal settings have equal digests.
+    md5((x.config - '{tag,window,model,family,replicates}'::text[])::text || x.window_id) AS setting,
+    x.config,
+    x.created_at
+FROM experiments AS x
+JOIN windows AS w ON w.id = x.window_id;
+
+COMMENT ON VIEW analysis.experiments IS 'One row per experiment: a point of the design space with every axis as a column, and what it judges.';
+COMMENT ON COLUMN analysis.experiments.experiment_id IS 'Identifier of the experiment in this database.';
+COMMENT ON COLUMN analysis.experiments.experiment IS 'Tag of the experiment: what people call it; the same in every database.';
+COMMENT ON COLUMN analysis.experiments.experiment_key IS '16-digit identity of the point: everything but tag, window name and replicates.';
+COMMENT ON COLUMN analysis.experiments.task_type IS 'ecc (contested, no truth), control (expert proxy) or benchmark (known answer).';
+COMMENT ON COLUMN analysis.experiments.concept IS 'What is judged, in free words.';
+COMMENT ON COLUMN analysis.experiments.country IS 'Country or setting named in the prompts.';
+COMMENT ON COLUMN analysis.experiments.window_id IS 'Window whose evidence is judged.';
+COMMENT ON COLUMN analysis.experiments.window_name IS 'Name of the window; its key where it has none.';
+COMMENT ON COLUMN analysis.experiments.model IS 'The judge: a litellm model string.';
+COMMENT ON COLUMN analysis.experiments.family IS 'Family of the judge; models of one family are averaged before families are compared.';
+COMMENT ON COLUMN analysis.experiments.scoring_method IS 'Axis: single (one stage), subset (every supported stage) or structured_json.';
+COMMENT ON COLUMN analysis.experiments.scale_size IS 'Axis: number of stages S on the scale, 2 to 10.';
+COMMENT ON COLUMN analysis.experiments.randomize_labels IS 'Axis: whether stages get random letters in each sample.';
+COMMENT ON COLUMN analysis.experiments.shuffle_order IS 'Axis: whether stages are listed in random order in each sample.';
+COMMENT ON COLUMN analysis.experiments.evidence_view IS 'Axis: the text the judge reads: raw, cleaned, neutralized or abstracted.';
+COMMENT ON COLUMN analysis.experiments.prompt_order IS 'Axis: rubric_first or evidence_first.';
+COMMENT ON COLUMN analysis.experiments.abstain IS 'Axis: whether the judge may abstain.';
+COMMENT ON COLUMN analysis.experiments.probe_window IS 'Axis: probe in a fresh conversation or in the same one.';
+COMMENT ON COLUMN analysis.experiments.bundle_size IS 'Axis: documents judged together as one item, 1 to 20.';
+COMMENT ON COLUMN analysis.experiments.rubric IS 'Axis: whose rubric the own arm applies: own, shared by MODEL, or provided.';
+COMMENT ON COLUMN analysis.experiments.replicates IS 'Axis: judgements asked for per item and arm, 1 to 1000.';
+COMMENT ON COLUMN analysis.experiments.temperature IS 'Axis: sampling temperature, 0 to 2.';
+COMMENT ON COLUMN analysis.experiments.top_p IS 'Axis: nucleus sampling bound, above 0 to 1.';
+COMMENT ON COLUMN analysis.experiments.max_tokens IS 'Axis: longest answer, in tokens.';
+COMMENT ON COLUMN analysis.experiments.truth_source IS 'Where the truth comes from; NULL when nothing is known (ecc).';
+COMMENT ON COLUMN analysis.experiments.truth_value IS 'Truth of every item as an index from 0 to 1; NULL when it is a label, stands with the items, or is unknown.';
+COMMENT ON COLUMN analysis.experiments.truth_label IS 'Truth of every item as a stage label; NULL when it is an index, stands with the items, or is unknown.';
+COMMENT ON COLUMN analysis.experiments.setting IS 'Digest of all but the judge: equal for experiments whose judges can be compared.';
+COMMENT ON COLUMN analysis.experiments.config IS 'The whole experiment as JSON, axes without a column included.';
+COMMENT ON COLUMN analysis.experiments.created_at IS 'When the experiment was stored.';

@@ -1,0 +1,55 @@
+-- Evidence, document by document, in its four views.
+CREATE VIEW analysis.documents AS
+SELECT
+    d.id AS document_id,
+    d.key AS document_key,
+    d.window_id,
+    coalesce(nullif(w.name, ''), w.key) AS window_name,
+    d.position,
+    d.title,
+    d.url,
+    d.domain,
+    d.tier,
+    d.tier_weight,
+    d.category,
+    d.published,
+    d.truth_value,
+    d.truth_label,
+    d.cut_from,
+    d.text AS raw,
+    cleaned.text AS cleaned,
+    neutralized.text AS neutralized,
+    neutralized.words AS neutralized_words,
+    abstracted.text AS abstracted,
+    concat_ws('; ', cleaned.failure, neutralized.failure, abstracted.failure) AS failures,
+    coalesce(cleaned.simulated OR neutralized.simulated OR abstracted.simulated, false) AS simulated
+FROM documents AS d
+JOIN windows AS w ON w.id = d.window_id
+LEFT JOIN views AS cleaned ON cleaned.document_id = d.id AND cleaned.view = 'cleaned'
+LEFT JOIN views AS neutralized
+    ON neutralized.document_id = d.id AND neutralized.view = 'neutralized'
+LEFT JOIN views AS abstracted ON abstracted.document_id = d.id AND abstracted.view = 'abstracted';
+
+COMMENT ON VIEW analysis.documents IS 'One row per document of a window, with the texts that judges may read.';
+COMMENT ON COLUMN analysis.documents.document_id IS 'Identifier of the document in this database.';
+COMMENT ON COLUMN analysis.documents.document_key IS '16 digits of the SHA-256 of its content; the same in every database.';
+COMMENT ON COLUMN analysis.documents.window_id IS 'Window the document was collected for.';
+COMMENT ON COLUMN analysis.documents.window_name IS 'Name of the window; its key where it has none.';
+COMMENT ON COLUMN analysis.documents.position IS 'Place in the window, from 0.';
+COMMENT ON COLUMN analysis.documents.title IS 'Title as found.';
+COMMENT ON COLUMN analysis.documents.url IS 'Address as found.';
+COMMENT ON COLUMN analysis.documents.domain IS 'Domain of the address; empty for a file.';
+COMMENT ON COLUMN analysis.documents.tier IS 'Source tier of the domain.';
+COMMENT ON COLUMN analysis.documents.tier_weight IS 'Weight of the tier, 0 to 1.';
+COMMENT ON COLUMN analysis.documents.category IS 'Category that the source gives it; empty without one.';
+COMMENT ON COLUMN analysis.documents.published IS 'Date of publication; NULL when unknown.';
+COMMENT ON COLUMN analysis.documents.truth_value IS 'Known index of the document, 0 to 1; NULL without one.';
+COMMENT ON COLUMN analysis.documents.truth_label IS 'Known stage label of the document; NULL without one.';
+COMMENT ON COLUMN analysis.documents.cut_from IS 'Length in characters before it was cut; NULL when it is whole.';
+COMMENT ON COLUMN analysis.documents.raw IS 'Text as found.';
+COMMENT ON COLUMN analysis.documents.cleaned IS 'Text without page furniture; NULL when not made or failed.';
+COMMENT ON COLUMN analysis.documents.neutralized IS 'Summary without tone; NULL when not made or failed.';
+COMMENT ON COLUMN analysis.documents.neutralized_words IS 'Length of that summary in words.';
+COMMENT ON COLUMN analysis.documents.abstracted IS 'Summary with names and places replaced by roles; NULL when not made or failed.';
+COMMENT ON COLUMN analysis.documents.failures IS 'Why views failed, joined by semicolons; empty when none did.';
+COMMENT ON COLUMN analysis.documents.simulated IS 'Whether the simulator made any of its views.';

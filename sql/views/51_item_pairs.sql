@@ -1,0 +1,55 @@
+-- How far two judges stand apart on one item, under one rubric and in the same setting.
+CREATE VIEW analysis.item_pairs AS
+SELECT
+    one.experiment_id AS experiment_id_a,
+    other.experiment_id AS experiment_id_b,
+    one.experiment AS experiment_a,
+    other.experiment AS experiment_b,
+    one.model AS model_a,
+    other.model AS model_b,
+    one.family AS family_a,
+    other.family AS family_b,
+    one.rubric_id,
+    one.item_id,
+    one.n AS n_a,
+    other.n AS n_b,
+    -- Where a weight is 0 its term is 0 and its logarithm is not taken.
+    greatest(0, sum(
+        CASE WHEN one.weight > 0 THEN
+            one.weight / 2 * ln(2 * one.weight / (one.weight + other.weight)) / ln(2)
+        ELSE 0 END
+        + CASE WHEN other.weight > 0 THEN
+            other.weight / 2 * ln(2 * other.weight / (one.weight + other.weight)) / ln(2)
+        ELSE 0 END
+    )) AS divergence,
+    sum(abs(one.cumulative_weight - other.cumulative_weight)) / (one.scale_size - 1) AS distance,
+    bool_or(one.simulated OR other.simulated) AS simulated
+FROM analysis.distributions AS one
+JOIN analysis.distributions AS other
+    ON other.rubric_id = one.rubric_id
+    AND other.setting = one.setting
+    AND other.item_id = one.item_id
+    AND other.stage = one.stage
+    AND other.model > one.model
+WHERE one.arm = 'own' AND other.arm = 'own'
+GROUP BY
+    one.experiment_id, other.experiment_id, one.experiment, other.experiment, one.model,
+    other.model, one.family, other.family, one.rubric_id, one.item_id, one.n, other.n,
+    one.scale_size;
+
+COMMENT ON VIEW analysis.item_pairs IS 'One row per item and pair of judges with the same rubric and setting: how far apart their verdicts are. Few replicates show divergence even where there is none: the floor is in analysis.polarization.';
+COMMENT ON COLUMN analysis.item_pairs.experiment_id_a IS 'Experiment of the first judge.';
+COMMENT ON COLUMN analysis.item_pairs.experiment_id_b IS 'Experiment of the second judge.';
+COMMENT ON COLUMN analysis.item_pairs.experiment_a IS 'Tag of the first judge''s experiment.';
+COMMENT ON COLUMN analysis.item_pairs.experiment_b IS 'Tag of the second judge''s experiment.';
+COMMENT ON COLUMN analysis.item_pairs.model_a IS 'The first judge; the earlier of the two names.';
+COMMENT ON COLUMN analysis.item_pairs.model_b IS 'The second judge.';
+COMMENT ON COLUMN analysis.item_pairs.family_a IS 'Family of the first judge.';
+COMMENT ON COLUMN analysis.item_pairs.family_b IS 'Family of the second judge; polarization averages judges of one family first.';
+COMMENT ON COLUMN analysis.item_pairs.rubric_id IS 'The rubric both applied, in analysis.rubrics.';
+COMMENT ON COLUMN analysis.item_pairs.item_id IS 'The item, in analysis.items.';
+COMMENT ON COLUMN analysis.item_pairs.n_a IS 'Scored samples of the first judge.';
+COMMENT ON COLUMN analysis.item_pairs.n_b IS 'Scored samples of the second judge.';
+COMMENT ON COLUMN analysis.item_pairs.divergence IS 'Jensen-Shannon divergence of the two distributions, base 2, in bits from 0 to 1.';
+COMMENT ON COLUMN analysis.item_pairs.distance IS 'Wasserstein-1 distance of the two distributions over S-1, 0 to 1: near stages differ less.';
+COMMENT ON COLUMN analysis.item_pairs.simulated IS 'Whether the simulator gave any of the verdicts.';

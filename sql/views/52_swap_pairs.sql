@@ -1,0 +1,62 @@
+-- A judge's own arm beside another arm of it, item by item. The arms are paired before their
+-- samples are read, so that only those of the pair are.
+CREATE VIEW analysis.swap_pairs AS
+SELECT
+    paired.*,
+    other_probability - own_probability AS probability_difference,
+    other_score - own_score AS score_difference
+FROM (
+    SELECT
+        other.experiment_id,
+        s.experiment,
+        s.concept,
+        s.model,
+        s.family,
+        other.arm,
+        r.owner_model AS rubric_owner,
+        other.id AS arm_id,
+        s.item_id,
+        count(s.score) FILTER (WHERE s.arm_id = own.id) AS own_n,
+        count(s.score) FILTER (WHERE s.arm_id = other.id) AS other_n,
+        avg(s.score) FILTER (WHERE s.arm_id = own.id) AS own_score,
+        avg(s.score) FILTER (WHERE s.arm_id = other.id) AS other_score,
+        -- The mean over probes: a sample probed twice counts twice.
+        (sum(coalesce(s.first_probability, 0) + coalesce(s.second_probability, 0))
+            FILTER (WHERE s.arm_id = own.id))
+        / nullif(sum(num_nonnulls(s.first_probability, s.second_probability))
+            FILTER (WHERE s.arm_id = own.id), 0) AS own_probability,
+        (sum(coalesce(s.first_probability, 0) + coalesce(s.second_probability, 0))
+            FILTER (WHERE s.arm_id = other.id))
+        / nullif(sum(num_nonnulls(s.first_probability, s.second_probability))
+            FILTER (WHERE s.arm_id = other.id), 0) AS other_probability,
+        bool_or(s.simulated) AS simulated
+    FROM arms AS other
+    JOIN arms AS own ON own.experiment_id = other.experiment_id AND own.arm = 'own'
+    JOIN rubrics AS r ON r.id = other.rubric_id
+    JOIN analysis.samples AS s ON s.arm_id = ANY (ARRAY[own.id, other.id])
+    WHERE other.arm <> 'own'
+    GROUP BY
+        other.experiment_id, s.experiment, s.concept, s.model, s.family, other.arm,
+        r.owner_model, other.id, s.item_id
+) AS paired
+WHERE own_n > 0 AND other_n > 0;
+
+COMMENT ON VIEW analysis.swap_pairs IS 'One row per judge, other rubric and item scored under both: the own arm beside a swap or a sham. A swap says something where it goes beyond the sham.';
+COMMENT ON COLUMN analysis.swap_pairs.experiment_id IS 'The experiment, in analysis.experiments.';
+COMMENT ON COLUMN analysis.swap_pairs.experiment IS 'Tag of the experiment.';
+COMMENT ON COLUMN analysis.swap_pairs.concept IS 'What is judged.';
+COMMENT ON COLUMN analysis.swap_pairs.model IS 'The judge.';
+COMMENT ON COLUMN analysis.swap_pairs.family IS 'Family of the judge.';
+COMMENT ON COLUMN analysis.swap_pairs.arm IS 'What stands beside the own arm: swap (a rival''s rubric) or sham (a second one of its own).';
+COMMENT ON COLUMN analysis.swap_pairs.rubric_owner IS 'Model that wrote the other rubric: the rival, or for a sham the judge.';
+COMMENT ON COLUMN analysis.swap_pairs.arm_id IS 'The other arm, in analysis.arms.';
+COMMENT ON COLUMN analysis.swap_pairs.item_id IS 'The item, in analysis.items.';
+COMMENT ON COLUMN analysis.swap_pairs.own_n IS 'Scored samples under the own rubric.';
+COMMENT ON COLUMN analysis.swap_pairs.other_n IS 'Scored samples under the other rubric.';
+COMMENT ON COLUMN analysis.swap_pairs.own_score IS 'Mean verdict on the 0-1 scale under the own rubric.';
+COMMENT ON COLUMN analysis.swap_pairs.other_score IS 'Mean verdict on the 0-1 scale under the other rubric.';
+COMMENT ON COLUMN analysis.swap_pairs.own_probability IS 'Mean probed probability, 0 to 1, under the own rubric; NULL without a probe.';
+COMMENT ON COLUMN analysis.swap_pairs.other_probability IS 'Mean probed probability, 0 to 1, under the other rubric; NULL without a probe.';
+COMMENT ON COLUMN analysis.swap_pairs.simulated IS 'Whether the simulator is behind any of it.';
+COMMENT ON COLUMN analysis.swap_pairs.probability_difference IS 'Other less own probability, -1 to 1; below 0: less sure under the other rubric.';
+COMMENT ON COLUMN analysis.swap_pairs.score_difference IS 'Other less own verdict on the 0-1 scale, -1 to 1.';

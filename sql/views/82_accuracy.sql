@@ -1,0 +1,51 @@
+-- The paper's table of accuracy: controls and benchmarks, judge by judge.
+CREATE VIEW analysis.accuracy AS
+SELECT
+    sweep,
+    run_id,
+    concept,
+    country,
+    judge,
+    scope,
+    min(estimate) FILTER (WHERE metric = 'accuracy') AS accuracy,
+    min(lower) FILTER (WHERE metric = 'accuracy') AS lower,
+    min(upper) FILTER (WHERE metric = 'accuracy') AS upper,
+    min(estimate) FILTER (WHERE metric = 'cohens_kappa') AS kappa,
+    min(estimate) FILTER (WHERE metric = 'coverage') AS coverage,
+    min(estimate) FILTER (WHERE metric = 'accuracy_discounted') AS discounted,
+    min(estimate) FILTER (WHERE metric = 'accuracy_u65') AS u65,
+    min(estimate) FILTER (WHERE metric = 'accuracy_u80') AS u80,
+    min(estimate) FILTER (WHERE metric = 'control_error') AS control_error,
+    min(estimate) FILTER (WHERE metric = 'control_rank_correlation') AS rank_correlation,
+    max(n) AS n,
+    max(n_items) AS n_items,
+    string_agg(DISTINCT nullif(reason, ''), '; ') AS reason,
+    bool_or(simulated) AS simulated
+FROM analysis.results
+WHERE metric IN (
+    'accuracy', 'cohens_kappa', 'coverage', 'accuracy_discounted', 'accuracy_u65', 'accuracy_u80',
+    'control_error', 'control_rank_correlation'
+)
+GROUP BY sweep, run_id, concept, country, judge, scope;
+
+COMMENT ON VIEW analysis.accuracy IS 'One row per judge of a control or benchmark: verdicts against what is known, from the latest analysis run.';
+COMMENT ON COLUMN analysis.accuracy.sweep IS 'Name of the sweep.';
+COMMENT ON COLUMN analysis.accuracy.run_id IS 'The analysis run.';
+COMMENT ON COLUMN analysis.accuracy.concept IS 'What is judged.';
+COMMENT ON COLUMN analysis.accuracy.country IS 'Country or setting named in the prompts.';
+COMMENT ON COLUMN analysis.accuracy.judge IS 'The judge.';
+COMMENT ON COLUMN analysis.accuracy.scope IS 'All of what the figures are about, as JSON.';
+COMMENT ON COLUMN analysis.accuracy.accuracy IS 'Share of verdicts at the true stage, 0 to 1; NULL for sets of stages.';
+COMMENT ON COLUMN analysis.accuracy.lower IS 'Lower end of its 95% interval.';
+COMMENT ON COLUMN analysis.accuracy.upper IS 'Upper end of its 95% interval.';
+COMMENT ON COLUMN analysis.accuracy.kappa IS 'Cohen''s kappa, up to 1; 0 is what guessing gives.';
+COMMENT ON COLUMN analysis.accuracy.coverage IS 'Share of sets that hold the true stage, 0 to 1; NULL for single stages.';
+COMMENT ON COLUMN analysis.accuracy.discounted IS 'Mean of 1/size where the set holds the true stage, 0 to 1.';
+COMMENT ON COLUMN analysis.accuracy.u65 IS 'Utility u65 of the sets, 0 to 1.';
+COMMENT ON COLUMN analysis.accuracy.u80 IS 'Utility u80 of the sets, 0 to 1.';
+COMMENT ON COLUMN analysis.accuracy.control_error IS 'Mean distance from the index on the 0-1 scale; NULL for benchmarks.';
+COMMENT ON COLUMN analysis.accuracy.rank_correlation IS 'Spearman''s rho with the index over items, -1 to 1; NULL for benchmarks.';
+COMMENT ON COLUMN analysis.accuracy.n IS 'Verdicts behind it.';
+COMMENT ON COLUMN analysis.accuracy.n_items IS 'Items behind it.';
+COMMENT ON COLUMN analysis.accuracy.reason IS 'Why a figure is missing; NULL when none is.';
+COMMENT ON COLUMN analysis.accuracy.simulated IS 'Whether the simulator is behind it; then it is no finding.';

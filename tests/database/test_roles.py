@@ -1,0 +1,157 @@
+"""The roles, with real logins: what each may do, and that it may do nothing else."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from judge_gym.errors import StoreError
+from judge_gym.settings import Settings
+from judge_gym.simulator.server import serving
+from judge_gym.store import migrate, views
+from judge_gym.store import tables as t
+from judge_gym.store.engine import connect
+from judge_gym.store.roles import READER, WRITER, create_roles
+from support.logins import login
+from support.postgres import temporary_database
+from support.rig import run, runtime_at
+from support.study import Study, corpus, window
+
+
+@pytest.fixture(scope="module")
+def database(postgres_server: str, migrated_template: str) -> Iterator[str]:
+    """A database of these tests with the roles made twice, since that must do no harm."""
+    with temporary_database(postgres_server, migrated_template) as url:
+        engine = sa.create_engine(url, poolclass=sa.NullPool)
+        create_roles(engine)
+        create_roles(engine)
+        yield url
+
+
+@pytest.fixture(scope="module")
+def reader(database: str) -> Iterator[str]:
+    with login(database, READER) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def writer(database: str) -> Iterator[str]:
+    with login(database, WRITER) as url:
+        yield url
+
+
+def refused(url: str, statement: str) -> str:
+    """Why the database refuses a statement; fails when it does not."""
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with pytest.raises(sa.exc.ProgrammingError) as error, engine.begin() as connection:
+        connection.exec_driver_sql(statement)
+    return str(error.value.orig)
+
+
+def test_a_reader_can_select_every_view(reader: str) -> None:
+    with sa.create_engine(reader, poolclass=sa.NullPool).connect() as connection:
+        found = views.names(connection)
+        assert len(found) == len(views.files())
+        for view in found:
+            assert connection.exec_driver_sql(f"TABLE analysis.{view}").keys()
+
+
+@pytest.mark.parametrize("table", [*t.Base.metadata.tables, "alembic_version"])
+def test_a_reader_can_select_no_table(reader: str, table: str) -> None:
+    assert "permission denied" in refused(reader, f"SELECT FROM public.{table}")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO analysis.answers (answer) VALUES ('x')",
+        "UPDATE analysis.answers SET answer = 'x'",
+        "DELETE FROM analysis.answers",
+        "CREATE TABLE analysis.mine (x int)",
+        "CREATE TABLE public.mine (x int)",
+        "CREATE TEMPORARY TABLE mine (x int)",
+        "CREATE SCHEMA mine",
+        "CREATE ROLE mine",
+        "DROP VIEW analysis.samples",
+        "COPY analysis.samples TO PROGRAM 'true'",
+        "SELECT pg_read_file('postgresql.conf')",
+        f"SET ROLE {WRITER}",
+    ],
+)
+def test_a_reader_can_do_nothing_else(reader: str, statement: str) -> None:
+    assert any(
+        word in refused(reader, statement) for word in ("permission denied", "must be owner")
+    )
+
+
+def test_views_made_anew_can_still_be_read(database: str, reader: str) -> None:
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        views.drop(connection)
+        views.create(connection)
+    with sa.create_engine(reader, poolclass=sa.NullPool).connect() as connection:
+        assert len(views.names(connection)) == len(views.files())
+        assert connection.exec_driver_sql("SELECT * FROM analysis.samples").all() == []
+
+
+def test_a_writer_runs_an_experiment(writer: str, tmp_path: Path) -> None:
+    """W1 to W5, through the same connection check as every command."""
+    connect(Settings.model_validate({"database_url": writer})).dispose()
+
+    async def work() -> None:
+        async with serving() as base_url, runtime_at(writer, base_url) as runtime:
+            study = Study(runtime, window(corpus(tmp_path, 2)))
+            tags = await study.up_to_scores(study.experiment("sim/calm-1"))
+            await study.probe(tags)
+            statuses = study.all(sa.select(t.Sample.status))
+            assert len(statuses) == 4
+            assert "scored" in statuses
+
+    run(work())
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE samples",
+        "ALTER TABLE samples ADD COLUMN mine int",
+        "TRUNCATE samples",
+        "CREATE TABLE public.mine (x int)",
+        "UPDATE alembic_version SET version_num = '0001'",
+        "DROP VIEW analysis.samples",
+        "CREATE ROLE mine",
+    ],
+)
+def test_a_writer_cannot_change_the_schema(writer: str, statement: str) -> None:
+    assert any(
+        word in refused(writer, statement) for word in ("permission denied", "must be owner")
+    )
+
+
+def test_tables_that_come_later_are_the_writers_too(database: str, writer: str) -> None:
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE later (x int)")
+    with sa.create_engine(writer, poolclass=sa.NullPool).begin() as connection:
+        connection.exec_driver_sql("INSERT INTO later VALUES (1)")
+
+
+def test_a_login_without_a_role_cannot_even_connect(database: str) -> None:
+    with login(database, "pg_monitor") as url, pytest.raises(sa.exc.OperationalError):
+        sa.create_engine(url, poolclass=sa.NullPool).connect()
+
+
+def test_who_may_not_make_roles_is_told_what_to_do(reader: str) -> None:
+    with pytest.raises(StoreError, match="permission denied") as refusal:
+        create_roles(sa.create_engine(reader, poolclass=sa.NullPool))
+    assert READER in refusal.value.remedy
+
+
+def test_a_writer_cannot_migrate_and_is_told_so(database: str, writer: str) -> None:
+    migrate.downgrade(database, "0004")
+    try:
+        with pytest.raises(StoreError, match="must be owner|permission denied"):
+            connect(Settings.model_validate({"database_url": writer}))
+    finally:
+        migrate.upgrade(database)
