@@ -151,7 +151,7 @@ def test_who_may_not_make_roles_is_told_what_to_do(reader: str) -> None:
 def test_a_writer_cannot_migrate_and_is_told_so(database: str, writer: str) -> None:
     migrate.downgrade(database, "0004")
     try:
-        with pytest.raises(StoreError, match="must be owner|permission denied"):
+        with pytest.raises(StoreError, match=r"must be owner|permission denied"):
             connect(Settings.model_validate({"database_url": writer}))
     finally:
         migrate.upgrade(database)
