@@ -54,14 +54,15 @@ class CommandLine:
         return subprocess.Popen(
             [COMMAND, *arguments],
             cwd=self.folder,
-            env=self._environment() | more,
+            env=self.variables() | more,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
 
-    def _environment(self) -> dict[str, str]:
+    def variables(self) -> dict[str, str]:
+        """The whole environment of a command."""
         # Nothing of the machine's user reaches the command: no keys, no settings, no profiles.
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(_OTHERS)}
         own = {"HOME": str(self.folder), "JUDGE_GYM_DATA_DIR": str(self.data), "COLUMNS": "200"}

@@ -7,7 +7,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -16,7 +16,7 @@ import pytest
 from deployments.cli.environment import server_settings
 from support.waiting import until
 
-START_S = 120.0
+START_S = 240.0
 
 
 @dataclass(frozen=True)
@@ -39,32 +39,52 @@ class PrefectServer:
         return done.stdout
 
 
+@dataclass
+class ServerProcess:
+    """`prefect server start` at one address, with its records in one folder."""
+
+    home: Path
+    port: int = field(default_factory=lambda: free_port())
+    _process: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def server(self) -> PrefectServer:
+        url = f"http://127.0.0.1:{self.port}/api"
+        environment = {"PREFECT_HOME": str(self.home), "PREFECT_API_URL": url, **server_settings()}
+        return PrefectServer(url, environment)
+
+    def start(self) -> None:
+        """Start it, and wait until it is healthy."""
+        log = self.home / "server.log"
+        with log.open("ab") as output:
+            self._process = _start(self.port, os.environ | self.server.environment, output)
+        until(_healthy(self.server.url, self._process, log), "a healthy Prefect server", START_S)
+
+    def kill(self) -> None:
+        """End it with SIGKILL."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def stop(self) -> None:
+        """Ask it to end, and wait for that."""
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+
 @pytest.fixture(scope="session")
 def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
     """`prefect server start`, healthy; stopped at the end of the session."""
-    home = tmp_path_factory.mktemp("prefect-home")
-    port = free_port()
-    server = PrefectServer(
-        url=f"http://127.0.0.1:{port}/api",
-        environment={
-            "PREFECT_HOME": str(home),
-            "PREFECT_API_URL": f"http://127.0.0.1:{port}/api",
-            **server_settings(),
-        },
-    )
-    log = home / "server.log"
-    with log.open("wb") as output:
-        process = _start(port, os.environ | server.environment, output)
+    process = ServerProcess(tmp_path_factory.mktemp("prefect-home"))
     try:
-        until(_healthy(server.url, process, log), "the Prefect server to be healthy", START_S)
-        yield server
+        process.start()
+        yield process.server
     finally:
-        process.terminate()
-        try:
-            process.wait(30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.stop()
 
 
 def free_port() -> int:

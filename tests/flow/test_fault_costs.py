@@ -1,0 +1,122 @@
+"""What a bad day costs at most: few requests more for rate limits, one item for a poisoned one."""
+
+import asyncio
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from aiohttp import web
+
+from flows.w1_evidence import w1_evidence
+from flows.w2_rubric import w2_rubric
+from flows.w3_scoring import w3_scoring
+from judge_gym.store import tables as t
+from judge_gym.workflows.sweeps import SweepRun
+from support.flow_runs import configured, prepared, run_flow
+from support.misbehaving import answers, misbehaving, refuses
+from support.natural_rows import natural_rows
+from support.simulation import Simulator
+
+REPOSITORY = Path(__file__).parents[2]
+SCORING = f"""
+name: scoring
+utility_model: sim/utility-1
+windows:
+  valmora:
+    country: Valmora
+    max_documents: 10
+    source: {{kind: corpus, path: {REPOSITORY}/deployments/sweeps/corpora/valmora.jsonl}}
+blocks:
+  - concept: democratic backsliding
+    window: valmora
+    evidence_view: raw
+    rubric: {{provided: {REPOSITORY}/deployments/sweeps/rubrics/backsliding.yaml}}
+    model: MODELS
+    replicates: REPLICATES
+"""
+"""W3 alone asks anything."""
+
+
+def scoring_sweep(folder: Path, models: str, replicates: int) -> Path:
+    file = folder / "scoring.yaml"
+    file.write_text(SCORING.replace("MODELS", models).replace("REPLICATES", str(replicates)))
+    return file
+
+
+def test_rate_limits_of_one_in_twenty_cost_no_more_than_a_tenth(
+    database: str, simulator: Simulator, tmp_path: Path
+) -> None:
+    file = scoring_sweep(tmp_path, "[sim/calm-1, sim/high-1]", 20)
+    with configured(
+        tmp_path, JUDGE_GYM_DATABASE_URL=database, JUDGE_GYM_SIMULATOR_URL=simulator.url
+    ):
+        run = prepared(file)
+        run_flow(w1_evidence, run.windows, run.views, run.utility_model)
+        run_flow(w2_rubric, run.tags, run.utility_model)
+        before = simulator.statistics()
+        simulator.use_faults({"kind": "rate_limit", "share": 0.05, "retry_after": 0.05})
+        try:
+            state = run_flow(w3_scoring, run.tags)
+        finally:
+            simulator.use_faults()
+    after = simulator.statistics()
+    statuses = Counter(row["status"] for row in natural_rows(database)["samples"].values())
+    needed = 2 * 10 * 20
+    assert statuses.total() == needed
+    assert statuses.keys() <= {"scored", "abstained"}, state.message
+    given = after["refused"] - before["refused"]
+    assert given >= 10
+    assert needed + given == sum(after[key] - before[key] for key in ("total", "refused"))
+    assert needed + given <= 1.1 * needed
+
+
+@pytest.mark.parametrize("poison", ["hangs", "fails"])
+def test_a_poisoned_item_fails_alone_and_nobody_waits_for_it(
+    database: str, simulator: Simulator, tmp_path: Path, poison: str
+) -> None:
+    """Its calls never succeed; chunks that it is in and chunks that it is not in go on."""
+    file = scoring_sweep(tmp_path, "local/judge-1", 4)
+    good, bad = answers("VERDICT: A"), refuses(500, "this one, always")
+
+    async def step(request: web.Request) -> web.StreamResponse:
+        if title not in await request.text():
+            return await good(request)
+        if poison == "hangs":
+            await asyncio.sleep(600)
+        return await bad(request)
+
+    async def score(run: SweepRun) -> None:
+        async with misbehaving(step) as local:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("LOCAL_BASE_URL", local.base_url)
+                await w3_scoring(run.tags, return_state=True)
+
+    with configured(
+        tmp_path,
+        JUDGE_GYM_DATABASE_URL=database,
+        JUDGE_GYM_SIMULATOR_URL=simulator.url,
+        JUDGE_GYM_CALL_ATTEMPTS="2",
+        JUDGE_GYM_CALL_TIMEOUT_S="5",
+        JUDGE_GYM_CHUNK_SIZE="20",
+        LOCAL_BASE_URL="http://127.0.0.1:9/v1",
+    ):
+        run = prepared(file)
+        run_flow(w1_evidence, run.windows, run.views, run.utility_model)
+        run_flow(w2_rubric, run.tags, run.utility_model)
+        engine = sa.create_engine(database, poolclass=sa.NullPool)
+        with engine.connect() as connection:
+            title = connection.scalar(sa.select(t.Document.title).order_by(t.Document.position))
+        asyncio.run(score(run))
+    with engine.connect() as connection:
+        ended = connection.execute(
+            sa.select(t.Sample.status, sa.func.max(t.Call.finished_at), sa.func.count())
+            .join(t.Call, t.Call.id == t.Sample.call_id)
+            .group_by(t.Sample.status)
+        )
+        last = {status: (moment, count) for status, moment, count in ended}
+        first_failure = connection.scalar(
+            sa.select(sa.func.min(t.Call.finished_at)).where(t.Call.status == "failed")
+        )
+    assert {status: count for status, (_, count) in last.items()} == {"scored": 36, "failed": 4}
+    assert last["scored"][0] < first_failure
