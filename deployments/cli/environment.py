@@ -16,6 +16,8 @@ def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
         **server_settings(),
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
         "PREFECT_LOGGING_LEVEL": "INFO" if verbose else "CRITICAL",
+        # Its event sender would print a trace when the server goes away.
+        "PREFECT_LOGGING_INTERNAL_LEVEL": "ERROR" if verbose else "CRITICAL",
     }
     own = {"PREFECT_API_URL", "PREFECT_HOME", "PREFECT_PROFILE"} & os.environ.keys()
     if not own and not (Path.home() / ".prefect" / "profiles.toml").exists():
