@@ -32,7 +32,8 @@ async def main(file: Path, *, warm: bool = True) -> None:
 
 def planned(current: Runtime, tags: list[str]) -> list[SampleUnit]:
     """Return what is missing."""
-    missing, _ = plan_scoring(current, tags)
+    with current.session() as session:
+        missing, _ = plan_scoring(session, tags)
     return [unit for units in missing.by_model.values() for unit in units]
 
 

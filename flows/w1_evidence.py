@@ -6,7 +6,7 @@ from prefect.client.schemas.objects import State
 from flows.chunks import Tally, Work, run_chunks
 from judge_gym.design.experiment import EvidenceView
 from judge_gym.design.strategies.view import VIEWS
-from judge_gym.workflows import evidence
+from judge_gym.store.windows import missing_views
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from tasks.evidence import collect_window, make_views
 from tasks.limits import declare_limits
@@ -38,15 +38,16 @@ async def w1_evidence(
             if view not in views:
                 continue
             provider = current.providers.of(utility_model).name
-            works = [
-                Work(
-                    make_views,
-                    provider,
-                    evidence.missing_views(current, window_id, view),
-                    f"{view} views of window {window_id},",
-                    {"view": view, "model": utility_model},
-                )
-                for window_id in windows
-            ]
+            with current.session() as session:
+                works = [
+                    Work(
+                        make_views,
+                        provider,
+                        missing_views(session, window_id, view),
+                        f"{view} views of window {window_id},",
+                        {"view": view, "model": utility_model},
+                    )
+                    for window_id in windows
+                ]
             tally.add(await run_chunks(current, works, check))
         return tally.state()

@@ -23,7 +23,8 @@ async def w3_scoring(experiments: list[str], budget: SweepBudget | None = None) 
     async with runtime() as current:
         await declare_limits()
         check = spending_check(current, budget)
-        missing, unusable = plan_scoring(current, experiments)
+        with current.session() as session:
+            missing, unusable = plan_scoring(session, experiments)
         works = by_provider(current, judge, missing.by_model, "judgements")
         tally = await run_chunks(current, works, check)
         tally.problems += unusable

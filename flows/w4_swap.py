@@ -27,6 +27,7 @@ async def w4_swap(
     async with runtime() as current:
         await declare_limits()
         check = spending_check(current, budget)
-        missing = plan_swaps(current, experiments, plan)
+        with current.session() as session:
+            missing = plan_swaps(session, experiments, plan)
         works = by_provider(current, judge, missing.by_model, "swapped judgements")
         return (await run_chunks(current, works, check)).state()

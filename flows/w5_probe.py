@@ -23,5 +23,7 @@ async def w5_probe(experiments: list[str], budget: SweepBudget | None = None) ->
     async with runtime() as current:
         await declare_limits()
         check = spending_check(current, budget)
-        works = by_provider(current, probe, plan_probing(current, experiments), "probes")
+        with current.session() as session:
+            missing = plan_probing(session, experiments)
+        works = by_provider(current, probe, missing, "probes")
         return (await run_chunks(current, works, check)).state()

@@ -38,12 +38,20 @@ def run_sweep(file: Path, *, retry_failed: bool = False, verbose: bool = False) 
     """
     sweep = load_sweep(file)
     providers = providers_of(sweep)
+    console.print(f"Sweep {sweep.name}: {sweep.count()} experiments.")
+    if not retry_failed and (run_id := _finished(sweep)) is not None:
+        console.print(
+            f"Nothing was missing: no request was made; figures of analysis run {run_id}."
+        )
+        return run_id
     prepare_environment(settings().data_dir, verbose=verbose)
     simulated = any(provider.name == "sim" for provider in providers)
-    with simulator() if simulated else nullcontext(), prefect_api():
-        console.print(f"Sweep {sweep.name}: {sweep.count()} experiments.")
-        with _lost_servers_named():
-            return _run_id(asyncio.run(_run(file, sweep, retry_failed)))
+    with (
+        simulator() if simulated else nullcontext(),
+        prefect_api(),
+        _lost_servers_named(),
+    ):
+        return _run_id(asyncio.run(_run(file, sweep, retry_failed)))
 
 
 @contextmanager
@@ -62,6 +70,18 @@ def _lost_servers_named() -> Iterator[None]:
         f"{lost} went away during the run: {reason}.",
         "Every answer that had arrived is kept. Start it and run the same command: it goes on.",
     )
+
+
+def _finished(sweep: Sweep) -> int | None:
+    """Return the run that holds the figures when all is done, without importing Prefect."""
+    from judge_gym.store.engine import connect
+    from judge_gym.workflows.finished import finished_run
+
+    engine = connect(settings())
+    try:
+        return finished_run(engine, settings(), sweep)
+    finally:
+        engine.dispose()
 
 
 @contextmanager

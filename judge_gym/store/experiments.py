@@ -76,6 +76,11 @@ def register_sweep(
     return tags
 
 
+def registered_plan(session: Session, name: str) -> dict[str, Any] | None:
+    """Return the swap plan a sweep was last stored with; None also when there is no such sweep."""
+    return session.scalar(sa.select(t.Sweep.swap).where(t.Sweep.name == name))
+
+
 def experiments_by_tag(session: Session, tags: Sequence[str]) -> dict[int, Experiment]:
     """Return the experiments with these tags by id; raises `StoreError` naming unknown tags."""
     rows = session.scalars(

@@ -51,19 +51,28 @@ class RunInfo:
     version: str
     simulated: bool
     created_at: datetime
+    data_digest: str = ""
 
 
 def save_run(
-    session: Session, sweep: str, version: str, simulated: bool, rows: Sequence[ResultRow]
+    session: Session,
+    sweep: str,
+    version: str,
+    simulated: bool,
+    rows: Sequence[ResultRow],
+    data_digest: str = "",
 ) -> int:
     """Store an analysis run with its figures; returns its id.
 
-    Raises `StoreError` when there is no such sweep.
+    `data_digest` stands for everything they were made of. Raises `StoreError` when there is no
+    such sweep.
     """
     sweep_id = session.scalar(sa.select(t.Sweep.id).where(t.Sweep.name == sweep))
     if sweep_id is None:
         raise StoreError(f"There is no sweep {sweep!r}.")
-    run = t.AnalysisRun(sweep_id=sweep_id, version=version, simulated=simulated)
+    run = t.AnalysisRun(
+        sweep_id=sweep_id, version=version, simulated=simulated, data_digest=data_digest
+    )
     session.add(run)
     session.flush()
     if rows:
@@ -106,9 +115,10 @@ _RUNS = sa.select(
     t.AnalysisRun.version,
     t.AnalysisRun.simulated,
     t.AnalysisRun.created_at,
+    t.AnalysisRun.data_digest,
 ).join(t.Sweep, t.Sweep.id == t.AnalysisRun.sweep_id)
 
 
-def _info(row: sa.Row[int, str, str, bool, datetime]) -> RunInfo:
+def _info(row: sa.Row[int, str, str, bool, datetime, str]) -> RunInfo:
     run = RunInfo(*row)
     return replace(run, created_at=run.created_at.astimezone(UTC))

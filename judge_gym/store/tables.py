@@ -441,6 +441,8 @@ class AnalysisRun(Base):
     sweep_id: Mapped[int] = _reference("sweeps.id", index=True)
     version: Mapped[str]
     simulated: Mapped[bool]
+    data_digest: Mapped[str] = mapped_column(server_default="")
+    """Of everything the figures were made of; empty when it was not kept."""
     created_at: Mapped[datetime] = _created()
 
 

@@ -69,12 +69,6 @@ def views_needed(experiments: Iterable[Experiment]) -> list[EvidenceView]:
     return [view for view in VIEWS if view in wanted]
 
 
-def missing_views(runtime: Runtime, window_id: int, view: EvidenceView) -> list[int]:
-    """Return the documents of a window that lack `view`."""
-    with runtime.session() as session:
-        return windows.missing_views(session, window_id, view)
-
-
 async def make_views(
     runtime: Runtime, view: EvidenceView, document_ids: Sequence[int], model: str
 ) -> Counter[str]:

@@ -26,10 +26,9 @@ from judge_gym.workflows.judging import parameters, score_key
 from judge_gym.workflows.origin import origin
 
 
-def plan_probing(runtime: Runtime, tags: Sequence[str]) -> dict[str, list[ProbeUnit]]:
+def plan_probing(session: Session, tags: Sequence[str]) -> dict[str, list[ProbeUnit]]:
     """Return model → the probes that are missing for scored samples of every arm."""
-    with runtime.session() as session:
-        return missing_probes(session, list(experiments_by_tag(session, tags)))
+    return missing_probes(session, list(experiments_by_tag(session, tags)))
 
 
 async def probe(runtime: Runtime, units: Sequence[ProbeUnit]) -> Counter[str]:

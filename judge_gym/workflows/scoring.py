@@ -3,44 +3,41 @@
 from collections.abc import Sequence
 
 import sqlalchemy as sa
+from sqlalchemy.orm import Session
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.runtime import Runtime
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_by_tag, freeze_items
 from judge_gym.store.rubrics import add_arm, applied_key
 from judge_gym.store.samples import Missing, missing_samples
 
 
-def plan_scoring(runtime: Runtime, tags: Sequence[str]) -> tuple[Missing, list[str]]:
+def plan_scoring(session: Session, tags: Sequence[str]) -> tuple[Missing, list[str]]:
     """Freeze items, plan the own arms, and return what is missing.
 
     The second value says, a line each, which experiments cannot be scored for want of a usable
     rubric or of items; they do not hold up the others. Raises `JudgeGymError` when none can be.
     """
     unusable = []
-    with runtime.session() as session:
-        experiments = experiments_by_tag(session, tags)
-        ready = []
-        for experiment_id, experiment in experiments.items():
-            rubric = session.scalars(
-                sa.select(t.Rubric).where(t.Rubric.key == applied_key(experiment))
-            ).one_or_none()
-            if rubric is None or rubric.status != "ready":
-                why = f"{rubric.status}: {rubric.failure}" if rubric else "not written yet"
-                unusable.append(f"{experiment.name}: its rubric is {why}")
-                continue
-            if not freeze_items(session, experiment_id, experiment):
-                size = experiment.bundle_size
-                kind = "document" if size == 1 else f"bundle of {size} documents"
-                unusable.append(f"{experiment.name}: its window gives no {kind}")
-                continue
-            add_arm(session, experiment_id, "own", rubric)
-            ready.append(experiment_id)
-        missing = missing_samples(session, ready, ["own"])
+    ready = []
+    for experiment_id, experiment in experiments_by_tag(session, tags).items():
+        rubric = session.scalars(
+            sa.select(t.Rubric).where(t.Rubric.key == applied_key(experiment))
+        ).one_or_none()
+        if rubric is None or rubric.status != "ready":
+            why = f"{rubric.status}: {rubric.failure}" if rubric else "not written yet"
+            unusable.append(f"{experiment.name}: its rubric is {why}")
+            continue
+        if not freeze_items(session, experiment_id, experiment):
+            size = experiment.bundle_size
+            kind = "document" if size == 1 else f"bundle of {size} documents"
+            unusable.append(f"{experiment.name}: its window gives no {kind}")
+            continue
+        add_arm(session, experiment_id, "own", rubric)
+        ready.append(experiment_id)
     if not ready:
         raise JudgeGymError(
             f"No experiment can be scored: {'; '.join(unusable[:3])}.",
             "Run w1-evidence and w2-rubric first.",
         )
-    return missing, unusable
+    return missing_samples(session, ready, ["own"]), unusable

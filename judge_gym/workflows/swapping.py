@@ -18,7 +18,6 @@ from judge_gym.design.swap_plan import MostDivergent, SwapPlan
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.metrics.cells import Verdicts
 from judge_gym.metrics.polarization import pair_matrix
-from judge_gym.runtime import Runtime
 from judge_gym.seeds import generator
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_by_tag, freeze_items
@@ -42,24 +41,23 @@ def swappable(experiments: Experiments) -> Experiments:
     return {key: one for key, one in experiments.items() if one.rubric.kind == "own"}
 
 
-def plan_swaps(runtime: Runtime, tags: Sequence[str], plan: SwapPlan) -> Missing:
+def plan_swaps(session: Session, tags: Sequence[str], plan: SwapPlan) -> Missing:
     """Plan the swap and sham arms and return what is missing.
 
     Raises `ConfigError` when a pair names a judge without an experiment here, or a rival whose
     rubric is missing or ambiguous, listing the candidates.
     """
-    with runtime.session() as session:
-        experiments = swappable(experiments_by_tag(session, tags))
+    experiments = swappable(experiments_by_tag(session, tags))
+    for experiment_id, experiment in experiments.items():
+        freeze_items(session, experiment_id, experiment)
+    for swap in _swaps(session, experiments, plan):
+        experiment = experiments[swap.experiment_id]
+        rubric = _rival_rubric(session, experiment, swap.rival)
+        add_arm(session, swap.experiment_id, "swap", rubric, swap.held_out)
+    if plan.sham:
         for experiment_id, experiment in experiments.items():
-            freeze_items(session, experiment_id, experiment)
-        for swap in _swaps(session, experiments, plan):
-            experiment = experiments[swap.experiment_id]
-            rubric = _rival_rubric(session, experiment, swap.rival)
-            add_arm(session, swap.experiment_id, "swap", rubric, swap.held_out)
-        if plan.sham:
-            for experiment_id, experiment in experiments.items():
-                _add_sham(session, experiment_id, experiment)
-        return missing_samples(session, list(experiments), ["swap", "sham"])
+            _add_sham(session, experiment_id, experiment)
+    return missing_samples(session, list(experiments), ["swap", "sham"])
 
 
 def _swaps(session: Session, experiments: Experiments, plan: SwapPlan) -> Iterator[_Swap]:

@@ -1,6 +1,9 @@
 """Preparing a sweep: check that it can run, store it, and say what its workflows need."""
 
 from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import EvidenceView, Experiment
 from judge_gym.design.swap_plan import SwapPlan
@@ -38,25 +41,39 @@ def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> Sw
     runtime.providers.check(models_of(experiments))
     model = utility_model(runtime.settings, sweep, experiments)
     runtime.providers.check({model})
-    budget = SweepBudget(sweep.name, sweep.path, sweep.budget) if sweep.budget else None
-    if budget:
+    if budget := _budget(sweep):
         check_priced(runtime.providers, models_of(experiments) | {model}, budget)
-    swap = sweep.swap.model_dump(mode="json") if sweep.swap else None
     with runtime.session() as session:
-        tags = store.register_sweep(session, sweep.name, sweep.description, swap, experiments)
-        ids = store.experiments_by_tag(session, tags)
+        run = register(session, runtime.settings, sweep)
         if retry_failed:
-            forget_failures(session, list(ids))
-        windows = list(store.windows_of(session, ids))
+            forget_failures(session, list(store.experiments_by_tag(session, run.tags)))
+    return run
+
+
+def register(session: Session, settings: Settings, sweep: Sweep) -> SweepRun:
+    """Store a sweep and return what to run, without checking that it can."""
+    experiments = list(sweep.experiments())
+    tags = store.register_sweep(
+        session, sweep.name, sweep.description, stored_plan(sweep), experiments
+    )
     return SweepRun(
         name=sweep.name,
         tags=tags,
-        windows=windows,
+        windows=list(store.windows_of(session, store.experiments_by_tag(session, tags))),
         views=views_needed(experiments),
-        utility_model=model,
+        utility_model=utility_model(settings, sweep, experiments),
         swap=sweep.swap,
-        budget=budget,
+        budget=_budget(sweep),
     )
+
+
+def stored_plan(sweep: Sweep) -> dict[str, Any] | None:
+    """Return the swap plan as the database keeps it."""
+    return sweep.swap.model_dump(mode="json") if sweep.swap else None
+
+
+def _budget(sweep: Sweep) -> SweepBudget | None:
+    return SweepBudget(sweep.name, sweep.path, sweep.budget) if sweep.budget else None
 
 
 async def check_keys(runtime: Runtime, sweep: Sweep) -> None:

@@ -21,7 +21,7 @@ from judge_gym.workflows import judging, probing, scoring
 from support.misbehaving import answers, misbehaving, refuses
 from support.postgres import temporary_database
 from support.rig import run, runtime_at
-from support.study import Study, corpus, window
+from support.study import Study, corpus, missing_by, window
 
 
 @pytest.fixture
@@ -172,12 +172,12 @@ def test_what_cannot_be_scored_is_said_and_does_not_hold_up_the_rest(
         no_bundle = study.experiment("sim/calm-1", bundle_size=9)
         tags = study.register(good, unwritten, no_bundle)
         with pytest.raises(JudgeGymError, match=r"No experiment can be scored.*not written yet"):
-            scoring.plan_scoring(study.runtime, [unwritten.name])
+            missing_by(study.runtime, scoring.plan_scoring, [unwritten.name])
         await study.write_rubrics([good])
         with pytest.raises(StoreError, match=r"week .* is not collected yet"):
-            scoring.plan_scoring(study.runtime, tags)
+            missing_by(study.runtime, scoring.plan_scoring, tags)
         await study.collect()
-        missing, unusable = scoring.plan_scoring(study.runtime, tags)
+        missing, unusable = missing_by(study.runtime, scoring.plan_scoring, tags)
         assert {model: len(units) for model, units in missing.by_model.items()} == {"sim/calm-1": 4}
         assert unusable == [
             f"{unwritten.name}: its rubric is not written yet",
@@ -200,7 +200,7 @@ def test_the_plan_is_what_is_missing(database: str, tmp_path: Path) -> None:
             )
         )
         before = ledger(study)
-        missing, _ = scoring.plan_scoring(study.runtime, tags)
+        missing, _ = missing_by(study.runtime, scoring.plan_scoring, tags)
         (units,) = missing.by_model.values()
         assert {(unit.item_id, unit.replicate) for unit in units} == {
             (row.item_id, row.replicate) for row in removed
@@ -212,7 +212,7 @@ def test_the_plan_is_what_is_missing(database: str, tmp_path: Path) -> None:
         assert all(again[row.item_id, row.replicate] == row.stages for row in removed)
 
         study.register(study.experiment("sim/calm-1", replicates=3))
-        missing, _ = scoring.plan_scoring(study.runtime, tags)
+        missing, _ = missing_by(study.runtime, scoring.plan_scoring, tags)
         (units,) = missing.by_model.values()
         assert Counter(unit.replicate for unit in units) == {2: 3}
         study.register(study.experiment("sim/calm-1", replicates=1))  # fewer takes nothing back
@@ -229,7 +229,7 @@ def test_items_whose_view_failed_are_blocked_and_others_go_on(
         tags = study.register(experiment)
         await study.collect()
         await study.write_rubrics([experiment])
-        missing, _ = scoring.plan_scoring(study.runtime, tags)
+        missing, _ = missing_by(study.runtime, scoring.plan_scoring, tags)
         assert (missing.by_model, missing.blocked) == ({}, 6)  # not made yet
         await study.make("cleaned")
         await study.make("neutralized")
@@ -243,7 +243,7 @@ def test_items_whose_view_failed_are_blocked_and_others_go_on(
             )  # fmt: skip
 
         study.change(fail_one)
-        missing, _ = scoring.plan_scoring(study.runtime, tags)
+        missing, _ = missing_by(study.runtime, scoring.plan_scoring, tags)
         assert {model: len(units) for model, units in missing.by_model.items()} == {"sim/calm-1": 4}
         assert missing.blocked == 2
         await study.score(tags)
@@ -284,7 +284,7 @@ def test_each_way_a_judgement_can_end_is_on_record(database: str, tmp_path: Path
             tags = study.register(experiment)
             await study.collect()
             await study.write_rubrics([experiment])
-            missing, _ = scoring.plan_scoring(runtime, tags)
+            missing, _ = missing_by(runtime, scoring.plan_scoring, tags)
             for unit in missing.by_model["sim/judge"]:  # one by one, to follow the script
                 await judging.judge(runtime, [unit])
             rows = samples(study)
@@ -298,11 +298,11 @@ def test_each_way_a_judgement_can_end_is_on_record(database: str, tmp_path: Path
                 "bad_request",
             ]  # fmt: skip
             # Those are outcomes, not gaps: nothing is missing until failures are forgotten.
-            assert scoring.plan_scoring(runtime, tags)[0].by_model == {}
-            by_model = probing.plan_probing(runtime, tags)
+            assert missing_by(runtime, scoring.plan_scoring, tags)[0].by_model == {}
+            by_model = missing_by(runtime, probing.plan_probing, tags)
             assert {unit[0] for unit in by_model["sim/judge"]} == {rows[0].id}
             study.change(lambda session: forget_failures(session, study.ids(tags)))
-            (unit,) = scoring.plan_scoring(runtime, tags)[0].by_model["sim/judge"]
+            (unit,) = missing_by(runtime, scoring.plan_scoring, tags)[0].by_model["sim/judge"]
             assert unit.replicate == 6
 
     run(work())
@@ -315,14 +315,16 @@ def test_every_scored_sample_is_probed_and_one_in_ten_twice(database: str, tmp_p
         expected = {(one, 0) for one in scored} | {
             (one, 1) for one, seed in scored.items() if seed % 10 == 0
         }
-        planned = probing.plan_probing(study.runtime, tags)["sim/calm-1"]
+        planned = missing_by(study.runtime, probing.plan_probing, tags)["sim/calm-1"]
         assert set(planned) == expected
         assert len(planned) == len(expected) > len(scored)
         # A stop in the middle: the rest is planned, and nothing else.
         await probing.probe(study.runtime, planned[:5])
-        assert set(probing.plan_probing(study.runtime, tags)["sim/calm-1"]) == set(planned[5:])
+        assert set(missing_by(study.runtime, probing.plan_probing, tags)["sim/calm-1"]) == set(
+            planned[5:]
+        )
         assert await study.probe(tags) == {"answered": len(planned) - 5}
-        assert probing.plan_probing(study.runtime, tags) == {}
+        assert missing_by(study.runtime, probing.plan_probing, tags) == {}
         rows = study.all(sa.select(t.Probe))
         assert all(0 <= row.probability <= 1 for row in rows)
         assert len({row.call_id for row in rows}) == len(rows)
@@ -465,7 +467,7 @@ def test_progress_follows_the_rows(database: str, tmp_path: Path) -> None:
         assert progress()["w1-evidence"].state == "complete"
         await study.write_rubrics([experiment])
         assert progress()["w2-rubric"] == Progress(1, 1, 0)
-        missing, _ = scoring.plan_scoring(study.runtime, tags)
+        missing, _ = missing_by(study.runtime, scoring.plan_scoring, tags)
         assert progress()["w3-scoring"] == Progress(0, 6, 0)
         await judging.judge(study.runtime, missing.by_model["sim/calm-1"][:2])
         assert progress()["w3-scoring"] == Progress(2, 6, 0)
@@ -473,7 +475,7 @@ def test_progress_follows_the_rows(database: str, tmp_path: Path) -> None:
         await study.score(tags)
         assert progress()["w3-scoring"].state == "complete"
         wanted = progress()["w5-probe"].total
-        planned = probing.plan_probing(study.runtime, tags)
+        planned = missing_by(study.runtime, probing.plan_probing, tags)
         assert wanted == len(planned["sim/calm-1"])
         await study.probe(tags)
         assert progress()["w5-probe"] == Progress(wanted, wanted, 0)

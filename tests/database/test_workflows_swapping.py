@@ -17,7 +17,7 @@ from judge_gym.workflows.planning import PlanLine, plan_sweep
 from judge_gym.workflows.swapping import plan_swaps
 from judge_gym.workflows.sweeps import prepare
 from support.rig import run, runtime_at
-from support.study import Study, corpus, window
+from support.study import Study, corpus, missing_by, window
 
 CALM, HIGH, LOW = "sim/calm-1", "sim/high-1", "sim/low-1"
 
@@ -81,10 +81,10 @@ def test_families_stand_for_their_judges(database: str, tmp_path: Path) -> None:
     async def work(study: Study) -> None:
         calm = (study.experiment(CALM), study.experiment("sim/calm-2"))
         tags = await study.up_to_scores(*calm, study.experiment(LOW))
-        plan_swaps(study.runtime, tags, pairs(("calm", "low")))
+        missing_by(study.runtime, plan_swaps, tags, pairs(("calm", "low")))
         assert arms(study) == {(CALM, "swap", LOW, 0), ("sim/calm-2", "swap", LOW, 0)}
         with pytest.raises(ConfigError) as ambiguous:
-            plan_swaps(study.runtime, tags, pairs((LOW, "calm")))
+            missing_by(study.runtime, plan_swaps, tags, pairs((LOW, "calm")))
         assert "'calm' is ambiguous" in ambiguous.value.message
         assert f"{CALM} (family calm), sim/calm-2 (family calm)" in ambiguous.value.remedy
         # Planned or not at all.
@@ -99,10 +99,10 @@ def test_a_judge_is_never_its_own_rival(database: str, tmp_path: Path) -> None:
     async def work(study: Study) -> None:
         calm = (study.experiment(CALM), study.experiment("sim/calm-2"))
         tags = await study.up_to_scores(*calm)
-        plan_swaps(study.runtime, tags, pairs(("calm", "sim/calm-2")))
+        missing_by(study.runtime, plan_swaps, tags, pairs(("calm", "sim/calm-2")))
         assert arms(study) == {(CALM, "swap", "sim/calm-2", 0)}
         # One of the family is a rival to the other, without ambiguity.
-        plan_swaps(study.runtime, tags, pairs(("sim/calm-2", "calm")))
+        missing_by(study.runtime, plan_swaps, tags, pairs(("sim/calm-2", "calm")))
         assert arms(study) == {
             (CALM, "swap", "sim/calm-2", 0),
             ("sim/calm-2", "swap", CALM, 0),
@@ -123,11 +123,11 @@ def test_what_is_missing_is_named_with_the_candidates(database: str, tmp_path: P
         )
         for plan, message, candidates in cases:
             with pytest.raises(ConfigError) as error:
-                plan_swaps(study.runtime, tags, plan)
+                missing_by(study.runtime, plan_swaps, tags, plan)
             assert message in error.value.message
             assert candidates in error.value.remedy
         with pytest.raises(JudgeGymError, match="second rubric is not written yet"):
-            plan_swaps(study.runtime, tags, pairs((CALM, LOW), sham=True))
+            missing_by(study.runtime, plan_swaps, tags, pairs((CALM, LOW), sham=True))
         assert arms(study) == set()
 
     simulated(database, tmp_path, 1, work)
@@ -140,7 +140,7 @@ def test_all_pairs_are_those_that_differ_in_the_judge_alone(database: str, tmp_p
             study.experiment(CALM, scale_size=5),
             study.experiment(LOW, rubric={"shared": HIGH}),
         )
-        missing = plan_swaps(study.runtime, tags, SwapPlan())
+        missing = missing_by(study.runtime, plan_swaps, tags, SwapPlan())
         judges = (CALM, HIGH, LOW)
         assert arms(study) == {
             (judge, "swap", rival, 0) for judge in judges for rival in judges if rival != judge
@@ -173,7 +173,7 @@ def test_the_most_divergent_pair_is_chosen_on_items_that_are_not_swapped(
         experiments = [study.experiment(model, replicates=8) for model in (CALM, HIGH, LOW)]
         tags = await study.up_to_scores(*experiments)
         plan = SwapPlan.model_validate({"pairs": {"most_divergent": 1, "held_out": 0.5}})
-        missing = plan_swaps(study.runtime, tags, plan)
+        missing = missing_by(study.runtime, plan_swaps, tags, plan)
         # `high` and `low` lean to opposite sides; `calm` stands between them.
         assert arms(study) == {(HIGH, "swap", LOW, 0), (LOW, "swap", HIGH, 0)}
         held = study.all(sa.select(t.Arm.held_out_items).where(t.Arm.arm == "swap"))
@@ -183,7 +183,7 @@ def test_the_most_divergent_pair_is_chosen_on_items_that_are_not_swapped(
         assert len(units) == 2 * 3 * 8
         assert not {unit.item_id for unit in units} & set(held[0])
         await study.swap(tags, plan)
-        assert plan_swaps(study.runtime, tags, plan).by_model == {}
+        assert missing_by(study.runtime, plan_swaps, tags, plan).by_model == {}
         ids = study.ids(tags)
         by_id = study.change(lambda session: experiment_progress(session, ids))
         assert by_id[ids[1]]["w4-swap"] == Progress(24, 24, 0)
@@ -200,14 +200,14 @@ def test_the_most_divergent_pair_needs_scores_and_two_items(database: str, tmp_p
         await study.collect()
         await study.write_rubrics(experiments)
         with pytest.raises(JudgeGymError, match="has 1"):
-            plan_swaps(study.runtime, tags, plan)
+            missing_by(study.runtime, plan_swaps, tags, plan)
         more = window(corpus(tmp_path, 4, "more.jsonl"), "more")
         study.window = more
         unscored = [study.experiment(model) for model in (CALM, LOW)]
         tags = study.register(*unscored)
         await study.collect()
         with pytest.raises(JudgeGymError, match="w3-scoring"):
-            plan_swaps(study.runtime, tags, plan)
+            missing_by(study.runtime, plan_swaps, tags, plan)
 
     simulated(database, tmp_path, 1, work)
 

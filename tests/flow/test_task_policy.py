@@ -83,7 +83,8 @@ def ready_to_score() -> tuple[SweepRun, list[SampleUnit]]:
 
     async def planned() -> list[SampleUnit]:
         async with runtime() as current:
-            missing, unusable = plan_scoring(current, run.tags)
+            with current.session() as session:
+                missing, unusable = plan_scoring(session, run.tags)
             assert unusable == []
             return next(iter(missing.by_model.values()))
 

@@ -4,7 +4,7 @@ The provider is a real HTTP server, the simulator unless a test says otherwise.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from judge_gym.runtime import Runtime
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import register_experiment
 from judge_gym.store.samples import Missing
-from judge_gym.store.windows import register_window
+from judge_gym.store.windows import missing_views, register_window
 from judge_gym.workflows import evidence, judging, probing, rubrics, scoring, swapping
 
 UTILITY = "sim/calm-1"
@@ -55,6 +55,12 @@ def window(path: Path, name: str = "week", **changes: Any) -> Window:
     return Window(name=name, source=source, **(given | changes))
 
 
+def missing_by(runtime: Runtime, planner: Callable[..., Any], *arguments: Any) -> Any:
+    """What `planner(session, *arguments)` finds missing, in a transaction of its own."""
+    with runtime.session() as session:
+        return planner(session, *arguments)
+
+
 class Study:
     """Experiments in a database, and the workflows in order."""
 
@@ -89,7 +95,7 @@ class Study:
     async def make(self, view: Any, model: str = UTILITY) -> Any:
         """One view of every document that lacks it."""
         window_id = self.all(sa.select(t.Window.id).where(t.Window.key == self.window.key))[0]
-        missing = evidence.missing_views(self.runtime, window_id, view)
+        missing = missing_by(self.runtime, missing_views, window_id, view)
         return await evidence.make_views(self.runtime, view, missing, model)
 
     async def write_rubrics(
@@ -102,16 +108,16 @@ class Study:
 
     async def score(self, tags: Sequence[str]) -> Any:
         """W3; returns the outcomes counted."""
-        missing, _ = scoring.plan_scoring(self.runtime, tags)
+        missing, _ = missing_by(self.runtime, scoring.plan_scoring, tags)
         return await self._judge(missing)
 
     async def swap(self, tags: Sequence[str], plan: SwapPlan) -> Any:
         """W4; returns the outcomes counted."""
-        return await self._judge(swapping.plan_swaps(self.runtime, tags, plan))
+        return await self._judge(missing_by(self.runtime, swapping.plan_swaps, tags, plan))
 
     async def probe(self, tags: Sequence[str]) -> Any:
         """W5; returns the outcomes counted."""
-        by_model = probing.plan_probing(self.runtime, tags)
+        by_model = missing_by(self.runtime, probing.plan_probing, tags)
         units = [unit for units in by_model.values() for unit in units]
         return await probing.probe(self.runtime, units)
 

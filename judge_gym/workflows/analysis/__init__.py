@@ -52,7 +52,7 @@ from importlib.metadata import version
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.store.results import ResultRow, save_run
+from judge_gym.store.results import ResultRow, latest_run, save_run
 from judge_gym.workflows.analysis.comparing import comparisons
 from judge_gym.workflows.analysis.data import SweepData
 from judge_gym.workflows.analysis.effects import contrasts
@@ -73,7 +73,23 @@ def analyse(engine: sa.Engine, sweep: str) -> int:
     with Session(snapshot) as session, session.begin():
         data = load_sweep_data(session, sweep)
         simulated = bool(data.simulated_arms)
-        return save_run(session, sweep, version("judge-gym"), simulated, figures(data))
+        return save_run(session, sweep, _version(), simulated, figures(data), data.digest())
+
+
+def run_in_force(session: Session, sweep: str) -> int | None:
+    """Return the newest analysis run when another would have the same figures, else None.
+
+    It would when the version is the same and so is everything they are made of.
+    """
+    newest = latest_run(session, sweep)
+    if newest is None or newest.version != _version():
+        return None
+    same = newest.data_digest == load_sweep_data(session, sweep).digest()
+    return newest.id if same else None
+
+
+def _version() -> str:
+    return version("judge-gym")
 
 
 def figures(data: SweepData) -> list[ResultRow]:

@@ -3,14 +3,16 @@
 Holding and slicing only: `loading` reads it, the other modules say which figures it makes.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from hashlib import sha256
+from typing import Any, TypeVar
 
 import numpy as np
 
 from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Probes, Verdicts
+from judge_gym.seeds import canonical_json
 
 Arms = Sequence[Sequence["Arm"]]
 """The arms of each judge, judge by judge; those of one judge are pooled."""
@@ -98,6 +100,14 @@ class SweepData:
     simulated_arms: frozenset[int]
     """Arms with a simulated call behind a sample, a probe, the rubric or the evidence's view."""
 
+    def digest(self) -> str:
+        """Return what equal data, and in practice no others, have in common: 64 hex digits."""
+        hashed = sha256()
+        for part in _parts(self):
+            # With its length before it, no part runs into the next.
+            hashed.update(f"{len(part)} ".encode() + part)
+        return hashed.hexdigest()
+
     def simulated(self, arms: Arms) -> bool:
         """Return whether a simulated call stands behind any of these arms."""
         return any(arm.id in self.simulated_arms for judge in arms for arm in judge)
@@ -131,6 +141,24 @@ class SweepData:
             n_judges=len(arms),
             n_items=len(items),
         )
+
+
+def _parts(value: Any) -> Iterator[bytes]:
+    """Yield everything that a value holds, field by field."""
+    if isinstance(value, np.ndarray):
+        yield value.dtype.str.encode()
+        yield value.tobytes()
+    elif isinstance(value, Experiment):
+        yield value.model_dump_json().encode()
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _parts(getattr(value, field.name))
+    elif isinstance(value, tuple | frozenset):
+        yield str(len(value)).encode()
+        for one in value if isinstance(value, tuple) else sorted(value):
+            yield from _parts(one)
+    else:
+        yield canonical_json(value).encode()
 
 
 def select(table: Rows, arms: Arms) -> tuple[IntArray, Rows]:
