@@ -21,8 +21,8 @@ def analyse(
     with database() as session:
         sweep_tags(session, sweep)  # an unknown sweep is said before Prefect is started
     prepare_environment(settings().data_dir, verbose=False)
-    from flows.analysis import analysis
+    with prefect_api("flows.analysis"):
+        from flows.analysis import analysis
 
-    with prefect_api():
         run_id = asyncio.run(analysis(sweep))
     show_results(run_id)

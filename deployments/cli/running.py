@@ -22,6 +22,7 @@ from judge_gym.settings import settings
 
 SIMULATOR_URL = "JUDGE_GYM_SIMULATOR_URL"
 POLL_S = 0.5
+_IMPORTED = ("flows.sweep", "judge_gym.llm.gateway")
 _TITLES = {
     "w1-evidence": "W1 evidence",
     "w2-rubric": "W2 rubrics",
@@ -48,7 +49,7 @@ def run_sweep(file: Path, *, retry_failed: bool = False, verbose: bool = False) 
     simulated = any(provider.name == "sim" for provider in providers)
     with (
         simulator() if simulated else nullcontext(),
-        prefect_api(),
+        prefect_api(*_IMPORTED),
         _lost_servers_named(),
     ):
         return _run_id(asyncio.run(_run(file, sweep, retry_failed)))

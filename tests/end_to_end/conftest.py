@@ -33,7 +33,7 @@ def demo(
     prefect_server: PrefectServer,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Demo]:
-    """`judge-gym demo`, and again."""
+    """`judge-gym demo`, and again where no Prefect server answers."""
     with temporary_database(postgres_server, migrated_template) as url:
         command = CommandLine(
             tmp_path_factory.mktemp("demo"),
@@ -46,6 +46,6 @@ def demo(
         start = simulator.answered()
         first = command("demo").fine()
         middle, figures = simulator.answered(), figures_of(url, "demo")
-        second = command("demo").fine()
+        second = command("demo", PREFECT_API_URL="http://127.0.0.1:1/api").fine()
         end, later = simulator.answered(), figures_of(url, "demo")
         yield Demo(url, command, first, second, figures, later, middle - start, end - middle)

@@ -15,6 +15,8 @@ def test_the_second_run_asks_nothing_and_has_equal_figures(demo: Demo) -> None:
     assert demo.asked > 3000
     assert demo.asked_again == 0
     assert demo.later_figures == demo.figures != []
+    said = "Nothing was missing: no request was made; figures of analysis run 1.\n"
+    assert demo.second.output.replace(said, "") == demo.first.output
 
 
 def test_the_tables_and_the_next_steps_are_printed_and_the_report_written(demo: Demo) -> None:

@@ -224,5 +224,6 @@ def test_on_a_terminal_progress_bars_reach_their_end(story: Story) -> None:
 
 
 def tables_of(ended: Ended) -> str:
-    """What was printed, without the lines that name where things are."""
-    return "\n".join(line for line in ended.output.splitlines() if "psql" not in line)
+    """What was printed from the first table to the lines that name where things are."""
+    tables, _, _ = ended.output.partition("\n\n")[2].partition("psql")
+    return tables

@@ -1,0 +1,162 @@
+"""When a sweep counts as finished, and everything for which it does not."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from judge_gym.design.sweep import load_sweep
+from judge_gym.settings import Settings
+from judge_gym.simulator.server import serving
+from judge_gym.store import tables as t
+from judge_gym.workflows.analysis import analyse
+from judge_gym.workflows.finished import finished_run
+from judge_gym.workflows.sweeps import prepare
+from support.command_line import sweep_text
+from support.postgres import temporary_database
+from support.rig import runtime_at
+from support.study import Study
+
+SWAPS = "swap:\n  pairs:\n    - [sim/high-1, sim/low-1]\n  sham: true\n"
+
+
+@pytest.fixture(scope="module")
+def done(
+    postgres_server: str, migrated_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The name of a database that holds quick.yaml, run and analysed; nobody connects to it."""
+    file = tmp_path_factory.mktemp("done") / "quick.yaml"
+    file.write_text(sweep_text("quick.yaml"))
+    with temporary_database(postgres_server, migrated_template) as url:
+        asyncio.run(_run(url, file))
+        engine = sa.create_engine(url, poolclass=sa.NullPool)
+        analyse(engine, "quick")
+        name = engine.url.database
+        assert name is not None
+        yield name
+
+
+async def _run(url: str, file: Path) -> None:
+    sweep = load_sweep(file)
+    experiments = list(sweep.experiments())
+    async with serving() as base_url, runtime_at(url, base_url) as runtime:
+        run = prepare(runtime, sweep)
+        assert run.swap is not None
+        study = Study(runtime, *sweep.windows.values())
+        await study.collect()
+        for view in run.views:
+            await study.make(view)
+        await study.write_rubrics(experiments)
+        await study.write_rubrics(experiments, sham=True)
+        await study.score(run.tags)
+        await study.swap(run.tags, run.swap)
+        await study.probe(run.tags)
+
+
+@pytest.fixture
+def engine(postgres_server: str, done: str) -> Iterator[sa.Engine]:
+    """A copy of the finished sweep's database, for one test alone."""
+    with temporary_database(postgres_server, done) as url:
+        yield sa.create_engine(url, poolclass=sa.NullPool)
+
+
+@pytest.fixture
+def found(engine: sa.Engine, tmp_path: Path) -> Callable[..., int | None]:
+    """The run that quick.yaml, so changed, is found to be finished with."""
+
+    def run(*changes: tuple[str, str]) -> int | None:
+        file = tmp_path / "quick.yaml"
+        file.write_text(sweep_text("quick.yaml", *changes))
+        return finished_run(engine, Settings(), load_sweep(file))
+
+    return run
+
+
+Found = Callable[..., int | None]
+
+
+def change(engine: sa.Engine, statement: str) -> None:
+    """Change exactly the rows that a statement names; there have to be some."""
+    with engine.begin() as connection:
+        assert connection.execute(sa.text(statement)).rowcount > 0, statement
+
+
+def test_a_finished_sweep_is_found_and_nothing_is_changed(engine: sa.Engine, found: Found) -> None:
+    def rows() -> list[int]:
+        with engine.connect() as connection:
+            tables = t.Base.metadata.sorted_tables
+            return [connection.scalar(sa.select(sa.func.count()).select_from(x)) for x in tables]
+
+    before = rows()
+    assert found() == found() == 1
+    assert rows() == before
+    analyse(engine, "quick")
+    assert found() == 2
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM probes WHERE replicate = 0 AND id = (SELECT min(id) FROM probes)",
+        "DELETE FROM probes WHERE id = (SELECT min(id) FROM probes WHERE replicate = 1)",
+        "DELETE FROM samples WHERE id = (SELECT max(s.id) FROM samples s "
+        "JOIN arms a ON a.id = s.arm_id WHERE a.arm = 'own')",
+        "DELETE FROM samples WHERE id = (SELECT max(s.id) FROM samples s "
+        "JOIN arms a ON a.id = s.arm_id WHERE a.arm = 'swap')",
+        "DELETE FROM arms WHERE arm = 'sham'",
+        "DELETE FROM views WHERE view = 'neutralized' "
+        "AND document_id = (SELECT min(id) FROM documents)",
+        "UPDATE windows SET collected_at = NULL",
+        "UPDATE rubrics SET status = 'refused', failure = 'flagged' WHERE variant = 0",
+        "UPDATE rubrics SET key = 'another' WHERE id = (SELECT min(id) FROM rubrics)",
+        "UPDATE samples SET stages = 8 WHERE id = (SELECT min(id) FROM samples "
+        "WHERE status = 'scored' AND stages < 8)",
+        "UPDATE probes SET probability = 0.123 WHERE id = (SELECT min(id) FROM probes)",
+        "UPDATE analysis_runs SET version = '0.0.9'",
+        "UPDATE analysis_runs SET data_digest = ''",
+        "DELETE FROM analysis_runs",
+    ],
+)
+def test_a_gap_or_other_figures_make_it_unfinished(
+    engine: sa.Engine, found: Found, statement: str
+) -> None:
+    change(engine, statement)
+    assert found() is None
+
+
+@pytest.mark.parametrize(
+    "amended",
+    [
+        ("replicates: 2", "replicates: 3"),
+        ("sim/low-1]\n    rep", "sim/low-1, sim/sure-1]\n    rep"),
+        ("model: [sim/calm-1, sim/high-1, sim/low-1]", "model: [sim/high-1, sim/low-1]"),
+        ("concept: democratic backsliding", "concept: fascism"),
+        ("max_documents: 5", "max_documents: 6"),
+        ("- [sim/high-1, sim/low-1]", "- [sim/low-1, sim/high-1]"),
+        ("sham: true", "sham: false"),
+        (SWAPS, ""),
+    ],
+)
+def test_an_amended_file_is_unfinished(
+    engine: sa.Engine, found: Found, amended: tuple[str, str]
+) -> None:
+    assert found(amended) is None
+    # Looking has registered nothing: the file as it was is still what is stored.
+    assert found() == 1
+
+
+def test_what_failed_for_good_is_not_missing(engine: sa.Engine, found: Found) -> None:
+    change(
+        engine,
+        "UPDATE samples SET status = 'failed', stages = NULL, failure = 'no answer' "
+        "WHERE id = (SELECT min(id) FROM samples WHERE status = 'scored')",
+    )
+    change(
+        engine,
+        "DELETE FROM probes WHERE sample_id IN (SELECT id FROM samples WHERE stages IS NULL)",
+    )
+    assert found() is None  # its figures are of other data
+    analyse(engine, "quick")
+    assert found() == 2
