@@ -2,7 +2,7 @@
 
 A sweep of 1,000 judgements is run to the end by its command, probes and analysis included. Then
 
-- `sweep run` again: the whole command, with its imports, Prefect's own server and the analysis;
+- `sweep run` again: the whole command, which finds the sweep finished;
 - planning again: what the w3-scoring flow does to find that nothing is missing;
 - from the ledger: the samples are deleted and made again from the answers the ledger kept.
 
