@@ -1,7 +1,11 @@
 """Makes `tests/support` importable and its fixtures available to every tier."""
 
+import os
 import sys
 from pathlib import Path
+
+# As the command line has it: on small matrices threads cost more than they give.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # --import-mode=importlib leaves this folder off the path.
 sys.path.insert(0, str(Path(__file__).parent))

@@ -1,6 +1,7 @@
 """The `judge-gym` command: its groups, and how errors reach a person."""
 
 import logging
+import os
 import sys
 import traceback
 from typing import NoReturn
@@ -49,6 +50,8 @@ def main() -> NoReturn:
     """Run the command line; a user's error is one line with its remedy and exit code 1."""
     from judge_gym.errors import JudgeGymError
 
+    # Before numpy is imported: on small matrices its threads cost more than they give.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         app()
     except JudgeGymError as error:

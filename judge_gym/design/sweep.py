@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from judge_gym.design.analysis_plan import AnalysisPlan, load_plan
 from judge_gym.design.budget import Budget
 from judge_gym.design.config_model import missing, read_field, read_model
 from judge_gym.design.config_tree import Node, did_you_mean, read_tree, shown
@@ -22,6 +23,7 @@ from judge_gym.design.sweep_blocks import DIMENSIONS, Block, Names, read_blocks
 from judge_gym.design.sweep_draw import pair_spaces, read_draw
 from judge_gym.design.sweep_windows import read_windows
 from judge_gym.design.window import Window
+from judge_gym.errors import ConfigError
 from judge_gym.seeds import generator
 
 _NAME = "1 to 80 small letters, digits and hyphens"
@@ -36,6 +38,7 @@ _KEYS = (
     "swap",
     "draw",
     "budget",
+    "plan",
 )
 
 
@@ -64,6 +67,8 @@ class Sweep:
     swap: SwapPlan | None
     draw: RandomDraw | ControlledDraw | None
     budget: Budget | None
+    plan: AnalysisPlan | None
+    """What is to be shown, fixed before judging."""
 
     def count(self) -> int:
         """Return how many experiments there are."""
@@ -159,7 +164,21 @@ def load_sweep(path: Path) -> Sweep:
         swap=read_model(SwapPlan, items["swap"]) if "swap" in items else None,
         draw=read_draw(items["draw"], boxes) if "draw" in items else None,
         budget=read_model(Budget, items["budget"]) if "budget" in items else None,
+        plan=_read_plan(items["plan"], items["name"].value) if "plan" in items else None,
     )
+
+
+def _read_plan(node: Node, sweep: str) -> AnalysisPlan:
+    if not isinstance(node.value, str) or not node.value:
+        raise node.place.problem(f"is {shown(node.value)}", "Use the path of a plan file.")
+    try:
+        plan = load_plan(node.place.file.parent / node.value)
+    except ConfigError as error:
+        what = f"cannot be used: {error.message.rstrip('.')}"
+        raise node.place.problem(what, error.remedy) from error
+    if plan.sweep != sweep:
+        raise node.place.problem(f"is the plan of sweep {plan.sweep!r}", "Name this one in it.")
+    return plan
 
 
 def _read_name(node: Node) -> str:

@@ -142,14 +142,29 @@ def belief_distance(cells: CellMasses) -> PairFigures:
     if because:
         return _no_pairs(metric, because, cells, unit)
     kept = cells.shared(2)
-    similar = _products(kept.masses, jaccard)
-    own = (kept.sizes * _diagonal(similar) - 1) / (kept.sizes - 1)
-    distance = (own[:, :, None] + own[:, None, :]) / 2 - similar
-    found = _pairs(metric, kept, distance, unit, SIGNED_UNIT)
+    found = _pairs(metric, kept, item_distances(kept), unit, SIGNED_UNIT)
     return PairFigures(
         caution_below(found.overall, DISTANCE_ITEMS),
         {pair: caution_below(one, DISTANCE_ITEMS) for pair, one in found.by_pair.items()},
     )
+
+
+def item_distances(cells: CellMasses) -> FloatArray:
+    """Return d_J² of every two judges by item, items x judges x judges; needs n >= 2 everywhere."""
+    similar = _products(cells.masses, jaccard)
+    own = (cells.sizes * _diagonal(similar) - 1) / (cells.sizes - 1)
+    return np.asarray((own[:, :, None] + own[:, None, :]) / 2 - similar)
+
+
+def item_conflicts(cells: CellMasses) -> FloatArray:
+    """Return k_ij by item, items x judges x judges; the unbiased k_ii stand on the diagonal.
+
+    Needs n >= 2 everywhere.
+    """
+    found = _products(cells.masses, _incompatible)
+    judges = np.arange(cells.n_judges)
+    found[:, judges, judges] *= cells.sizes / (cells.sizes - 1)
+    return found
 
 
 def uncertainty_gap(cells: CellMasses) -> Estimate:

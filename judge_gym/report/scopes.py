@@ -107,7 +107,7 @@ def _texts(scopes: Sequence[Scope], name: str) -> list[str]:
 def _changes(scopes: Sequence[Scope]) -> list[str]:
     return [
         f"{str(scope['axis']).replace('_', ' ')}: {_level(scope['from'])} → {_level(scope['to'])}"
-        if "axis" in scope
+        if "from" in scope
         else ""
         for scope in scopes
     ]

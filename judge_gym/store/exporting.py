@@ -42,6 +42,10 @@ _SHARED_KEYS = (
     f"SELECT key FROM windows WHERE id IN ({_WINDOWS}) "  # noqa: S608
     f"UNION SELECT key FROM rubrics WHERE id IN ({_RUBRICS})"
 )
+_OF_RUNS = (
+    "run_id IN (SELECT r.id FROM analysis_runs AS r JOIN sweeps AS w "
+    "ON w.id = r.sweep_id WHERE w.name = {sweep})"
+)
 _CHOSEN: Mapping[str, str] = {
     "windows": f"id IN ({_WINDOWS})",
     "documents": f"window_id IN ({_WINDOWS})",
@@ -59,9 +63,10 @@ _CHOSEN: Mapping[str, str] = {
     "probes": f"sample_id IN (SELECT id FROM samples WHERE arm_id IN ({_ARMS}))",  # noqa: S608
     "sweeps": "name = {sweep}",
     "sweep_experiments": "sweep_id IN (SELECT id FROM sweeps WHERE name = {sweep})",
+    "analysis_plans": "sweep_id IN (SELECT id FROM sweeps WHERE name = {sweep})",
     "analysis_runs": "sweep_id IN (SELECT id FROM sweeps WHERE name = {sweep})",
-    "analysis_results": "run_id IN (SELECT r.id FROM analysis_runs AS r JOIN sweeps AS w "
-    "ON w.id = r.sweep_id WHERE w.name = {sweep})",
+    "analysis_results": _OF_RUNS,
+    "analysis_findings": _OF_RUNS,
 }
 """Table → which of its rows belong to the experiments `ids`, and to the sweep if there is one."""
 

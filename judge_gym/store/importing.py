@@ -35,8 +35,10 @@ _NATURAL: Mapping[str, tuple[str, ...]] = {
     "probes": ("sample_id", "replicate"),
     "sweeps": ("name",),
     "sweep_experiments": ("sweep_id", "experiment_id"),
+    "analysis_plans": ("sweep_id", "sha256"),
     "analysis_runs": ("sweep_id", "version", "created_at"),
     "analysis_results": ("run_id", "metric", "scope_key"),
+    "analysis_findings": ("run_id", "hypothesis", "scope_key"),
 }
 """Table → the columns that tell its rows apart in every database."""
 

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from judge_gym.errors import StoreError
 from judge_gym.seeds import canonical_json
 from judge_gym.store import tables as t
+from judge_gym.store.plans import Planned
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,36 @@ class RunInfo:
     simulated: bool
     created_at: datetime
     data_digest: str = ""
+    standing: str = ""
+    """Whether the primary outcomes of its plan are confirmatory, and why."""
+
+
+@dataclass(frozen=True)
+class FindingRow:
+    """What the data of one scope say about a hypothesis; the figures mean what they do above.
+
+    The claim is that the value less `reference` lies on the side `direction` of `margin`.
+    """
+
+    hypothesis: str
+    statement: str
+    estimand: str
+    scope: dict[str, Any]
+    direction: str
+    margin: float
+    reference: float
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+    n: int
+    n_items: int
+    unit: str
+    p: float | None
+    p_adjusted: float | None
+    conclusion: str
+    reason: str
+    confirmatory: bool
+    simulated: bool
 
 
 def save_run(
@@ -60,9 +91,12 @@ def save_run(
     version: str,
     simulated: bool,
     rows: Sequence[ResultRow],
+    *,
+    findings: Sequence[FindingRow] = (),
+    plan: Planned | None = None,
     data_digest: str = "",
 ) -> int:
-    """Store an analysis run with its figures; returns its id.
+    """Store an analysis run with its figures and findings; returns its id.
 
     `data_digest` stands for everything they were made of. Raises `StoreError` when there is no
     such sweep.
@@ -71,7 +105,12 @@ def save_run(
     if sweep_id is None:
         raise StoreError(f"There is no sweep {sweep!r}.")
     run = t.AnalysisRun(
-        sweep_id=sweep_id, version=version, simulated=simulated, data_digest=data_digest
+        sweep_id=sweep_id,
+        version=version,
+        simulated=simulated,
+        data_digest=data_digest,
+        plan_id=plan.plan_id if plan else None,
+        standing=plan.standing.reason if plan else "",
     )
     session.add(run)
     session.flush()
@@ -80,7 +119,24 @@ def save_run(
             sa.insert(t.AnalysisResult),
             [{**asdict(row), "scope_key": row.scope_key, "run_id": run.id} for row in rows],
         )
+    if findings:
+        session.execute(
+            sa.insert(t.AnalysisFinding),
+            [
+                {**asdict(one), "scope_key": canonical_json(one.scope), "run_id": run.id}
+                for one in findings
+            ],
+        )
     return run.id
+
+
+def load_findings(session: Session, run_id: int) -> list[FindingRow]:
+    """Return the findings of a run in the order they were written; none for an unknown run."""
+    columns = [getattr(t.AnalysisFinding, field.name) for field in fields(FindingRow)]
+    rows = session.execute(
+        sa.select(*columns).where(t.AnalysisFinding.run_id == run_id).order_by(t.AnalysisFinding.id)
+    )
+    return [FindingRow(*row) for row in rows]
 
 
 def load_results(session: Session, run_id: int) -> list[ResultRow]:
@@ -116,9 +172,10 @@ _RUNS = sa.select(
     t.AnalysisRun.simulated,
     t.AnalysisRun.created_at,
     t.AnalysisRun.data_digest,
+    t.AnalysisRun.standing,
 ).join(t.Sweep, t.Sweep.id == t.AnalysisRun.sweep_id)
 
 
-def _info(row: sa.Row[int, str, str, bool, datetime, str]) -> RunInfo:
+def _info(row: sa.Row[int, str, str, bool, datetime, str, str]) -> RunInfo:
     run = RunInfo(*row)
     return replace(run, created_at=run.created_at.astimezone(UTC))

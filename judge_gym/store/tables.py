@@ -32,6 +32,7 @@ SAMPLE_STATUSES = ("scored", "abstained", "unparseable", "refused", "failed")
 PROBE_STATUSES = ("answered", "unparseable", "refused", "failed")
 CALL_STATUSES = ("planned", "sent", "succeeded", "failed", "cancelled")
 ARMS = ("own", "swap", "sham")
+CONCLUSIONS = ("supported", "refuted", "inconclusive", "not testable here")
 
 
 class Base(DeclarativeBase):
@@ -422,7 +423,21 @@ class Sweep(Base):
     name: Mapped[str] = mapped_column(unique=True)
     description: Mapped[str]
     swap: Mapped[dict[str, Any] | None]
+    plan: Mapped[str | None]
+    """Digest of the analysis plan that its file names."""
     created_at: Mapped[datetime] = _created()
+
+
+class AnalysisPlan(Base):
+    """Margins and primary outcomes of a sweep as they were fixed, and when."""
+
+    __tablename__ = "analysis_plans"
+    id: Mapped[int] = _id()
+    sweep_id: Mapped[int] = _reference("sweeps.id")
+    sha256: Mapped[str]
+    content: Mapped[dict[str, Any]]
+    stored_at: Mapped[datetime] = _created()
+    __table_args__ = (UniqueConstraint("sweep_id", "sha256"),)
 
 
 class SweepExperiment(Base):
@@ -443,6 +458,9 @@ class AnalysisRun(Base):
     simulated: Mapped[bool]
     data_digest: Mapped[str] = mapped_column(server_default="")
     """Of everything the figures were made of; empty when it was not kept."""
+    plan_id: Mapped[int | None] = _reference("analysis_plans.id", on_delete="SET NULL")
+    standing: Mapped[str] = mapped_column(server_default="")
+    """Whether its primary outcomes are confirmatory, and why."""
     created_at: Mapped[datetime] = _created()
 
 
@@ -470,6 +488,41 @@ class AnalysisResult(Base):
     __table_args__ = (
         UniqueConstraint("run_id", "metric", "scope_key"),
         CheckConstraint("estimate IS NOT NULL OR reason <> ''", name="reason_when_not_estimable"),
+        CheckConstraint("p BETWEEN 0 AND 1", name="p_range"),
+        CheckConstraint("p_adjusted BETWEEN 0 AND 1", name="p_adjusted_range"),
+    )
+
+
+class AnalysisFinding(Base):
+    """What the data say about a hypothesis or a validity check, decided from an interval."""
+
+    __tablename__ = "analysis_findings"
+    id: Mapped[int] = _id()
+    run_id: Mapped[int] = _reference("analysis_runs.id")
+    hypothesis: Mapped[str]
+    statement: Mapped[str]
+    estimand: Mapped[str]
+    scope: Mapped[dict[str, Any]]
+    scope_key: Mapped[str]
+    direction: Mapped[str]
+    margin: Mapped[float]
+    reference: Mapped[float]
+    estimate: Mapped[float | None]
+    lower: Mapped[float | None]
+    upper: Mapped[float | None]
+    n: Mapped[int] = mapped_column(Integer)
+    n_items: Mapped[int] = mapped_column(Integer)
+    unit: Mapped[str]
+    p: Mapped[float | None]
+    p_adjusted: Mapped[float | None]
+    conclusion: Mapped[str]
+    reason: Mapped[str]
+    confirmatory: Mapped[bool]
+    simulated: Mapped[bool]
+    __table_args__ = (
+        UniqueConstraint("run_id", "hypothesis", "scope_key"),
+        _one_of("conclusion", CONCLUSIONS),
+        _one_of("direction", ("above", "below", "within")),
         CheckConstraint("p BETWEEN 0 AND 1", name="p_range"),
         CheckConstraint("p_adjusted BETWEEN 0 AND 1", name="p_adjusted_range"),
     )

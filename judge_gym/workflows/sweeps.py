@@ -13,6 +13,7 @@ from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import experiments as store
 from judge_gym.store.cleaning import forget_failures
+from judge_gym.store.plans import register_plan
 from judge_gym.workflows.budgeting import SweepBudget, check_priced
 from judge_gym.workflows.evidence import views_needed
 
@@ -56,6 +57,7 @@ def register(session: Session, settings: Settings, sweep: Sweep) -> SweepRun:
     tags = store.register_sweep(
         session, sweep.name, sweep.description, stored_plan(sweep), experiments
     )
+    register_plan(session, sweep.name, sweep.plan)
     return SweepRun(
         name=sweep.name,
         tags=tags,

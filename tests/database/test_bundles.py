@@ -11,11 +11,13 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.design.analysis_plan import AnalysisPlan
 from judge_gym.errors import StoreError
 from judge_gym.store import tables as t
 from judge_gym.store.bundle import NOT_IN_BUNDLES, TABLES
 from judge_gym.store.exporting import export
 from judge_gym.store.importing import import_bundle
+from judge_gym.store.plans import register_plan
 from judge_gym.workflows import analysis
 from support.lab import SWEEP, Lab
 from support.postgres import temporary_database
@@ -102,9 +104,22 @@ def lab(database: str) -> Lab:
                     window_id=window.id, url=url, title=AWKWARD, reason="short", detail=""
                 )
             )
+        register_plan(session, SWEEP, a_plan())
     lab.analyse()
     lab.analyse()
     return lab
+
+
+def a_plan() -> AnalysisPlan:
+    """A plan of the lab's sweep."""
+    return AnalysisPlan(
+        name="plan",
+        sweep=SWEEP,
+        description="What is to be shown.",
+        margins=({"hypothesis": "H1", "margin": 0.1, "why": "because"},),
+        primary=({"hypothesis": "H1"},),
+        confirmatory=("H1",),
+    )
 
 
 @pytest.fixture(scope="module")

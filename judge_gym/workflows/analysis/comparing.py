@@ -50,8 +50,8 @@ def _polarization(group: Group, verdicts: Verdicts, family: IntArray) -> Iterato
         figure = measure_polarization(
             verdicts, group.rng(divergence.metric), divergence=divergence, family=family
         )
-        yield _across(group, figure.estimate)
-        yield _across(group, figure.excess)
+        yield group.across(figure.estimate)
+        yield group.across(figure.excess)
 
 
 def _pairs(
@@ -79,7 +79,7 @@ def _entrenchment(group: Group, verdicts: Verdicts, family: IntArray) -> ResultR
         family=family,
         permutations=FLOOR_PERMUTATIONS,
     )
-    return _across(group, figure)
+    return group.across(figure)
 
 
 def _calibration(group: Group, verdicts: Verdicts) -> Iterator[ResultRow]:
@@ -111,15 +111,3 @@ def _confidence(group: Group) -> Iterator[ResultRow]:
             "confidence", per_item, n=len(of_judge), unit="probability", bounds=UNIT_INTERVAL
         )
         yield group.row(estimate, [group.own_arms[number]], judge=judge.model)
-
-
-def _across(group: Group, estimate: Estimate) -> ResultRow:
-    """Return a figure of the whole group, its method naming the judges it has to leave out."""
-    absent = [
-        judge.model for number, judge in enumerate(group.judges) if number not in group.present
-    ]
-    left_out = f"; without a verdict and left out: {', '.join(absent)}" if absent else ""
-    named = replace(
-        estimate, metric=estimate.metric + group.mixed, method=estimate.method + left_out
-    )
-    return group.row(named, group.own_arms)

@@ -29,6 +29,8 @@ class Arm:
     """The model that wrote the rubric; empty when it was provided."""
     labels: tuple[str, ...]
     """The stage labels, stage 1 first; empty when the rubric failed."""
+    quality: float
+    """The mean of the rubric's two marks, in [0, 1]; NaN where nobody rated it."""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ FIXED, RANDOM = "fixed", "random"
 
 
 @dataclass(frozen=True)
-class _Pair:
-    """Two experiments of one judge, and the scope of their contrast."""
+class AxisPair:
+    """Two experiments of one judge that differ in one axis, and the scope of their contrast."""
 
     before: Judge
     after: Judge
@@ -38,10 +38,7 @@ def contrasts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
 
     p values are adjusted by Benjamini-Hochberg over the contrasts of an axis: they explore.
     """
-    scopes = scopes_of(groups)
-    identities = {judge.experiment.key: _identity(judge.experiment) for judge in data.judges}
-    for axis in (*(one.name for one in axes()), "presentation"):
-        pairs = list(_pairs(data.judges, identities, scopes, axis))
+    for _, pairs in axis_pairs(data, groups):
         for metric in ("contrast", "contrast_confidence"):
             estimates = [_contrast(data, pair, metric) for pair in pairs]
             adjusted = _adjusted(estimates)
@@ -50,12 +47,20 @@ def contrasts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
                 yield result_row(estimate, pair.scope, simulated, p)
 
 
+def axis_pairs(data: SweepData, groups: Sequence[Group]) -> Iterator[tuple[str, list[AxisPair]]]:
+    """Yield each axis with the pairs of experiments that differ in it and nothing else."""
+    scopes = scopes_of(groups)
+    identities = {judge.experiment.key: _identity(judge.experiment) for judge in data.judges}
+    for axis in (*(one.name for one in axes()), "presentation"):
+        yield axis, list(_pairs(data.judges, identities, scopes, axis))
+
+
 def _pairs(
     judges: Sequence[Judge],
     identities: Mapping[str, Mapping[str, Any]],
     scopes: Mapping[str, Scope],
     axis: str,
-) -> Iterator[_Pair]:
+) -> Iterator[AxisPair]:
     """Yield the pairs of experiments that differ in this axis and nothing else."""
     fields = PRESENTATION if axis == "presentation" else (axis,)
     alike: dict[str, list[Judge]] = defaultdict(list)
@@ -68,7 +73,7 @@ def _pairs(
             if start is not None and end is not None:
                 scope = _without(scopes[before.experiment.key], fields)
                 told = {"axis": axis, "from": start, "to": end, "judge": before.model}
-                yield _Pair(before, after, {**scope, **told})
+                yield AxisPair(before, after, {**scope, **told})
 
 
 def _identity(experiment: Experiment) -> dict[str, Any]:
@@ -100,7 +105,7 @@ def _level(experiment: Experiment, scopes: Mapping[str, Scope], axis: str) -> An
     return scopes[experiment.key]["rubric"] if axis == "rubric" else getattr(experiment, axis)
 
 
-def _contrast(data: SweepData, pair: _Pair, metric: str) -> Estimate:
+def _contrast(data: SweepData, pair: AxisPair, metric: str) -> Estimate:
     arms = [[one.of_kind("own")] for one in (pair.before, pair.after)]
     items = data.items_of([judge.of_kind("own") for judge in (pair.before, pair.after)])
     rng = generator_of(metric, pair.scope)

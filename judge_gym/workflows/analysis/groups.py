@@ -5,7 +5,7 @@ Judges are compared within a group only, so that a difference between them has o
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -87,6 +87,17 @@ class Group:
     def rng(self, metric: str, **more: str) -> np.random.Generator:
         """Return the generator of one figure, seeded by its metric and scope."""
         return generator_of(metric, {**self.scope, **more})
+
+    def across(self, estimate: Estimate, **more: str) -> ResultRow:
+        """Return a figure of all judges, its method naming those it has to leave out."""
+        absent = [
+            judge.model for number, judge in enumerate(self.judges) if number not in self.present
+        ]
+        left_out = f"; without a verdict and left out: {', '.join(absent)}" if absent else ""
+        named = replace(
+            estimate, metric=estimate.metric + self.mixed, method=estimate.method + left_out
+        )
+        return self.row(named, self.own_arms, p_adjusted=None, **more)
 
     def row(
         self, estimate: Estimate, arms: Arms, *, p_adjusted: float | None = None, **more: str

@@ -93,6 +93,7 @@ def _arms(session: Session, ids: Sequence[int]) -> tuple[dict[int, list[Arm]], s
             t.Arm.arm,
             t.Rubric.owner_model,
             t.Rubric.stages,
+            (t.Rubric.observability + t.Rubric.discriminability) / 2,
             t.Rubric.simulated,
         )
         .join(t.Rubric, t.Rubric.id == t.Arm.rubric_id)
@@ -102,9 +103,10 @@ def _arms(session: Session, ids: Sequence[int]) -> tuple[dict[int, list[Arm]], s
     edited = _simulated_views(session, ids)
     arms: dict[int, list[Arm]] = {}
     simulated = set()
-    for experiment_id, arm_id, kind, owner, stages, marked in rows:
+    for experiment_id, arm_id, kind, owner, stages, quality, marked in rows:
         labels = tuple(stage["label"] for stage in stages or ())
-        arms.setdefault(experiment_id, []).append(Arm(arm_id, kind, owner, labels))
+        rated = np.nan if quality is None else float(quality)
+        arms.setdefault(experiment_id, []).append(Arm(arm_id, kind, owner, labels, rated))
         if marked or experiment_id in edited:
             simulated.add(arm_id)
     return arms, simulated

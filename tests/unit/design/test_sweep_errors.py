@@ -130,7 +130,7 @@ BLOCKS = [
         "block:\n  - model: sim/calm-1\n",
         "sweep.yaml, line 6: block is not a known key. Did you mean blocks? "
         "Use name, description, utility_model, windows, families, defaults, blocks, swap, draw, "
-        "budget.",
+        "budget, plan.",
     ),
     (
         "blocks: [{}]\nswap: {pairs: [[calm, high], [calm]]}\n",

@@ -1,0 +1,45 @@
+"""Judges crossed with rubrics: how much of the polarization comes from either."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from judge_gym.metrics.cells import scores
+from judge_gym.metrics.decomposition import (
+    ITEM,
+    JUDGE,
+    RUBRIC,
+    crossed_cells,
+    polarization_parts,
+    variance_components,
+)
+from judge_gym.store.results import ResultRow
+from judge_gym.workflows.analysis.groups import Group
+
+
+def decompositions(group: Group) -> Iterator[ResultRow]:
+    """Yield the parts of a group's polarization; nothing where nobody judged by another's rubric.
+
+    The sham arm is left out: its owner's first rubric stands for the owner.
+    """
+    arms = [
+        (number, arm)
+        for number, judge in enumerate(group.judges)
+        for arm in (*judge.of_kind("own"), *judge.of_kind("swap"))
+        if arm.rubric_owner
+    ]
+    if all(arm.kind == "own" for _, arm in arms):
+        return
+    owners = sorted({arm.rubric_owner for _, arm in arms})
+    verdicts = group.verdicts([[arm] for _, arm in arms])
+    judge = np.array([number for number, _ in arms])[verdicts.judge]
+    owner = np.array([owners.index(arm.rubric_owner) for _, arm in arms])[verdicts.judge]
+    cells = crossed_cells((JUDGE, RUBRIC, ITEM), (judge, owner, verdicts.item), scores(verdicts))
+    every = [[arm for _, arm in arms]]
+    for name, estimate in polarization_parts(cells).items():
+        part = name.removeprefix("share_")
+        metric = "decomposition" if part == name else "decomposition_share"
+        yield group.row(replace(estimate, metric=metric), every, part=part.replace("_", " "))
+    for name, estimate in variance_components(cells).items():
+        yield group.row(replace(estimate, metric="variance_component"), every, term=name)
