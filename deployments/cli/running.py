@@ -50,27 +50,38 @@ def run_sweep(file: Path, *, retry_failed: bool = False, verbose: bool = False) 
     with (
         simulator() if simulated else nullcontext(),
         prefect_api(*_IMPORTED),
-        _lost_servers_named(),
+        lost_servers_named(),
     ):
         return _run_id(asyncio.run(_run(file, sweep, retry_failed)))
 
 
 @contextmanager
-def _lost_servers_named() -> Iterator[None]:
+def lost_servers_named() -> Iterator[None]:
     """Say which server a run has lost, and that it goes on when the server is back."""
     try:
         yield
-    except sa.exc.OperationalError as error:
-        lost, why = "The database", error.orig
-    except httpx.TransportError as error:
-        lost, why = "Prefect's server", error
-    else:
-        return
-    reason = (str(why).strip().splitlines() or [type(why).__name__])[0]
-    raise JudgeGymError(
-        f"{lost} went away during the run: {reason}.",
-        "Every answer that had arrived is kept. Start it and run the same command: it goes on.",
-    )
+    except Exception as error:
+        for cause in _causes(error):
+            if isinstance(cause, sa.exc.OperationalError):
+                lost, said = "The database", str(cause.orig)
+            elif isinstance(cause, httpx.TransportError):
+                lost, said = "Prefect's server", str(cause)
+            else:
+                continue
+            reason = (said.splitlines() or ["no reason given"])[0]
+            raise JudgeGymError(
+                f"{lost} went away during the run: {reason}.",
+                "Every answer that had arrived is kept. Start it and run the same command: it "
+                "goes on.",
+            ) from error
+        raise
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield the error and what led to it: Prefect wraps what its client meets."""
+    while error is not None:
+        yield error
+        error = error.__cause__
 
 
 def _finished(sweep: Sweep) -> int | None:
