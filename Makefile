@@ -5,7 +5,7 @@ READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test unit database flow end-to-end check bench bench-metrics format lock clean
+.PHONY: help setup demo run test unit database flow end-to-end chaos check bench bench-metrics format lock clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -23,6 +23,9 @@ test: $(READY) ## Run every test
 
 unit database flow end-to-end: $(READY) ## Run one tier of the tests
 	@$(BIN)/pytest tests/$(subst -,_,$@)
+
+chaos: $(READY) ## Kill the parts of a run at twenty moments, where the tests have five (5 minutes)
+	@JUDGE_GYM_TEST_KILLS=20 $(BIN)/pytest tests/end_to_end/test_chaos.py
 
 check: $(READY) ## Check style, types and the direction of imports
 	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports

@@ -1,0 +1,120 @@
+"""Parts of an installation that a test kills with SIGKILL and starts again where they were."""
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import sqlalchemy as sa
+
+from judge_gym.store import embedded
+from support.launcher import Launcher
+from support.prefect_server import free_port
+from support.simulation import Simulator
+
+
+class Part(Protocol):
+    """What can be killed and started again."""
+
+    def start(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+@dataclass
+class Provider:
+    """The simulator at one address, and what it answered in all its lives."""
+
+    port: int = field(default_factory=free_port)
+    answered_before: int = 0
+    _process: "subprocess.Popen[str] | None" = None
+
+    @property
+    def simulator(self) -> Simulator:
+        return Simulator(f"http://127.0.0.1:{self.port}/v1")
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "judge_gym.simulator", "--port", str(self.port)]
+        self._process = subprocess.Popen(
+            [*command, "--latency", "0.1"], stdout=subprocess.PIPE, text=True
+        )
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline()
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self.answered_before += self.simulator.answered()
+            self._process.kill()
+            self._process.communicate()
+
+    def answered(self) -> int:
+        return self.answered_before + self.simulator.answered()
+
+
+@dataclass
+class Postgres:
+    """The embedded PostgreSQL of one folder, which stays while this process uses it."""
+
+    folder: Path
+    url: str = ""
+
+    def start(self) -> None:
+        self.url = embedded.start(self.folder).url
+
+    def kill(self) -> None:
+        server = embedded.status(self.folder)
+        assert server is not None
+        os.kill(server.pid, signal.SIGKILL)
+
+    def count(self, statement: str) -> int:
+        """The one number a query gives, or 0 before there are tables."""
+        engine = sa.create_engine(self.url, poolclass=sa.NullPool)
+        try:
+            with engine.connect() as connection:
+                return int(connection.scalar(sa.text(statement)) or 0)
+        except sa.exc.ProgrammingError:
+            return 0
+
+
+@dataclass
+class Run:
+    """The sweep's command, and how each of its processes ended."""
+
+    launcher: Launcher
+    postgres: Postgres
+    sweep: str
+    in_flight: int = 0
+    """Calls on their way when a process of it ended, over all processes."""
+    ends: list[tuple[int, str]] = field(default_factory=list)
+
+    def start(self) -> None:
+        self.launcher.start("sweep", "run", self.sweep)
+
+    def kill(self) -> None:
+        os.kill(self.launcher.pid, signal.SIGKILL)
+        self.note_end(self.launcher.wait())
+
+    def go_on(self) -> None:
+        """Type the command again if its process has ended."""
+        code = self.launcher.ended()
+        if code is not None:
+            self.note_end(code)
+            self.start()
+
+    def finish(self) -> None:
+        """Wait for the end; type the command again until it succeeds, three times at most."""
+        for _ in range(3):
+            code = self.launcher.wait()
+            self.note_end(code)
+            if code == 0:
+                return
+            self.start()
+
+    def note_end(self, code: int) -> None:
+        self.in_flight += self.postgres.count(
+            "SELECT count(*) FROM llm_calls WHERE status = 'sent'"
+        )
+        self.ends.append((code, self.launcher.said()))
