@@ -1,5 +1,6 @@
 """`judge-gym simulator`: the offline provider, in the foreground."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -8,6 +9,24 @@ import typer
 def simulator(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8750,
     latency: Annotated[float, typer.Option(min=0, help="Seconds each answer takes.")] = 0.0,
+    faults: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="A fault plan (TOML): which requests meet rate limits, errors, cut or spoilt "
+            "answers; judge_gym/simulator/faults/__init__.py shows one.",
+        ),
+    ] = None,
+    batch_seconds: Annotated[
+        float, typer.Option(min=0, help="Seconds from a batch's creation to its end.")
+    ] = 1.0,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where files and batches outlive this process; without it, in memory.",
+        ),
+    ] = None,
 ) -> None:
     """Serve the simulated judges on loopback until Ctrl-C; prints the address to use."""
     import asyncio
@@ -16,7 +35,7 @@ def simulator(
     from judge_gym.simulator.__main__ import serve
 
     try:
-        asyncio.run(serve(port, latency))
+        asyncio.run(serve(port, latency, faults=faults, batch_seconds=batch_seconds, state=state))
     except OSError as error:
         raise JudgeGymError(
             f"The simulator cannot listen on port {port}: {error.strerror}.",
