@@ -39,6 +39,8 @@ def show_results(run_id: int, next_file: Path | None = None) -> None:
     for table in (*report.results, *report.planted[:1]):
         show_table(table)
     _line(DEFAULTS_NOTE if report.results else "There is no figure yet.")
+    for note in report.facts.calls.notes:
+        _line(note)
     for warning in report.facts.warnings:
         _line(f"Warning: {warning}")
     if report.facts.run.simulated:

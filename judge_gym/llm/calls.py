@@ -15,6 +15,7 @@ FailureKind = Literal[
     "bad_request",
     "authentication",
     "not_found",
+    "unreachable",
     "context_too_long",
     "content_policy",
     "unreadable",
@@ -23,7 +24,9 @@ PASSING: frozenset[FailureKind] = frozenset(
     {"rate_limit", "timeout", "connection", "server", "unreadable"}
 )
 """Failures that the same request may survive a little later."""
-SHARED: frozenset[FailureKind] = frozenset({"authentication", "quota", "not_found"})
+NO_ANSWER: frozenset[FailureKind] = frozenset({"timeout", "connection", "unreadable"})
+"""Failures that do not show that a provider is there at all."""
+SHARED: frozenset[FailureKind] = frozenset({"authentication", "quota", "not_found", "unreachable"})
 """Failures that every other call to the model would meet too."""
 SIMULATED = "sim/"
 """How the names of models begin that the simulator plays."""

@@ -5,6 +5,7 @@ No retries, no limits, no database here: those are the gateway's.
 
 import asyncio
 import email.utils
+import json
 import math
 import os
 import re
@@ -48,6 +49,8 @@ async def _not_sent_again(*_: Any, **__: Any) -> Any:
 AsyncHTTPHandler.single_connection_post_request = _not_sent_again  # type: ignore[method-assign]
 
 MAX_ANSWER_CHARACTERS = 200_000
+_CLUTTER = re.compile(r"^(litellm\.\w+: )?(\w+Error: )?(\w+Exception - )?| ssl:<[^>]*>")
+"""What litellm and aiohttp put around what went wrong."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 SIMULATOR_MARK = "judge-gym-simulator"
 
@@ -122,10 +125,8 @@ def _unlisted(prefix: str, name: str) -> bool:
 
 def listed_price(provider: Provider, name: str) -> Price | None:
     """Return what litellm's own list says a model costs; asks nobody."""
-    prefix = provider.litellm or provider.name
-    prefixed, bare = (litellm.model_cost.get(key) for key in (f"{prefix}/{name}", name))
-    listed = prefixed or (bare if bare and bare.get("litellm_provider") == prefix else None)
-    if not listed or not {"input_cost_per_token", "output_cost_per_token"} <= listed.keys():
+    listed = _listed(provider, name)
+    if not {"input_cost_per_token", "output_cost_per_token"} <= listed.keys():
         return None
     return Price(
         prompt=listed["input_cost_per_token"] * 1e6,
@@ -133,10 +134,23 @@ def listed_price(provider: Provider, name: str) -> Price | None:
     )
 
 
+def listed_window(provider: Provider, name: str) -> int | None:
+    """Return the longest prompt of a model by litellm's own list, in tokens."""
+    tokens: int | None = _listed(provider, name).get("max_input_tokens")
+    return tokens
+
+
 def counted_tokens(name: str, messages: Sequence[Message]) -> int:
     """Return the prompt tokens of an OpenAI or Anthropic model; works offline for those alone."""
     counted: int = litellm.token_counter(model=name, messages=list(messages))
     return counted
+
+
+def _listed(provider: Provider, name: str) -> dict[str, Any]:
+    prefix = provider.litellm or provider.name
+    prefixed, bare = (litellm.model_cost.get(key) for key in (f"{prefix}/{name}", name))
+    own = bare if bare and bare.get("litellm_provider") == prefix else None
+    return prefixed or own or {}
 
 
 def _answer(response: Any, latency_ms: float, model: str, price: Price | None) -> Answer:
@@ -206,8 +220,16 @@ def _classified(error: Exception, key: str | None) -> ProviderError:
     if key:
         # Some providers repeat the key they refuse.
         message = message.replace(key, "[key]")
-    message = message[:500] or type(error).__name__
-    return ProviderError(_kind(error, message.lower()), message, _retry_after(error))
+    said = _said(_CLUTTER.sub("", message))[:500] or type(error).__name__
+    return ProviderError(_kind(error, message.lower()), said, _retry_after(error))
+
+
+def _said(text: str) -> str:
+    """Return the words of an error in OpenAI's shape, any other text as it is."""
+    try:
+        return str(json.loads(text)["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return text
 
 
 def _kind(error: Exception, message: str) -> FailureKind:

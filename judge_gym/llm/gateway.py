@@ -18,8 +18,19 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.llm.calls import PASSING, SHARED, Answer, Call, Failure, ProviderError, Row
+from judge_gym.llm.calls import (
+    NO_ANSWER,
+    PASSING,
+    SHARED,
+    Answer,
+    Call,
+    Failure,
+    FailureKind,
+    ProviderError,
+    Row,
+)
 from judge_gym.llm.client import Client
+from judge_gym.llm.context import check_context
 from judge_gym.llm.gate import Change, Gate
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.ledger import AttemptError, Closed, Derived, Ledger, Opened, Sent, now
@@ -60,6 +71,8 @@ class Gateway:
         self._gates: dict[str, Gate] = {}
         self._telling: set[asyncio.Task[None]] = set()
         self._refused: dict[str, tuple[str, str]] = {}
+        self._heard: set[str] = set()
+        """Providers that have answered in this process, if only with an error."""
 
     @contextmanager
     def chunk(self, calls: Sequence[Call]) -> Iterator[None]:
@@ -71,9 +84,13 @@ class Gateway:
             yield
 
     async def open(self, calls: Sequence[Call]) -> list[Opened]:
-        """Write the ledger rows of calls to one provider in one go, ahead of `ask`."""
+        """Write the ledger rows of calls to one provider in one go, ahead of `ask`.
+
+        Raises `ContextError` when no prompt for a model can be answered.
+        """
         if not calls:
             return []
+        check_context(self._providers, calls)
         return await self._ledger.open(calls, self._providers.of(calls[0].model).name)
 
     async def ask(
@@ -142,14 +159,17 @@ class Gateway:
     async def _retried(self, call: Call, call_id: int, errors: list[AttemptError]) -> Answer:
         for attempt in itertools.count(1):
             try:
-                return await self._once(call, call_id, errors)
+                last = attempt == self._attempts
+                return await self._once(call, call_id, errors, last=last)
             except ProviderError as error:
-                if error.kind not in PASSING or attempt == self._attempts:
+                if error.kind not in PASSING or last:
                     raise
                 await asyncio.sleep(_pause_before_next(attempt, error))
         raise AssertionError("the last attempt raises")
 
-    async def _once(self, call: Call, call_id: int, errors: list[AttemptError]) -> Answer:
+    async def _once(
+        self, call: Call, call_id: int, errors: list[AttemptError], *, last: bool
+    ) -> Answer:
         provider = self._provider(call)
         gate = self._gate(provider)
         async with gate.slot(call.tokens_at_most):
@@ -159,11 +179,23 @@ class Gateway:
             try:
                 answer = await self._send(call, provider)
             except ProviderError as error:
+                error.kind = self._seen(provider, error.kind, last=last)
                 errors.append({"kind": error.kind, "at": now().isoformat(), "message": str(error)})
                 self._learn(call, provider, gate, error)
                 raise
+            self._heard.add(provider.name)
             gate.succeeded()
             return answer
+
+    def _seen(self, provider: Provider, kind: FailureKind, *, last: bool) -> FailureKind:
+        """Return the kind, "unreachable" when nobody seems to be there.
+
+        That takes a call whose every attempt was in vain before any other was answered: a server
+        that restarts in the middle of a run has answered before.
+        """
+        if kind not in NO_ANSWER:
+            self._heard.add(provider.name)
+        return "unreachable" if last and provider.name not in self._heard else kind
 
     def _learn(self, call: Call, provider: Provider, gate: Gate, error: ProviderError) -> None:
         """Let the next calls know; still in the slot, so that whoever waits for it finds this."""
@@ -232,9 +264,18 @@ def _refusal(call: Call, provider: Provider, error: ProviderError) -> tuple[str,
         "authentication": f"Check the key in {provider.key_env or 'the provider settings'}.",
         "quota": "Add credit to the account, or wait for the quota to renew.",
         "not_found": f"Check the model's name and the address of [{provider.name}].",
+        "unreachable": f"Check that it runs, and base_url{_or_variable(provider)} of "
+        f"[{provider.name}].",
     }[error.kind]
     message = f"{provider.name} refuses {call.model}: {error}"
+    if error.kind == "unreachable":
+        at = f" at {provider.address()}" if provider.address() else ""
+        message = f"{provider.name}{at} has given no usable answer yet: {str(error)[:200]}"
     return message, f"{remedy} Then run the same command again."
+
+
+def _or_variable(provider: Provider) -> str:
+    return f" or {provider.base_url_env}" if provider.base_url_env else ""
 
 
 def _pause(error: ProviderError) -> float:

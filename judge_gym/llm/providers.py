@@ -76,9 +76,17 @@ class Providers:
         return self.by_name[name]
 
     def check(self, models: set[str]) -> None:
-        """Raise `ConfigError` if a model's provider is unknown or the simulator has no address."""
+        """Raise `ConfigError` if a model's provider is unknown or its address cannot be used."""
         for model in sorted(models):
             provider = self.of(model)
+            address = provider.address()
+            if address and not address.startswith(("http://", "https://")):
+                in_file = f"{self.file}, table [{provider.name}]: base_url"
+                given = provider.base_url_env if address != provider.base_url else in_file
+                raise ConfigError(
+                    f"{given} is {address!r}.",
+                    "Use an address that begins with http:// or https://.",
+                )
             if provider.name == "sim" and not provider.address():
                 raise ConfigError(
                     f"Model {model!r} needs the simulator, which is not running.",

@@ -1,5 +1,6 @@
 """What was run: the sweep, its experiments, evidence and calls, read from rows."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -183,7 +184,7 @@ def _calls(
             sa.func.coalesce(sa.func.sum(t.Call.prompt_tokens).filter(_PAID), 0),
             sa.func.coalesce(sa.func.sum(t.Call.completion_tokens).filter(_PAID), 0),
             sa.func.sum(t.Call.cost_usd),
-            sa.func.count().filter(t.Call.cost_usd.is_(None)),
+            sa.func.count().filter(t.Call.status == "succeeded", t.Call.cost_usd.is_(None)),
             sa.func.coalesce(sa.func.bool_or(t.Call.simulated), sa.false()),
         )
         .where(
@@ -216,12 +217,10 @@ def _rubric_keys(experiments: Sequence[Experiment]) -> Any:
 
 
 def _calls_table(calls: Sequence[_CallSums]) -> Table:
-    unpriced = sum(one.unpriced for one in calls)
     sums = [
         sum(getattr(one, name) for one in calls)
         for name in ("calls", "failed", "attempts", "prompt", "completion")
     ]
-    cost = sum((one.cost for one in calls if one.cost is not None), start=Decimal(0))
     rows = [
         Row(
             (
@@ -229,13 +228,13 @@ def _calls_table(calls: Sequence[_CallSums]) -> Table:
                 one.model,
                 *(f"{n:,}" for n in (one.calls, one.failed, one.attempts)),
                 *(f"{n:,}" for n in (one.prompt, one.completion)),
-                "unknown" if one.cost is None else f"{one.cost:.2f}",
+                _cost([one]),
             ),
             heading=one.workflow,
         )
         for one in calls
     ]
-    rows.append(Row(("", "", *(f"{n:,}" for n in sums), f"{cost:.2f}"), heading="all"))
+    rows.append(Row(("", "", *(f"{n:,}" for n in sums), _cost(calls)), heading="all"))
     return Table(
         "LLM calls",
         "Every call behind this sweep, also those that an earlier sweep has paid for.",
@@ -244,16 +243,30 @@ def _calls_table(calls: Sequence[_CallSums]) -> Table:
             *("calls", "failed", "attempts", "tokens in", "tokens out", "cost (US$)"),
         ),
         tuple(rows) if calls else (),
-        notes=_unpriced(unpriced),
+        notes=_unpriced(calls),
         words=2,
         simulated=any(one.simulated for one in calls),
     )
 
 
-def _unpriced(calls: int) -> tuple[str, ...]:
-    if not calls:
-        return ()
-    return (f"The cost of {calls:,} {'call' if calls == 1 else 'calls'} is not known.",)
+def _cost(calls: Sequence[_CallSums]) -> str:
+    """Return what is known of the cost, and whether some of it is not: never 0 for unknown."""
+    known = [one.cost for one in calls if one.cost is not None]
+    if not any(one.unpriced for one in calls):
+        return f"{sum(known, start=Decimal(0)):.2f}"
+    return f"{sum(known, start=Decimal(0)):.2f} + unknown" if known else "unknown"
+
+
+def _unpriced(calls: Sequence[_CallSums]) -> tuple[str, ...]:
+    unpriced: Counter[str] = Counter()
+    for one in calls:
+        unpriced[one.model] += one.unpriced
+    return tuple(
+        f"The cost is unknown for {count:,} {'call' if count == 1 else 'calls'}: {model} is in no "
+        "price list, or sent no token counts."
+        for model, count in sorted(unpriced.items())
+        if count
+    )
 
 
 def _warnings(calls: Sequence[_CallSums], experiments: Sequence[Experiment]) -> list[str]:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,10 +16,12 @@ from aiohttp import web
 from judge_gym.agents.outcome import NoAnswer, readable
 from judge_gym.errors import ConfigError
 from judge_gym.llm import gateway as gateways
-from judge_gym.llm.calls import Answer, Failure
+from judge_gym.llm.calls import Answer, Call, Failure
 from judge_gym.llm.client import listed_price
+from judge_gym.llm.context import ContextError, check_context
 from judge_gym.llm.gateway import ProviderRefusedError
-from judge_gym.llm.providers import Price
+from judge_gym.llm.providers import Price, Providers
+from judge_gym.llm.providers import Provider as ProviderTable
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from support.misbehaving import (
@@ -203,12 +206,14 @@ def test_a_rate_limit_holds_everybody_back_as_long_as_asked(
 def test_what_does_not_pass_fails_after_bounded_attempts(
     database: str, step: Step, kind: str
 ) -> None:
-    outcome, row, provider, rubrics = ask_once(database, step, attempts=3, timeout_s=0.3)
+    # The first reply shows that somebody is there.
+    script = (refuses(500, "boom"), step)
+    outcome, row, provider, rubrics = ask_once(database, *script, attempts=3, timeout_s=1)
     assert isinstance(outcome, Failure)
     assert outcome.kind == kind
     assert len(provider.requests) == 3
     assert (row.status, row.attempts, row.answer) == ("failed", 3, None)
-    assert [error["kind"] for error in row.errors] == [kind] * 3
+    assert [error["kind"] for error in row.errors] == ["server", kind, kind]
     times = [datetime.fromisoformat(error["at"]) for error in row.errors]
     assert times == sorted(times)
     assert all(error["message"] for error in row.errors)
@@ -218,12 +223,58 @@ def test_what_does_not_pass_fails_after_bounded_attempts(
 def test_nobody_listens(database: str) -> None:
     async def work() -> None:
         async with gateway_at(database, "http://127.0.0.1:9/v1", attempts=2) as (gateway, engine):
-            _, outcome = await gateway.ask(a_call("k"), no_rows)
-            assert isinstance(outcome, Failure)
-            assert outcome.kind == "connection"
-            assert calls(engine)["k"].attempts == 2
+            with pytest.raises(ProviderRefusedError, match="no usable answer yet") as refused:
+                await gateway.ask(a_call("k"), as_rubric("r"))
+            assert "127.0.0.1:9/v1" in refused.value.message
+            assert "base_url of [real]" in refused.value.remedy
+            row = calls(engine)["k"]
+            assert row.attempts == 2
+            assert [error["kind"] for error in row.errors] == ["connection", "unreachable"]
+            # It is missing, not failed, so the next run asks again.
+            assert count(engine, t.Rubric) == 0
 
     run(work())
+
+
+@pytest.mark.parametrize(
+    "step", [replies(200, "<html>Log in</html>"), cuts_connection], ids=["html", "cut"]
+)
+def test_only_a_provider_that_never_answered_is_out_of_reach(database: str, step: Step) -> None:
+    async def work() -> None:
+        async with (
+            misbehaving(answers(), step) as provider,
+            gateway_at(database, provider.base_url, attempts=2) as (gateway, _),
+        ):
+            _, outcome = await gateway.ask(a_call("first"), no_rows)
+            assert isinstance(outcome, Answer)
+            _, outcome = await gateway.ask(a_call("second"), as_rubric("r"))
+            assert isinstance(outcome, Failure)
+        async with (
+            misbehaving(step) as provider,
+            gateway_at(database, provider.base_url, attempts=2) as (gateway, _),
+        ):
+            with pytest.raises(ProviderRefusedError):
+                await gateway.ask(a_call("third"), as_rubric("r"))
+            assert len(provider.requests) == 2
+
+    run(work())
+
+
+def test_prompts_that_are_all_over_the_context_are_not_sent(database: str) -> None:
+    """gpt-4 takes 8,192 tokens; "the " repeated is a token each time."""
+    providers = Providers(
+        {"openai": ProviderTable(name="openai", base_url="http://127.0.0.1:9/v1")}, Path("p.toml")
+    )
+
+    def asked(key: str, words: int) -> Call:
+        return a_call(key, "the " * words, model="openai/gpt-4")
+
+    check_context(providers, [asked("short", 8000), asked("long", 9000)])
+    check_context(providers, [a_call("unlisted", "the " * 9000, model="openai/judge-1")])
+    with pytest.raises(ContextError) as error:
+        check_context(providers, [asked("longer", 9500), asked("long", 9000)])
+    assert "openai/gpt-4 takes prompts of at most 8,192 tokens" in error.value.message
+    assert "the shortest of the next 2 (rubricer) has 9,0" in error.value.message
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,7 @@ def test_calls_are_summed_over_the_sweep_and_nothing_else(database: str) -> None
             cost_usd=None,
             completion_tokens=None,
         )
+        add_ledger_row(session, "score/3", experiment_id=second, cost_usd=None)
         add_ledger_row(session, "score/of another sweep")
     run_id = run_of(lab)
     with Session(lab.engine) as session:
@@ -136,9 +137,11 @@ def test_calls_are_summed_over_the_sweep_and_nothing_else(database: str) -> None
         *("agent", "model", "calls", "failed", "attempts"),
         *("tokens in", "tokens out", "cost (US$)"),
     )
-    both = (ALPHA, "2", "1", "4", "200", "20", "0.25")
+    both = (ALPHA, "3", "1", "5", "300", "40", "0.25 + unknown")
     assert cells(calls) == [("scorer", *both), ("", "", *both[1:])]
-    assert calls.notes == ("The cost of 1 call is not known.",)
+    # A call that failed has no answer to pay for.
+    [note] = calls.notes
+    assert note.startswith(f"The cost is unknown for 1 call: {ALPHA} is in no price list")
 
 
 def test_the_calls_of_rubrics_and_views_belong_to_the_sweep_that_uses_them(database: str) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 from aiohttp import web
 
-from support.command_line import SWEEPS, CommandLine, Ended, sweep_text
+from support.command_line import CommandLine, Ended, small_sweep
 from support.figures import value_of
 from support.flow_runs import rows_of
 from support.misbehaving import Step, answers, misbehaving, refuses
@@ -32,15 +32,6 @@ key_env = "VAULT_API_KEY"
 [spare]
 key_env = "SPARE_API_KEY"
 """
-# One judge, 3 articles as they are, a rubric given: W3 and W5 alone ask.
-SWEEP = sweep_text(
-    "quick.yaml",
-    ("name: quick", "name: vault\nutility_model: vault/utility-1"),
-    ("max_documents: 5", "max_documents: 3"),
-    ("[sim/calm-1, sim/high-1, sim/low-1]", "vault/judge-1\n    evidence_view: raw\n"
-     f"    rubric: {{provided: {SWEEPS}/rubrics/backsliding.yaml}}"),
-    ("swap:\n  pairs:\n    - [sim/high-1, sim/low-1]\n  sham: true", ""),
-)  # fmt: skip
 
 
 def repeats_the_key(status: int) -> Step:
@@ -68,7 +59,7 @@ def run_sweep(command: CommandLine, *script: Step, **environment: str) -> tuple[
 
 @pytest.fixture
 def place(command: CommandLine) -> CommandLine:
-    (command.folder / "vault.yaml").write_text(SWEEP)
+    (command.folder / "vault.yaml").write_text(small_sweep("vault", "vault/judge-1"))
     (command.folder / "providers.toml").write_text(PROVIDERS)
     command.environment["JUDGE_GYM_PROVIDERS_FILE"] = str(command.folder / "providers.toml")
     return command

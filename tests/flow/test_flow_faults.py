@@ -19,7 +19,6 @@ from judge_gym.store import tables as t
 from judge_gym.workflows.sweeps import SweepRun
 from support.flow_runs import error_of, prepared, run_flow, task_runs
 from support.misbehaving import Step, answers, misbehaving, refuses
-from support.prefect_server import free_port
 from support.simulation import Simulator
 
 REPOSITORY = Path(__file__).parents[2]
@@ -100,9 +99,8 @@ def score_beside(run: SweepRun, *script: Step) -> tuple[State[Any], int]:
 def test_a_provider_that_is_down_costs_the_others_nothing(
     sweep_file: Path, database: str, simulator: Simulator, place: pytest.MonkeyPatch
 ) -> None:
-    place.setenv("LOCAL_BASE_URL", f"http://127.0.0.1:{free_port()}/v1")
     place.setenv("JUDGE_GYM_CALL_ATTEMPTS", "1")
-    state = run_flow(w3_scoring, ready_to_score(sweep_file).tags)
+    state, _ = score_beside(ready_to_score(sweep_file), refuses(503, "overloaded"))
     counts = samples(database)
     assert sum(counts["sim/calm-1"].values()) == EACH
     assert "failed" not in counts["sim/calm-1"]

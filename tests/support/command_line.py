@@ -69,6 +69,22 @@ class CommandLine:
         return inherited | own | self.environment
 
 
+def small_sweep(name: str, model: str, *changes: tuple[str, str]) -> str:
+    """A sweep of one judge, 2 articles as they are and a given rubric: W3 asks first, 4 times."""
+    return sweep_text(
+        "quick.yaml",
+        ("name: quick", f"name: {name}\nutility_model: {model}"),
+        ("max_documents: 5", "max_documents: 2"),
+        (
+            "[sim/calm-1, sim/high-1, sim/low-1]",
+            f"{model}\n    evidence_view: raw\n"
+            f"    rubric: {{provided: {SWEEPS}/rubrics/backsliding.yaml}}",
+        ),
+        ("swap:\n  pairs:\n    - [sim/high-1, sim/low-1]\n  sham: true", ""),
+        *changes,
+    )
+
+
 def sweep_text(name: str, *changes: tuple[str, str]) -> str:
     """A sweep file that comes with judge-gym: its paths absolute, each change made once."""
     text = (SWEEPS / name).read_text()

@@ -1,0 +1,144 @@
+"""A sweep that cannot be asked as it is: one clear line, its exit code, and Prefect's state."""
+
+import asyncio
+import json
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from support.command_line import SWEEPS, CommandLine, Ended, small_sweep
+from support.figures import value_of
+from support.misbehaving import Step, answers, misbehaving, refuses, replies
+from support.prefect_server import PrefectServer, free_port
+
+NOBODY = f"http://127.0.0.1:{free_port()}/v1"
+LONG = {"JUDGE_GYM_MAX_DOCUMENT_CHARACTERS": "60000"}
+LONG_ARTICLES = [
+    json.dumps(
+        {
+            "title": f"Report {number}",
+            "url": f"https://valmora.example/{number}",
+            "date": "2026-01-06",
+            "text": f"Report {number}. " + "The court sat and heard two newspapers. " * 1400,
+        }
+    )
+    for number in (1, 2)
+]
+TOO_LONG = refuses(400, "maximum context length is 10 tokens", "context_length_exceeded")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, what answers in its place, and what is said about it."""
+
+    model: str
+    words: tuple[str, ...]
+    step: Step = field(default_factory=answers)
+    environment: dict[str, str] = field(default_factory=dict)
+    requests: Callable[[int], bool] = lambda count: count == 0
+    code: int = 1
+
+
+CASES = {
+    "unknown-model": Case(
+        "local/judge-1",
+        ("local refuses local/judge-1: The model does not exist", "Check the model's name"),
+        refuses(404, "The model does not exist", "model_not_found"),
+        requests=lambda count: count <= 4,
+    ),
+    "no-scheme": Case(
+        "local/judge-1",
+        ("LOCAL_BASE_URL is '127.0.0.1:8000/v1'", "begins with http:// or https://"),
+        environment={"LOCAL_BASE_URL": "127.0.0.1:8000/v1"},
+    ),
+    "nobody-there": Case(
+        "local/judge-1",
+        (f"local at {NOBODY} has given no usable answer yet: Cannot connect to host",
+         "Check that it runs, and base_url or LOCAL_BASE_URL of [local]"),
+        environment={"LOCAL_BASE_URL": NOBODY},
+    ),
+    "html": Case(
+        "local/judge-1",
+        ("has given no usable answer yet", "<html>Log in</html>", "base_url or LOCAL_BASE_URL"),
+        replies(200, "<html>Log in</html>"),
+        requests=lambda count: 2 <= count <= 8,
+    ),
+    "too-long": Case(
+        "openai/gpt-4",
+        ("openai/gpt-4 takes prompts of at most 8,192 tokens", "the shortest of the next 4"),
+        environment=LONG | {"OPENAI_API_KEY": "none"},
+    ),
+    "too-long-as-told": Case(
+        "local/judge-1",
+        ("Finished with gaps", "Everything that was asked failed"),
+        TOO_LONG,
+        requests=lambda count: count == 4,
+    ),
+    "unpriced": Case(
+        "local/judge-1",
+        ("The cost is unknown for 8 calls: local/judge-1 is in no price list",),
+        requests=lambda count: count == 8,
+        code=0,
+    ),
+}  # fmt: skip
+
+
+def run_sweep(command: CommandLine, name: str, case: Case) -> tuple[Ended, int]:
+    """`judge-gym sweep run` against the case's server; the requests that arrived there."""
+
+    async def run() -> tuple[Ended, int]:
+        async with misbehaving(case.step) as provider:
+            url = provider.base_url
+            where = {"LOCAL_BASE_URL": url, "OPENAI_BASE_URL": url, "JUDGE_GYM_CALL_ATTEMPTS": "2"}
+            given = where | case.environment
+            ended = await asyncio.to_thread(command, "sweep", "run", f"{name}.yaml", **given)
+            return ended, len(provider.requests)
+
+    return asyncio.run(run())
+
+
+def state_of(server: PrefectServer, flow_run: str) -> tuple[str, str]:
+    """The type and message of a flow run's state in Prefect's records."""
+    request = urllib.request.Request(
+        f"{server.url}/flow_runs/filter",
+        json.dumps({"flow_runs": {"name": {"any_": [flow_run]}}}).encode(),
+        {"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        [found] = json.load(reply)
+    return found["state"]["type"], found["state"]["message"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_cannot_be_asked_is_told_in_one_line(
+    command: CommandLine, database: str, prefect_server: PrefectServer, name: str
+) -> None:
+    case = CASES[name]
+    text = small_sweep(name, case.model)
+    if name == "too-long":
+        file = command.folder / "long.jsonl"
+        file.write_text("".join(f"{article}\n" for article in LONG_ARTICLES))
+        text = text.replace(f"{SWEEPS}/corpora/valmora.jsonl", str(file))
+    (command.folder / f"{name}.yaml").write_text(text)
+    ended, requests = run_sweep(command, name, case)
+    said = ended.output + ended.errors
+    assert ended.code == case.code, said
+    assert "Traceback" not in said
+    assert "Unexpected" not in said
+    for words in case.words:
+        assert words in " ".join(said.split()), said
+    assert case.requests(requests), requests
+
+    kind, message = state_of(prefect_server, f"sweep {name}.yaml")
+    if case.code:
+        # The line that is printed is the one that Prefect shows.
+        assert kind == "FAILED"
+        assert case.words[0] in message
+    else:
+        assert kind == "COMPLETED"
+    # What every other call would meet too is missing, not failed.
+    kept = value_of(database, "SELECT count(*) FROM samples WHERE status = 'failed'")
+    assert kept == (4 if name == "too-long-as-told" else 0)
+    assert value_of(database, "SELECT count(*) FROM llm_calls WHERE cost_usd = 0") == 0
