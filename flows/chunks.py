@@ -10,8 +10,13 @@ from prefect import Task
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
+from flows.waiting import Waiting, run_again_later
 from judge_gym.errors import JudgeGymError
 from judge_gym.runtime import Runtime
+from judge_gym.settings import Settings
+from judge_gym.workflows.asking import WAITING
+from judge_gym.workflows.batching import any_open
+from tasks.batches import collect_batches
 from tasks.policy import provider_tag
 
 REMEDY = "Run the flow again: it does what is still missing."
@@ -31,14 +36,23 @@ class Tally:
 
     outcomes: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
+    waiting: Counter[str] = field(default_factory=Counter)
+    """What waits in batches, in the plural with its provider → how many."""
 
     def add(self, other: "Tally") -> None:
         """Count another tally in."""
         self.outcomes += other.outcomes
         self.problems += other.problems
+        self.waiting += other.waiting
 
-    def state(self) -> State[Any]:
-        """Return the flow's final state; it says how much failed and what to do about it."""
+    async def state(self, runtime: Runtime) -> State[Any]:
+        """Return the flow's final state; it says how much failed and what to do about it.
+
+        While something waits in a batch, the flow is to be run again, and what failed with it.
+        """
+        if self.waiting:
+            what = [f"{count} {where}" for where, count in sorted(self.waiting.items())]
+            return await run_again_later(runtime, Waiting("; ".join(what + self.problems)))
         done = ", ".join(f"{count} {status}" for status, count in sorted(self.outcomes.items()))
         message = done or "nothing was missing"
         if self.problems:
@@ -60,10 +74,12 @@ class Work:
 
     task: Task[..., Any]
     provider: str
-    units: Sequence[Any]
+    units: list[Any]
     label: str
     """What a unit is, in the plural: names the task runs."""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    as_batches: bool = False
+    """Whether its calls may go as batches; then they are all to one model."""
 
 
 def by_provider(
@@ -71,13 +87,22 @@ def by_provider(
     task: Task[..., Any],
     by_model: Mapping[str, Sequence[Any]],
     label: str,
+    *,
+    as_batches: bool = True,
     **arguments: Any,
 ) -> list[Work]:
-    """Return one `Work` per provider; the units of its models follow one another."""
-    units: dict[str, list[Any]] = {}
+    """Return one `Work` per provider; the units of its models follow one another.
+
+    A provider that takes batches has one per model, as every batch has, unless `as_batches` is
+    false.
+    """
+    works: dict[str, Work] = {}
     for model, missing in by_model.items():
-        units.setdefault(runtime.providers.of(model).name, []).extend(missing)
-    return [Work(task, provider, missing, label, arguments) for provider, missing in units.items()]
+        provider = runtime.providers.of(model)
+        batches = as_batches and provider.batch
+        work = Work(task, provider.name, [], label, arguments, batches)
+        works.setdefault(model if batches else provider.name, work).units.extend(missing)
+    return list(works.values())
 
 
 async def run_chunks(
@@ -89,14 +114,14 @@ async def run_chunks(
     has to mend stops new chunks, lets those in progress end, and is raised. `check` raises such
     an error when no new chunk may begin; it is asked before each.
     """
-    size = runtime.settings.chunk_size
+    unheard = await collect_batches() if await any_open(runtime) else []
+    tally = Tally()
     waiting = [
-        (work, start, work.units[start : start + size])
+        (work, start, work.units[start:end])
         for work in works
-        for start in range(0, len(work.units), size)
+        for start, end in _cuts(len(work.units), runtime.settings, as_batches=work.as_batches)
     ]
     waiting.reverse()
-    tally = Tally()
     stopped: list[JudgeGymError] = []
 
     async def worker() -> None:
@@ -105,7 +130,11 @@ async def run_chunks(
             try:
                 if check is not None:
                     await asyncio.to_thread(check)
-                tally.outcomes.update(await _configured(runtime, work, start, units)())
+                ends = Counter(await _configured(runtime, work, start, units)())
+                if count := ends.pop(WAITING, 0):
+                    label = work.label.rstrip(",")
+                    tally.waiting[f"{label} wait in batches at {work.provider}"] += count
+                tally.outcomes += ends
             except JudgeGymError as error:
                 stopped.append(error)
             except Exception as error:
@@ -116,7 +145,22 @@ async def run_chunks(
     await asyncio.gather(*(worker() for _ in range(runtime.settings.workers)))
     if stopped:
         raise stopped[0]
+    if tally.waiting:
+        tally.problems += unheard  # else they are about the batches of others
     return tally
+
+
+def _cuts(count: int, settings: Settings, *, as_batches: bool) -> list[tuple[int, int]]:
+    """Return where each of `count` units' chunks begins and ends.
+
+    Each has room for a full batch; a rest too small for a batch stays with the one before, where
+    the policy decides about it.
+    """
+    size, least = settings.chunk_size, 1
+    if as_batches:
+        size, least = settings.batch_maximum, min(settings.batch_minimum, settings.batch_maximum)
+    starts = list(range(0, count - least + 1, size)) or [0]
+    return list(zip(starts, [*starts[1:], count], strict=True)) if count else []
 
 
 def _first_line(error: Exception) -> str:

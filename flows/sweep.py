@@ -1,6 +1,6 @@
 """Sweep: everything a sweep file asks for, in order, and the tables at the end."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from flows.w2_rubric import w2_rubric
 from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
+from flows.waiting import Waiting, run_again_later
 from judge_gym.design.sweep import load_sweep
 from judge_gym.workflows.sweeps import SweepRun, check_keys, prepare
 from tasks.runtime import runtime
@@ -27,6 +28,9 @@ async def sweep(
 ) -> State[int]:
     """Run a sweep file to the end: W1 to W5, then the analysis; the state's data is its run id.
 
+    While calls wait in batches it ends after their workflow, as `Waiting`, and goes on when it is
+    run again; a run of a deployment is scheduled again by itself.
+
     Args:
         file: the sweep file, as this process sees it.
         retry_failed: ask again for what is kept as failed, before planning what is missing.
@@ -38,7 +42,16 @@ async def sweep(
     async with runtime(layers) as current:
         await check_keys(current, loaded)
         run = prepare(current, loaded, retry_failed=retry_failed)
-        problems = await _workflows(run)
+        problems = []
+        for workflow in _workflows(run):
+            result = await (await workflow).aresult(raise_on_failure=False)
+            if isinstance(result, Waiting):
+                # What is kept as failed has been asked again, once.
+                return await run_again_later(current, result, retry_failed=False)
+            if isinstance(result, Gaps):
+                problems.append(result)
+            elif isinstance(result, BaseException):
+                raise result
         run_id = await analysis(run.name)
     if problems:
         # One remedy for all that have the same.
@@ -49,24 +62,14 @@ async def sweep(
     return Completed(message=f"Analysis run {run_id} holds the figures.", data=run_id)
 
 
-async def _workflows(run: SweepRun) -> list[Gaps]:
-    """Run W1 to W5; returns what went wrong in those that ended with gaps."""
+def _workflows(run: SweepRun) -> Iterator[Awaitable[State[Any]]]:
+    """Yield W1 to W5, each to be awaited before the next is begun."""
     more: dict[str, Any] = {"budget": run.budget, "return_state": True}
-    problems = await _gaps(w1_evidence(run.windows, run.views, run.utility_model, **more))
-    problems += await _gaps(w2_rubric(run.tags, run.utility_model, **more))
+    yield w1_evidence(run.windows, run.views, run.utility_model, **more)
+    yield w2_rubric(run.tags, run.utility_model, **more)
     if run.swap is not None and run.swap.sham:
-        problems += await _gaps(w2_rubric(run.tags, run.utility_model, sham=True, **more))
-    problems += await _gaps(w3_scoring(run.tags, **more))
+        yield w2_rubric(run.tags, run.utility_model, sham=True, **more)
+    yield w3_scoring(run.tags, **more)
     if run.swap is not None:
-        problems += await _gaps(w4_swap(run.tags, run.swap, **more))
-    return problems + await _gaps(w5_probe(run.tags, **more))
-
-
-async def _gaps(running: Awaitable[State[Any]]) -> list[Gaps]:
-    """Return what a workflow could not do; whatever else went wrong with it is raised."""
-    result = await (await running).aresult(raise_on_failure=False)
-    if isinstance(result, Gaps):
-        return [result]
-    if isinstance(result, BaseException):
-        raise result
-    return []
+        yield w4_swap(run.tags, run.swap, **more)
+    yield w5_probe(run.tags, **more)

@@ -37,17 +37,20 @@ async def w1_evidence(
         for view in VIEWS[1:]:
             if view not in views:
                 continue
-            provider = current.providers.of(utility_model).name
+            provider = current.providers.of(utility_model)
             with current.session() as session:
                 works = [
                     Work(
                         make_views,
-                        provider,
+                        provider.name,
                         missing_views(session, window_id, view),
                         f"{view} views of window {window_id},",
                         {"view": view, "model": utility_model},
+                        as_batches=provider.batch,
                     )
                     for window_id in windows
                 ]
             tally.add(await run_chunks(current, works, check))
-        return tally.state()
+            if tally.waiting:  # the next view is made from this one
+                break
+        return await tally.state(current)

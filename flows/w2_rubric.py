@@ -40,5 +40,13 @@ async def w2_rubric(
         by_owner: dict[str, list[RubricRequest]] = defaultdict(list)
         for request in missing:
             by_owner[request.owner_model].append(request)
-        works = by_provider(current, write_rubrics, by_owner, "rubrics", critic_model=critic_model)
-        return (await run_chunks(current, works, check)).state()
+        works = by_provider(
+            current,
+            write_rubrics,
+            by_owner,
+            "rubrics",
+            # A rubric is a conversation: each call depends on the answer before.
+            as_batches=False,
+            critic_model=critic_model,
+        )
+        return await (await run_chunks(current, works, check)).state(current)

@@ -33,4 +33,4 @@ async def w3_scoring(experiments: list[str], budget: SweepBudget | None = None) 
                 f"{missing.blocked} judgements wait for views that failed"
                 f" ({missing.blocked_by or 'not made yet'}); --retry-failed asks for them again"
             )
-        return tally.state()
+        return await tally.state(current)

@@ -53,6 +53,15 @@ class Settings(BaseSettings):
     reuse_answers: bool = False
     """Whether experiments that ask a model the very same question, replicate by replicate, share
     one answer. Cheaper, but then their answers are not independent."""
+    batch_minimum: int = Field(default=10, ge=1)
+    """Fewer calls than this to one model are asked directly; so many go as a batch, where the
+    provider has `batch = true`."""
+    batch_fallback: int = Field(default=5, ge=0)
+    """What is left over after full batches were cut is asked directly when it is at most this."""
+    batch_maximum: int = Field(default=500, ge=1, le=50_000)
+    """Calls in one batch; more are split."""
+    batch_poll_s: float = Field(default=300, gt=0)
+    """Seconds after which a deployment's run is scheduled again while batches are open."""
     cleaner: Literal["library", "llm"] = "library"
     """What removes page furniture: a library, or the `utility_model`."""
     utility_model: str = ""

@@ -11,6 +11,7 @@ import typer
 from deployments.cli import (
     analyse,
     axes,
+    batches,
     bundle,
     clean,
     demo,
@@ -36,6 +37,7 @@ app.command()(axes.axes)
 app.add_typer(sweep.app, name="sweep")
 app.add_typer(window.app, name="window")
 app.add_typer(experiment.app, name="experiment")
+app.add_typer(batches.app, name="batches")
 app.command()(analyse.analyse)
 app.command()(import_verdicts.import_verdicts)
 app.command("export")(bundle.export_bundle)

@@ -31,6 +31,9 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
         console.print(unknown, how_to_price(providers, model), markup=False)
     for sentence in plan.assumptions:
         console.print(sentence, markup=False)
+    for name in sorted({line.provider for line in lines}):
+        if providers.by_name[name].batch:
+            console.print(f"{name} takes batches: large parts of it cost less, within a day.")
     if budget is not None:
         bounds = budget.model_dump(exclude_none=True).items()
         console.print(f"Budget: {', '.join(f'{key} {value:g}' for key, value in bounds)}.")

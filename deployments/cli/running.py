@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -10,11 +11,12 @@ from typing import Any
 
 import httpx
 import sqlalchemy as sa
+import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from deployments.cli.environment import prepare_environment
 from deployments.cli.models import providers_of
-from deployments.cli.output import console
+from deployments.cli.output import command, console
 from deployments.cli.prefect_api import prefect_api
 from judge_gym.design.sweep import Sweep, load_sweep
 from judge_gym.errors import JudgeGymError
@@ -23,6 +25,8 @@ from judge_gym.settings import settings
 SIMULATOR_URL = "JUDGE_GYM_SIMULATOR_URL"
 POLL_S = 0.5
 _IMPORTED = ("flows.sweep", "judge_gym.llm.gateway")
+TRY_AGAIN_LATER = 75
+"""EX_TEMPFAIL of sysexits.h."""
 _TITLES = {
     "w1-evidence": "W1 evidence",
     "w2-rubric": "W2 rubrics",
@@ -35,7 +39,8 @@ _TITLES = {
 def run_sweep(file: Path, *, retry_failed: bool = False, verbose: bool = False) -> int:
     """Run a sweep through its flow; returns the id of the analysis run.
 
-    Raises `JudgeGymError` when the sweep cannot run, or ended with gaps.
+    Raises `JudgeGymError` when the sweep cannot run, or ended with gaps. Leaves with exit code 75
+    when work waits in batches.
     """
     sweep = load_sweep(file)
     providers = providers_of(sweep)
@@ -52,7 +57,7 @@ def run_sweep(file: Path, *, retry_failed: bool = False, verbose: bool = False) 
         prefect_api(*_IMPORTED),
         lost_servers_named(),
     ):
-        return _run_id(asyncio.run(_run(file, sweep, retry_failed)))
+        return _run_id(asyncio.run(_run(file, sweep, retry_failed)), file)
 
 
 @contextmanager
@@ -127,8 +132,15 @@ async def _run(file: Path, sweep: Sweep, retry_failed: bool) -> Any:
         engine.dispose()
 
 
-def _run_id(state: Any) -> int:
+def _run_id(state: Any, file: Path) -> int:
+    from flows.waiting import Waiting
+
     result = asyncio.run(state.aresult(raise_on_failure=False))
+    if isinstance(result, Waiting):
+        again = f"{command()} sweep run {shlex.quote(str(file))}"
+        said = f"{result.what}. The same command takes them in when they have ended: {again}"
+        console.print(said, markup=False, soft_wrap=True)
+        raise typer.Exit(TRY_AGAIN_LATER)
     if isinstance(result, BaseException):
         raise result
     return int(result)

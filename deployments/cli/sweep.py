@@ -41,7 +41,10 @@ def run(
     ] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show Prefect's log.")] = False,
 ) -> None:
-    """Run a sweep to the end, or go on with it: only what is missing is asked."""
+    """Run a sweep to the end, or go on with it: only what is missing is asked.
+
+    Exit code 75 says that work waits in batches: the same command later goes on from there.
+    """
     from deployments.cli.results import show_results
     from deployments.cli.running import run_sweep
 
@@ -55,20 +58,30 @@ def status(
     """Show how far each workflow of a sweep is."""
     from deployments.cli.database import database
     from judge_gym.design.sweep import load_sweep
+    from judge_gym.store.batches import waiting
     from judge_gym.store.experiments import experiments_by_tag, sweep_tags
     from judge_gym.store.progress import sweep_progress
+    from judge_gym.store.spending import spending_scope
 
     if name.endswith((".yaml", ".yml")):
         name = load_sweep(Path(name)).name
     with database() as session:
         ids = list(experiments_by_tag(session, sweep_tags(session, name)))
         progress = sweep_progress(session, ids)
+        in_batches = waiting(session, spending_scope(session, name))
     rows = [
-        (workflow, part.state, part.done, "?" if part.total is None else part.total, part.failed)
+        (
+            workflow,
+            part.state,
+            part.done,
+            "?" if part.total is None else part.total,
+            part.failed,
+            in_batches.get(workflow, 0),
+        )
         for workflow, part in progress.items()
     ]
     show_table(
         f"Sweep {name}: {len(ids)} experiments",
-        ("workflow", "state", "done", "of", "failed"),
+        ("workflow", "state", "done", "of", "failed", "wait in batches"),
         rows,
     )

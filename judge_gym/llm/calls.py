@@ -91,7 +91,7 @@ class Call:
 class Answer:
     """What came back. `cost_usd` is None when the model is in no price list, never 0 for that.
 
-    `latency_ms` is None when nobody waited for it: it is another call's answer.
+    `latency_ms` is None when nobody waited for it: it came in a batch, or is another call's answer.
     """
 
     text: str

@@ -1,4 +1,4 @@
-"""The one module that imports litellm: one request in, an `Answer` or a `ProviderError` out.
+"""Single requests through litellm: one request in, an `Answer` or a `ProviderError` out.
 
 No retries, no limits, no database here: those are the gateway's.
 """
@@ -7,7 +7,6 @@ import asyncio
 import email.utils
 import json
 import math
-import os
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -16,24 +15,15 @@ from functools import cache
 from typing import Any
 
 import aiohttp
+import litellm
+from litellm import exceptions
+from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
+from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
 from judge_gym.llm.calls import Answer, FailureKind, Parameters, ProviderError
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Price, Provider
 from judge_gym.prompts import Message
-
-# Before litellm is imported: it would fetch a price list, and in its development mode read .env.
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
-# What the openai package adds costs a third of a call (docs/decisions/0006-what-a-call-costs.md).
-os.environ.setdefault("EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER", "true")
-
-import litellm
-from litellm import exceptions
-from litellm.llms.custom_httpx.async_client_cleanup import (
-    close_litellm_async_clients,
-)
-from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
 litellm.telemetry = False
 litellm.suppress_debug_info = True
@@ -92,14 +82,14 @@ class Client:
             raise ProviderError("timeout", f"no whole answer within {timeout_s:g} s") from error
         except Exception as error:
             # Without its cause, which may repeat the key in a trace.
-            raise _classified(error, key if provider.key_env else None) from None
+            raise classified(error, key if provider.key_env else None) from None
         latency_ms = (time.perf_counter() - started) * 1000
         if unlisted:
             # litellm takes the missing price for 0; what a provider itself says it cost is kept.
             response._hidden_params["response_cost"] = (
                 response._hidden_params.get("response_cost") or None
             )
-        return _answer(response, latency_ms, model, provider.prices.get(name))
+        return read_answer(response, latency_ms, model, provider.prices.get(name))
 
     async def close(self) -> None:
         """Close litellm's sockets; they belong to the running event loop."""
@@ -123,15 +113,17 @@ def _unlisted(prefix: str, name: str) -> bool:
     return False
 
 
-def listed_price(provider: Provider, name: str) -> Price | None:
-    """Return what litellm's own list says a model costs; asks nobody."""
+def listed_price(provider: Provider, name: str, suffix: str = "") -> Price | None:
+    """Return what litellm's own list says a model costs; asks nobody.
+
+    `suffix` is that of the list's keys: "_batches" for the prices of batches.
+    """
     listed = _listed(provider, name)
-    if not {"input_cost_per_token", "output_cost_per_token"} <= listed.keys():
+    keys = [f"{side}_cost_per_token{suffix}" for side in ("input", "output")]
+    if not set(keys) <= listed.keys():
         return None
-    return Price(
-        prompt=listed["input_cost_per_token"] * 1e6,
-        completion=listed["output_cost_per_token"] * 1e6,
-    )
+    prompt, completion = (listed[key] * 1e6 for key in keys)
+    return Price(prompt=prompt, completion=completion)
 
 
 def listed_window(provider: Provider, name: str) -> int | None:
@@ -153,7 +145,8 @@ def _listed(provider: Provider, name: str) -> dict[str, Any]:
     return prefixed or own or {}
 
 
-def _answer(response: Any, latency_ms: float, model: str, price: Price | None) -> Answer:
+def read_answer(response: Any, latency_ms: float | None, model: str, price: Price | None) -> Answer:
+    """Return what one of litellm's responses says; raises `ProviderError` when it has no answer."""
     try:
         choice = response.choices[0]
         text = choice.message.content or ""
@@ -212,16 +205,30 @@ _KIND_BY_STATUS: dict[int, FailureKind] = {
 }
 
 
+def kind_of_status(status: int) -> FailureKind:
+    """Return the kind of failure that an HTTP status other than 200 means."""
+    return _KIND_BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
+
+
 _QUOTA_SIGNS = ("insufficient_quota", "credit balance is too low")
 
 
-def _classified(error: Exception, key: str | None) -> ProviderError:
-    message = _storable(" ".join(str(error).split()))
-    if key:
-        # Some providers repeat the key they refuse.
-        message = message.replace(key, "[key]")
+def classified(error: Exception, key: str | None) -> ProviderError:
+    """Return an exception of litellm's as ours, with the key masked."""
+    message = _masked(str(error), key)
     said = _said(_CLUTTER.sub("", message))[:500] or type(error).__name__
     return ProviderError(_kind(error, message.lower()), said, _retry_after(error))
+
+
+def speakable(message: str, key: str | None) -> str:
+    """Return what a provider said in one line of at most 500 characters that can be stored."""
+    return _masked(message, key)[:500]
+
+
+def _masked(message: str, key: str | None) -> str:
+    said = _storable(" ".join(message.split()))
+    # Some providers repeat the key they refuse.
+    return said.replace(key, "[key]") if key else said
 
 
 def _said(text: str) -> str:
@@ -249,7 +256,7 @@ def _kind(error: Exception, message: str) -> FailureKind:
     status = getattr(error, "status_code", None)
     if not isinstance(status, int) or status < 400:
         return "unreadable"
-    return _KIND_BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
+    return kind_of_status(status)
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

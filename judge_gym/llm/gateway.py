@@ -18,6 +18,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from judge_gym.errors import JudgeGymError
+from judge_gym.llm.attempts import AttemptError, attempt_error, discarded
 from judge_gym.llm.calls import (
     NO_ANSWER,
     PASSING,
@@ -33,7 +34,8 @@ from judge_gym.llm.client import Client
 from judge_gym.llm.context import check_context
 from judge_gym.llm.gate import Change, Gate
 from judge_gym.llm.keys import Keys
-from judge_gym.llm.ledger import AttemptError, Closed, Derived, Ledger, Opened, Sent, now
+from judge_gym.llm.ledger import Closed, Derived, Ledger, Sent, now
+from judge_gym.llm.opened import Opened
 from judge_gym.llm.providers import Provider, Providers
 from judge_gym.store.tables import GateChange
 
@@ -110,7 +112,7 @@ class Gateway:
             return row.id, row.answer
         errors: list[AttemptError] = []
         try:
-            answer = await self._attempt(call, row.id, errors)
+            answer = await self._attempt(call, row, errors)
         except ProviderError as error:
             outcome = Failure(error.kind, str(error))
             if error.kind in SHARED:
@@ -136,24 +138,18 @@ class Gateway:
     ) -> None:
         await self._ledger.write(Closed(call_id, outcome, errors, derive(call_id, outcome), now()))
 
-    async def _attempt(self, call: Call, call_id: int, errors: list[AttemptError]) -> Answer:
+    async def _attempt(self, call: Call, row: Opened, errors: list[AttemptError]) -> Answer:
         """Return an answer; one that is empty or cut is asked for once more, and paid for."""
-        first = await self._retried(call, call_id, errors)
-        unusable = _unusable(first)
-        if not unusable:
+        first = await self._retried(call, row.id, errors)
+        unusable = None if row.discarded else discarded(first)
+        if unusable is None:
             return first
-        discarded: AttemptError = {
-            "kind": unusable,
-            "at": now().isoformat(),
-            "message": f"finish reason {first.finish_reason}",
-            "answer": first.text,
-        }
-        errors.append(discarded)
+        errors.append(unusable)
         try:
-            return _with_cost_of(first, await self._retried(call, call_id, errors))
+            return _with_cost_of(first, await self._retried(call, row.id, errors))
         except ProviderError:
             # Without a second answer, no other place of the row says what the first one cost.
-            discarded["cost_usd"] = first.cost_usd
+            unusable["cost_usd"] = first.cost_usd
             raise
 
     async def _retried(self, call: Call, call_id: int, errors: list[AttemptError]) -> Answer:
@@ -180,7 +176,7 @@ class Gateway:
                 answer = await self._send(call, provider)
             except ProviderError as error:
                 error.kind = self._seen(provider, error.kind, last=last)
-                errors.append({"kind": error.kind, "at": now().isoformat(), "message": str(error)})
+                errors.append(attempt_error(error.kind, str(error)))
                 self._learn(call, provider, gate, error)
                 raise
             self._heard.add(provider.name)
@@ -200,7 +196,7 @@ class Gateway:
     def _learn(self, call: Call, provider: Provider, gate: Gate, error: ProviderError) -> None:
         """Let the next calls know; still in the slot, so that whoever waits for it finds this."""
         if error.kind in SHARED:
-            self._refused[call.model] = _refusal(call, provider, error)
+            self._refused[call.model] = refusal(call.model, provider, error)
         elif error.kind == "rate_limit":
             gate.rate_limited(_pause(error))
         elif error.kind == "server":
@@ -235,14 +231,6 @@ class Gateway:
         )
 
 
-def _unusable(answer: Answer) -> str:
-    """Return "empty" or "truncated" for an answer worth asking for once more, else ""."""
-    if answer.finish_reason == "length":
-        return "truncated"
-    withheld = answer.finish_reason == "content_filter"
-    return "empty" if not answer.text.strip() and not withheld else ""
-
-
 def _with_cost_of(first: Answer, second: Answer) -> Answer:
     """Return the second answer with what both used."""
 
@@ -258,7 +246,7 @@ def _total(one: Number | None, other: Number | None) -> Number | None:
     return None if one is None or other is None else one + other
 
 
-def _refusal(call: Call, provider: Provider, error: ProviderError) -> tuple[str, str]:
+def refusal(model: str, provider: Provider, error: ProviderError) -> tuple[str, str]:
     """Return what is wrong for every call to the model, and the remedy."""
     remedy = {
         "authentication": f"Check the key in {provider.key_env or 'the provider settings'}.",
@@ -267,7 +255,7 @@ def _refusal(call: Call, provider: Provider, error: ProviderError) -> tuple[str,
         "unreachable": f"Check that it runs, and base_url{_or_variable(provider)} of "
         f"[{provider.name}].",
     }[error.kind]
-    message = f"{provider.name} refuses {call.model}: {error}"
+    message = f"{provider.name} refuses {model}: {error}"
     if error.kind == "unreachable":
         at = f" at {provider.address()}" if provider.address() else ""
         message = f"{provider.name}{at} has given no usable answer yet: {str(error)[:200]}"

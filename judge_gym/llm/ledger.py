@@ -16,8 +16,11 @@ import sqlalchemy as sa
 import tenacity
 from sqlalchemy.dialects.postgresql import distinct_on
 
+from judge_gym.llm.attempts import AttemptError
 from judge_gym.llm.calls import Answer, Call, Failure, Row
+from judge_gym.llm.opened import Opened, opened_as
 from judge_gym.store.recordset import inserting, packed, recordset
+from judge_gym.store.tables import OPEN_BATCHES, Batch
 from judge_gym.store.tables import Call as CallRow
 
 PATIENCE_S = 30.0
@@ -28,16 +31,6 @@ _patiently = tenacity.retry(
     wait=tenacity.wait_fixed(0.5),
     reraise=True,
 )
-
-AttemptError = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A call's row before it is sent; with the answer, when the ledger already has one."""
-
-    id: int
-    answer: Answer | None
 
 
 @dataclass(frozen=True)
@@ -125,7 +118,7 @@ class Ledger:
             if self._reuse_answers:
                 connection.execute(_REUSED, {"keys": list(by_key)})
             found = connection.execute(_FOUND, {"keys": list(by_key)}).all()
-        opened = {row.key: Opened(row.id, _stored_answer(row)) for row in found}
+        opened = {row.key: opened_as(row) for row in found}
         return [opened[call.key] for call in calls]
 
     def _planned(self, call: Call, provider: str) -> dict[str, Any]:
@@ -143,6 +136,7 @@ class Ledger:
             # Without reuse every request has a seed of its own, and none is like another.
             "request_digest": call.request_digest if self._reuse_answers else None,
             "status": "planned",
+            "route": "direct",
         }
 
     def _commit_each(self, changes: Sequence[Change]) -> list[Exception | None]:
@@ -171,7 +165,7 @@ class Ledger:
                     _SENT, packed({"id": one.call_id, "sent_at": one.at} for one in sendings)
                 )
             for closings in _each_call_once(closed):
-                connection.execute(_CLOSED, packed(map(_outcome, closings)))
+                connection.execute(CLOSED, packed(map(_outcome, closings)))
             for (table, columns), values in _by_table(changes).items():
                 # The natural key decides: whoever wrote the row first keeps it.
                 statement = inserting(table, columns).on_conflict_do_nothing()
@@ -206,6 +200,7 @@ _PLANNED_COLUMNS = (
     "parameters",
     "request_digest",
     "status",
+    "route",
 )
 _ANSWER_COLUMNS = (
     "answer",
@@ -218,14 +213,16 @@ _ANSWER_COLUMNS = (
 )
 _COLUMNS = sa.inspect(CallRow).columns
 _INSERT = inserting(CallRow, _PLANNED_COLUMNS)
-# An answered call is left as it is; any other is planned again under its old row.
+_WAITING = CallRow.batch_id.in_(sa.select(Batch.id).where(Batch.status.in_(OPEN_BATCHES)))
+# A call answered or waiting in a batch is left as it is; any other is planned again under its row.
 _PLANNED = _INSERT.on_conflict_do_update(
     index_elements=["key"],
     set_={name: _INSERT.excluded[name] for name in _PLANNED_COLUMNS if name != "key"},
-    where=CallRow.status != "succeeded",
+    where=sa.and_(CallRow.status != "succeeded", _WAITING.is_not(True)),
 )
 _OF_KEYS = CallRow.key == sa.any_(sa.bindparam("keys", type_=sa.ARRAY(sa.Text)))
-_FOUND = sa.select(*(_COLUMNS[name] for name in ("id", "key", "status", *_ANSWER_COLUMNS))).where(
+_FOUND_COLUMNS = ("id", "key", "status", "errors", "batch_id", *_ANSWER_COLUMNS)
+_FOUND = sa.select(*(_COLUMNS[name] for name in _FOUND_COLUMNS), _WAITING.label("waiting")).where(
     _OF_KEYS
 )
 _OTHER = sa.orm.aliased(CallRow)
@@ -246,6 +243,7 @@ _REUSED = (
     .where(
         _OF_KEYS,
         CallRow.status != "succeeded",
+        _WAITING.is_not(True),
         CallRow.request_digest == _SOURCE.c.request_digest,
     )
     .values(
@@ -264,7 +262,7 @@ _GIVEN = recordset(CallRow)
 # An answer stays as it is, whoever sends the same call again: rows were derived from it.
 _CHANGE = sa.update(CallRow).where(CallRow.id == _GIVEN.c.id, CallRow.status != "succeeded")
 _SENT = _CHANGE.values(status="sent", attempts=CallRow.attempts + 1, sent_at=_GIVEN.c.sent_at)
-_CLOSED = _CHANGE.values(
+CLOSED = _CHANGE.values(
     {name: _GIVEN.c[name] for name in ("status", *_ANSWER_COLUMNS, "finished_at")}
     | {"errors": CallRow.errors.op("||")(_GIVEN.c.errors)}
 )
@@ -285,22 +283,13 @@ def _outcome(change: Closed) -> dict[str, Any]:
     row = {"id": change.call_id, "errors": change.errors, "finished_at": change.at}
     if isinstance(change.outcome, Failure):
         return {**row, "status": "failed"}
-    given = {**vars(change.outcome), "answer": change.outcome.text}
-    return {**row, "status": "succeeded"} | {name: given[name] for name in _ANSWER_COLUMNS}
+    return row | answered(change.outcome)
 
 
-def _stored_answer(row: Any) -> Answer | None:
-    if row.status != "succeeded":
-        return None
-    return Answer(
-        text=row.answer,
-        finish_reason=row.finish_reason,
-        prompt_tokens=row.prompt_tokens,
-        completion_tokens=row.completion_tokens,
-        cost_usd=None if row.cost_usd is None else float(row.cost_usd),
-        latency_ms=row.latency_ms,
-        simulated=row.simulated,
-    )
+def answered(answer: Answer) -> dict[str, Any]:
+    """Return the columns of a call that was answered."""
+    given = {**vars(answer), "answer": answer.text, "status": "succeeded"}
+    return {name: given[name] for name in ("status", *_ANSWER_COLUMNS)}
 
 
 def now() -> datetime:

@@ -5,7 +5,14 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from judge_gym.errors import ConfigError
 
@@ -44,9 +51,17 @@ class Provider(BaseModel):
     """Prefect tasks in progress at once that use it, over all processes; each holds an equal
     share of the bounds above."""
     batch: bool = False
-    """Whether its batch API is used for large amounts of work."""
+    """Whether large amounts of work go through its batch API, which has to be OpenAI's."""
     prices: dict[str, Price] = Field(default_factory=dict)
     """Prices of models that litellm's list lacks or has wrong, by name without the provider."""
+
+    @field_validator("batch")
+    @classmethod
+    def _speaks_openai(cls, batch: bool, given: ValidationInfo) -> bool:
+        prefix = given.data.get("litellm") or given.data.get("name")
+        if batch and prefix != "openai":
+            raise ValueError(f"true needs OpenAI's batch API, and litellm is {prefix!r}")
+        return batch
 
     def address(self) -> str:
         """Return the base URL in force, or "" for litellm's own."""

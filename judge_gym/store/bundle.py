@@ -16,8 +16,8 @@ from judge_gym.errors import StoreError
 from judge_gym.store import tables as t
 
 MANIFEST = "manifest.json"
-NOT_IN_BUNDLES = frozenset({"gate_changes"})
-"""Tables of the place where judge-gym ran, which no experiment owns."""
+NOT_IN_BUNDLES = frozenset({"gate_changes", "llm_batches"})
+"""Tables of the place where judge-gym ran: what it has sent is nobody else's to fetch."""
 TABLES: dict[str, sa.Table] = {
     table.name: table for table in t.Base.metadata.sorted_tables if table.name not in NOT_IN_BUNDLES
 }

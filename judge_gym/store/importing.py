@@ -15,7 +15,7 @@ from psycopg import sql
 
 from judge_gym.errors import StoreError
 from judge_gym.store import migrate
-from judge_gym.store.bundle import TABLES, Manifest, csv_file, read_manifest
+from judge_gym.store.bundle import NOT_IN_BUNDLES, TABLES, Manifest, csv_file, read_manifest
 from judge_gym.store.copying import begin_copying, copy_in
 
 _NATURAL: Mapping[str, tuple[str, ...]] = {
@@ -164,6 +164,8 @@ class _Table:
                 # Known once the rows are here; until then the row refers to nothing.
                 values.append(sql.SQL("NULL::bigint AS {}").format(column))
                 values.append(sql.SQL("bundle.{} AS {}").format(column, _kept(name)))
+            elif target in NOT_IN_BUNDLES:
+                values.append(sql.SQL("NULL::bigint AS {}").format(column))
             elif target:
                 alias = sql.Identifier(f"ids{place}")
                 values.append(sql.SQL("{}.new AS {}").format(alias, column))

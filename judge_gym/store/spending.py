@@ -46,8 +46,8 @@ def spending_scope(session: Session, sweep: str) -> Scope:
     return Scope(sweep, sorted(keys))
 
 
-def spent(session: Session, scope: Scope) -> Spent:
-    """Sum what the sweep has used; one statement, whose time grows with the sweep's calls."""
+def calls_of(scope: Scope) -> sa.ColumnElement[bool]:
+    """Return the condition that a ledger row is the sweep's."""
     chosen = (
         sa.select(t.SweepExperiment.experiment_id)
         .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
@@ -58,6 +58,11 @@ def spent(session: Session, scope: Scope) -> Spent:
         t.Call.experiment_id.is_(None),
         sa.func.split_part(t.Call.key, "/", 2).in_(scope.shared_keys),
     )
+    return t.Call.experiment_id.in_(chosen) | shared
+
+
+def spent(session: Session, scope: Scope) -> Spent:
+    """Sum what the sweep has used; one statement, whose time grows with the sweep's calls."""
     error = sa.func.jsonb_array_elements(t.Call.errors).table_valued("value")
     discarded = (
         sa.select(
@@ -83,7 +88,7 @@ def spent(session: Session, scope: Scope) -> Spent:
         )
         .select_from(t.Call)
         .join(discarded, sa.true())
-        .where(t.Call.experiment_id.in_(chosen) | shared)
+        .where(calls_of(scope))
     ).one()
     asked, again, dollars, unpriced, ended, failures = row
     return Spent(asked + int(again), float(dollars), unpriced, ended, failures)

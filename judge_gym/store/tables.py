@@ -31,6 +31,8 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 SAMPLE_STATUSES = ("scored", "abstained", "unparseable", "refused", "failed")
 PROBE_STATUSES = ("answered", "unparseable", "refused", "failed")
 CALL_STATUSES = ("planned", "sent", "succeeded", "failed", "cancelled")
+OPEN_BATCHES = ("planned", "submitted", "cancelling")
+BATCH_STATUSES = (*OPEN_BATCHES, "completed", "failed", "expired", "cancelled", "vanished")
 ARMS = ("own", "swap", "sham")
 CONCLUSIONS = ("supported", "refuted", "inconclusive", "not testable here")
 
@@ -137,6 +139,51 @@ class DroppedDocument(Base):
     detail: Mapped[str]
 
 
+class Batch(Base):
+    """Calls to one model that go to the provider as a file; written before anything is sent.
+
+    `answered` and `failed` count calls and are known when it has ended; what it is linked to by
+    `llm_calls.batch_id` waits while its status is one of `OPEN_BATCHES`.
+    """
+
+    __tablename__ = "llm_batches"
+    id: Mapped[int] = _id()
+    key: Mapped[str] = mapped_column(unique=True)
+    """Our own name for it, which the provider keeps as metadata."""
+    provider: Mapped[str]
+    model: Mapped[str]
+    status: Mapped[str]
+    calls: Mapped[int] = mapped_column(Integer)
+    answered: Mapped[int] = mapped_column(Integer, server_default="0")
+    failed: Mapped[int] = mapped_column(Integer, server_default="0")
+    input_file_id: Mapped[str | None]
+    provider_batch_id: Mapped[str | None]
+    output_file_id: Mapped[str | None]
+    error_file_id: Mapped[str | None]
+    error: Mapped[str | None]
+    created_at: Mapped[datetime] = _created()
+    submitted_at: Mapped[datetime | None]
+    polled_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+    __table_args__ = (
+        _one_of("status", BATCH_STATUSES),
+        UniqueConstraint("provider", "provider_batch_id"),
+        CheckConstraint(
+            "status IN ('planned', 'cancelled', 'failed') OR provider_batch_id IS NOT NULL",
+            name="provider_batch_id_when_submitted",
+        ),
+        CheckConstraint(
+            "(status IN ('planned', 'submitted', 'cancelling')) = (ended_at IS NULL)",
+            name="ended_at_when_ended",
+        ),
+        Index(
+            "ix_llm_batches_open",
+            "status",
+            postgresql_where="status IN ('planned', 'submitted', 'cancelling')",
+        ),
+    )
+
+
 class Call(Base):
     """The ledger: every LLM call, written before it is sent and completed with its answer."""
 
@@ -164,11 +211,13 @@ class Call(Base):
     cost_usd: Mapped[Decimal | None]
     latency_ms: Mapped[float | None]
     route: Mapped[str] = mapped_column(server_default="direct")
-    """`direct`, or `cache` for the answer of an identical request, which cost nothing here."""
+    """`direct`, `batch`, or `cache` for another call's answer, which cost nothing here."""
     request_digest: Mapped[str | None]
     """Equal for byte-identical requests of equal replicates; empty unless answers are reused."""
     cached_from: Mapped[int | None] = _reference("llm_calls.id", on_delete="SET NULL", index=True)
     """The call whose answer this is, as long as the ledger has it."""
+    batch_id: Mapped[int | None] = _reference("llm_batches.id", on_delete="RESTRICT", index=True)
+    """The batch it went into, at most one ever; what that leaves open is asked directly."""
     simulated: Mapped[bool | None]
     created_at: Mapped[datetime] = _created()
     sent_at: Mapped[datetime | None]

@@ -4,13 +4,14 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from judge_gym.llm.calls import Answer, Call, Failure, Row, is_simulated
+from judge_gym.runtime import Runtime
+from judge_gym.workflows.batching import hand_in
 
-if TYPE_CHECKING:
-    from judge_gym.llm.gateway import Gateway
-
+WAITING = "waiting"
+"""How a question ends for now whose call is in a batch."""
 Values = dict[str, Any]
 T = TypeVar("T")
 
@@ -25,14 +26,18 @@ class Question:
     """Outcome → column values, `status` among them; the call's id and simulated flag are added."""
 
 
-async def ask_all(gateway: "Gateway", questions: Sequence[Question]) -> Counter[str]:
+async def ask_all(runtime: Runtime, questions: Sequence[Question]) -> Counter[str]:
     """Ask everything at once (the gate bounds what is in flight); returns how each one ended.
 
-    When one question stops the run, the others are awaited first, so that no answer that is on
-    its way gets lost.
+    What goes as a batch, or is in one already, is left alone and counted as `waiting`. When one
+    question stops the run, the others are awaited first, so that no answer that is on its way gets
+    lost.
     """
+    gateway = runtime.gateway
     calls = [question.call for question in questions]
     opened = await gateway.open(calls)
+    if await hand_in(runtime, calls, opened):
+        opened = await gateway.open(calls)  # a provider may have refused a batch
     ends: Counter[str] = Counter()
 
     async def one(question: Question, row: Any) -> None:
@@ -44,10 +49,11 @@ async def ask_all(gateway: "Gateway", questions: Sequence[Question]) -> Counter[
 
         await gateway.ask(question.call, derive, row)
 
-    pairs = zip(questions, opened, strict=True)
-    with gateway.chunk(calls):
-        await all_of(one(question, row) for question, row in pairs)
-    return ends
+    pairs = list(zip(questions, opened, strict=True))
+    direct = [(question, row) for question, row in pairs if not row.waiting]
+    with gateway.chunk([question.call for question, _ in direct]):
+        await all_of(one(question, row) for question, row in direct)
+    return ends + Counter({WAITING: len(pairs) - len(direct)})
 
 
 async def all_of(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

@@ -87,7 +87,7 @@ async def make_views(
         asked = [
             _question(one, runtime.settings, model) for one in wanted if one.source_text is not None
         ]
-        ends += await ask_all(runtime.gateway, asked)
+        ends += await ask_all(runtime, asked)
     return ends
 
 

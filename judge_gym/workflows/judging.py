@@ -45,7 +45,7 @@ async def judge(runtime: Runtime, units: Sequence[SampleUnit]) -> Counter[str]:
     with runtime.session() as session:
         contexts = _contexts(session, units)
         questions = [_question(context, runtime.settings) for context in contexts]
-    return await ask_all(runtime.gateway, questions)
+    return await ask_all(runtime, questions)
 
 
 def _contexts(session: Session, units: Sequence[SampleUnit]) -> list[_Context]:

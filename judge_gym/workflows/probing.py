@@ -39,7 +39,7 @@ async def probe(runtime: Runtime, units: Sequence[ProbeUnit]) -> Counter[str]:
         if impossible:
             session.execute(insert(t.Probe).on_conflict_do_nothing(), impossible)
     questions = [one.question(runtime.settings) for one in asked if not one.conversation_is_gone]
-    ends = await ask_all(runtime.gateway, questions)
+    ends = await ask_all(runtime, questions)
     return ends + Counter(row["status"] for row in impossible)
 
 

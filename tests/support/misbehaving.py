@@ -23,6 +23,7 @@ class Provider:
 
     base_url: str
     requests: list[dict[str, Any]] = field(default_factory=list)
+    bodies: list[bytes] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
 
 
@@ -117,6 +118,7 @@ async def misbehaving(*script: Step) -> AsyncIterator[Provider]:
     provider = Provider("")
 
     async def chat(request: web.Request) -> web.StreamResponse:
+        provider.bodies.append(await request.read())
         provider.requests.append(await request.json())
         provider.keys.append(request.headers.get("Authorization", ""))
         return await _step(script, len(provider.requests))(request)

@@ -95,8 +95,11 @@ def no_rows(_call_id: int, _outcome: Answer | Failure) -> Sequence[Row]:
     return ()
 
 
-def providers_at(base_url: str, concurrency: int = 8) -> Providers:
-    """The provider `real`, with a key, and `sim`, without, both at one address."""
+def providers_at(base_url: str, concurrency: int = 8, *, batch: bool = False) -> Providers:
+    """The provider `real`, with a key, and `sim`, without, both at one address.
+
+    With `batch`, `sim` takes batches.
+    """
     real = Provider(
         name="real",
         litellm="openai",
@@ -104,7 +107,9 @@ def providers_at(base_url: str, concurrency: int = 8) -> Providers:
         key_env=KEY_NAME,
         concurrency=concurrency,
     )
-    sim = Provider(name="sim", litellm="openai", base_url=base_url, concurrency=concurrency)
+    sim = Provider(
+        name="sim", litellm="openai", base_url=base_url, concurrency=concurrency, batch=batch
+    )
     return Providers({"real": real, "sim": sim}, Path("providers.toml"))
 
 
@@ -135,13 +140,15 @@ async def gateway_at(
 
 
 @asynccontextmanager
-async def runtime_at(url: str, base_url: str, **settings: Any) -> AsyncIterator[Runtime]:
-    """A runtime on a database and a provider."""
+async def runtime_at(
+    url: str, base_url: str, *, batch: bool = False, **settings: Any
+) -> AsyncIterator[Runtime]:
+    """A runtime on a database and a provider, which takes batches with `batch`."""
     configured = Settings(**settings)
     async with gateway_at(
         url, base_url, attempts=2, concurrency=16, reuse_answers=configured.reuse_answers
     ) as (gateway, engine):
-        yield Runtime(configured, engine, providers_at(base_url), gateway)
+        yield Runtime(configured, engine, providers_at(base_url, batch=batch), gateway)
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:

@@ -1,0 +1,26 @@
+"""What the ledger keeps of attempts that gave no answer, or one of no use."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from judge_gym.llm.calls import Answer
+
+AttemptError = dict[str, Any]
+"""An element of `llm_calls.errors`: kind, at, message; and the answer, when one was discarded."""
+
+
+def attempt_error(kind: str, message: str) -> AttemptError:
+    """Return the record of an attempt that failed."""
+    return {"kind": kind, "at": datetime.now(UTC).isoformat(), "message": message}
+
+
+def discarded(answer: Answer) -> AttemptError | None:
+    """Return the record of an answer worth asking for once more, None for one to keep."""
+    if answer.finish_reason == "length":
+        kind = "truncated"
+    elif not answer.text.strip() and answer.finish_reason != "content_filter":
+        kind = "empty"
+    else:
+        return None
+    message = f"finish reason {answer.finish_reason}"
+    return {**attempt_error(kind, message), "answer": answer.text}

@@ -1,0 +1,228 @@
+"""Sending batches, asking after them, taking them in and cancelling them.
+
+Every step can be repeated: what was done is found again, in the database or at the provider.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import sqlalchemy as sa
+
+from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.llm.batches import rows
+from judge_gym.llm.batches.lines import read_line, request_file
+from judge_gym.llm.calls import PASSING, SHARED, Answer, Failure, FailureKind, ProviderError
+from judge_gym.llm.client_batches import BatchClient, ProviderBatch
+from judge_gym.llm.gateway import ProviderRefusedError, refusal
+from judge_gym.llm.keys import Keys
+from judge_gym.llm.providers import Provider, Providers
+
+AT_ONCE = 4
+"""Batches asked after at once; each holds a connection to the database meanwhile."""
+_LATER: frozenset[FailureKind] = PASSING | {"authentication", "quota"}
+"""Failures after which a batch stays planned: it may be sent later, or may have been."""
+_WITHOUT_ANSWER = {
+    "completed": "the batch ended without a line about it",
+    "expired": "the batch expired before it was answered",
+    "cancelled": "the batch was cancelled before it was answered",
+    "vanished": "the provider does not know the batch any more",
+}
+
+
+class BatchError(JudgeGymError):
+    """A batch that a person named cannot be cancelled."""
+
+
+class Desk:
+    """Where batches are handed in and fetched; keeps nothing itself."""
+
+    def __init__(
+        self, engine: sa.Engine, providers: Providers, keys: Keys, timeout_s: float
+    ) -> None:
+        self._engine = engine
+        self._providers = providers
+        self._keys = keys
+        self._timeout_s = timeout_s
+
+    async def hand_in(self, model: str, call_ids: Sequence[int]) -> None:
+        """Plan a batch of calls to one model and send it.
+
+        What the provider does not take now stays planned and is sent by `collect`; what it will
+        never take ends as failed. Raises `ConfigError` when the key is missing.
+        """
+        provider = self._providers.of(model)
+        await self._keys.of(provider)
+        batch_id = await asyncio.to_thread(rows.plan, self._engine, provider.name, model, call_ids)
+        if batch_id is None:
+            return
+        try:
+            await self._advance(batch_id)
+        except ProviderError as error:
+            if error.kind in SHARED:
+                raise ProviderRefusedError(*refusal(model, provider, error)) from None
+
+    async def collect(self) -> list[str]:
+        """Send what is still planned, ask after the rest, and take in what has ended.
+
+        A batch whose provider cannot be asked stays as it is; returns why, once for each reason.
+        """
+        turns = asyncio.Semaphore(AT_ONCE)
+        problems: set[str] = set()
+
+        async def one(batch_id: int) -> None:
+            async with turns:
+                try:
+                    await self._advance(batch_id)
+                except (ProviderError, ConfigError) as error:
+                    problems.add(str(error))
+
+        async with asyncio.TaskGroup() as group:
+            for batch_id in await asyncio.to_thread(rows.open_ids, self._engine):
+                group.create_task(one(batch_id))
+        return sorted(problems)
+
+    async def cancel(self, batch_id: int) -> str:
+        """Cancel an open batch; returns its status then. Raises `BatchError` when it cannot be.
+
+        Its calls are cancelled once the provider has ended it; answers it gave are kept.
+        """
+        async with self._claimed(batch_id) as batch:
+            if batch is None:
+                raise BatchError(
+                    f"There is no open batch {batch_id} that nobody else is busy with.",
+                    "See `judge-gym batches list`; try again if it is listed as open.",
+                )
+            client = await self._client(batch)
+            try:
+                theirs = await self._sent(client, batch)
+                if theirs is None:
+                    why = _WITHOUT_ANSWER["cancelled"]
+                    await self._write(rows.ended, batch.id, "cancelled", {}, why)
+                    return "cancelled"
+                await self._write(rows.submitted, batch.id, theirs)
+                theirs = await client.cancel(theirs.id)
+                if theirs.status in ("submitted", "cancelling"):
+                    await self._write(rows.polled, batch.id, "cancelling")
+                else:
+                    await self._take_in(client, batch, theirs)
+            except ProviderError as error:
+                raise BatchError(f"{batch.provider} does not cancel the batch: {error}") from None
+        return "cancelling" if theirs.status == "submitted" else theirs.status
+
+    async def _advance(self, batch_id: int) -> None:
+        """Do the next step of an open batch, unless another process is at it.
+
+        Raises, and keeps with the batch, why its provider cannot be asked.
+        """
+        async with self._claimed(batch_id) as batch:
+            if batch is None:
+                return
+            try:
+                client = await self._client(batch)
+                if batch.status == "planned":
+                    await self._send(client, batch)
+                else:
+                    await self._ask_after(client, batch)
+            except (ProviderError, ConfigError) as error:
+                await self._write(rows.unreachable, batch.id, str(error))
+                raise
+
+    async def _send(self, client: BatchClient, batch: Any) -> None:
+        """Have the provider work on a planned batch, once, whoever was killed at it before."""
+        try:
+            theirs = await self._sent(client, batch)
+            if theirs is None:
+                file_id = batch.input_file_id or await self._upload(client, batch)
+                theirs = await client.create(file_id, batch.key)
+        except ProviderError as error:
+            if error.kind in _LATER:
+                raise
+            why = f"the batch was not taken: {error.kind}: {error}"
+            await self._write(rows.ended, batch.id, "failed", {}, why)
+            return
+        await self._write(rows.submitted, batch.id, theirs)
+
+    async def _sent(self, client: BatchClient, batch: Any) -> ProviderBatch | None:
+        """Return the provider's batch if it was made already; only a listing can tell."""
+        if batch.provider_batch_id:
+            return await client.retrieve(batch.provider_batch_id)
+        if not batch.input_file_id:
+            return None
+        return await client.find(batch.key, batch.input_file_id, batch.created_at)
+
+    async def _upload(self, client: BatchClient, batch: Any) -> str:
+        content = await asyncio.to_thread(self._request_file, batch)
+        file_id = await client.upload(f"judge-gym-{batch.key}.jsonl", content)
+        # Before it is used: a batch is found again by its input file.
+        await self._write(rows.uploaded, batch.id, file_id)
+        return file_id
+
+    def _request_file(self, batch: Any) -> bytes:
+        calls = rows.calls_of(self._engine, batch.id)
+        return request_file(self._provider(batch), batch.model, calls)
+
+    async def _ask_after(self, client: BatchClient, batch: Any) -> None:
+        try:
+            theirs = await client.retrieve(batch.provider_batch_id)
+        except ProviderError as error:
+            # A wrong address knows no batch either: it is lost when the list lacks it as well.
+            if error.kind != "not_found" or await self._listed(client, batch):
+                raise
+            why = _WITHOUT_ANSWER["vanished"]
+            await self._write(rows.ended, batch.id, "vanished", {}, why)
+            return
+        if theirs.status in ("submitted", "cancelling"):
+            await self._write(rows.polled, batch.id, theirs.status)
+        else:
+            await self._take_in(client, batch, theirs)
+
+    async def _listed(self, client: BatchClient, batch: Any) -> bool:
+        found = await client.find(batch.key, batch.input_file_id, batch.created_at)
+        return found is not None
+
+    async def _take_in(self, client: BatchClient, batch: Any, theirs: ProviderBatch) -> None:
+        known = await asyncio.to_thread(rows.call_ids_of, self._engine, batch.id)
+        outcomes: dict[int, Answer | Failure] = {}
+        for file_id in (theirs.output_file_id, theirs.error_file_id):
+            async for raw in self._lines(client, file_id):
+                line = read_line(self._provider(batch), batch.model, raw, client.secret)
+                if line is None or line[0] not in known:
+                    continue
+                call_id, outcome = line
+                if not isinstance(outcomes.get(call_id), Answer):  # the first answer counts
+                    outcomes[call_id] = outcome
+        why = _WITHOUT_ANSWER.get(theirs.status) or f"the batch did not pass: {theirs.error}"
+        await self._write(rows.ended, batch.id, theirs.status, outcomes, why, theirs)
+
+    async def _lines(self, client: BatchClient, file_id: str | None) -> AsyncIterator[bytes]:
+        """Yield the lines of a file; of one that is gone, none."""
+        if file_id is None:
+            return
+        try:
+            async for raw in client.lines(file_id):
+                yield raw
+        except ProviderError as error:
+            if error.kind != "not_found":
+                raise
+
+    @asynccontextmanager
+    async def _claimed(self, batch_id: int) -> AsyncIterator[Any]:
+        holding = rows.claimed(self._engine, batch_id)
+        batch = await asyncio.to_thread(holding.__enter__)
+        try:
+            yield batch
+        finally:
+            await asyncio.to_thread(holding.__exit__, None, None, None)
+
+    async def _write(self, change: Any, *arguments: Any) -> None:
+        await asyncio.to_thread(change, self._engine, *arguments)
+
+    async def _client(self, batch: Any) -> BatchClient:
+        provider = self._provider(batch)
+        key = await self._keys.of(provider)
+        return BatchClient(provider, key.get_secret_value(), self._timeout_s)
+
+    def _provider(self, batch: Any) -> Provider:
+        return self._providers.of(batch.model)

@@ -1,0 +1,14 @@
+"""The task that takes in what batches have brought; sending them is part of asking."""
+
+from prefect import task
+
+from judge_gym.workflows import batching
+from tasks.policy import WRITING
+from tasks.runtime import runtime
+
+
+@task(name="collect-batches", **WRITING)
+async def collect_batches() -> list[str]:
+    """Take in every batch that has ended; returns why providers could not be asked."""
+    async with runtime() as current:
+        return await batching.collect(current)

@@ -1,0 +1,61 @@
+"""A sweep whose calls go as batches, typed until it is done."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from judge_gym.simulator.launch import running
+from support.command_line import CommandLine, sweep_text
+from support.prefect_server import PrefectServer
+
+TRY_AGAIN_LATER = 75
+
+
+@pytest.fixture
+def slow() -> Iterator[str]:
+    """A simulator whose batches take longer than a test."""
+    with running(batch_seconds=3600) as url:
+        yield url
+
+
+def test_a_sweep_that_waits_says_so_and_can_be_cancelled(
+    database: str, slow: str, prefect_server: PrefectServer, tmp_path: Path
+) -> None:
+    (tmp_path / "providers.toml").write_text(
+        '[sim]\nlitellm = "openai"\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\nbatch = true\n'
+    )
+    command = CommandLine(
+        tmp_path,
+        {
+            "JUDGE_GYM_DATABASE_URL": database,
+            "JUDGE_GYM_SIMULATOR_URL": slow,
+            "JUDGE_GYM_PROVIDERS_FILE": str(tmp_path / "providers.toml"),
+            **prefect_server.environment,
+        },
+    )
+    file = tmp_path / "quick.yaml"
+    file.write_text(sweep_text("quick.yaml"))
+    waiting = command("sweep", "run", file)
+    assert waiting.code == TRY_AGAIN_LATER, waiting
+    said = "30 judgements wait in batches at sim."
+    assert said in waiting.output
+    assert f"judge-gym sweep run {file}" in waiting.output
+    assert waiting.errors == ""
+
+    status = command("sweep", "status", "quick").fine().output
+    [w3] = [line.split() for line in status.splitlines() if line.startswith("w3")]
+    assert w3[-1] == "30"
+
+    listed = command("batches", "list").fine().output
+    assert "3 open batches" in listed
+    rows = [line.replace("│", " ").split() for line in listed.splitlines() if "sim/" in line]
+    assert {(row[1], row[2], row[3]) for row in rows} == {
+        (f"sim/{judge}", "submitted", "10") for judge in ("calm-1", "high-1", "low-1")
+    }
+    one = rows[0][0]
+    assert f"Batch {one} is cancelling." in command("batches", "cancel", one).fine().output
+    assert "cancelling" in command("batches", "list").fine().output
+    unknown = command("batches", "cancel", "999")
+    assert unknown.code == 1
+    assert "no open batch 999" in unknown.errors

@@ -1,0 +1,143 @@
+"""Flows that end while batches are open, and go on when they are run again."""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterIdempotencyKey
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.flow_engine import run_flow_async
+
+from flows.sweep import sweep
+from judge_gym.simulator.launch import running
+from judge_gym.store import tables as t
+from support.batched import batches_at, outcomes
+from support.flow_runs import configured, run_flow
+from support.postgres import temporary_database
+
+QUICK = Path(__file__).parents[2] / "deployments" / "sweeps" / "quick.yaml"
+PROVIDERS = """
+[sim]
+litellm = "openai"
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+concurrency = 64
+batch = {batch}
+"""
+POLL_S = 3600
+
+
+def place(folder: Path, url: str, simulator: str, *, batch: bool, **settings: str) -> Any:
+    """Flows run against this database and simulator, which takes batches or does not."""
+    providers = folder / f"providers-{batch}.toml"
+    providers.write_text(PROVIDERS.format(batch=str(batch).lower()))
+    given = {
+        "DATABASE_URL": url,
+        "SIMULATOR_URL": simulator,
+        "PROVIDERS_FILE": str(providers),
+        "BATCH_FALLBACK": "2",
+        "BATCH_MAXIMUM": "8",
+        "BATCH_POLL_S": str(POLL_S),
+    } | settings
+    return configured(folder, **{f"JUDGE_GYM_{name}": value for name, value in given.items()})
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[str]:
+    """A simulator whose batches end at once."""
+    with running(batch_seconds=0) as url:
+        yield url
+
+
+def test_a_sweep_by_batches_gives_the_same_rows_as_a_direct_one(
+    postgres_server: str, migrated_template: str, provider: str, tmp_path: Path
+) -> None:
+    found = {}
+    for batch in (False, True):
+        with (
+            temporary_database(postgres_server, migrated_template) as url,
+            # The five summaries are a batch, too.
+            place(tmp_path, url, provider, batch=batch, BATCH_MINIMUM="3"),
+        ):
+            names = [run_flow(sweep, QUICK).name]
+            while names[-1] == "Waiting":
+                names.append(run_flow(sweep, QUICK).name)
+            engine = sa.create_engine(url, poolclass=sa.NullPool)
+            found[batch] = outcomes(engine)
+            with engine.connect() as connection:
+                routes = dict(
+                    connection.execute(
+                        sa.select(t.Call.workflow, sa.func.count())
+                        .where(t.Call.route == "batch")
+                        .group_by(t.Call.workflow)
+                    ).all()
+                )
+                most = connection.scalar(sa.select(sa.func.max(t.Batch.calls)))
+    assert found[True] == found[False]
+    # Once for each workflow that asks at large: W1, W3, W4 and W5; then to the end.
+    assert names == ["Waiting"] * 4 + ["Completed"]
+    assert set(routes) == {"w1-evidence", "w3-scoring", "w4-swap", "w5-probe"}
+    # 3 judges x 10 judgements: full batches of 8, and the 2 left of each asked directly.
+    assert routes["w3-scoring"] == 24
+    assert most == 8
+
+
+@pytest.fixture
+def slow() -> Iterator[str]:
+    """A simulator whose batches take longer than a test."""
+    with running(batch_seconds=3600) as url:
+        yield url
+
+
+def test_a_sweep_ends_while_calls_wait_and_a_deployment_schedules_its_next_run_once(
+    database: str, slow: str, tmp_path: Path
+) -> None:
+    with place(tmp_path, database, slow, batch=True, BATCH_MINIMUM="10"):
+        begun = datetime.now(UTC)
+        run, states, following = asyncio.run(deployed_sweep())
+    first, again = states
+    assert (first.name, again.name) == ("Waiting", "Waiting")
+    assert first.is_completed()
+    [next_run] = following
+    at = next_run.expected_start_time
+    assert at is not None
+    assert begun + timedelta(seconds=POLL_S) <= at <= datetime.now(UTC) + timedelta(seconds=POLL_S)
+    # 3 judges x 10 judgements, of which the 2 beyond a full batch were asked directly.
+    assert (
+        first.message
+        == again.message
+        == (
+            "24 judgements wait in batches at sim; "
+            f"the next run, at {at:%Y-%m-%d %H:%M:%S} UTC, takes them in."
+        )
+    )
+    assert next_run.deployment_id == run.deployment_id is not None
+    assert run.parameters["retry_failed"] is True
+    # The failures were forgotten by this run; doing so at each poll would ask them each time.
+    assert next_run.parameters == {**run.parameters, "retry_failed": False}
+    assert len(batches_at(slow)) == 3
+    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
+        assert connection.scalar(sa.select(sa.func.count()).select_from(t.Sample)) == 6
+        for later in (t.Probe, t.AnalysisRun):
+            assert connection.scalar(sa.select(sa.func.count()).select_from(later)) == 0
+
+
+async def deployed_sweep() -> tuple[FlowRun, list[State[Any]], list[FlowRun]]:
+    """Run a deployment's flow run as a worker would, twice; the run, its states, what follows."""
+    async with get_client() as client:
+        flow_id = await client.create_flow(sweep)
+        deployment = await client.create_deployment(flow_id, "test")
+        parameters = {"file": str(QUICK), "retry_failed": True}
+        run = await client.create_flow_run_from_deployment(deployment, parameters=parameters)
+        states = [
+            await run_flow_async(sweep, flow_run=run, parameters=parameters, return_type="state")
+            for _ in range(2)  # as after a crash
+        ]
+        key = FlowRunFilterIdempotencyKey(any_=[f"after-{run.id}"])
+        chosen = FlowRunFilter(idempotency_key=key)
+        following = await client.read_flow_runs(flow_run_filter=chosen)
+    return run, states, following
