@@ -36,8 +36,9 @@ def show_results(run_id: int, next_file: Path | None = None) -> None:
         where = _where(session)
     file = save_report(report, settings().data_dir / "reports")
     console.print()
-    for table in (*report.results, *report.planted[:1]):
-        show_table(table)
+    for table in (report.findings, *report.results, *report.planted[:1]):
+        if table.rows and table.brief:
+            show_table(table)
     _line(DEFAULTS_NOTE if report.results else "There is no figure yet.")
     for note in report.facts.calls.notes:
         _line(note)

@@ -14,11 +14,12 @@ from sqlalchemy.orm import Session
 from judge_gym.errors import JudgeGymError
 from judge_gym.report.evidence import ShownWindow, shown_evidence
 from judge_gym.report.facts import Facts, read_facts
+from judge_gym.report.findings import findings_table
 from judge_gym.report.planted import planted_tables
 from judge_gym.report.scopes import DEFAULTS_NOTE
 from judge_gym.report.table import Table
 from judge_gym.report.tables import result_tables
-from judge_gym.store.results import load_results
+from judge_gym.store.results import load_findings, load_results
 
 _environment = jinja2.Environment(
     loader=jinja2.PackageLoader("judge_gym", "report"),
@@ -38,6 +39,7 @@ class Report:
     """What a page shows; `wholly_simulated` when every figure rests on a simulated call."""
 
     facts: Facts
+    findings: Table
     results: Sequence[Table]
     planted: Sequence[Table]
     evidence: Sequence[ShownWindow]
@@ -61,6 +63,7 @@ def read_report(session: Session, run_id: int) -> Report:
     wholly = facts.run.simulated and all(row.simulated for row in rows)
     return Report(
         facts=facts,
+        findings=findings_table(load_findings(session, run_id), facts.run.standing),
         results=result_tables(rows),
         planted=planted_tables(session, facts.run.sweep, rows) if wholly else [],
         evidence=shown_evidence(session, facts.experiment_ids),

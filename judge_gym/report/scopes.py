@@ -8,7 +8,11 @@ from judge_gym.design.experiment import Experiment
 Scope = Mapping[str, Any]
 
 DEFAULTS_NOTE = "An axis that a table does not name is at its default; see judge-gym axes."
-SUBJECTS = ("pair", "judge", "rival", "arm", "category")
+SUBJECTS = (
+    *("pair", "judge", "rival", "arm"),
+    *("stage", "part", "rule", "regression", "term", "level"),
+    "category",
+)
 _PLACES = ("window", "country", "task_type")
 """Mostly follow from the concept, and are said only where they do not."""
 _CONTRAST = ("axis", "from", "to")
@@ -108,7 +112,7 @@ def _changes(scopes: Sequence[Scope]) -> list[str]:
     return [
         f"{str(scope['axis']).replace('_', ' ')}: {_level(scope['from'])} → {_level(scope['to'])}"
         if "from" in scope
-        else ""
+        else str(scope.get("axis", "")).replace("_", " ")
         for scope in scopes
     ]
 

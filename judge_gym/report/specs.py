@@ -21,7 +21,8 @@ class Spec:
     """A table. `across` compares judges: figures under own rubrics get a table of their own.
 
     `beside` names a part of the scope that figures may lack and still stand in a line: a sham
-    has no rival. With `drop_zero`, a column that is zero throughout becomes a note.
+    has no rival. With `drop_zero`, a column that is zero throughout becomes a note. A table that
+    is not `brief` stands on the page alone, not in the terminal.
     """
 
     title: str
@@ -30,6 +31,7 @@ class Spec:
     across: bool = False
     beside: str = ""
     drop_zero: bool = False
+    brief: bool = True
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -88,6 +90,7 @@ SPECS = (
             Cell("verdicts", "polarization_pair", "n"),
         ),
         across=True,
+        brief=False,
     ),
     Spec(
         "Entrenchment",
@@ -100,6 +103,74 @@ SPECS = (
             Cell("verdicts", "entrenchment", "n"),
         ),
         across=True,
+    ),
+    Spec(
+        "Agreement beyond chance",
+        "1 is perfect agreement between judges, 0 what chance gives: Krippendorff's alpha counts "
+        "near stages as less of a disagreement, Gwet's AC holds up where one stage is rare.",
+        (
+            Cell("alpha", "krippendorff_alpha_ordinal"),
+            Cell("AC", "gwet_ac_nominal"),
+            Cell("items", "krippendorff_alpha_ordinal", "items"),
+        ),
+        across=True,
+    ),
+    Spec(
+        "Conflict and distance",
+        "Conflict is the chance that the verdicts of two judges exclude each other; it is above 0 "
+        "for two copies of an unsteady judge, so read it beside self-conflict. Distance compares "
+        "whole sets and is 0 on average for equal judges.",
+        (
+            Cell("conflict k", "conflict"),
+            Cell("distance d²", "belief_distance"),
+            Cell("items", "conflict", "items"),
+            Cell("verdicts", "conflict", "n"),
+        ),
+        across=True,
+    ),
+    Spec(
+        "Conflict and distance by pair",
+        "The same for two judges at a time.",
+        (
+            Cell("conflict k", "conflict_pair"),
+            Cell("distance d²", "belief_distance_pair"),
+            Cell("items", "conflict_pair", "items"),
+        ),
+        across=True,
+        brief=False,
+    ),
+    Spec(
+        "Combined by the classical rules",
+        "For the record: the conflict of all judges at once, and the share of items on which it is "
+        "total, so that Dempster's rule gives nothing.",
+        (
+            Cell("conflict", "dempster_conflict"),
+            Cell("total", "total_conflict"),
+            Cell("items", "dempster_conflict", "items"),
+        ),
+        across=True,
+        brief=False,
+    ),
+    Spec(
+        "Uncertainty after combining",
+        "Uncertainty gap of the judges' verdicts combined by each rule, from 0 (certain) to 1.",
+        (Cell("gap", "combined_gap"), Cell("items", "combined_gap", "items")),
+        across=True,
+        brief=False,
+    ),
+    Spec(
+        "Variance of the scores",
+        "Where verdicts on the 0-1 scale differ: between items, between judges, between judges "
+        "from item to item, or between replicates.",
+        (
+            Cell("item", "variance_item", digits=3),
+            Cell("judge", "variance_judge", digits=3),
+            Cell("judge x item", "variance_judge_item", digits=3),
+            Cell("replicate", "variance_replicate", digits=3),
+            Cell("items", "variance_item", "items"),
+        ),
+        across=True,
+        brief=False,
     ),
     Spec(
         "Confidence and overconfidence",
@@ -154,6 +225,42 @@ SPECS = (
             Cell("p (Holm)", "sham_verdict_change", "adjusted"),
         ),
         beside="rival",
+        brief=False,
+    ),
+    Spec(
+        "Judges or rubrics",
+        "How much of the polarization comes from judges, from rubrics, and from a judge's own way "
+        "of reading a rubric, in squared 0-1 scale and as a share; about these judges and rubrics. "
+        "An estimate of a small part can be below 0.",
+        (
+            Cell("part", "decomposition", digits=3),
+            Cell("share", "decomposition_share"),
+            Cell("items", "decomposition", "items"),
+        ),
+    ),
+    Spec(
+        "Variance components of the swap design",
+        "What those parts are made of, in squared 0-1 scale.",
+        (
+            Cell("variance", "variance_component", digits=3),
+            Cell("items", "variance_component", "items"),
+        ),
+        brief=False,
+    ),
+    Spec(
+        "Forced choice",
+        "What letting judges name several stages takes off the distance between them: in all, what "
+        "widening at random would take off, and what is left. Above 0: doubt that a forced choice "
+        "had turned into disagreement.",
+        (
+            Cell("P: drop", "forced_choice_polarization_drop"),
+            Cell("by chance", "forced_choice_polarization_drop", "floor"),
+            Cell("beyond", "forced_choice_polarization"),
+            Cell("d²: drop", "forced_choice_distance_drop"),
+            Cell("by chance", "forced_choice_distance_drop", "floor"),
+            Cell("beyond", "forced_choice_distance"),
+            Cell("items", "forced_choice_polarization", "items"),
+        ),
     ),
     Spec(
         "Abstention and other outcomes",
@@ -228,6 +335,29 @@ SPECS = (
         ),
     ),
     Spec(
+        "Self-conflict and uncertainty",
+        "Self-conflict is the chance that two verdicts of a judge on one item exclude each other; "
+        "the gap is what its sets leave between what is certain and what is possible.",
+        (
+            Cell("self-conflict", "self_conflict"),
+            Cell("uncertainty gap", "uncertainty_gap"),
+            Cell("items", "self_conflict", "items"),
+        ),
+        brief=False,
+    ),
+    Spec(
+        "Support of each stage",
+        "On average over items: what is certain for a stage (Bel), bet on it (BetP) and open to it "
+        "(Pl), each a probability.",
+        (
+            Cell("Bel", "belief"),
+            Cell("BetP", "betp"),
+            Cell("Pl", "plausibility"),
+            Cell("items", "belief", "items"),
+        ),
+        brief=False,
+    ),
+    Spec(
         "Position and label bias",
         "Excess share of verdicts for the stage shown first, and for the one lettered A; 0 is "
         "none. Known only where the display varies between replicates.",
@@ -250,6 +380,44 @@ SPECS = (
             Cell("confidence", "contrast_confidence"),
             Cell("p (BH)", "contrast_confidence", "adjusted"),
             Cell("items", "contrast", "items"),
+        ),
+    ),
+    Spec(
+        "Axes over the grid",
+        "What changing one axis does wherever it was changed alone: mean change of the verdict on "
+        "the 0-1 scale and of confidence, over settings.",
+        (
+            Cell("verdict", "axis_effect"),
+            Cell("confidence", "axis_effect_confidence"),
+            Cell("items", "axis_effect", "items"),
+        ),
+    ),
+    Spec(
+        "Which level gives the higher verdicts",
+        "Share of controlled pairs in which a level's verdicts are the higher; 0.5 is neither.",
+        (Cell("share", "axis_share_higher"), Cell("pairs", "axis_share_higher", "n")),
+        brief=False,
+    ),
+    Spec(
+        "Concepts compared",
+        "Rank correlation of mean scores between two concepts, over what both were judged by.",
+        (
+            Cell("rho", "concept_rank_correlation"),
+            Cell("experiments", "concept_rank_correlation", "items"),
+        ),
+        brief=False,
+    ),
+    Spec(
+        "Regression",
+        "Score on the 0-1 scale (or uncertainty gap) by judge, concept and axis; errors clustered "
+        "by item (CR2, Satterthwaite), p by Benjamini-Hochberg. The checks ask whether it hangs on "
+        "the model: log odds of a higher stage, and random items.",
+        (
+            Cell("coefficient", "regression"),
+            Cell("p (BH)", "regression", "adjusted"),
+            Cell("ordered logit", "regression_ordered_logit"),
+            Cell("mixed model", "regression_mixed_model"),
+            Cell("items", "regression", "items"),
         ),
     ),
 )

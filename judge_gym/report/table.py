@@ -24,7 +24,8 @@ class Table:
     """One table: for the terminal and for the page alike.
 
     The first `words` columns hold words, the others numbers. `methods` say how the figures came
-    about, and `simulated` whether any row rests on a simulated call: show it with the table.
+    about, and `simulated` whether any row rests on a simulated call: show it with the table. One
+    that is not `brief` is for the page alone.
     """
 
     title: str
@@ -35,6 +36,7 @@ class Table:
     methods: tuple[str, ...] = ()
     words: int = 1
     simulated: bool = False
+    brief: bool = True
 
     def sections(self) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
         """Yield each heading with the cells of its rows, in order."""

@@ -94,6 +94,7 @@ def _table(spec: Spec, rows: Sequence[ResultRow]) -> Table:
         table,
         title=spec.title,
         explanation=spec.explanation,
+        brief=spec.brief,
         notes=(*table.notes, *zeros, *_notes(used)),
         methods=_methods(used),
     )

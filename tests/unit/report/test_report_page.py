@@ -52,7 +52,7 @@ def report(
     facts = Facts(
         run, "A trial.", empty("Experiments"), empty("Windows"), empty("LLM calls"), (), ()
     )
-    return Report(facts, results, (), (), simulated, NOW)
+    return Report(facts, empty("Findings"), results, (), (), simulated, NOW)
 
 
 def figures(make_row, *, simulated: bool = False, name: str = "acme/a-1") -> tuple[Table, ...]:
