@@ -25,7 +25,7 @@ from support.postgres import temporary_database
 from support.simulation import Simulator
 
 QUICK = Path(__file__).parents[2] / "deployments" / "sweeps" / "quick.yaml"
-ANALYSIS_TABLES = ("analysis_runs", "analysis_results")
+ANALYSIS_TABLES = ("analysis_runs", "analysis_results", "analysis_findings")
 
 
 def ignored(table: str) -> bool:
