@@ -4,6 +4,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from flows.chunks import Tally, Work, run_chunks
+from flows.claiming import alone
 from judge_gym.design.experiment import EvidenceView
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.store.windows import missing_views
@@ -28,7 +29,7 @@ async def w1_evidence(
         utility_model: the model that edits; not one of the judges' families, if possible.
         budget: what the sweep may use; no new work begins once it is passed.
     """
-    async with runtime() as current:
+    async with runtime() as current, alone(current, "windows", windows):
         await declare_limits()
         check = spending_check(current, budget)
         tally = Tally()

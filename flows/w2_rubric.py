@@ -6,6 +6,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from flows.chunks import by_provider, run_chunks
+from flows.claiming import alone
 from flows.names import of_experiments
 from judge_gym.agents.rubricer import RubricRequest
 from judge_gym.store.experiments import experiments_by_tag
@@ -31,7 +32,8 @@ async def w2_rubric(
         sham: write the second rubric of each judge instead, which a sham swap needs.
         budget: what the sweep may use; no new work begins once it is passed.
     """
-    async with runtime() as current:
+    # A rubric may be wanted by experiments that have nothing else in common: one W2 at a time.
+    async with runtime() as current, alone(current, "rubrics", ["all"]):
         await declare_limits()
         check = spending_check(current, budget)
         with current.session() as session:

@@ -4,6 +4,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from flows.chunks import by_provider, run_chunks
+from flows.claiming import alone
 from flows.names import of_experiments
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from judge_gym.workflows.scoring import plan_scoring
@@ -20,7 +21,7 @@ async def w3_scoring(experiments: list[str], budget: SweepBudget | None = None) 
         experiments: tags, as `judge-gym experiment list` shows them.
         budget: what the sweep may use; no new work begins once it is passed.
     """
-    async with runtime() as current:
+    async with runtime() as current, alone(current, "experiments", experiments):
         await declare_limits()
         check = spending_check(current, budget)
         with current.session() as session:

@@ -4,6 +4,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from flows.chunks import by_provider, run_chunks
+from flows.claiming import alone
 from flows.names import of_experiments
 from judge_gym.design.swap_plan import SwapPlan
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
@@ -24,7 +25,7 @@ async def w4_swap(
         plan: which pairs swap, and whether there is a sham.
         budget: what the sweep may use; no new work begins once it is passed.
     """
-    async with runtime() as current:
+    async with runtime() as current, alone(current, "experiments", experiments):
         await declare_limits()
         check = spending_check(current, budget)
         with current.session() as session:

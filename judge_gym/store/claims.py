@@ -1,0 +1,62 @@
+"""Claims: what a run is working on, so that two runs at once never pay for the same answer.
+
+A claim is an advisory lock of the database on a connection of its own. It ends with the process,
+however that ends, so there is nothing to clean up after one that was killed.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import asynccontextmanager, suppress
+
+import sqlalchemy as sa
+
+from judge_gym.seeds import derive_seed
+
+POLL_S = 1.0
+_SPACE = derive_seed("judge-gym claims") % 2**31
+"""Keeps our locks apart from those of other programs in the same database."""
+_BUCKETS = 1024
+"""Names share this many locks, since a server has room for thousands, not for any number. Two
+names in one bucket only wait for one another."""
+_TRY = sa.text(
+    "SELECT bool_and(pg_try_advisory_lock(:space, bucket)) FROM unnest(CAST(:buckets AS int[])) "
+    "AS bucket"
+)
+
+
+@asynccontextmanager
+async def claimed(
+    engine: sa.Engine, kind: str, names: Iterable[object], waiting: Callable[[], None]
+) -> AsyncIterator[None]:
+    """Hold these names in the block, once nobody else does; `waiting` is called when one does."""
+    buckets = sorted({derive_seed(kind, str(name)) % _BUCKETS for name in names})
+    connection = await asyncio.to_thread(_connected, engine)
+    try:
+        told = False
+        while not await asyncio.to_thread(_taken, connection, buckets):
+            if not told:
+                waiting()
+                told = True
+            await asyncio.sleep(POLL_S)
+        yield
+    finally:
+        await asyncio.shield(asyncio.to_thread(_closed, connection))
+
+
+def _connected(engine: sa.Engine) -> sa.Connection:
+    return engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+
+
+def _taken(connection: sa.Connection, buckets: list[int]) -> bool:
+    """Take all or none: whoever held some while waiting for others could wait for ever."""
+    if not buckets or connection.scalar(_TRY, {"space": _SPACE, "buckets": buckets}):
+        return True
+    connection.scalar(sa.text("SELECT pg_advisory_unlock_all()"))
+    return False
+
+
+def _closed(connection: sa.Connection) -> None:
+    """Give everything back; a server that is gone has forgotten it already."""
+    with suppress(sa.exc.DBAPIError):
+        connection.scalar(sa.text("SELECT pg_advisory_unlock_all()"))
+    connection.close()
