@@ -18,8 +18,8 @@ demo: $(READY) ## Run the demo on simulated judges: tables, report, no key neede
 run: $(READY) ## Run a sweep file: make run SWEEP=my-sweep.yaml
 	@$(BIN)/judge-gym sweep run $(SWEEP)
 
-test: $(READY) ## Run every test
-	@$(BIN)/pytest
+test: $(READY) ## Run every test, on as many cores as there are
+	@$(BIN)/pytest -n auto --dist loadfile
 
 unit database flow end-to-end: $(READY) ## Run one tier of the tests
 	@$(BIN)/pytest tests/$(subst -,_,$@)
