@@ -284,7 +284,11 @@ def test_a_killed_server_is_started_again_with_what_it_had_committed(place: Path
     assert query(again.url, "SELECT n FROM kept") == 7
 
 
-@pytest.mark.parametrize("left_behind", ["", f"{os.getpid()}\n", "4194305\n"])
+@pytest.mark.parametrize(
+    "left_behind",
+    ["", f"{os.getpid()}\n", "4194305\n"],
+    ids=["empty", "another process", "no process"],
+)
 def test_a_pid_file_of_a_machine_crash_does_no_harm(place: Path, left_behind: str) -> None:
     """Empty, naming a process that is not PostgreSQL (this one), or none at all (above pid_max)."""
     server = embedded.start(place / "data")
