@@ -15,28 +15,12 @@ from functools import cache
 from typing import Any
 
 import aiohttp
-import litellm
-from litellm import exceptions
-from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
-from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
 from judge_gym.llm.calls import Answer, FailureKind, Parameters, ProviderError
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Price, Provider
+from judge_gym.llm.sdk import close_litellm_async_clients, exceptions, litellm
 from judge_gym.prompts import Message
-
-litellm.telemetry = False
-litellm.suppress_debug_info = True
-litellm.drop_params = True
-
-
-async def _not_sent_again(*_: Any, **__: Any) -> Any:
-    raise  # the error that litellm is handling
-
-
-# litellm sends once more, over a new connection, what a broken one may have delivered: an answer
-# that would be paid for and in no ledger. Whether to send again is the gateway's to decide.
-AsyncHTTPHandler.single_connection_post_request = _not_sent_again  # type: ignore[method-assign]
 
 MAX_ANSWER_CHARACTERS = 200_000
 _CLUTTER = re.compile(r"^(litellm\.\w+: )?(\w+Error: )?(\w+Exception - )?| ssl:<[^>]*>")

@@ -1,6 +1,6 @@
 """Files and batches through litellm, for providers that speak OpenAI's batch API.
 
-Beside `client` the only module that imports litellm. No retries and no database here.
+No retries and no database here.
 """
 
 import asyncio
@@ -11,13 +11,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeVar, cast
 
-import litellm
-from litellm.litellm_core_utils.llm_response_utils.convert_dict_to_response import (
-    convert_to_model_response_object,
-)
-from litellm.types.utils import LlmProviders, ModelResponse
-from litellm.utils import ProviderConfigManager, get_optional_params
-
 from judge_gym.llm.calls import Answer, ProviderError
 from judge_gym.llm.client import (
     classified,
@@ -27,6 +20,14 @@ from judge_gym.llm.client import (
     speakable,
 )
 from judge_gym.llm.providers import Price, Provider
+from judge_gym.llm.sdk import (
+    LlmProviders,
+    ModelResponse,
+    ProviderConfigManager,
+    convert_to_model_response_object,
+    get_optional_params,
+    litellm,
+)
 
 T = TypeVar("T")
 Status = Literal["submitted", "cancelling", "completed", "failed", "expired", "cancelled"]
