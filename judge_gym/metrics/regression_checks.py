@@ -76,6 +76,8 @@ def ordered_logit(
     items - 1 degrees of freedom. Source: McCullagh 1980, JRSS B 42; fitted by statsmodels.
     """
     unit, method = "log odds", "ordered logit, clustered by item"
+    if not names:  # one judge, one concept: the thresholds are all there is
+        return []
     if len(np.unique(stage)) < 2:
         return _all_missing(names, "every sample is at one stage", item, unit)
     if len(np.unique(item)) < 2:

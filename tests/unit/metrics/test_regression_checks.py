@@ -137,3 +137,8 @@ def test_many_rows_are_bounded_to_whole_items(table, monkeypatch):
     mixed = {one.name: one.estimate for one in check_by_mixed_model(ECC, table).coefficients}
     assert mixed["model[high]"].n_items == 8
     assert mixed["model[high]"].method.endswith("on 8 of 20 items, drawn by seed")
+
+
+def test_a_model_without_terms_has_no_log_odds():
+    stage, item = np.array([1, 2, 1, 2]), np.array([0, 0, 1, 1])
+    assert ordered_logit([], np.empty((4, 0)), stage, item) == []

@@ -27,6 +27,12 @@ CHAT = "/v1/chat/completions"
 BODY = {"model": "sim/calm-1", "messages": [{"role": "user", "content": "Hello?"}]}
 
 
+@pytest.fixture(autouse=True)
+def _litellm_as_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the switch that `judge_gym.llm` sets for its own calls."""
+    monkeypatch.delenv("EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER", raising=False)
+
+
 def against(
     work: Callable[[dict[str, Any]], Awaitable[Any]], tmp_path: Any, *tables: str, **settings: Any
 ) -> Any:
