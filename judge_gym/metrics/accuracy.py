@@ -208,14 +208,7 @@ def control_rank_correlation(verdicts: Verdicts, index: FloatArray) -> Estimate:
     if np.ptp(score) <= EPSILON or np.ptp(truth) <= EPSILON:
         because = "the mean scores, or the indices, are the same for all items"
         return not_estimable(metric, because, n=n, n_items=n_items)
-    rho = float(np.clip(np.corrcoef(_ranks(score), _ranks(truth))[0, 1], -1.0, 1.0))
-    method = "Spearman over items, Bonett-Wright interval"
-    estimate = Estimate(metric, rho, None, None, n, n_items, method=method, unit="rho")
-    absent = "no interval, because the ranks agree perfectly"
-    interval = _rank_interval(rho, n_items)
-    return caution_below(
-        with_interval(estimate, interval, SIGNED_UNIT, absent=absent), ADVISED_ITEMS
-    )
+    return caution_below(_spearman(metric, score, truth, n, "items"), ADVISED_ITEMS)
 
 
 def rank_correlation(
@@ -231,6 +224,11 @@ def rank_correlation(
     if np.ptp(one) <= EPSILON or np.ptp(other) <= EPSILON:
         because = f"one of the two is the same for all {units}"
         return not_estimable(metric, because, n=n, n_items=len(one))
+    return _spearman(metric, one, other, n, units)
+
+
+def _spearman(metric: str, one: FloatArray, other: FloatArray, n: int, units: str) -> Estimate:
+    """Return ρ of arrays that vary, with its interval."""
     rho = float(np.clip(np.corrcoef(_ranks(one), _ranks(other))[0, 1], -1.0, 1.0))
     method = f"Spearman over {units}, Bonett-Wright interval"
     estimate = Estimate(metric, rho, None, None, n, len(one), method=method, unit="rho")

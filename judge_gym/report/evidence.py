@@ -176,40 +176,11 @@ def _counts(
 def _judgements(
     session: Session, experiment_ids: Sequence[int], ids: Sequence[int]
 ) -> Mapping[int, list[ShownJudgement]]:
-    place = sa.func.row_number().over(
-        partition_by=t.ItemDocument.document_id,
-        order_by=(t.Sample.replicate, t.Arm.arm != "own", t.Sample.arm_id, t.Sample.item_id),
-    )
-    columns = (t.Sample.id, t.ItemDocument.document_id, place.label("place"))
-    chosen = _of_documents(columns, experiment_ids, ids).subquery()
     settings = {
         one: f"{experiment.concept}, {setting_of(experiment)}".rstrip(", ")
         for one, experiment in experiments_by_id(session, experiment_ids).items()
     }
-    rows = session.execute(
-        sa.select(
-            chosen.c.document_id,
-            t.Sample,
-            t.Experiment.model,
-            t.Experiment.id,
-            t.Arm.arm,
-            t.Rubric.owner_model,
-            t.Rubric.stages,
-            sa.func.left(t.Call.answer, LONGEST_TEXT + 1),
-            sa.func.substring(
-                t.Call.answer,
-                t.Sample.span_start + 1,
-                sa.func.least(t.Sample.span_end - t.Sample.span_start, LONGEST_TEXT),
-            ),
-        )
-        .join(t.Sample, t.Sample.id == chosen.c.id)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-        .join(t.Rubric, t.Rubric.id == t.Arm.rubric_id)
-        .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
-        .where(chosen.c.place <= MAX_JUDGEMENTS)
-        .order_by(chosen.c.document_id, t.Experiment.model, t.Arm.id, t.Sample.replicate)
-    )
+    rows = session.execute(_answered(experiment_ids, ids))
     found: dict[int, list[ShownJudgement]] = defaultdict(list)
     for document_id, sample, model, experiment_id, arm, owner, stages, answer, span in rows:
         rubric = f"{arm} rubric" + (f" by {owner}" if owner else "")
@@ -224,6 +195,37 @@ def _judgements(
             )
         )
     return found
+
+
+def _answered(experiment_ids: Sequence[int], ids: Sequence[int]) -> Any:
+    """Select the judgements shown of each document, with as much of the answers as is shown."""
+    place = sa.func.row_number().over(
+        partition_by=t.ItemDocument.document_id,
+        order_by=(t.Sample.replicate, t.Arm.arm != "own", t.Sample.arm_id, t.Sample.item_id),
+    )
+    columns = (t.Sample.id, t.ItemDocument.document_id, place.label("place"))
+    chosen = _of_documents(columns, experiment_ids, ids).subquery()
+    span_length = sa.func.least(t.Sample.span_end - t.Sample.span_start, LONGEST_TEXT)
+    return (
+        sa.select(
+            chosen.c.document_id,
+            t.Sample,
+            t.Experiment.model,
+            t.Experiment.id,
+            t.Arm.arm,
+            t.Rubric.owner_model,
+            t.Rubric.stages,
+            sa.func.left(t.Call.answer, LONGEST_TEXT + 1),
+            sa.func.substring(t.Call.answer, t.Sample.span_start + 1, span_length),
+        )
+        .join(t.Sample, t.Sample.id == chosen.c.id)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        .join(t.Rubric, t.Rubric.id == t.Arm.rubric_id)
+        .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
+        .where(chosen.c.place <= MAX_JUDGEMENTS)
+        .order_by(chosen.c.document_id, t.Experiment.model, t.Arm.id, t.Sample.replicate)
+    )
 
 
 def _outcome(sample: t.Sample, labels: Sequence[str]) -> str:
