@@ -171,7 +171,8 @@ def test_experiments_that_ask_the_same_share_answers_replicate_by_replicate(
             await study.up_to_scores(drawn)
             assert simulator.answered() - before == (1 if reuse else 2) * 3 * 2
             by_experiment: dict[int, dict[Any, Any]] = {}
-            for row in study.all(sa.select(t.Call).where(t.Call.agent == "scorer")):
+            scored = sa.select(t.Call).where(t.Call.agent == "scorer")
+            for row in study.all(scored.order_by(t.Call.experiment_id)):
                 replicate, messages = row.key.rpartition("/")[2], repr(row.messages)
                 answered = (row.answer, row.parameters["seed"])
                 by_experiment.setdefault(row.experiment_id, {})[messages, replicate] = answered
