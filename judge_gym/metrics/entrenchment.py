@@ -108,7 +108,7 @@ def calibration(verdicts: Verdicts, probes: Probes) -> Calibration:
     if not common.any():
         return _uncalibrated("no item was scored by, and probed for, every judge", judges)
     probes = probes.rows(common[probes.item])
-    x, q = probes.probability, _agreement(verdicts, probes)
+    x, q = probes.probability, realised_agreement(verdicts, probes)
     gap, squared = probes.means(x - q).value, probes.means(x * x - 2 * x * q + q).value
     sizes = probes.sizes()
     return Calibration(
@@ -125,8 +125,11 @@ def calibration(verdicts: Verdicts, probes: Probes) -> Calibration:
     )
 
 
-def _agreement(verdicts: Verdicts, probes: Probes) -> FloatArray:
-    """Return, per probe, the other judges' mean share of samples with the identical set."""
+def realised_agreement(verdicts: Verdicts, probes: Probes) -> FloatArray:
+    """Return per probe the mean share of the other judges' samples with the identical set.
+
+    In [0, 1]. Needs two judges, and a sample of each of them on every probed item.
+    """
     counted = set_counts(verdicts)
     column, seen = counted.column_of(probes.stages)
     chosen = np.where(seen, counted.counts[:, probes.item, column], 0)

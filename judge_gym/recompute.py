@@ -1,0 +1,81 @@
+"""For notebooks: from the view `samples` to what the metrics take, to compute a figure again.
+
+    group = group_of(load("samples", sweep="demo"), scope)    # the scope of a stored figure
+    measure_polarization(group.verdicts, generator, family=group.family)
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from judge_gym.errors import StoreError
+from judge_gym.metrics.cells import IntArray, Probes, Verdicts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_COLUMNS = {"window": "window_name"}
+_PROBABILITIES = ["first_probability", "second_probability"]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgeGroup:
+    """The scored samples of judges that are compared, under their own arms.
+
+    `judges` (models) and `items` (ids) are named in the order in which `verdicts` and `probes`
+    number them; `family` holds a number per judge.
+    """
+
+    judges: tuple[str, ...]
+    items: tuple[int, ...]
+    family: IntArray
+    verdicts: Verdicts
+    probes: Probes
+
+
+def group_of(samples: "pd.DataFrame", scope: Mapping[str, Any]) -> JudgeGroup:
+    """Return the group that a figure is about, from rows of the view `samples`, all columns.
+
+    Entries of the scope that are no axis, such as a judge, choose nothing: a group is whole.
+    Raises `StoreError` where the scope fits the samples of no group, or of several.
+    """
+    chosen = samples[(samples["arm"] == "own") & (samples["status"] == "scored")]
+    for entry, value in scope.items():
+        column = _COLUMNS.get(entry, entry)
+        if column in chosen and column != "arm":
+            chosen = chosen[chosen[column] == value]
+    if (settings := chosen["setting"].nunique()) != 1:
+        raise StoreError(
+            f"The scope {dict(scope)} fits samples of {settings} groups of judges.",
+            "Give one group's samples: those of a group share the value of the column 'setting'.",
+        )
+    return _group(chosen)
+
+
+def _group(rows: "pd.DataFrame") -> JudgeGroup:
+    judges, judge = np.unique(rows["model"].astype(str), return_inverse=True)
+    items, item = np.unique(rows["item_id"].to_numpy(np.int64), return_inverse=True)
+    stages = rows["stage_bits"].to_numpy(np.int64)
+    probability = rows[_PROBABILITIES].to_numpy(np.float64)
+    answered = np.isfinite(probability)
+    probed, _ = np.nonzero(answered)
+    size = {"n_judges": len(judges), "n_items": len(items)}
+    family_of = dict(zip(rows["model"], rows["family"], strict=True))
+    _, family = np.unique([family_of[name] for name in judges], return_inverse=True)
+    return JudgeGroup(
+        judges=tuple(judges.tolist()),
+        items=tuple(items.tolist()),
+        family=family,
+        verdicts=Verdicts(
+            judge=judge, item=item, stages=stages, n_stages=int(rows["scale_size"].iloc[0]), **size
+        ),
+        probes=Probes(
+            judge=judge[probed],
+            item=item[probed],
+            stages=stages[probed],
+            probability=probability[answered],
+            **size,
+        ),
+    )
