@@ -5,7 +5,7 @@ READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test unit database flow end-to-end chaos check bench bench-metrics format lock clean
+.PHONY: help setup demo run test unit database flow end-to-end chaos check bench bench-metrics format notebooks lock clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -38,6 +38,9 @@ bench-metrics: $(READY) ## Measure the metrics at 10⁵ and 10⁶ samples beside
 
 format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix && $(BIN)/ruff format
+
+notebooks: $(READY) ## Strip the notebooks of what running them put in, before a commit
+	@$(BIN)/python notebooks/strip.py
 
 lock: $(READY) ## Take the newest versions that pyproject.toml allows
 	@$(BIN)/uv pip compile pyproject.toml --group dev --upgrade --universal --python-version 3.11 \

@@ -2,6 +2,8 @@
 
     group = group_of(load("samples", sweep="demo"), scope)    # the scope of a stored figure
     measure_polarization(group.verdicts, generator, family=group.family)
+
+The arrays of `metrics.cells` hold no names: a group keeps them beside.
 """
 
 from collections.abc import Mapping
@@ -24,10 +26,11 @@ _PROBABILITIES = ["first_probability", "second_probability"]
 class JudgeGroup:
     """The scored samples of judges that are compared, under their own arms.
 
-    `judges` (models) and `items` (ids) are named in the order in which `verdicts` and `probes`
-    number them; `family` holds a number per judge.
+    `judges` (models) and `items` (ids) are in the order in which `verdicts` and `probes` number
+    them; `family` holds a number per judge, `experiments` the id of each experiment.
     """
 
+    experiments: tuple[int, ...]
     judges: tuple[str, ...]
     items: tuple[int, ...]
     family: IntArray
@@ -44,6 +47,8 @@ def group_of(samples: "pd.DataFrame", scope: Mapping[str, Any]) -> JudgeGroup:
     chosen = samples[(samples["arm"] == "own") & (samples["status"] == "scored")]
     for entry, value in scope.items():
         column = _COLUMNS.get(entry, entry)
+        if column == "rubric" and value.startswith("provided"):
+            value = "provided"  # a scope may add which, where a sweep has several
         if column in chosen and column != "arm":
             chosen = chosen[chosen[column] == value]
     if (settings := chosen["setting"].nunique()) != 1:
@@ -65,6 +70,7 @@ def _group(rows: "pd.DataFrame") -> JudgeGroup:
     family_of = dict(zip(rows["model"], rows["family"], strict=True))
     _, family = np.unique([family_of[name] for name in judges], return_inverse=True)
     return JudgeGroup(
+        experiments=tuple(rows["experiment_id"].unique().tolist()),
         judges=tuple(judges.tolist()),
         items=tuple(items.tolist()),
         family=family,

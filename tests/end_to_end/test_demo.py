@@ -4,11 +4,14 @@ A recovery is a statement about sign, size or interval that follows from familie
 says which. The prompts are the same every time, so these are not lucky draws.
 """
 
+from pathlib import Path
+
 import pytest
 
 from judge_gym.simulator.expected import accuracy, first_shown_excess, letter_a_excess
 from judge_gym.simulator.families import planted
 from support.figures import Demo, figure
+from support.notebooks import shown_by
 
 
 def test_the_second_run_asks_nothing_and_has_equal_figures(demo: Demo) -> None:
@@ -117,3 +120,26 @@ def test_accuracy_on_known_answers_is_the_planted_one(demo: Demo, judge: str) ->
     found = figure(demo.figures, "accuracy", judge=f"sim/{judge}", window="claims")
     [family] = [one for one in planted().values() if judge in one.models]
     assert found.lower <= accuracy(family) <= found.upper
+
+
+@pytest.mark.parametrize(
+    ("notebook", "metrics"),
+    [
+        ("01_polarization", ["polarization"]),
+        ("02_entrenchment", ["entrenchment", "overconfidence", "overconfidence_mixed"]),
+        ("03_swap", ["swap_sensitivity", "sham_sensitivity"]),
+        ("04_regression", ["regression"]),
+    ],
+)
+def test_a_notebook_marks_its_charts_and_computes_the_stored_figures_again(
+    demo: Demo, notebook: str, metrics: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside each stored figure, to six digits, stands the one computed from the samples."""
+    monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path))
+    shown = shown_by(notebook, demo.command.variables())
+    assert len(shown.charts) >= 2
+    assert all("SIMULATED" in chart for chart in shown.charts)
+    stored = [row.estimate for row in demo.figures if row.metric in metrics]
+    told = [f"{estimate:.6f}" for estimate in stored if estimate is not None]
+    assert told
+    assert [one for one in told if shown.last.count(one) < 2] == []
