@@ -16,7 +16,11 @@ from judge_gym.report.evidence import ShownWindow, shown_evidence
 from judge_gym.report.facts import Facts, read_facts
 from judge_gym.report.findings import findings_table
 from judge_gym.report.planted import planted_tables
+from judge_gym.report.plots.drawing import drawings, drawn_before
+from judge_gym.report.plots.plot import Plot
+from judge_gym.report.plots.reading import read_plots
 from judge_gym.report.scopes import DEFAULTS_NOTE
+from judge_gym.report.specs import MIXED_TITLE
 from judge_gym.report.table import Table
 from judge_gym.report.tables import result_tables
 from judge_gym.store.results import load_findings, load_results
@@ -45,6 +49,17 @@ class Report:
     evidence: Sequence[ShownWindow]
     wholly_simulated: bool
     written: datetime
+    plots: Sequence[Plot] = ()
+
+    def plots_with(self, table: Table | None) -> Sequence[Plot]:
+        """Return the plots that stand with this table; for None, those whose table is not there."""
+        return [plot for plot in self.plots if self._table_of(plot) is table]
+
+    def _table_of(self, plot: Plot) -> Table | None:
+        """Return the table a plot stands with; where rubrics mix, only if it is nowhere else."""
+        titles = (plot.beside, f"{plot.beside}: {MIXED_TITLE}")
+        found = [one for title in titles for one in self.results if one.title == title]
+        return found[0] if found else None
 
 
 def write_report(session: Session, run_id: int, folder: Path) -> Path:
@@ -69,6 +84,7 @@ def read_report(session: Session, run_id: int) -> Report:
         evidence=shown_evidence(session, facts.experiment_ids),
         wholly_simulated=wholly,
         written=datetime.now(UTC),
+        plots=read_plots(session, facts.run.sweep, rows),
     )
 
 
@@ -80,7 +96,8 @@ def save_report(report: Report, folder: Path) -> Path:
     path = folder / f"report-{_file_name(report.facts.run.sweep)}.html"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _replace(path, render_page(report))
+        older = path.read_text("utf-8", errors="replace") if path.exists() else ""
+        _replace(path, render_page(report, older))
     except OSError as error:
         raise ReportError(
             f"The report {path} cannot be written: {error.strerror or error}.",
@@ -89,10 +106,19 @@ def save_report(report: Report, folder: Path) -> Path:
     return path
 
 
-def render_page(report: Report) -> str:
-    """Return the whole page; equal reports give equal text."""
+def render_page(report: Report, older: str = "") -> str:
+    """Return the whole page; equal reports give equal text.
+
+    `older` is a page whose drawings are taken over where they show the same.
+    """
     template = _environment.get_template("page.html.j2")
-    return template.render(report=report, defaults_note=DEFAULTS_NOTE, anchor=_anchor)
+    before = drawn_before(older)
+    return template.render(
+        report=report,
+        defaults_note=DEFAULTS_NOTE,
+        anchor=_anchor,
+        drawings=lambda plot: drawings(plot, before),
+    )
 
 
 def _anchor(title: str) -> str:

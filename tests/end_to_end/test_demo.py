@@ -4,6 +4,7 @@ A recovery is a statement about sign, size or interval that follows from familie
 says which. The prompts are the same every time, so these are not lucky draws.
 """
 
+import re
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,20 @@ def test_a_notebook_marks_its_charts_and_computes_the_stored_figures_again(
     told = [f"{estimate:.6f}" for estimate in stored if estimate is not None]
     assert told
     assert [one for one in told if shown.last.count(one) < 2] == []
+
+
+def test_the_report_has_every_plot_drawn_and_marked(demo: Demo) -> None:
+    [report] = (demo.command.data / "reports").glob("*.html")
+    sections = report.read_text().split('<section class="plot"')[1:]
+    titles = [re.search("<h3>(.*?)</h3>", section) for section in sections]
+    assert [title[1] for title in titles if title] == [
+        "Polarization item by item",
+        "Stated against realised agreement",
+        "Confidence under other rubrics",
+        "What the judges said",
+        "Which sets of stages were chosen",
+        "Effects of the design axes",
+    ]
+    for section in sections:
+        drawn = section.split("</section>")[0]
+        assert drawn.index("SIMULATED") < drawn.index("<svg ")

@@ -1,0 +1,53 @@
+"""A plot as data: what it says, the rows it is drawn from, and the same numbers as a table."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from judge_gym.report.table import Table
+
+Rows = Sequence[Mapping[str, Any]]
+"""Tidy rows; the drawing module says which fields. Of a frame: `frame.to_dict("records")`."""
+
+
+ALL_ITEMS = "all items"
+"""The item of rows that are about all of them."""
+SAME, WITHIN, PART, NONE = "the same set", "one within the other", "in part", "none"
+"""How two sets of stages overlap."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One drawing of a plot.
+
+    `heading` tells it from the others and may be empty; `says` is a figure to read beside it.
+    """
+
+    heading: str
+    rows: Rows
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class Plot:
+    """What is drawn beside a table, or why it is not.
+
+    `kind` names the module that draws it, `beside` the title of the table it stands with.
+    `numbers` are those drawn, None where the table beside it has them. Without panels, `missing`
+    says why there is nothing to draw.
+    """
+
+    kind: str
+    title: str
+    how_to_read: str
+    beside: str
+    panels: tuple[Panel, ...] = ()
+    notes: tuple[str, ...] = ()
+    numbers: Table | None = None
+    simulated: bool = False
+    missing: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse an empty plot without a reason."""
+        if not self.panels and not self.missing:
+            raise ValueError(f"{self.kind}: nothing to draw, and no reason")

@@ -1,0 +1,101 @@
+"""A chart as static SVG for the page: the page's colours and letters, nothing fetched, no script.
+
+What vl-convert writes is attributes and text alone. Colours become the page's variables, so that
+they follow a dark screen and paper; three greys become patterns; fonts are left to the page; and
+names (`id`) get a prefix, because several drawings share one page.
+"""
+
+import json
+import re
+from html import escape
+from typing import Any
+
+from judge_gym.report.plots import style
+
+_VARIABLES = {
+    style.INK: "var(--text)",
+    style.SOFT: "var(--soft)",
+    style.LINE: "var(--line)",
+    **{colour: f"var(--series-{place})" for place, colour in enumerate(style.SERIES, start=1)},
+    style.FILLED: "var(--soft)",
+}
+_PATTERNS = {
+    style.HATCHED: '<path d="M-1,1l2,-2M0,6l6,-6M5,7l2,-2" stroke="var(--soft)"/>',
+    style.CROSSED: '<path d="M0,0l6,6M0,6l6,-6" stroke="var(--soft)"/>',
+    style.DOTTED: '<circle cx="3" cy="3" r="1.3" fill="var(--soft)"/>',
+}
+_TAG = re.compile(r'<(?:[^>"]|"[^"]*")*>')
+_PAINTED = re.compile(r'(fill|stroke)="([^"]*)"')
+_PLAIN = ("none", "transparent")
+_DROPPED = re.compile(
+    r' (?:xmlns(?::xlink)?|version|class|role|font-family|pointer-events|aria-[a-z]+)="[^"]*"'
+)
+_UNSEEN = re.compile(
+    r'<path class="(?:background|foreground)"[^>]*(?:display="none"|pointer-events="none")[^>]*/>'
+)
+_LONG = re.compile(r"-?\d+\.\d{3,}")
+_NAMED = re.compile(r'(id="|url\(#)([^")]+)')
+_SIZE = re.compile(rf'font-size="{style.TEXT_SIZE}px"')
+_WRITTEN_SIZE = 12
+_WIDTH = re.compile(r'width="([\d.]+)"')
+
+
+def inline_svg(drawn: Any, name: str, label: str) -> str:
+    """Return an altair chart as an `<svg>` element; equal charts give equal text.
+
+    `name` begins every id in it, and is its own; `label` is what a screen reader says of it.
+    """
+    import vl_convert
+
+    # Given as altair would, which copies the chart for every part of it.
+    spec = json.dumps({**drawn.to_dict(validate=False), "config": style.CONFIG})
+    return on_page(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]), name, label)
+
+
+def on_page(svg: str, name: str, label: str) -> str:
+    """Return what vl-convert wrote as a part of a page; see `inline_svg`.
+
+    Raises ValueError for a colour that is none of `style`: it would not follow the page's.
+    """
+    ids: dict[str, str] = {}
+    svg = _TAG.sub(lambda tag: _themed(tag[0], name, ids), _UNSEEN.sub("", svg))
+    [wide] = _WIDTH.findall(svg)[:1]
+    head, _, rest = svg.partition(">")
+    said = escape(label)
+    return (
+        f'{head} id="{name}" role="img" aria-label="{said}" style="--wide:{wide}px">'
+        f"<title>{said}</title>{_patterns(rest, name)}{rest}"
+    )
+
+
+def _themed(tag: str, name: str, ids: dict[str, str]) -> str:
+    """Return a tag with the page's colours and ids numbered from 1.
+
+    vl-convert goes on counting its ids from one chart to the next.
+    """
+    tag = _LONG.sub(lambda number: f"{float(number[0]):.2f}", _DROPPED.sub("", tag))
+    tag = _SIZE.sub(f'font-size="{_WRITTEN_SIZE}px"', tag)
+    tag = _NAMED.sub(
+        lambda found: found[1] + ids.setdefault(found[2], f"{name}-{len(ids) + 1}"), tag
+    )
+    return _PAINTED.sub(lambda found: f'{found[1]}="{_paint(found[2], name)}"', tag)
+
+
+def _paint(colour: str, name: str) -> str:
+    if colour in _PATTERNS:
+        return f"url(#{name}-{colour[1:]})"
+    if colour in _PLAIN:
+        return colour
+    if colour not in _VARIABLES:
+        raise ValueError(f"{name}: {colour} is no colour of the page")
+    return _VARIABLES[colour]
+
+
+def _patterns(svg: str, name: str) -> str:
+    used = [
+        f'<pattern id="{name}-{colour[1:]}" width="6" height="6" patternUnits="userSpaceOnUse">'
+        f"{lines}</pattern>"
+        for colour, lines in _PATTERNS.items()
+        if f"url(#{name}-{colour[1:]})" in svg
+    ]
+    return f"<defs>{''.join(used)}</defs>" if used else ""
