@@ -7,9 +7,9 @@ from sqlalchemy.orm import Session
 
 from judge_gym.report.page import read_report, render_page
 from judge_gym.report.plots.of_items import MAX_ITEMS
-from judge_gym.report.plots.plot import ALL_ITEMS, Plot
+from judge_gym.report.plots.plot import ALL_ITEMS, NONE, PART, SAME, WITHIN, Plot
 from judge_gym.report.plots.reading import read_plots
-from judge_gym.store.results import latest_run
+from judge_gym.store.results import ResultRow, latest_run
 from support.lab import SWEEP, Lab, labels, rubric
 
 COMMON = {"rubric": {"provided": rubric(*labels(4))}}
@@ -54,7 +54,25 @@ def test_the_items_furthest_apart_are_shown_of_many(database: str) -> None:
     lab.documents([None] * (MAX_ITEMS + 2))
     lab.own(ALPHA, [[1] * 5] * (MAX_ITEMS + 2), **COMMON)
     lab.own(BETA, [[4] * 5] * MAX_ITEMS + [[1] * 5] * 2, **COMMON)
-    plot = plots_of(lab)["heat_map"]
+    apart = ResultRow(
+        metric="polarization_pair",
+        scope={
+            "concept": "order",
+            "country": "Freedonia",
+            "window": "spring",
+            "rubric": "provided",
+            "pair": "alpha and beta",
+        },
+        **dict.fromkeys(("lower", "upper", "p", "p_adjusted")),
+        estimate=40 / 42,
+        floor=0.08,
+        n=420,
+        n_items=42,
+        simulated=False,
+        **dict.fromkeys(("unit", "method", "reason"), ""),
+    )
+    with Session(lab.engine) as session:
+        plot = read_plots(session, SWEEP, [apart])[0]
     rows = rows_of(plot)
     assert [row["divergence"] for row in rows[:-1]] == [1.0] * MAX_ITEMS
     assert len({row["item"] for row in rows}) == MAX_ITEMS + 1
@@ -99,13 +117,13 @@ def test_sets_are_counted_by_judge_and_compared_on_the_same_item(database: str) 
     assert {
         key[1]: share for key, share in overlaps.items() if key[0] == f"{ALPHA} and {BETA}"
     } == {
-        "the same set": 0.125,
-        "one within the other": 0.625,
-        "in part": 0.0,
-        "none": 0.25,
+        SAME: 0.125,
+        WITHIN: 0.625,
+        PART: 0.0,
+        NONE: 0.25,
     }
     alone = f"{ALPHA} with itself"
-    assert overlaps[alone, "the same set"] == overlaps[alone, "one within the other"] == 0.5
+    assert overlaps[alone, SAME] == overlaps[alone, WITHIN] == 0.5
     # A set counts in equal parts for its stages.
     of_alpha = [row for row in rows_of(plots["distributions"]) if row["judge"] == ALPHA]
     assert [row["share"] for row in of_alpha] == [0.625, 0.375, 0.0, 0.0]
@@ -139,14 +157,14 @@ def test_swapped_confidence_is_paired_by_item(database: str) -> None:
 def test_probes_are_set_against_the_other_judges_on_the_same_item(database: str) -> None:
     lab = Lab(database)
     lab.documents([None] * 2)
-    lab.own(ALPHA, [[1, 1], [2, 2]], probes=[[0.8], [0.9]], **COMMON)
+    lab.own(ALPHA, [[1, 1], [2, 2]], probes=[[0.8], [0.7]], **COMMON)
     lab.own(BETA, [[1, 2], [3, 3]], probes=[[0.3], [0.4]], **COMMON)
     rows = rows_of(plots_of(lab)["reliability"])
     found = [
         (row["judge"], round(row["stated"], 9), row["realised"], row["probes"]) for row in rows
     ]
     # Half of beta's verdicts on the first item are alpha's; on the second none.
-    assert found == [(ALPHA, 0.85, 0.25, 2), (BETA, 0.3, 1.0, 1), (BETA, 0.4, 0.0, 1)]
+    assert found == [(ALPHA, 0.75, 0.25, 2), (BETA, 0.3, 1.0, 1), (BETA, 0.4, 0.0, 1)]
     assert rows[1]["lower"] is None
 
 

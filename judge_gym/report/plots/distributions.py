@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import altair as alt
+from altair.typing import ChartType
 
 from judge_gym.report.plots import style
 from judge_gym.report.plots.plot import Rows
@@ -20,10 +21,10 @@ _WIDE, _HIGH = 420, 24
 _HEADER = alt.Header(labelOrient="top", labelPadding=2, labelFontWeight="bold")
 _ROOM = 0.045
 """The share that a figure fits into."""
-_LIGHTEST, _DARKEST = 0.12, 0.6
+_LIGHTEST, _DARKEST = 0.08, 0.5
 
 
-def draw(rows: Rows) -> alt.FacetChart:
+def draw(rows: Rows) -> ChartType:
     """Return the bars, group below group.
 
     Rows: `group` (judges that can be compared; a heading), `judge`, `category` (a stage from 1 or
@@ -38,28 +39,29 @@ def draw(rows: Rows) -> alt.FacetChart:
         for segment in _segments([row for row in rows if row["group"] == group], names)
     ]
     base = alt.Chart().encode(
-        y=alt.Y("judge:N", sort=list(names.values()), title=None).axis(ticks=False, domain=False)
+        y=alt.Y("judge:N", sort=None, title=None).axis(ticks=False, domain=False)
     )
     bars = base.mark_bar(stroke=style.SOFT, strokeWidth=0.75).encode(
         x=alt.X("start:Q", title="share of samples")
         .scale(domain=[0, 1])
-        .axis(format="%", values=[0, 0.25, 0.5, 0.75, 1]),
+        .axis(format="%", values=[0, 0.25, 0.5, 0.75, 1], grid=False),
         x2="end:Q",
         fill=alt.Fill("paint:N").scale(None).legend(None),
         fillOpacity=alt.FillOpacity("shade:Q").scale(None).legend(None),
     )
     beside = base.mark_text(align="left", dx=6, color=style.SOFT).transform_filter("datum.first")
-    return (
+    bars_of_groups: ChartType = (
         alt.layer(
             bars,
             base.mark_text().encode(x="middle:Q", text="said:N"),
             beside.encode(x=alt.value(_WIDE), text="beside:N"),
-            data=alt.Data(values=segments),
+            data=style.data(segments),
         )
         .properties(width=_WIDE, height=alt.Step(_HIGH))
         .facet(row=alt.Row("group:N", sort=list(headings.values()), header=_HEADER), spacing=4)
         .resolve_scale(y="independent")
     )
+    return bars_of_groups
 
 
 def _segments(rows: Rows, names: dict[str, str]) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
+from altair.typing import ChartType
 
 from judge_gym.report.plots import style
 from judge_gym.report.plots.plot import Rows
@@ -13,7 +14,7 @@ _WIDE, _HIGH = 240, 26
 _LONGEST_CHANGE = 44
 
 
-def draw(rows: Rows) -> alt.LayerChart:
+def draw(rows: Rows) -> ChartType:
     """Return the effects below one another, with the line of no effect.
 
     Rows: `change` (an axis and the values it goes between), `effect`, `lower` and `upper` (None

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import altair as alt
+from altair.typing import ChartType
 
 from judge_gym.report.plots import style
 from judge_gym.report.plots.plot import ALL_ITEMS, Rows
@@ -12,7 +13,7 @@ BEYOND = "▲"
 _WIDE, _HIGH = 104, 24
 
 
-def draw(rows: Rows) -> alt.LayerChart:
+def draw(rows: Rows) -> ChartType:
     """Return the map.
 
     Rows: `item`, `pair`, `divergence` and `floor` (bits, 0 to 1, None where a pair has no verdict
@@ -35,17 +36,17 @@ def draw(rows: Rows) -> alt.LayerChart:
         ]
     ).encode(
         x=alt.X("pair:N", sort=list(pairs.values()))
-        .axis(orient="top", labelAngle=0, labelLimit=_WIDE - 4, ticks=False, domain=False)
+        .axis(orient="top", labelAngle=0, ticks=False, domain=False)
         .title(None)
         .scale(paddingInner=0.04, paddingOuter=0),
         y=alt.Y("item:N", sort=list(items.values()))
-        .axis(ticks=False, domain=False)
+        .axis(ticks=False, domain=False, labelPadding=6)
         .title(None)
         .scale(paddingInner=0.08, paddingOuter=0),
     )
     shaded = cells.mark_rect(color=style.BLUE).encode(
         # Up to here ink on the shade is readable, on a light page and on a dark one.
-        fillOpacity=alt.FillOpacity("shade:Q").scale(domain=[0, 1], range=[0.04, 0.6]).legend(None)
+        fillOpacity=alt.FillOpacity("shade:Q").scale(domain=[0, 1], range=[0.04, 0.5]).legend(None)
     )
     framed = cells.mark_rect(filled=False, color=style.INK, strokeWidth=1.5).transform_filter(
         alt.datum.beyond

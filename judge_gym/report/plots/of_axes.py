@@ -13,8 +13,8 @@ _AXES = Plot(
     "forest",
     "Effects of the design axes",
     "A point is what one change of an axis does wherever it was changed alone, with its 95% "
-    "interval, the largest first; an interval that keeps off the dashed line excludes no effect. "
-    "A hollow point has no interval.",
+    "interval, the largest first; an interval across the dashed line leaves open whether there is "
+    "an effect. A hollow point has no interval.",
     "Axes over the grid",
     missing="no two experiments of a judge differ in one axis alone",
 )

@@ -215,6 +215,7 @@ def _bins(group: Group) -> Iterator[dict[str, Any]]:
                 agreed = _per_item(found, realised[chosen])
                 yield {
                     "judge": group.judges[number_of_judge].model,
+                    "nearest": one / STEPS,
                     "stated": float(stated.mean()),
                     "realised": float(agreed.mean()),
                     **_interval(agreed),

@@ -21,8 +21,9 @@ _SETS = Plot(
     "subsets",
     "Which sets of stages were chosen",
     "A row is a set, its dots are the stages in it and its bars the share of each judge's verdicts "
-    "that chose just that set: long rows leave much of the scale open. Below: how two verdicts on "
-    "the same item overlap, of two judges and, for comparison, of one judge with itself.",
+    "that chose just that set: long rows leave much of the scale open. Below: whether two verdicts "
+    "on the same item are the same, nested (one within the other), overlap partly or stand apart; "
+    "of two judges and, for comparison, of one judge with itself.",
     "Subset width",
     missing="no judge was asked for sets of stages",
 )

@@ -77,7 +77,7 @@ def _shares(group: Group, heading: str, judge: int) -> Iterator[dict[str, Any]]:
     of_stage = pignistic_weights(scored, stages).sum(axis=0)
     ends = {str(one): int((rows.status == one).sum()) for one in np.unique(rows.status)}
     ends.pop("scored", None)
-    counted = {**{stage + 1: of_stage[stage] for stage in range(stages)}, **ends}
-    for category, count in counted.items():
+    of_stages = [(stage + 1, of_stage[stage]) for stage in range(stages)]
+    for category, count in [*of_stages, *ends.items()]:
         share = float(count) / samples
         yield {**about, "category": category, "samples": samples, "share": share}

@@ -12,7 +12,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 ALL_ITEMS = "all items"
 """The item of rows that are about all of them."""
-SAME, WITHIN, PART, NONE = "the same set", "one within the other", "in part", "none"
+SAME, WITHIN, PART, NONE = "the same", "nested", "partly", "apart"
 """How two sets of stages overlap."""
 
 

@@ -1,6 +1,7 @@
 """The share of experts that judges expect to agree, against the share of judges that did."""
 
 import altair as alt
+from altair.typing import ChartType
 
 from judge_gym.report.plots import style
 from judge_gym.report.plots.plot import Rows
@@ -10,11 +11,11 @@ _SIDE = 150
 _HEADER = alt.Header(labelPadding=14)
 
 
-def draw(rows: Rows) -> alt.FacetChart:
+def draw(rows: Rows) -> ChartType:
     """Return a square per judge, with the diagonal on which stated and realised are equal.
 
     Rows: `judge`, `stated` and `realised` (means of a bin, 0 to 1), `lower` and `upper` of the
-    realised (None without an interval) and `probes` in the bin. Judges keep their order.
+    realised (None without an interval), `probes` in the bin and the `nearest` quarter.
     """
     names = style.short_names((row["judge"] for row in rows), longest=22)
     seen: set[str] = set()
@@ -28,7 +29,7 @@ def draw(rows: Rows) -> alt.FacetChart:
     y = alt.Y("realised:Q", axis=axis, scale=scale, title="realised")
     found = alt.Chart().encode(x=x, y=y)
     once = alt.Chart().transform_filter("datum.first")
-    return (
+    squares: ChartType = (
         alt.layer(
             once.mark_rule(color=style.SOFT, strokeDash=[4, 3]).encode(
                 x=alt.datum(0), y=alt.datum(0), x2=alt.datum(1), y2=alt.datum(1)
@@ -41,10 +42,13 @@ def draw(rows: Rows) -> alt.FacetChart:
             .transform_filter("isValid(datum.lower)"),
             found.mark_line(color=style.BLUE),
             found.mark_point(filled=True, size=60, color=style.BLUE, opacity=1),
-            found.mark_text(dy=-8, color=style.SOFT).encode(y=alt.value(0), text="probes:Q"),
-            data=alt.Data(values=drawn),
+            found.mark_text(dy=-8, color=style.SOFT).encode(
+                x="nearest:Q", y=alt.value(0), text="probes:Q"
+            ),
+            data=style.data(drawn),
         )
         .properties(width=_SIDE, height=_SIDE)
         .facet(alt.Facet("judge:N", sort=list(names.values()), header=_HEADER), columns=COLUMNS)
         .resolve_axis(x="independent", y="independent")
     )
+    return squares

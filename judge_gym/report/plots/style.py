@@ -13,14 +13,9 @@ import altair as alt
 from judge_gym.report.plots.plot import Rows
 
 INK, SOFT, LINE = "#1c1f23", "#59616b", "#d5d9de"
-BLUE, RED, GREEN, PINK, BROWN, GREY = (
-    *("#0072b2", "#c44e00", "#00805c"),
-    *("#b0578f", "#8a6d00", "#6b6b6b"),
-)
-"""After Okabe and Ito, told apart by the colour-blind; each is dark enough for a white page."""
-SERIES = (BLUE, RED, GREEN, PINK, BROWN, GREY)
-SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-"""A series is told by its shape; the colour is an aid."""
+BLUE, RED = "#0072b2", "#c44e00"
+"""After Okabe and Ito, told apart by the colour-blind. What they tell is told by place, shape or
+letters too."""
 HATCHED, CROSSED, DOTTED, FILLED = "#8c8c8c", "#8d8d8d", "#8e8e8e", "#5a5a5a"
 """Greys in a notebook; on a page the first three are patterns."""
 
@@ -62,7 +57,13 @@ CONFIG: Mapping[str, Any] = {
 
 def chart(rows: Rows) -> alt.Chart:
     """Return a chart of these rows, with no mark yet."""
-    return alt.Chart(alt.Data(values=[dict(row) for row in rows]))
+    return alt.Chart(data(rows))
+
+
+def data(rows: Rows) -> Any:
+    """Return these rows as the data of a chart."""
+    untyped: Any = alt.Data
+    return untyped(values=[dict(row) for row in rows])
 
 
 def short_names(names: Iterable[str], longest: int = LONGEST_NAME) -> dict[str, str]:

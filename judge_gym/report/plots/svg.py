@@ -16,7 +16,8 @@ _VARIABLES = {
     style.INK: "var(--text)",
     style.SOFT: "var(--soft)",
     style.LINE: "var(--line)",
-    **{colour: f"var(--series-{place})" for place, colour in enumerate(style.SERIES, start=1)},
+    style.BLUE: "var(--blue)",
+    style.RED: "var(--red)",
     style.FILLED: "var(--soft)",
 }
 _PATTERNS = {

@@ -1,6 +1,7 @@
 """A judge's confidence under its own rubric, a rival's and a sham, item by item."""
 
 import altair as alt
+from altair.typing import ChartType
 
 from judge_gym.report.plots import style
 from judge_gym.report.plots.plot import Rows
@@ -9,7 +10,7 @@ ARMS = ("sham", "own", "rival's")
 """In the order drawn, so that each line crosses its own rubric."""
 
 
-def draw(rows: Rows) -> alt.LayerChart:
+def draw(rows: Rows) -> ChartType:
     """Return a line per item, and the mean of each arm with its interval.
 
     Rows with `item`, `arm` (of `ARMS`) and `confidence` (0 to 1); and rows without `item`: the
