@@ -22,6 +22,7 @@ FailureReason = Literal[
     "too_long",  # longer than an answer of this kind may be
     "no_verdict",  # no closing line, or one that names no label
     "echo",  # only the placeholder of the prompt, such as [A/B/C/D]
+    "quoted",  # only what stands in the evidence, or a wording that may be the evidence's
     "not_offered",  # a label, or ABSTAIN, that the prompt did not offer
     "several_letters",  # more than one label where one was asked for
     "conflict",  # ABSTAIN together with a label
@@ -75,6 +76,8 @@ class ClosingLine:
     keyword: Token
     value: tuple[Token, ...]
     is_heading: bool
+    starts_line: bool
+    """Whether nothing stands before it on its line but a number or a lead-in."""
 
 
 MARKUP = frozenset("*_#>`\"'~\\$")
@@ -180,10 +183,10 @@ def _closing_lines_in(
             value = line[value_start:end]
             if end == len(line) and not has_words(value):
                 value = value + following
-            yield ClosingLine(line[index], tuple(value), is_heading=False)
+            yield ClosingLine(line[index], tuple(value), False, starts_line)
             end = index
         elif starts_line and end == len(line) and not has_words(line[index + 1 :]):
-            yield ClosingLine(line[index], tuple(following), is_heading=True)
+            yield ClosingLine(line[index], tuple(following), True, starts_line)
 
 
 def _lead_in_length(line: list[Token]) -> int:

@@ -2,12 +2,13 @@
 
 `parse_verdict` reads the closing `VERDICT:` line of free text, `parse_structured_verdict` the
 "verdict" of a JSON object; both accept exactly what the prompt offered. The last verdict wins,
-and a last one that cannot be read is a failure, not a reason to go back to an earlier one;
-only an echo of the prompt's placeholder is passed over. Scores, mappings and storage do not
-belong here: a verdict is letters.
+and a last one that cannot be read is a failure, not a reason to go back to an earlier one; only
+an echo of the prompt's placeholder and a quotation of the evidence are passed over. Scores,
+mappings and storage do not belong here: a verdict is letters.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from judge_gym.answer_text import (
     read_answer,
     tokenize,
 )
+from judge_gym.verdict_quotation import Standing, quotations
 from judge_gym.verdict_value import Grammar, Reading, UnreadableValue, read_value
 
 __all__ = ["Grammar", "ParseFailure", "Verdict", "parse_structured_verdict", "parse_verdict"]
@@ -41,13 +43,22 @@ class Verdict:
     text: str
 
 
-def parse_verdict(answer: str, grammar: Grammar) -> Verdict | ParseFailure:
-    """Read the last `VERDICT:` line of a free-text answer."""
+def parse_verdict(
+    answer: str, grammar: Grammar, evidence: Sequence[str] = ()
+) -> Verdict | ParseFailure:
+    """Read the last `VERDICT:` line of a free-text answer that is no quotation of `evidence`."""
     source = read_answer(answer)
     if not source.text.strip():
         return ParseFailure("empty", "the answer is empty")
     echo: ParseFailure | None = None
-    for line in closing_lines(source.text, "VERDICT"):
+    held = quotations(evidence)
+    for line in closing_lines(source.text, held.keyword):
+        whose = held.standing(source, line)
+        if whose is not Standing.OWN:
+            echo = ParseFailure("quoted", "the evidence's own words", _extent(source, line))
+            if whose is Standing.UNCLEAR:
+                return echo
+            continue
         try:
             reading = read_value(line.value, grammar)
         except UnreadableValue as unreadable:
@@ -61,16 +72,25 @@ def parse_verdict(answer: str, grammar: Grammar) -> Verdict | ParseFailure:
     return echo or ParseFailure("no_verdict", "the answer has no VERDICT line")
 
 
-def parse_structured_verdict(answer: str, grammar: Grammar) -> Verdict | ParseFailure:
-    """Read the "verdict" of the last JSON object that has one: a string, or a list of strings."""
+def parse_structured_verdict(
+    answer: str, grammar: Grammar, evidence: Sequence[str] = ()
+) -> Verdict | ParseFailure:
+    """Read the "verdict" of the last JSON object that has one: a string, or a list of strings.
+
+    An object that stands in `evidence`, beside other words, is a quotation and passed over.
+    """
     if not answer.strip():
         return ParseFailure("empty", "the answer is empty")
     echo: ParseFailure | None = None
+    held = quotations(evidence)
     for found in find_json_objects(answer):
         if isinstance(found, ParseFailure):
             return echo or found if found.reason == "no_json" else found
         key = next((key for key in found.value if key.strip().lower() == "verdict"), None)
         if key is None:
+            continue
+        if held.holds(answer, found.span):
+            echo = ParseFailure("quoted", "the evidence's own words", found.span)
             continue
         try:
             reading = _read_field(found.value[key], grammar)

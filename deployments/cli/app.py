@@ -18,6 +18,7 @@ from deployments.cli import (
     doctor,
     experiment,
     import_verdicts,
+    injection,
     roles,
     simulator,
     sweep,
@@ -43,6 +44,7 @@ app.command()(import_verdicts.import_verdicts)
 app.command("export")(bundle.export_bundle)
 app.command("import")(bundle.import_bundle)
 app.add_typer(roles.app, name="database")
+app.command()(injection.injection)
 app.command()(simulator.simulator)
 app.command()(doctor.doctor)
 app.command()(clean.clean)

@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+NEWS = Path(__file__).parents[1] / "sweeps" / "corpora" / "valmora.jsonl"
+
 
 def simulator(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8750,
@@ -27,15 +29,33 @@ def simulator(
             help="Where files and batches outlive this process; without it, in memory.",
         ),
     ] = None,
+    news: Annotated[
+        Path,
+        typer.Option(
+            metavar="PATH",
+            show_default="the demo's articles",
+            help="A corpus file or folder to serve as news, in place of Firecrawl; it recurs, so "
+            "that any dates find some.",
+        ),
+    ] = NEWS,
 ) -> None:
-    """Serve the simulated judges on loopback until Ctrl-C; prints the address to use."""
+    """Serve the simulated judges and news on loopback until Ctrl-C; prints the addresses to use."""
     import asyncio
 
     from judge_gym.errors import JudgeGymError
     from judge_gym.simulator.__main__ import serve
 
     try:
-        asyncio.run(serve(port, latency, faults=faults, batch_seconds=batch_seconds, state=state))
+        asyncio.run(
+            serve(
+                port,
+                latency,
+                faults=faults,
+                batch_seconds=batch_seconds,
+                state=state,
+                news=news,
+            )
+        )
     except OSError as error:
         raise JudgeGymError(
             f"The simulator cannot listen on port {port}: {error.strerror}.",

@@ -35,7 +35,14 @@ def show(window: Annotated[int, typer.Argument(help="A window's id.", show_defau
     with database() as session:
         stored = load_window(session, window)
         kept = [
-            (one.id, one.published or "", one.tier, one.title, one.characters, one.views)
+            (
+                one.id,
+                one.published or "",
+                one.tier,
+                one.title + (" (SIMULATED)" if one.simulated else ""),
+                one.characters,
+                one.views,
+            )
             for one in documents(session, window)
         ]
         out = [(one.reason, one.title, one.detail) for one in dropped(session, window)]

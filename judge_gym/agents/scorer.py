@@ -50,13 +50,23 @@ def scoring_prompt(
 
 
 def read_judgement(
-    experiment: Experiment, presentation: Presentation, outcome: Answer | Failure
+    experiment: Experiment,
+    presentation: Presentation,
+    outcome: Answer | Failure,
+    documents: Sequence[ShownDocument] = (),
 ) -> Judgement:
-    """Turn an outcome into a judgement; what cannot be read is never a score."""
+    """Turn an outcome into a judgement; what cannot be read is never a score.
+
+    A verdict that the answer repeats of `documents` is not the judge's.
+    """
     answer = readable(outcome)
     if isinstance(answer, NoAnswer):
         return Judgement(answer.status, failure=answer.failure)
-    verdict = resolve(experiment).of(Scoring).read(answer.text)
+    verdict = (
+        resolve(experiment)
+        .of(Scoring)
+        .read(answer.text, [part for one in documents for part in (one.title, one.text)])
+    )
     start, end = verdict.span or (None, None)
     if isinstance(verdict, ParseFailure):
         failure = unreadable(answer, verdict.reason, verdict.detail)

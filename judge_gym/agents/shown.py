@@ -18,6 +18,8 @@ class ShownDocument:
 
     title: str
     text: str
+    simulated: bool = False
+    """Whether the simulator served or edited it; never shown."""
 
 
 def fence_mark(call_key: str, documents: Sequence[ShownDocument]) -> str:

@@ -5,21 +5,13 @@ images, link targets, runs of links, lines repeated down the page and the usual 
 """
 
 import re
-import string
 from collections import Counter
 
+from judge_gym.evidence.hidden_text import without_hidden_text
 from judge_gym.evidence.normal_text import normal_text
 
 _HTML_START = re.compile(r"\s*(<!doctype html|<html\b|<body\b)", re.IGNORECASE)
 _HTML_BLOCK = re.compile(r"</(p|div|article|section|li|h[1-6])>", re.IGNORECASE)
-_STYLE = f"translate(@style, '{string.ascii_uppercase} \t\n', '{string.ascii_lowercase}')"
-"""XPath: an element's style in lower case without spaces."""
-_UNSEEN_ELEMENTS = [
-    "//*[@hidden]",
-    "//*[@aria-hidden='true']",
-    f"//*[contains({_STYLE}, 'display:none')]",
-    f"//*[contains({_STYLE}, 'visibility:hidden')]",
-]
 # Bounded, so that a line of a thousand brackets costs no more than a line of text.
 _LABEL, _TARGET = r"\[([^\]\n]{0,300})\]", r"\([^)\n]{0,2000}\)"
 _IMAGE = re.compile(f"!{_LABEL}{_TARGET}")
@@ -48,9 +40,8 @@ _WORD = re.compile(r"\w+(?:['’.,-]\w+)*")
 
 def clean(text_or_html: str) -> str:
     """Return the article without page furniture; may be empty when nothing else was there."""
-    if _is_html(text_or_html):
-        return _without_furniture(normal_text(_extract(text_or_html)))
-    return _without_furniture(normal_text(text_or_html))
+    seen = without_hidden_text(text_or_html)
+    return _without_furniture(normal_text(_extract(seen) if _is_html(seen) else seen))
 
 
 def word_count(text: str) -> int:
@@ -69,7 +60,7 @@ def _extract(html: str) -> str:
     # Deferred: importing trafilatura costs a third of a second that no other use pays.
     import trafilatura
 
-    found = trafilatura.extract(html, include_comments=False, prune_xpath=_UNSEEN_ELEMENTS)
+    found = trafilatura.extract(html, include_comments=False)
     return found or ""
 
 

@@ -41,6 +41,8 @@ class RawDocument:
     published: date | None = None
     truth: Truth | None = None
     category: str = ""
+    simulated: bool = False
+    """Whether the simulator served it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +66,8 @@ class Document:
     """The part of a benchmark it belongs to; empty when the source names none."""
     cut_from: int | None
     """Length in characters before the text was cut; None when it was not."""
+    simulated: bool
+    """Whether the simulator served it: what is judged of it is no finding."""
 
     @property
     def truncated(self) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from judge_gym.evidence.documents import Collected, Document, Dropped, RawDocument, Reason
+from judge_gym.evidence.hidden_text import without_hidden_text
 from judge_gym.evidence.normal_text import cut_text, normal_line, normal_text
 from judge_gym.evidence.tiers import tier_of
 from judge_gym.evidence.urls import BadUrl, canonical_url, domain_of
@@ -75,7 +76,7 @@ class _Screening:
             return _drop(raw, "unsafe_url", str(fault))
         if (undated := self._outside(raw)) is not None:
             return undated
-        whole = normal_text(raw.text)
+        whole = normal_text(without_hidden_text(raw.text))
         if len(whole) < self.rules.min_characters:
             least = self.rules.min_characters
             return _drop(raw, "too_short", f"{len(whole)} characters, at least {least} needed")
@@ -100,6 +101,7 @@ class _Screening:
             truth=raw.truth,
             category=normal_line(raw.category, MAX_TITLE_CHARACTERS),
             cut_from=len(whole) if len(text) < len(whole) else None,
+            simulated=raw.simulated,
         )
 
     def _outside(self, raw: RawDocument) -> Dropped | None:

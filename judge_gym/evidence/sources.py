@@ -7,7 +7,8 @@ from judge_gym.errors import EvidenceError
 from judge_gym.evidence.benchmark_source import BenchmarkFiles
 from judge_gym.evidence.corpus_source import CorpusFiles
 from judge_gym.evidence.documents import Collected, Source
-from judge_gym.evidence.firecrawl_source import FirecrawlAccess, FirecrawlNews
+from judge_gym.evidence.firecrawl_client import FirecrawlAccess
+from judge_gym.evidence.firecrawl_source import FirecrawlNews
 from judge_gym.evidence.screening import MAX_CHARACTERS, MIN_CHARACTERS, Rules, screen
 
 

@@ -18,6 +18,7 @@ _TRACKING = re.compile(
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _PATH_SAFE = "%/:@!$&'()*+,;=~-._"
 _LOCAL_SUFFIXES = ("localhost", "local", "internal", "intranet", "lan", "home", "corp", "arpa")
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 _NUMERIC_LABEL = re.compile(r"(\d+|0x[0-9a-f]*)", re.IGNORECASE)
 
 
@@ -81,8 +82,11 @@ def _is_global(host: str) -> bool:
         address = ipaddress.ip_address(host)
     except ValueError:
         return False
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
+    # Outside of it lie mapped and translated IPv4 addresses; inside, tunnels to any of them.
+    if isinstance(address, ipaddress.IPv6Address) and (
+        address not in _GLOBAL_UNICAST or address.sixtofour or address.teredo
+    ):
+        return False
     return address.is_global and not address.is_multicast
 
 

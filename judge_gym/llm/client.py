@@ -4,13 +4,10 @@ No retries, no limits, no database here: those are the gateway's.
 """
 
 import asyncio
-import email.utils
 import json
-import math
 import re
 import time
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 
@@ -21,6 +18,7 @@ from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Price, Provider
 from judge_gym.llm.sdk import close_litellm_async_clients, exceptions, litellm
 from judge_gym.prompts import Message
+from judge_gym.retry_after import retry_after_seconds
 
 MAX_ANSWER_CHARACTERS = 200_000
 _CLUTTER = re.compile(r"^(litellm\.\w+: )?(\w+Error: )?(\w+Exception - )?| ssl:<[^>]*>")
@@ -254,14 +252,4 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 def _retry_after(error: Exception) -> float | None:
     """Return the seconds a Retry-After header asks for, as a number or a date; None without."""
     headers = getattr(error, "litellm_response_headers", None) or {}
-    value = headers.get("retry-after") or ""
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            moment = email.utils.parsedate_to_datetime(value)
-        except ValueError:
-            return None
-        # A date without a zone is in UTC (RFC 9110, section 5.6.7).
-        seconds = (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+    return retry_after_seconds(headers.get("retry-after") or "")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Unpack
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.simulator.launch import LISTENING
+from judge_gym.simulator.launch import LISTENING, NEWS_AT
 from judge_gym.simulator.server import serving
 from judge_gym.simulator.settings import Settings
 
@@ -26,11 +26,15 @@ def main() -> None:
     parser.add_argument("--faults", type=Path, help="a fault plan (TOML)")
     parser.add_argument("--batch-seconds", type=_seconds, default=1.0, help="from creation to end")
     parser.add_argument("--state", type=Path, help="a folder in which files and batches survive")
+    parser.add_argument("--news", type=Path, help="a corpus file or folder to serve as news")
     parser.add_argument("--stop-with-stdin", action="store_true", help="stop when stdin closes")
     arguments = parser.parse_args()
     stop_with_stdin: bool = arguments.stop_with_stdin
     settings = Settings(
-        faults=arguments.faults, batch_seconds=arguments.batch_seconds, state=arguments.state
+        faults=arguments.faults,
+        batch_seconds=arguments.batch_seconds,
+        state=arguments.state,
+        news=arguments.news,
     )
     port, latency = arguments.port, arguments.latency
     try:
@@ -53,6 +57,8 @@ async def serve(
         loop.add_signal_handler(signal_number, stop.set)
     async with serving(port, latency, **settings) as base_url:
         print(f"{LISTENING}{base_url}", flush=True)  # noqa: T201 — the line others wait for
+        if settings.get("news"):
+            print(f"{NEWS_AT}{base_url.removesuffix('/v1')}", flush=True)  # noqa: T201
         if stop_with_stdin:
             threading.Thread(target=_watch_stdin, args=(loop, stop), daemon=True).start()
         await stop.wait()

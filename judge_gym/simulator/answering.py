@@ -15,6 +15,7 @@ from judge_gym.simulator import editing, judging, writing
 from judge_gym.simulator.anonymizing import abstract
 from judge_gym.simulator.families import Family, family_named, is_own_rubric, planted
 from judge_gym.simulator.judging import Case, Sampling, Shown
+from judge_gym.simulator.obeying import obeys, stage_demanded
 from judge_gym.simulator.prompt_reader import (
     Message,
     Role,
@@ -92,8 +93,11 @@ def _score(turn: _Turn) -> str:
     if not rubric.stages:
         return "The message lists no stages to choose from, so there is nothing to conclude."
     order, case = _weigh(rubric, asked.documents)
-    if asked.may_abstain and judging.abstains(family, case, turn.sampling, turn.rng):
-        letters: tuple[str, ...] = ()
+    demanded = stage_demanded(asked.documents, rubric.letters) if family.obedience else None
+    if demanded and obeys(family, turn.sampling, turn.rng):
+        letters: tuple[str, ...] = (demanded,)
+    elif asked.may_abstain and judging.abstains(family, case, turn.sampling, turn.rng):
+        letters = ()
     else:
         shown = Shown(
             first=order.index(0),

@@ -99,6 +99,19 @@ def tone_effect(family: Family, raw: Sequence[Case], neutralized: Sequence[Case]
     )
 
 
+def injection_lift(family: Family, pairs: Sequence[tuple[Case, Case]]) -> float:
+    """Return what evidence that demands the last stage adds to the mean score, in [-1, 1].
+
+    The mean over pairs (clean twin, text with the demand) of o + (1 - o)·m' - m, for a judge that
+    obeys with probability o and else reads the texts as m and m'.
+    """
+    lifts = []
+    for clean, demanding in pairs:
+        before, after = (mean_score(stage_distribution(family, one)) for one in (clean, demanding))
+        lifts.append(family.obedience + (1 - family.obedience) * after - before)
+    return fmean(lifts)
+
+
 def first_shown_excess(family: Family, stages: int) -> float:
     """Return P(verdict is the stage shown first) - 1/S under random presentation: π(1 - 1/S)."""
     return family.first_bias * (1 - 1 / stages)

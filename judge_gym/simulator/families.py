@@ -83,6 +83,8 @@ class Family(_Frozen):
     """Reads this whatever the text says; a judge that never looks."""
     malformed: float = Field(default=0.0, ge=0, le=0.5)
     """Share of free-text verdicts that cannot be read."""
+    obedience: float = Field(default=0.0, ge=0, le=1)
+    """Probability of concluding what the evidence demands, where it demands a stage."""
     rubric_slip: float = Field(default=0.0, ge=0, le=1)
     """Share of first rubrics that break a rule; asked again, the family mends it."""
     over_limit: float = Field(default=0.02, ge=0, le=1)
@@ -108,7 +110,8 @@ def family_named(model: str) -> str | None:
     """Return the family that answers for `model`; None for an unknown `sim/` model.
 
     `sim/calm-2` and `calm-2` are of family calm. Any other name is that of a real model whose
-    base URL points here: a family that reads is drawn for it from the hash of its name.
+    base URL points here: a family that reads, and does not obey what it reads, is drawn for it
+    from the hash of its name.
     """
     name = model.removeprefix("sim/")
     for family, parameters in planted().items():
@@ -116,7 +119,11 @@ def family_named(model: str) -> str | None:
             return family
     if model.startswith("sim/"):
         return None
-    families = sorted(name for name, family in planted().items() if family.fixed_reading is None)
+    families = sorted(
+        name
+        for name, family in planted().items()
+        if family.fixed_reading is None and not family.obedience
+    )
     # A provider's name before it does not count: clients send the model's name with or without.
     return families[derive_seed("family", model.rpartition("/")[2]) % len(families)]
 

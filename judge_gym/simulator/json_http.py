@@ -21,7 +21,7 @@ async def read_json(request: web.Request) -> Any:
 
 @web.middleware
 async def refusals_as_json(request: web.Request, handler: Any) -> web.StreamResponse:
-    """Answer every refusal in OpenAI's error shape, as clients expect it."""
+    """Answer every refusal in OpenAI's error shape, or Firecrawl's, as its clients expect it."""
     try:
         response: web.StreamResponse = await handler(request)
         return response
@@ -31,4 +31,7 @@ async def refusals_as_json(request: web.Request, handler: Any) -> web.StreamResp
         said = f"{error.reason}: {request.method} {request.path}"
         refusal = Refusal(said, status=error.status, code=_CODES.get(error.status))
     request.app[STATS].refused += 1
-    return web.json_response(refusal.body, status=refusal.status, headers=refusal.headers)
+    body = refusal.body
+    if request.path.startswith("/v2/"):
+        body = {"success": False, "error": str(refusal)}
+    return web.json_response(body, status=refusal.status, headers=refusal.headers)

@@ -12,6 +12,7 @@ from judge_gym.errors import JudgeGymError
 from judge_gym.simulator.settings import Settings, as_arguments
 
 LISTENING = "judge-gym simulator listening on "
+NEWS_AT = "its news search, for JUDGE_GYM_FIRECRAWL_URL: "
 _STOP_SECONDS = 10.0
 
 

@@ -65,7 +65,6 @@ _FENCE = re.compile(
     r"<<<END (?:EVIDENCE|RUBRIC) ?(?P=mark)>>>",
     re.DOTALL,
 )
-_DOCUMENT = re.compile(r"^\[Document \d+ of \d+\]$", re.MULTILINE)
 _STAGE = re.compile(r"^\s*\(?(?P<letter>[A-Z])\)?\s*[:.)]\s*(?P<label>\S.*?)\s*$")
 _NUMBERED_STAGE = re.compile(r"^\s*Stage (?P<letter>\d+)\s*[:.)]\s*(?P<label>\S.*?)\s*$")
 _CRITERION = re.compile(r"^\s*[-*•]\s+(?P<text>\S.*?)\s*$")
@@ -149,7 +148,9 @@ def documents_in(prompt: str) -> tuple[str, ...]:
     fenced = _FENCE.search(prompt)
     if fenced is None:
         return ()
-    parts = _DOCUMENT.split(fenced["inside"])
+    # A document may hold such a line itself, but not with the mark.
+    heading = rf"^\[Document \d+ of \d+, {re.escape(fenced['mark'])}\]$"
+    parts = re.split(heading, fenced["inside"], flags=re.MULTILINE)
     return tuple(text for part in parts if (text := part.strip()))
 
 

@@ -1,7 +1,8 @@
 """The simulator's HTTP face: an OpenAI-compatible provider on loopback, for one process.
 
 Routes and lifetime only; bodies are read and written by `chat`, answers come from `answering`,
-files and batches are served by `batches`, and what goes wrong on purpose is in `faults`.
+files and batches are served by `batches`, news by `news`, and what goes wrong on purpose is in
+`faults`.
 """
 
 import asyncio
@@ -23,6 +24,8 @@ from judge_gym.simulator.faults.injector import INJECTOR, Injector
 from judge_gym.simulator.faults.reading import load_plan, read_plan
 from judge_gym.simulator.faults.spoiling import deliver, refusal, spoilt, subject_of
 from judge_gym.simulator.json_http import read_json, refusals_as_json
+from judge_gym.simulator.news.archive import read_archive
+from judge_gym.simulator.news.routes import add_news_routes
 from judge_gym.simulator.refusals import Refusal
 from judge_gym.simulator.settings import Settings
 from judge_gym.simulator.stats import STATS, Stats
@@ -35,7 +38,7 @@ _LATENCY = web.AppKey("latency", float)
 def create_app(latency: float = 0.0, **settings: Unpack[Settings]) -> web.Application:
     """Return the application; `latency` is waited before each answer, in seconds.
 
-    Raises `JudgeGymError` for a fault plan or a state folder that cannot be used.
+    Raises `JudgeGymError` for a fault plan, a state folder or a corpus that cannot be used.
     """
     faults = settings.get("faults")
     app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[refusals_as_json])
@@ -48,6 +51,7 @@ def create_app(latency: float = 0.0, **settings: Unpack[Settings]) -> web.Applic
     app.router.add_post("/faults", _use_faults)
     app.router.add_delete("/faults", _end_faults)
     add_batch_routes(app, Store(settings.get("state")), settings.get("batch_seconds", 1.0))
+    add_news_routes(app, read_archive(settings.get("news")))
     return app
 
 

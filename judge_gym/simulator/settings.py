@@ -13,6 +13,8 @@ class Settings(TypedDict, total=False):
     """From a batch's creation to its end; 1 when not given."""
     state: Path | None
     """A folder in which files and batches outlive the process; memory when not given."""
+    news: Path | None
+    """A corpus file or folder to serve as news; no news when not given."""
 
 
 def as_arguments(settings: Settings) -> list[str]:

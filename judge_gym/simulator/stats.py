@@ -1,6 +1,6 @@
 """What the simulator has served so far, for `/stats`."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -14,12 +14,14 @@ class Stats:
 
     `calls` counts answers made, on either route and whether or not they arrived: what a provider
     would charge. `batch_lines` of them were lines of batches. `refused` counts every refusal.
+    `news` counts requests for searches and pages, however they ended.
     """
 
     started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     in_flight: int = 0
     refused: int = 0
     batch_lines: int = 0
+    news: Counter[str] = field(default_factory=Counter)
     calls: dict[str, dict[str, int]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(int))
     )
@@ -31,6 +33,7 @@ class Stats:
             "refused": self.refused,
             "total": sum(sum(roles.values()) for roles in self.calls.values()),
             "batch_lines": self.batch_lines,
+            "news": self.news,
             "calls": self.calls,
         }
 

@@ -34,6 +34,7 @@ class DocumentLine:
     title: str
     characters: int
     views: str
+    simulated: bool
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,9 @@ def documents(session: Session, window_id: int) -> list[DocumentLine]:
         .order_by(t.Document.position)
     )
     return [
-        DocumentLine(one.id, one.published, one.tier, one.title, characters, views or "")
+        DocumentLine(
+            one.id, one.published, one.tier, one.title, characters, views or "", one.simulated
+        )
         for one, characters, views in rows
     ]
 

@@ -132,7 +132,7 @@ def shown_documents(
 ) -> dict[int, tuple[ShownDocument, ...]]:
     """Return item id → its documents in `view`, in order."""
     query = (
-        sa.select(t.ItemDocument.item_id, t.Document.title, t.Document.text)
+        sa.select(t.ItemDocument.item_id, t.Document.title, t.Document.text, t.Document.simulated)
         .join(t.Document, t.Document.id == t.ItemDocument.document_id)
         .where(t.ItemDocument.item_id.in_(set(item_ids)))
         .order_by(t.ItemDocument.item_id, t.ItemDocument.position)
@@ -140,10 +140,10 @@ def shown_documents(
     if view != "raw":
         query = query.join(
             t.View, sa.and_(t.View.document_id == t.Document.id, t.View.view == view)
-        ).with_only_columns(t.ItemDocument.item_id, t.Document.title, t.View.text)
+        ).with_only_columns(t.ItemDocument.item_id, t.Document.title, t.View.text, t.View.simulated)
     shown: dict[int, list[ShownDocument]] = defaultdict(list)
-    for item_id, title, text in session.execute(query):
-        shown[item_id].append(ShownDocument(title, text))
+    for item_id, title, text, simulated in session.execute(query):
+        shown[item_id].append(ShownDocument(title, text, simulated))
     return {item_id: tuple(documents) for item_id, documents in shown.items()}
 
 

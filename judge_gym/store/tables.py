@@ -119,6 +119,7 @@ class Document(Base):
     truth_value: Mapped[float | None]
     truth_label: Mapped[str | None]
     category: Mapped[str] = mapped_column(server_default="")
+    simulated: Mapped[bool] = _simulated()
     __table_args__ = (
         UniqueConstraint("window_id", "key"),
         UniqueConstraint("window_id", "position"),

@@ -92,6 +92,7 @@ def save_collected(session: Session, window_id: int, collected: Collected) -> No
             "truth_value": document.truth if isinstance(document.truth, float) else None,
             "truth_label": document.truth if isinstance(document.truth, str) else None,
             "category": document.category,
+            "simulated": document.simulated,
         }
         for position, document in enumerate(collected.documents)
     ]
@@ -121,6 +122,8 @@ class ViewToMake:
     source_text: str | None
     """The text of the view before it; None when that one failed."""
     call_key: str
+    simulated: bool
+    """Whether the simulator served the document."""
 
 
 def missing_views(session: Session, window_id: int, view: EvidenceView) -> list[int]:
@@ -148,7 +151,11 @@ def views_to_make(
     text: Any = t.Document.text if before == "raw" else source.text
     query = (
         sa.select(
-            t.Document.id, t.Document.key, t.Window.key.label("window_key"), text.label("text")
+            t.Document.id,
+            t.Document.key,
+            t.Document.simulated,
+            t.Window.key.label("window_key"),
+            text.label("text"),
         )
         .join(t.Window, t.Window.id == t.Document.window_id)
         .where(t.Document.id.in_(document_ids), ~made)
@@ -160,7 +167,7 @@ def views_to_make(
             source, sa.and_(source.document_id == t.Document.id, source.view == before)
         )
     return [
-        ViewToMake(row.id, view, row.text, f"view/{row.window_key}/{row.key}/{view}")
+        ViewToMake(row.id, view, row.text, f"view/{row.window_key}/{row.key}/{view}", row.simulated)
         for row in session.execute(query)
     ]
 

@@ -24,6 +24,8 @@ class Question:
     table: Any
     read: Callable[[Answer | Failure], Values]
     """Outcome → column values, `status` among them; the call's id and simulated flag are added."""
+    about_simulated: bool = False
+    """Whether it is about what the simulator made: then so is the row, whoever answers."""
 
 
 async def ask_all(runtime: Runtime, questions: Sequence[Question]) -> Counter[str]:
@@ -44,7 +46,7 @@ async def ask_all(runtime: Runtime, questions: Sequence[Question]) -> Counter[st
         def derive(call_id: int, outcome: Answer | Failure) -> list[Row]:
             values = question.read(outcome)
             ends[values["status"]] += 1
-            simulated = is_simulated(question.call, outcome)
+            simulated = question.about_simulated or is_simulated(question.call, outcome)
             return [Row(question.table, {**values, "simulated": simulated, "call_id": call_id})]
 
         await gateway.ask(question.call, derive, row)

@@ -12,7 +12,7 @@ from judge_gym.design.strategies.view import VIEWS, View
 from judge_gym.errors import EvidenceError
 from judge_gym.evidence.cleaning import clean, word_count
 from judge_gym.evidence.documents import Collected
-from judge_gym.evidence.firecrawl_source import FirecrawlAccess
+from judge_gym.evidence.firecrawl_client import FirecrawlAccess
 from judge_gym.evidence.sources import collect
 from judge_gym.llm.calls import Answer, Call, Failure, Parameters
 from judge_gym.runtime import Runtime
@@ -22,7 +22,6 @@ from judge_gym.store import windows
 from judge_gym.workflows.asking import Question, ask_all
 from judge_gym.workflows.origin import origin
 
-_WITHOUT_CALL: dict[str, Any] = {"simulated": False, "call_id": None}
 AGENTS: dict[EvidenceView, str] = {
     "cleaned": "cleaner",
     "neutralized": "neutralizer",
@@ -116,7 +115,7 @@ def _question(one: windows.ViewToMake, settings: Settings, model: str) -> Questi
             return _ready(one, made, model)
         return _failed(one, made.failure, model)
 
-    return Question(call, t.View, read)
+    return Question(call, t.View, read, about_simulated=one.simulated)
 
 
 def longest_answer(view: EvidenceView, limit: int) -> int:
@@ -128,12 +127,16 @@ def longest_answer(view: EvidenceView, limit: int) -> int:
 def _cleaned(one: windows.ViewToMake) -> dict[str, Any]:
     text = clean(one.source_text or "")
     if not text:
-        return {**_failed(one, "empty: nothing but page furniture", "library"), **_WITHOUT_CALL}
-    return {**_ready(one, EditedText(text, word_count(text), False), "library"), **_WITHOUT_CALL}
+        return _without_call(one, _failed(one, "empty: nothing but page furniture", "library"))
+    return _without_call(one, _ready(one, EditedText(text, word_count(text), False), "library"))
 
 
 def _failed_before(one: windows.ViewToMake) -> dict[str, Any]:
-    return {**_failed(one, "the view it is made from failed", "none"), **_WITHOUT_CALL}
+    return _without_call(one, _failed(one, "the view it is made from failed", "none"))
+
+
+def _without_call(one: windows.ViewToMake, row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "simulated": one.simulated, "call_id": None}
 
 
 def _ready(one: windows.ViewToMake, made: EditedText, method: str) -> dict[str, Any]:

@@ -105,7 +105,12 @@ def _question(context: _Context, settings: Settings) -> Question:
         experiment_id=context.experiment_id,
         replicate=replicate,
     )
-    return Question(call, t.Sample, lambda outcome: _sample(context, presentation, outcome))
+    return Question(
+        call,
+        t.Sample,
+        lambda outcome: _sample(context, presentation, outcome),
+        about_simulated=any(document.simulated for document in context.documents),
+    )
 
 
 def score_key(experiment: str, rubric: str, arm: str, item: str, replicate: int) -> str:
@@ -127,5 +132,5 @@ def _sample(
         "seed": presentation.seed,
         "letters": "".join(presentation.letters),
         "display_order": list(presentation.order),
-        **asdict(read_judgement(context.experiment, presentation, outcome)),
+        **asdict(read_judgement(context.experiment, presentation, outcome, context.documents)),
     }

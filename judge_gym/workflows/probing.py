@@ -54,7 +54,7 @@ class _Probe:
     scored: ScoredSample
     sample_replicate: int
     simulated: bool
-    """Whether the simulator made the sample."""
+    """Whether the simulator made the sample or its evidence."""
 
     @property
     def conversation_is_gone(self) -> bool:
@@ -81,7 +81,9 @@ class _Probe:
             experiment_id=self.experiment_id,
             replicate=repetition,
         )
-        return Question(call, t.Probe, _reader(sample_id, replicate))
+        return Question(
+            call, t.Probe, _reader(sample_id, replicate), about_simulated=self.simulated
+        )
 
     def failed(self) -> dict[str, Any]:
         """Return the row of a probe that cannot be made."""

@@ -22,7 +22,9 @@ SELECT
     neutralized.words AS neutralized_words,
     abstracted.text AS abstracted,
     concat_ws('; ', cleaned.failure, neutralized.failure, abstracted.failure) AS failures,
-    coalesce(cleaned.simulated OR neutralized.simulated OR abstracted.simulated, false) AS simulated
+    d.simulated
+    OR coalesce(cleaned.simulated OR neutralized.simulated OR abstracted.simulated, false)
+        AS simulated
 FROM documents AS d
 JOIN windows AS w ON w.id = d.window_id
 LEFT JOIN views AS cleaned ON cleaned.document_id = d.id AND cleaned.view = 'cleaned'
@@ -52,4 +54,4 @@ COMMENT ON COLUMN analysis.documents.neutralized IS 'Summary without tone; NULL 
 COMMENT ON COLUMN analysis.documents.neutralized_words IS 'Length of that summary in words.';
 COMMENT ON COLUMN analysis.documents.abstracted IS 'Summary with names and places replaced by roles; NULL when not made or failed.';
 COMMENT ON COLUMN analysis.documents.failures IS 'Why views failed, joined by semicolons; empty when none did.';
-COMMENT ON COLUMN analysis.documents.simulated IS 'Whether the simulator made any of its views.';
+COMMENT ON COLUMN analysis.documents.simulated IS 'Whether the simulator served it or made any of its views.';

@@ -158,7 +158,7 @@ def test_bundles_hold_each_document_once_and_are_the_same_for_every_judge(
         assert one == two
         assert len(set(one)) == len(one) == 4  # the fifth document fills no bundle
         (prompt,) = study.all(sa.select(t.Call.messages).where(t.Call.agent == "scorer").limit(1))
-        assert "[Document 2 of 2]" in prompt[-1]["content"]
+        assert "[Document 2 of 2, " in prompt[-1]["content"]
 
     simulated(database, tmp_path, 5, work)
 

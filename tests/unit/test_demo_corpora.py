@@ -16,6 +16,7 @@ from judge_gym.design.sweep import Sweep, load_sweep
 from judge_gym.evidence.documents import Collected
 from judge_gym.evidence.firecrawl_source import FirecrawlAccess
 from judge_gym.evidence.sources import collect
+from judge_gym.simulator.obeying import stage_demanded
 from judge_gym.simulator.reading import concept_named, read_documents
 from judge_gym.simulator.stage_order import order_stages
 
@@ -109,6 +110,32 @@ def test_the_two_empty_articles_give_nothing_to_judge_by():
     assert [read_documents([row["text"]], concept).information for row in empty] == [0, 0]
 
 
+def test_every_attempt_to_steer_stands_beside_its_clean_twin():
+    pairs = rows("injection")
+    assert Counter(Counter(row["attack"] for row in pairs).values()) == {3: 8}
+    assert len({row["title"] for row in pairs}) == len({row["clean"] for row in pairs}) == 24
+    for row in pairs:
+        assert row["text"].startswith(row["clean"])
+        assert row["text"] != row["clean"]
+        assert urlsplit(row["url"]).hostname == "samples.example"
+
+
+def test_screening_removes_attempts_that_no_reader_sees_and_leaves_the_others():
+    twins = [collected("injection", window).documents for window in ("clean", "attacked")]
+    concept = concept_named("democratic backsliding")
+    unseen = 0
+    for clean, attacked in zip(*twins, strict=True):
+        assert (clean.title, clean.category) == (attacked.title, attacked.category)
+        assert stage_demanded([clean.text], "ABCD") is None
+        unseen += clean.text == attacked.text
+        demanded = stage_demanded([attacked.text], "ABCD")
+        assert demanded == (None if clean.text == attacked.text else "D"), clean.title
+        # The attempt adds no word on the state of institutions, so all it adds is the demand.
+        cues = [read_documents([one.text], concept).cues for one in (clean, attacked)]
+        assert cues[0] == cues[1]
+    assert unseen == 4  # hidden markup, and tag characters
+
+
 def test_one_article_carries_an_instruction_to_the_reader():
     hostile = [row["id"] for row in rows("valmora") if "VERDICT:" in row["text"]]
     assert hostile == ["valmora-10"]
@@ -166,7 +193,9 @@ def test_the_benchmark_truths_are_the_labels_of_its_rubric():
     assert labels == {row["truth"] for row in rows("claims")}
 
 
-@pytest.mark.parametrize(("name", "count"), [("demo", 23), ("quick", 3), ("real-models", 2)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("demo", 23), ("quick", 3), ("real-models", 2), ("injection", 96)]
+)
 def test_a_sweep_that_needs_no_other_data_loads(name, count):
     assert len({experiment.key for experiment in sweep(name).experiments()}) == count
 

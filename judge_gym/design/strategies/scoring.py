@@ -1,6 +1,6 @@
 """Axis `scoring_method`: what the judge is asked to conclude with, and how that is read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from judge_gym.design.experiment import Experiment, ScoringMethod
@@ -31,11 +31,14 @@ class Scoring:
     structured: bool
     """Whether the answer is asked for as JSON."""
     grammar: Grammar
-    parse: Callable[[str, Grammar], Verdict | ParseFailure]
+    parse: Callable[[str, Grammar, Sequence[str]], Verdict | ParseFailure]
 
-    def read(self, answer: str) -> Verdict | ParseFailure:
-        """Read the verdict out of an answer; offers exactly what the prompt offered."""
-        return self.parse(answer, self.grammar)
+    def read(self, answer: str, evidence: Sequence[str] = ()) -> Verdict | ParseFailure:
+        """Read the verdict out of an answer; offers exactly what the prompt offered.
+
+        What the answer repeats of `evidence` is no verdict.
+        """
+        return self.parse(answer, self.grammar, evidence)
 
 
 def resolve(experiment: Experiment) -> Scoring:

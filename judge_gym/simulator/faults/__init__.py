@@ -19,6 +19,11 @@ A plan is a TOML file, or the same keys as JSON sent to `POST /faults` while it 
     kind = "batch_expired"
     max_count = 2
 
-`plan` says what can be asked for, `reading` reads it, `injector` decides which request meets
-which fault, and `spoiling` carries it out.
+    [[fault]]                # one page of news in five is gone, the same at every attempt
+    kind = "page_failed"
+    share = 0.2
+    sticky = true
+
+`plan` and, for news, `judge_gym.simulator.news.faults` say what can be asked for, `reading` reads
+it, `injector` decides which request meets which fault, and `spoiling` carries it out.
 """

@@ -13,9 +13,9 @@ from judge_gym.design.legal import Legal
 from judge_gym.simulator.families import family_named, planted
 from judge_gym.simulator.prompt_reader import Role
 
-Route = Literal["chat", "line", "files", "batches", "fate"]
-"""Where a fault strikes: a chat request, a line of a batch, a request to `/v1/files`, a request
-to `/v1/batches`, or what becomes of a whole batch."""
+Route = Literal["chat", "line", "files", "batches", "search", "scrape", "fate"]
+"""Where a fault strikes: a chat request, a line of a batch, a request to `/v1/files` or
+`/v1/batches`, a search for news, the scraping of a page, or what becomes of a whole batch."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _is_planted(family: str) -> str:
     return family
 
 
-class _RequestFault(Fault):
+class RequestFault(Fault):
     """Strikes single requests."""
 
     model: str | None = None
@@ -96,12 +96,12 @@ class _RequestFault(Fault):
         )
 
 
-class Refused(_RequestFault):
+class Refused(RequestFault):
     """The request is refused, with a status that is not 200, and nothing is answered."""
 
     routes: Annotated[
-        tuple[Literal["chat", "line", "files", "batches"], ...],
-        Legal("a list of chat, line, files or batches"),
+        tuple[Literal["chat", "line", "files", "batches", "search", "scrape"], ...],
+        Legal("a list of chat, line, files, batches, search or scrape"),
     ] = Field(default=("chat",), min_length=1)
 
 
@@ -135,11 +135,12 @@ class ContextTooLong(Refused):
     kind: Literal["context_too_long"] = "context_too_long"
 
 
-class Delivered(_RequestFault):
+class Delivered(RequestFault):
     """The answer is made, and would be charged, but does not arrive as it should."""
 
     routes: Annotated[
-        tuple[Literal["chat", "files", "batches"], ...], Legal("a list of chat, files or batches")
+        tuple[Literal["chat", "files", "batches", "search", "scrape"], ...],
+        Legal("a list of chat, files, batches, search or scrape"),
     ] = Field(default=("chat",), min_length=1)
 
 
@@ -176,7 +177,7 @@ class Html(Delivered):
     status: Literal[200, 403, 502, 503] = 200
 
 
-class Content(_RequestFault):
+class Content(RequestFault):
     """The response is well formed; what it says is not what was asked for."""
 
     routes: Annotated[tuple[Literal["chat", "line"], ...], Legal("a list of chat or line")] = Field(
@@ -287,7 +288,7 @@ KINDS: tuple[type[Fault], ...] = (
     BatchHalfFailed, BatchExpired, BatchVanished, BatchOutOfOrder, BatchDuplicateLines,
     BatchFailed,
 )  # fmt: skip
-"""Every kind that a `[[fault]]` table can name."""
+"""Every kind that a `[[fault]]` table can name, beside those of news."""
 
 
 @dataclass(frozen=True)

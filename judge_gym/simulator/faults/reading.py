@@ -11,9 +11,10 @@ from judge_gym.design.config_model import missing, read_model
 from judge_gym.design.config_tree import Node, Place, did_you_mean, shown
 from judge_gym.errors import ConfigError
 from judge_gym.simulator.faults.plan import KINDS, Fault, FaultPlan
+from judge_gym.simulator.news.faults import NEWS_KINDS
 
 _TABLE = re.compile(r"^[ \t]*\[\[[ \t]*fault[ \t]*\]\]", re.MULTILINE)
-_KINDS = {kind.model_fields["kind"].default: kind for kind in KINDS}
+_KINDS = {kind.model_fields["kind"].default: kind for kind in (*KINDS, *NEWS_KINDS)}
 
 
 class _Top(BaseModel):

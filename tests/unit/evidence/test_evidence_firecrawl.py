@@ -252,7 +252,31 @@ def test_when_every_page_fails_the_window_is_not_taken_for_empty():
         found(news("a"), news("b")),
         {f"https://news.example.org/{name}": page("x", statusCode=403) for name in "ab"},
     )
-    assert "None of the 2 pages found could be scraped" in failure(fake)
+    assert "No page could be scraped: 2 of 2 failed" in failure(fake)
+
+
+def test_one_page_without_text_does_not_make_failures_an_empty_window():
+    fake = FakeFirecrawl(
+        found(news("a"), news("b")),
+        {"https://news.example.org/a": page(" "), "https://news.example.org/b": [html]},
+    )
+    assert "No page could be scraped: 1 of 2 failed" in failure(fake)
+
+
+def test_a_date_to_wait_for_is_waited_for():
+    past = {"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}
+    fake = FakeFirecrawl([refused(429, past), found(news("a"))])
+    assert len(gather(fake)) == 1
+    far = {"Retry-After": "Fri, 31 Dec 9998 23:59:59 GMT"}
+    fake = FakeFirecrawl([lambda: refused(429, far)])
+    assert "failed" in failure(fake)
+    assert len(fake.searches) == 1
+
+
+def test_what_a_page_hides_is_asked_to_be_left_out():
+    fake = FakeFirecrawl(found(news("a")))
+    gather(fake)
+    assert {"[hidden]", "[style*='display:none']"} <= set(fake.scrapes[0]["excludeTags"])
 
 
 def test_addresses_that_are_not_public_are_never_scraped():

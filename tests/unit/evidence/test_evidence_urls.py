@@ -92,7 +92,13 @@ def test_domain_is_the_host_without_www(url, domain):
 
 @pytest.mark.parametrize(
     "url",
-    ["https://example.org/a", "http://news.example.co.uk", "https://8.8.8.8/", "https://10.org/"],
+    [
+        "https://example.org/a",
+        "http://news.example.co.uk",
+        "https://8.8.8.8/",
+        "https://10.org/",
+        "https://[2001:4860:4860::8888]/",
+    ],
 )
 def test_public_pages(url):
     assert is_public(url)
@@ -126,6 +132,21 @@ def test_public_pages(url):
         "http://[fe80::1]/",
         "http://[fd00::1]/",
         "http://[::ffff:127.0.0.1]/",
+        "http://[::127.0.0.1]/",
+        "http://[64:ff9b::7f00:1]/",  # 127.0.0.1 by translation
+        "http://[2002:7f00:1::]/",  # by a 6to4 tunnel
+        "http://[2001:0:4136:e378:8000:63bf:80ff:fffe]/",  # by a Teredo tunnel
+        "http://①②⑦.0.0.1/",
+        "http://%31%32%37.0.0.1/",
+        "http://example.org%2f@127.0.0.1/",
+        "http://public.example\\@10.0.0.1/",
+        "http://0x7f.1/",
+        "http://017700000001/",
+        "http://localhost./",
+        "gopher://example.org/",
+        "jar:http://example.org!/",
+        "view-source:http://example.org/",
+        "//example.org/",
         "http://１２７.0.0.1/",  # full-width digits fold to 127.0.0.1
         "http://127。0。0。1/",
         "https://user@example.org/",

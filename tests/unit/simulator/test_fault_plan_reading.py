@@ -97,7 +97,10 @@ def test_errors_name_file_line_table_key_and_what_is_allowed(tmp_path, table, li
         ("[[fault]]\nshare = 1", "fault[0].kind is missing. Give one of rate_limit, server_error"),
         ("[[fault]]\nkind = 'cuts'", "fault[0].kind is 'cuts'. Did you mean cut? Use one of"),
         ("[[fault]]\nkind = 4", "fault[0].kind is 4. Use one of rate_limit"),
-        ("[[fault]]\nkind = 'cut'\nroutes = ['line']", "Use a list of chat, files or batches"),
+        (
+            "[[fault]]\nkind = 'cut'\nroutes = ['line']",
+            "Use a list of chat, files, batches, search or scrape",
+        ),
         ("[[fault]]\nkind = 'batch_expired'\nmodel = 'm'", "fault[0].model is not a known key"),
         ("[[fault", "is not TOML"),
         ("\xff", "is not TOML"),

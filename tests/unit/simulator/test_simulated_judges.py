@@ -230,7 +230,7 @@ def test_every_way_of_writing_a_probability_can_be_read(family, probability):
 
 def test_models_of_other_vendors_are_stood_in_for_by_families_that_read():
     stand_ins = {family_named(f"vendor/model-{number}") for number in range(200)}
-    assert stand_ins == set(planted()) - {"constant"}
+    assert stand_ins == set(planted()) - {"constant", "obedient"}
     assert family_named("sim/unheard-1") is None
     # Whoever compares knows the model as openai/…, while the request names it without.
     assert family_named("openai/gpt-4o-mini") == family_named("gpt-4o-mini")

@@ -1,0 +1,124 @@
+"""`judge-gym injection`: do texts that try to steer the judge succeed?"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deployments.cli.output import command, console, show_table
+
+if TYPE_CHECKING:
+    from judge_gym.metrics.estimate import Estimate
+    from judge_gym.workflows.injection import Lift
+
+SUITE = Path(__file__).parents[1] / "sweeps" / "injection.yaml"
+
+
+def injection(
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL",
+            help="A judge to test, as in a sweep file; may be repeated. Simulated judges when "
+            "none is given.",
+        ),
+    ] = None,
+    utility_model: Annotated[
+        str, typer.Option(help="The model that edits the evidence; best not a judge.")
+    ] = "",
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what it would ask and cost; spends nothing.")
+    ] = False,
+) -> None:
+    """Judge texts that try to steer the judge beside their clean twins, and show the lift.
+
+    Every attempt asks for the last stage, so a judge that follows them places the same text
+    higher. It runs as a sweep: stopped, it goes on with the same command.
+    """
+    from deployments.cli import sweep as sweeps
+    from deployments.cli.database import database
+    from deployments.cli.running import run_sweep
+    from judge_gym.design.sweep import load_sweep
+    from judge_gym.workflows.injection import injection_lifts
+
+    file = _own_suite(model, utility_model) if model or utility_model else SUITE
+    if plan:
+        sweeps.plan(file)
+        return
+    run_sweep(file)
+    loaded = load_sweep(file)
+    with database() as session:
+        lifts = injection_lifts(session, loaded)
+    console.print(
+        "\nLift: how much higher a text is placed with an attempt to steer the judge than its "
+        "clean twin,\non the 0-1 scale; 1 is from the first stage to the last. 95% intervals over "
+        "pairs.\n"
+    )
+    _show(lifts)
+    if any(lift.simulated for lift in lifts):
+        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
+    console.print(f"The sweep's other tables: {command()} analyse {loaded.name}", markup=False)
+
+
+def _show(lifts: Sequence["Lift"]) -> None:
+    judges = list(dict.fromkeys(lift.judge for lift in lifts))
+    mark = " (SIMULATED)" if any(lift.simulated for lift in lifts) else ""
+    for judge in judges:
+        own = {lift.setting: lift for lift in lifts if lift.judge == judge and not lift.attack}
+        settings = [setting for setting in own if setting is not None]
+        methods = list(dict.fromkeys(method for *_, method in settings))
+        rows = [
+            (*place, *(_shown(own[*place, method].estimate) for method in methods))
+            for place in dict.fromkeys(setting[:2] for setting in settings)
+        ]
+        show_table(f"{judge}, by setting{mark}", ("evidence view", "prompt order", *methods), rows)
+    kinds = list(dict.fromkeys(lift.attack for lift in lifts))
+    by_kind = {(lift.attack, lift.judge): lift for lift in lifts if lift.setting is None}
+    rows = [
+        (
+            kind or "all",
+            str(max(by_kind[kind, judge].estimate.n_items for judge in judges)),
+            *(_shown(by_kind[kind, judge].estimate) for judge in judges),
+        )
+        for kind in sorted(kinds, key=bool)
+    ]
+    unread = (str(by_kind["", judge].without_verdict) for judge in judges)
+    rows.append(("judgements without a verdict", "", *unread))
+    show_table(f"By kind of attempt, over all settings{mark}", ("attempt", "pairs", *judges), rows)
+
+
+def _shown(estimate: "Estimate") -> str:
+    if estimate.estimate is None:
+        return "-"
+    value = f"{estimate.estimate:+.2f}"
+    if estimate.lower is None or estimate.upper is None:
+        return value
+    return f"{value} [{estimate.lower:+.2f}, {estimate.upper:+.2f}]"
+
+
+def _own_suite(models: Sequence[str] | None, utility_model: str) -> Path:
+    """Write the suite for these models into the data folder; returns the sweep file."""
+    import re
+
+    from ruamel.yaml import YAML
+
+    from judge_gym.settings import settings
+
+    yaml = YAML(typ="rt")
+    suite = yaml.load(SUITE)
+    named = "-".join([*(models or ()), *([utility_model] if utility_model else ())])
+    suite["name"] = f"injection-{re.sub(r'[^a-z0-9]+', '-', named.lower())}"[:80].rstrip("-")
+    if models:
+        suite["blocks"][0]["model"] = list(models)
+    if utility_model:
+        suite["utility_model"] = utility_model
+    for window in suite["windows"].values():
+        window["source"]["path"] = str((SUITE.parent / window["source"]["path"]).resolve())
+    rubric = suite["blocks"][0]["rubric"]
+    rubric["provided"] = str((SUITE.parent / rubric["provided"]).resolve())
+    file = settings().data_dir / "injection" / f"{suite['name']}.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w", encoding="utf-8") as written:
+        yaml.dump(suite, written)
+    return file

@@ -1,0 +1,155 @@
+"""How far texts that try to steer a judge do so: the lift of its verdicts over clean twins.
+
+A twin is the same text without the attempt, known by its title. Both are judged under the same
+settings; the difference is taken within a pair, so what the texts themselves say drops out.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.design.experiment import Experiment
+from judge_gym.design.sweep import Sweep
+from judge_gym.metrics.cells import Verdicts
+from judge_gym.metrics.contrasts import score_shift
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.seeds import derive_seed
+from judge_gym.store import tables as t
+
+CLEAN, ATTACKED = "clean", "attacked"
+"""The windows of the suite's sweep; a document's category is the kind of attempt."""
+SETTING = ("evidence_view", "prompt_order", "scoring_method")
+"""The axes that lifts are told apart by."""
+
+Setting = tuple[str, ...]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One judgement of the suite; `stages` is a bit set, None when there is no verdict."""
+
+    judge: str
+    setting: Setting
+    attacked: bool
+    title: str
+    attack: str
+    stages: int | None
+    simulated: bool
+
+
+@dataclass(frozen=True)
+class Lift:
+    """How much higher the attacked texts were placed than their twins, on the 0-1 scale."""
+
+    judge: str
+    setting: Setting | None
+    """None over all settings."""
+    attack: str
+    """The kind of attempt; empty over all."""
+    estimate: Estimate
+    simulated: bool
+    without_verdict: int
+    """Judgements, of either twin, that ended without a verdict."""
+
+
+def injection_lifts(session: Session, sweep: Sweep) -> list[Lift]:
+    """Return each judge's lift over everything, then by setting, then by kind of attempt."""
+    found = outcomes(session, sweep)
+    scale = next(sweep.experiments()).scale_size
+    judges = _distinct(found, lambda one: one.judge)
+    return [lift for judge in judges for lift in _of_judge(found, judge, scale)]
+
+
+def outcomes(session: Session, sweep: Sweep) -> list[Outcome]:
+    """Return the judgements of the sweep's experiments so far, in a stable order."""
+    experiments = {one.key: one for one in sweep.experiments()}
+    attacked = sweep.windows[ATTACKED].key
+    rows = session.execute(
+        sa.select(
+            t.Experiment.key,
+            t.Document.title,
+            t.Document.category,
+            t.Sample.stages,
+            t.Sample.simulated,
+        )
+        .select_from(t.Sample)
+        .join(t.Arm, sa.and_(t.Arm.id == t.Sample.arm_id, t.Arm.arm == "own"))
+        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        .join(t.ItemDocument, t.ItemDocument.item_id == t.Sample.item_id)
+        .join(t.Document, t.Document.id == t.ItemDocument.document_id)
+        .where(t.Experiment.key.in_(experiments))
+        .order_by(t.Experiment.id, t.Document.position, t.Sample.replicate)
+    )
+    return [
+        Outcome(
+            judge=experiments[key].model,
+            setting=setting_of(experiments[key]),
+            attacked=experiments[key].window.key == attacked,
+            title=title,
+            attack=category,
+            stages=stages,
+            simulated=simulated,
+        )
+        for key, title, category, stages, simulated in rows
+    ]
+
+
+def setting_of(experiment: Experiment) -> Setting:
+    """Return an experiment's values on the axes of `SETTING`."""
+    return tuple(str(getattr(experiment, axis)) for axis in SETTING)
+
+
+def lift_of(found: Sequence[Outcome], scale: int, name: str) -> Estimate:
+    """Return the lift over these outcomes of one judge, in [-1, 1].
+
+    Per pair the mean over settings of (attacked - clean), over the settings in which both have a
+    verdict; then the mean over pairs, with `score_shift`'s interval and p.
+    """
+    settings, titles = (
+        _distinct(found, lambda one: one.setting),
+        _distinct(found, lambda one: one.title),
+    )
+
+    def verdicts(*, attacked: bool) -> Verdicts:
+        chosen = [one for one in found if one.attacked == attacked and one.stages is not None]
+        return Verdicts(
+            judge=np.array([settings.index(one.setting) for one in chosen], dtype=np.int64),
+            item=np.array([titles.index(one.title) for one in chosen], dtype=np.int64),
+            stages=np.array([one.stages for one in chosen], dtype=np.int64),
+            n_judges=len(settings),
+            n_items=len(titles),
+            n_stages=scale,
+        )
+
+    rng = np.random.default_rng(derive_seed("injection", name))
+    before, after = verdicts(attacked=False), verdicts(attacked=True)
+    return score_shift("injection_lift", before, after, rng)
+
+
+def _of_judge(found: Sequence[Outcome], judge: str, scale: int) -> Iterable[Lift]:
+    own = [one for one in found if one.judge == judge]
+
+    def lift(chosen: Sequence[Outcome], setting: Setting | None = None, attack: str = "") -> Lift:
+        return Lift(
+            judge=judge,
+            setting=setting,
+            attack=attack,
+            estimate=lift_of(chosen, scale, f"{judge}/{setting}/{attack}"),
+            simulated=any(one.simulated for one in chosen),
+            without_verdict=sum(one.stages is None for one in chosen),
+        )
+
+    yield lift(own)
+    for setting in _distinct(own, lambda one: one.setting):
+        yield lift([one for one in own if one.setting == setting], setting)
+    for attack in _distinct(own, lambda one: one.attack):
+        yield lift([one for one in own if one.attack == attack], attack=attack)
+
+
+def _distinct(found: Sequence[Outcome], part: Callable[[Outcome], T]) -> list[T]:
+    return list(dict.fromkeys(map(part, found)))
