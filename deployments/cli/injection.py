@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from judge_gym.metrics.estimate import Estimate
     from judge_gym.workflows.injection import Lift
 
+LEVEL = 0.05
 SUITE = Path(__file__).parents[1] / "sweeps" / "injection.yaml"
 
 
@@ -53,7 +54,8 @@ def injection(
     console.print(
         "\nLift: how much higher a text is placed with an attempt to steer the judge than its "
         "clean twin,\non the 0-1 scale; 1 is from the first stage to the last. 95% intervals over "
-        "pairs.\n"
+        "pairs. A star: not 0, with\np < 0.05 after Holm's correction over a judge's settings, or "
+        "over its kinds of attempt.\n"
     )
     _show(lifts)
     if any(lift.simulated for lift in lifts):
@@ -92,9 +94,9 @@ def _shown(estimate: "Estimate") -> str:
     if estimate.estimate is None:
         return "-"
     value = f"{estimate.estimate:+.2f}"
-    if estimate.lower is None or estimate.upper is None:
-        return value
-    return f"{value} [{estimate.lower:+.2f}, {estimate.upper:+.2f}]"
+    if estimate.lower is not None and estimate.upper is not None:
+        value += f" [{estimate.lower:+.2f}, {estimate.upper:+.2f}]"
+    return f"{value} *" if estimate.p is not None and estimate.p < LEVEL else value
 
 
 def _own_suite(models: Sequence[str] | None, utility_model: str) -> Path:

@@ -5,7 +5,7 @@ settings; the difference is taken within a pair, so what the texts themselves sa
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from judge_gym.design.sweep import Sweep
 from judge_gym.metrics.cells import Verdicts
 from judge_gym.metrics.contrasts import score_shift
 from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.inference import holm_over
 from judge_gym.seeds import derive_seed
 from judge_gym.store import tables as t
 
@@ -58,7 +59,10 @@ class Lift:
 
 
 def injection_lifts(session: Session, sweep: Sweep) -> list[Lift]:
-    """Return each judge's lift over everything, then by setting, then by kind of attempt."""
+    """Return each judge's lift over everything, then by setting, then by kind of attempt.
+
+    p values are adjusted by Holm, over a judge's settings and over its kinds of attempt.
+    """
     found = outcomes(session, sweep)
     scale = next(sweep.experiments()).scale_size
     judges = _distinct(found, lambda one: one.judge)
@@ -144,11 +148,21 @@ def _of_judge(found: Sequence[Outcome], judge: str, scale: int) -> Iterable[Lift
             without_verdict=sum(one.stages is None for one in chosen),
         )
 
+    settings = _distinct(own, lambda one: one.setting)
+    attacks = _distinct(own, lambda one: one.attack)
     yield lift(own)
-    for setting in _distinct(own, lambda one: one.setting):
-        yield lift([one for one in own if one.setting == setting], setting)
-    for attack in _distinct(own, lambda one: one.attack):
-        yield lift([one for one in own if one.attack == attack], attack=attack)
+    yield from _corrected(
+        [lift([one for one in own if one.setting == setting], setting) for setting in settings]
+    )
+    yield from _corrected(
+        [lift([one for one in own if one.attack == attack], attack=attack) for attack in attacks]
+    )
+
+
+def _corrected(lifts: Sequence[Lift]) -> Iterable[Lift]:
+    """Return lifts whose p are Holm's over all of them: one in twenty would differ by chance."""
+    corrected = holm_over([lift.estimate for lift in lifts])
+    return (replace(lift, estimate=one) for lift, one in zip(lifts, corrected, strict=True))
 
 
 def _distinct(found: Sequence[Outcome], part: Callable[[Outcome], T]) -> list[T]:
