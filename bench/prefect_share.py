@@ -185,7 +185,14 @@ def process(
             yield started.pid
         finally:
             started.terminate()
-            started.wait(60)
+            try:
+                started.wait(60)
+            except subprocess.TimeoutExpired:
+                # What was measured is measured, whatever a worker still waits for.
+                for child in psutil.Process(started.pid).children(recursive=True):
+                    child.kill()
+                started.kill()
+                started.wait()
 
 
 def _healthy(url: str) -> bool:

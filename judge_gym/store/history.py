@@ -14,10 +14,12 @@ from judge_gym.store.rubrics import stored_rubric
 
 @dataclass(frozen=True)
 class Past:
-    """Means over a model's answers to one agent; tokens are None when it never counted them."""
+    """Means over a model's answers to one agent."""
 
     answer_tokens: float | None
-    latency_s: float
+    """None when the model never counted them."""
+    latency_s: float | None
+    """None when every answer came in a batch: nobody knows how long one takes."""
 
 
 def past_answers(session: Session, models: Collection[str]) -> dict[tuple[str, str], Past]:
@@ -33,7 +35,10 @@ def past_answers(session: Session, models: Collection[str]) -> dict[tuple[str, s
         .group_by(t.Call.model, t.Call.agent)
     )
     return {
-        (model, agent): Past(None if tokens is None else float(tokens), latency / 1000)
+        (model, agent): Past(
+            None if tokens is None else float(tokens),
+            None if latency is None else float(latency) / 1000,
+        )
         for model, agent, tokens, latency in rows
     }
 

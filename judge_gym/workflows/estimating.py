@@ -57,15 +57,15 @@ def per_call(
     past: Mapping[tuple[str, str], Past],
 ) -> PerCall:
     """Return the means for one kind of call; `prompts` are examples of what will be sent."""
-    known = past.get((model, agent))
-    answer = known.answer_tokens if known else None
+    known = past.get((model, agent), _NO_PAST)
+    answer, latency = known.answer_tokens, known.latency_s
     counts = [count_tokens(providers, model, prompt.messages) for prompt in prompts]
     characters = [sum(len(part["content"]) for part in prompt.messages) for prompt in prompts]
     return PerCall(
         prompt_tokens=sum(counts) / len(counts),
         answer_tokens=min(USUAL_ANSWER_TOKENS[agent], longest_answer) if answer is None else answer,
         reserved_tokens=sum(characters) / 4 / len(characters) + longest_answer,
-        latency_s=known.latency_s if known else _usual_latency_s(model),
+        latency_s=_usual_latency_s(model) if latency is None else latency,
         price=price_of(providers, model),
     )
 
@@ -83,16 +83,22 @@ def assumptions(
             "Evidence and rubrics that are not there yet are taken to be of usual length: "
             f"{ARTICLE_WORDS} words an article."
         )
-    unheard = [(model, agent) for model, agent in asked if (model, agent) not in past]
-    if unheard:
-        agents = dict.fromkeys(agent for _, agent in unheard)
-        usual = ", ".join(f"{agent} {USUAL_ANSWER_TOKENS[agent]}" for agent in agents)
-        seconds = sorted({_usual_latency_s(model) for model, _ in unheard})
-        told.append(
-            f"Answers without a history are taken to have, in tokens: {usual}; and to take "
-            f"{' or '.join(f'{one:g}' for one in seconds)} s each."
-        )
+    known = {one: past.get(one, _NO_PAST) for one in asked}
+    uncounted = dict.fromkeys(one[1] for one, seen in known.items() if seen.answer_tokens is None)
+    untimed = {_usual_latency_s(one[0]) for one, seen in known.items() if seen.latency_s is None}
+    taken = []
+    if uncounted:
+        usual = ", ".join(f"{agent} {USUAL_ANSWER_TOKENS[agent]}" for agent in uncounted)
+        taken.append(f"to have, in tokens: {usual}")
+    if untimed:
+        seconds = " or ".join(f"{one:g}" for one in sorted(untimed))
+        taken.append(f"to take {seconds} s each")
+    if taken:
+        told.append(f"Answers without a history are taken {'; and '.join(taken)}.")
     return told
+
+
+_NO_PAST = Past(None, None)
 
 
 def _usual_latency_s(model: str) -> float:

@@ -12,6 +12,7 @@ from judge_gym.llm.batches.desk import BatchError
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.simulator.launch import running
 from judge_gym.store import tables as t
+from judge_gym.store.history import past_answers
 from judge_gym.workflows import batching
 from support.batched import (
     batches_at,
@@ -127,9 +128,11 @@ def test_a_batch_gives_the_same_rows_as_direct_calls(
             study, tags = await prepared(runtime, articles)
             set_faults(faulty, *FATES[fate])
             await judge_to_the_end(study, tags)
-            return outcomes(runtime.engine), study.all(sa.select(t.Batch)), calls(study)
+            with runtime.session() as session:
+                past = past_answers(session, ["sim/calm-1"])["sim/calm-1", "scorer"]
+            return outcomes(runtime.engine), study.all(sa.select(t.Batch)), calls(study), past
 
-    rows, [batch], ledger = run(work())
+    rows, [batch], ledger, past = run(work())
     assert rows == directly
     assert {call.status for call in ledger} == {"succeeded"}
     assert batch.answered + batch.failed == batch.calls == CALLS
@@ -145,6 +148,9 @@ def test_a_batch_gives_the_same_rows_as_direct_calls(
         assert len(call.errors) == again
         assert (call.latency_ms is None) == (call.route == "batch")
     assert sum(call.route == "batch" for call in ledger) == batch.answered
+    # What a plan goes by: a batch's answers have tokens, and no time of their own.
+    assert past.answer_tokens
+    assert (past.latency_s is None) == all(call.route == "batch" for call in ledger)
 
 
 def calls(study: Study) -> list[t.Call]:

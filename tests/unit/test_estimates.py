@@ -87,6 +87,11 @@ def test_a_call_is_foreseen_from_its_prompt_and_from_the_past() -> None:
     # Without a past: the usual, but no more than the longest answer.
     new = per_call(PROVIDERS, "local/other", "scorer", prompts, 50, past)
     assert new == PerCall(15, 50, 65, USUAL_LATENCY_S, None)
+    # Answers of batches have tokens, and no time of their own.
+    batches = {("local/mine", "scorer"): Past(answer_tokens=33, latency_s=None)}
+    assert per_call(PROVIDERS, "local/mine", "scorer", prompts, 50, batches) == PerCall(
+        15, 33, 65, USUAL_LATENCY_S, OWN
+    )
     longer = per_call(PROVIDERS, "local/other", "scorer", prompts, 5000, past)
     assert longer.answer_tokens == USUAL_ANSWER_TOKENS["scorer"]
 
@@ -101,6 +106,10 @@ def test_what_is_assumed_is_said() -> None:
     )
     assert "800 words an article" in length
     assert "prober 200, critic 30; and to take 0.1 or 10 s each" in answers
+    only_batches = {("local/mine", "scorer"): Past(33, None)}
+    assert assumptions([("local/mine", "scorer")], only_batches, stood_in=False) == [
+        "Answers without a history are taken to take 10 s each."
+    ]
 
 
 @pytest.mark.parametrize(
