@@ -31,6 +31,7 @@ from judge_gym.metrics.belief import (
     cell_masses,
     combination_record,
     conflict,
+    item_conflicts,
     self_conflict,
     stage_support,
     uncertainty_gap,
@@ -40,9 +41,10 @@ from judge_gym.metrics.components import judge_icc, variance_components
 from judge_gym.metrics.consistency import replicate_icc, replicate_variance
 from judge_gym.metrics.entrenchment import calibration, entrenchment
 from judge_gym.metrics.masses import belief, betp, gap, plausibility, singletons
-from judge_gym.metrics.masses import conflict as between
 from judge_gym.metrics.polarization import Divergence, measure_polarization, polarization_by_pair
+from judge_gym.metrics.presentation import Displays, label_bias, position_bias
 from judge_gym.metrics.subsets import subset_information, subset_width
+from judge_gym.metrics.swap import swap_sensitivity, verdict_change
 
 JUDGES, REPLICATES, STAGES = 10, 10, 4
 PACKAGE = REPOSITORY / ".judge-gym" / "bench" / "py-dempster-shafer"
@@ -66,12 +68,12 @@ def draw(rows: int) -> Verdicts:
 
 def by_library(verdicts: Verdicts) -> list[float]:
     """Sums over cells of Bel, Pl and BetP of stage 1 and of the gap; over pairs of k."""
-    cells, points = cell_masses(verdicts).masses, singletons(STAGES)
-    low, high, bet = belief(cells, points), plausibility(cells, points), betp(cells)
-    judges = [replace(cells, mass=cells.mass[:, judge]) for judge in range(JUDGES)]
-    pairs = sum(float(between(one, other).sum()) for one, other in combinations(judges, 2))
+    cells = cell_masses(verdicts)
+    masses, points = cells.masses, singletons(STAGES)
+    low, high, bet = belief(masses, points), plausibility(masses, points), betp(masses)
     sums = [float(value[..., 0].sum()) for value in (low, high, bet)]
-    return [*sums, float(gap(cells).sum()), pairs]
+    pairs = item_conflicts(cells)[:, *np.triu_indices(JUDGES, k=1)]
+    return [*sums, float(gap(masses).sum()), float(pairs.sum())]
 
 
 def by_dictionary(verdicts: Verdicts) -> list[float]:
@@ -192,7 +194,7 @@ def resampling(verdicts: Verdicts, truth: IntArray) -> list[tuple[str, Callable[
     """Every metric with a permutation null or resampled items."""
     rng = np.random.default_rng(1)
     probes, point = draw_probes(verdicts), points(verdicts)
-    first = verdicts.of_judges([0])
+    first, probes_again, shown = verdicts.of_judges([0]), draw_probes(verdicts, 4), displays(point)
     return [
         *(
             (
@@ -209,6 +211,9 @@ def resampling(verdicts: Verdicts, truth: IntArray) -> list[tuple[str, Callable[
         ("ICC of replicates", lambda: replicate_icc(first, rng)),
         ("ICC of judges", lambda: judge_icc(verdicts, rng)),
         ("variance components", lambda: variance_components(verdicts, rng)),
+        ("change of verdicts", lambda: verdict_change(verdicts, turned(verdicts), rng)),
+        ("change of confidence", lambda: swap_sensitivity(probes, probes_again, rng)),
+        ("position and label bias", lambda: (position_bias(shown, rng), label_bias(shown, rng))),
     ]
 
 
@@ -217,9 +222,29 @@ def points(verdicts: Verdicts) -> Verdicts:
     return replace(verdicts, stages=verdicts.stages & -verdicts.stages)
 
 
-def draw_probes(verdicts: Verdicts) -> Probes:
+def turned(verdicts: Verdicts) -> Verdicts:
+    """The same cells under another rubric: the verdicts of other items."""
+    return replace(verdicts, stages=np.roll(verdicts.stages, JUDGES * REPLICATES))
+
+
+def displays(point: Verdicts) -> Displays:
+    """Point verdicts, each shown in a random order under random letters."""
+    first, lettered = np.random.default_rng(5).integers(1, STAGES + 1, size=(2, len(point)))
+    return Displays(
+        judge=point.judge,
+        item=point.item,
+        n_judges=JUDGES,
+        n_items=point.n_items,
+        stage=np.bitwise_count(point.stages - 1).astype(np.int64) + 1,
+        shown_first=first,
+        lettered_a=lettered,
+        n_stages=STAGES,
+    )
+
+
+def draw_probes(verdicts: Verdicts, seed: int = 2) -> Probes:
     """One probe per verdict."""
-    rng = np.random.default_rng(2)
+    rng = np.random.default_rng(seed)
     return Probes(
         judge=verdicts.judge,
         item=verdicts.item,

@@ -19,7 +19,9 @@ from deployments.cli import (
     experiment,
     import_verdicts,
     injection,
+    power,
     roles,
+    selftest,
     simulator,
     sweep,
     window,
@@ -39,6 +41,8 @@ app.add_typer(sweep.app, name="sweep")
 app.add_typer(window.app, name="window")
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(batches.app, name="batches")
+app.command()(power.power)
+app.command()(selftest.selftest)
 app.command()(analyse.analyse)
 app.command()(import_verdicts.import_verdicts)
 app.command("export")(bundle.export_bundle)

@@ -4,9 +4,8 @@ The table is judges x items, complete: cell means over replicates of the 0-1 sco
 that every judge scored. Items are resampled for intervals; judges are not, as there are few.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from judge_gym.metrics.estimate import (
     not_estimable,
     with_interval,
 )
-from judge_gym.metrics.intervals import EPSILON, resampled_interval
+from judge_gym.metrics.intervals import EPSILON, resampled_intervals
 
 MIN_REPLICATES = 2
 
@@ -48,14 +47,16 @@ class MeanSquares:
 def mean_squares(table: FloatArray, weights: FloatArray) -> MeanSquares:
     """Return the two-way mean squares of `table` (items x judges) under item weights (r, items)."""
     judges, total = table.shape[1], weights.sum(axis=1)
-    per_item = table.mean(axis=1)
-    per_judge = weights @ table / total[:, None]
-    grand = per_judge.mean(axis=1, keepdims=True)
-    between = (weights * (per_item - grand) ** 2).sum(axis=1) * judges
-    apart = ((per_judge - grand) ** 2).sum(axis=1) * total
-    deviation = table - per_item[:, None]
-    everything = weights @ (deviation**2).sum(axis=1)
-    rest = np.maximum(everything - apart, 0.0) / ((total - 1) * (judges - 1))
+    # About the mean of all, so that no digits are lost where items hardly differ.
+    centred = table - table.mean()
+    per_item = centred.mean(axis=1)
+    within = ((centred - per_item[:, None]) ** 2).sum(axis=1)
+    summed = weights @ np.column_stack([centred, per_item**2, within])
+    per_judge = summed[:, :judges] / total[:, None]
+    grand = per_judge.mean(axis=1)
+    between = np.maximum(summed[:, judges] - total * grand**2, 0.0) * judges
+    apart = ((per_judge - grand[:, None]) ** 2).sum(axis=1) * total
+    rest = np.maximum(summed[:, judges + 1] - apart, 0.0) / ((total - 1) * (judges - 1))
     return MeanSquares(between / (total - 1), apart / (judges - 1), rest, total, judges)
 
 
@@ -74,10 +75,10 @@ def judge_icc(verdicts: Verdicts, rng: np.random.Generator) -> list[Estimate]:
     if because:
         return [not_estimable(name, because, n=n, unit="share of variance") for name in names]
 
-    def icc(row: int, weights: FloatArray) -> FloatArray:
-        return np.asarray(_iccs(mean_squares(table, weights))[row])
+    def forms(weights: FloatArray) -> FloatArray:
+        return _iccs(mean_squares(table, weights))
 
-    return [_share(name, n, table, rng, partial(icc, row)) for row, name in enumerate(names)]
+    return _shares(names, n, len(table), rng, forms)
 
 
 def variance_components(verdicts: Verdicts, rng: np.random.Generator) -> list[Estimate]:
@@ -99,23 +100,13 @@ def variance_components(verdicts: Verdicts, rng: np.random.Generator) -> list[Es
     squares = squares_within(verdicts).reshape(verdicts.sizes().shape)[:, common].sum(axis=0)
     spare, inverse = (sizes - 1).sum(axis=0), (1 / sizes).mean(axis=0)
 
-    def component(row: int, weights: FloatArray) -> FloatArray:
+    def components(weights: FloatArray) -> FloatArray:
         size = weights.sum(axis=1) / (weights @ inverse)
         squared, free = weights @ squares, weights @ spare
-        return np.asarray(_components(mean_squares(table, weights), squared, free, size)[row])
+        return _components(mean_squares(table, weights), squared, free, size)
 
-    return [
-        _share(
-            name,
-            n,
-            table,
-            rng,
-            partial(component, row),
-            unit="squared 0-1 scale",
-            bounds=UNIT_INTERVAL,
-        )
-        for row, name in enumerate(names)
-    ]
+    unit = "squared 0-1 scale"
+    return _shares(names, n, len(table), rng, components, unit=unit, bounds=UNIT_INTERVAL)
 
 
 def _components(
@@ -164,20 +155,26 @@ def _obstacle(table: FloatArray) -> str:
     return f"it needs 2 judges and 2 items all of them scored; there are {judges} and {items}"
 
 
-def _share(
-    metric: str,
+def _shares(
+    names: Sequence[str],
     n: int,
-    table: FloatArray,
+    n_items: int,
     rng: np.random.Generator,
-    statistic: Callable[[FloatArray], FloatArray],
+    statistics: Callable[[FloatArray], FloatArray],
     *,
     unit: str = "share of variance",
     bounds: tuple[float, float] = SIGNED_UNIT,
-) -> Estimate:
-    value = float(statistic(np.ones((1, len(table))))[0])
-    if not np.isfinite(value):
-        because = "the scores do not vary"
-        return not_estimable(metric, because, n=n, n_items=len(table), unit=unit)
+) -> list[Estimate]:
+    """Return the estimates of all rows of `statistics`, from the same draws of items."""
+    intervals = resampled_intervals(statistics, len(names), n_items, rng)
+    values = statistics(np.ones((1, n_items)))[:, 0]
     method = "two-way table of cell means; t interval, items resampled"
-    estimate = Estimate(metric, value, None, None, n, len(table), method=method, unit=unit)
-    return with_interval(estimate, resampled_interval(statistic, len(table), rng), bounds)
+    found = []
+    for name, value, interval in zip(names, values.tolist(), intervals, strict=True):
+        if np.isfinite(value):
+            estimate = Estimate(name, value, None, None, n, n_items, method=method, unit=unit)
+            found.append(with_interval(estimate, interval, bounds))
+        else:
+            because = "the scores do not vary"
+            found.append(not_estimable(name, because, n=n, n_items=n_items, unit=unit))
+    return found

@@ -1,6 +1,6 @@
 """Tests by permutation and sign flips, and the corrections for testing many hypotheses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +12,6 @@ from judge_gym.metrics.intervals import EPSILON
 PERMUTATIONS = 1000
 EXACT_UP_TO = 20
 SIGN_FLIPS = 9999
-# Numbers held at once while permuting: bounds memory, not results.
-BLOCK = 2_000_000
 
 
 def permutation_p(observed: float, permuted: FloatArray, slack: float = EPSILON) -> float:
@@ -22,30 +20,6 @@ def permutation_p(observed: float, permuted: FloatArray, slack: float = EPSILON)
     Values within `slack`, the rounding of how they were computed, count as equal.
     """
     return (1 + int((permuted >= observed - slack).sum())) / (1 + len(permuted))
-
-
-def shuffles_within(
-    group: IntArray, rng: np.random.Generator, permutations: int, width: int = 1
-) -> Iterator[IntArray]:
-    """Yield blocks (r, N) of row orders, each row permuting the samples within their group.
-
-    `group` must ascend. Blocks together hold `permutations` rows; `width` is the number of
-    columns the caller gathers per sample, so that a block stays in memory.
-    """
-    _, code = np.unique(group, return_inverse=True)
-    per_block = max(1, BLOCK // max(1, len(group) * width))
-    for start in range(0, permutations, per_block):
-        rows = min(per_block, permutations - start)
-        # Half the unit interval keeps a key inside its group whatever the rounding.
-        keys = code + 0.5 * rng.random((rows, len(group)))
-        yield np.argsort(keys, axis=1)
-
-
-def segment_means(values: FloatArray, segment: IntArray) -> FloatArray:
-    """Return means (..., segments, K) over runs of equal `segment` in values (..., N, K)."""
-    starts = np.flatnonzero(np.r_[True, segment[1:] != segment[:-1]])
-    sizes = np.diff(np.r_[starts, len(segment)])
-    return np.asarray(np.add.reduceat(values, starts, axis=-2) / sizes[:, None])
 
 
 def sign_flip_p(differences: FloatArray, rng: np.random.Generator) -> float:

@@ -11,14 +11,15 @@ from itertools import combinations
 import numpy as np
 
 from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.power_study_planted_sets import set_values
 from judge_gym.metrics.power_study_truths import (
     SPAN,
     StudyDesign,
     Truth,
     agreement,
     single_probabilities,
-    stage_probabilities,
     stated,
+    true_stages,
 )
 
 _NODES = 48
@@ -32,16 +33,26 @@ def planted_values(truth: Truth, design: StudyDesign) -> Planted:
     theta, weight = _readings()
     values: dict[str, float | None] = {
         "concept_difference": 0.0,
-        "subset_width": _width(truth, theta, weight, design.n_stages),
         "label_bias": 0.0,
         "position_bias": truth.first_bias * (1 - 1 / design.n_stages),
         "sham_sensitivity": 0.0,
+        **set_values(truth, theta, weight, design.n_stages),
     }
     if len(set(truth.leaning)) == 1 or truth.constant:
-        values["polarization_excess"] = 0.0
-        values["judge_difference"] = 0.0
-    if truth.doubt:
-        return values
+        values |= dict.fromkeys(
+            ("polarization_excess", "polarization_ordinal_excess", "judge_difference"), 0.0
+        )
+    if not truth.rubric_shift:
+        values["swap_verdict_shift"] = 0.0
+        if not truth.loyalty:
+            values["swap_sensitivity"] = 0.0
+    return values if truth.doubt else {**values, **_of_points(truth, design, theta, weight)}
+
+
+def _of_points(
+    truth: Truth, design: StudyDesign, theta: FloatArray, weight: FloatArray
+) -> dict[str, float | None]:
+    """Return what needs single verdicts."""
     judges = range(len(truth.leaning))
     p = np.stack([single_probabilities(truth, theta, j, design.n_stages) for j in judges])
     moved = np.stack(
@@ -50,12 +61,15 @@ def planted_values(truth: Truth, design: StudyDesign) -> Planted:
     agreed = np.stack([agreement(truth, theta, j, design.n_stages) for j in judges])
     scale = np.arange(design.n_stages) / (design.n_stages - 1)
     mean, square = p @ scale, p @ scale**2
-    own, swap = ((p * stated(truth, agreed, 0)).sum(axis=2),
-                 (moved * stated(truth, agreed, truth.loyalty)).sum(axis=2))  # fmt: skip
+    own = (p * stated(truth, agreed, 0)).sum(axis=2)
+    swap = (moved * stated(truth, agreed, truth.loyalty)).sum(axis=2)
     within = float(weight @ (square - mean**2)[0])
     between = float(weight @ mean[0] ** 2 - (weight @ mean[0]) ** 2)
-    correct = np.minimum((theta * design.n_stages).astype(np.int64), design.n_stages - 1)
-    values |= {
+    correct = true_stages(theta, design.n_stages) - 1
+    told = stated(truth, agreed, 0)
+    squared = told**2 - 2 * told * agreed + agreed
+    return {
+        "brier_score": float(weight @ (p * squared).sum(axis=2).mean(axis=0)),
         "judge_difference": float(weight @ (mean[1] - mean[0])),
         "swap_verdict_shift": float(weight @ (moved @ scale - mean).mean(axis=0)),
         "swap_sensitivity": float(weight @ (swap - own).mean(axis=0)),
@@ -66,7 +80,6 @@ def planted_values(truth: Truth, design: StudyDesign) -> Planted:
         **_polarization(p, weight, own, design.replicates),
         **_parts(mean, moved @ scale, weight),
     }
-    return values
 
 
 def _readings() -> tuple[FloatArray, FloatArray]:
@@ -74,19 +87,6 @@ def _readings() -> tuple[FloatArray, FloatArray]:
     node, weight = np.polynomial.legendre.leggauss(_NODES)
     low, high = SPAN
     return low + (node + 1) / 2 * (high - low), weight / 2
-
-
-def _width(truth: Truth, theta: FloatArray, weight: FloatArray, n_stages: int) -> float:
-    """Return the mean share of further stages named: what the two ends of a set lie apart."""
-    if truth.constant:
-        return 0.0
-    scale = np.arange(n_stages) / (n_stages - 1)
-    apart = [
-        stage_probabilities(truth, theta, judge, n_stages, -2 * truth.doubt) @ scale
-        - stage_probabilities(truth, theta, judge, n_stages) @ scale
-        for judge in range(len(truth.leaning))
-    ]
-    return float((1 - truth.first_bias) * (weight @ np.mean(apart, axis=0)))
 
 
 def _polarization(

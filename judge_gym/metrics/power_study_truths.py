@@ -123,6 +123,33 @@ def stage_probabilities(
     return _between(reading + truth.leaning[judge] - shift - truth.doubt, truth.noise, n_stages)
 
 
+def set_probabilities(
+    truth: Truth, reading: FloatArray, judge: int, n_stages: int, shift: float = 0.0
+) -> tuple[IntArray, FloatArray]:
+    """Return the sets of neighbouring stages, and p (readings x sets) of each as a verdict.
+
+    A set reaches from the stage of the noisy reading less the doubt to that of it plus the doubt.
+    """
+    low, high = np.triu_indices(n_stages)
+    sets = np.asarray((1 << (high + 1)) - (1 << low), dtype=np.int64)
+    if truth.constant:
+        p = np.tile(sets == 0b10, (len(reading), 1)).astype(np.float64)
+    else:
+        edges = np.r_[-np.inf, np.arange(1, n_stages) / n_stages, np.inf]
+        start = np.maximum(edges[low] + truth.doubt, edges[high] - truth.doubt)
+        end = np.minimum(edges[low + 1] + truth.doubt, edges[high + 1] - truth.doubt)
+        seen = reading[:, None] + truth.leaning[judge] - shift
+        p = np.maximum(_below(end, seen, truth.noise) - _below(start, seen, truth.noise), 0.0)
+    first = (low == high) / n_stages
+    return sets, np.asarray((1 - truth.first_bias) * p + truth.first_bias * first)
+
+
+def true_stages(reading: FloatArray, n_stages: int) -> IntArray:
+    """Return the stage (1..S) that each reading falls in."""
+    stage = 1 + np.floor(reading * n_stages).astype(np.int64)
+    return np.asarray(np.clip(stage, 1, n_stages))
+
+
 def single_probabilities(
     truth: Truth, reading: FloatArray, judge: int, n_stages: int, shift: float = 0.0
 ) -> FloatArray:
@@ -204,8 +231,12 @@ def _probes(truth: Truth, verdicts: Verdicts, reading: FloatArray, loss: float) 
 
 
 def _between(seen: FloatArray, noise: float, n_stages: int) -> FloatArray:
+    edges = np.arange(1, n_stages) / n_stages
+    return np.diff(_below(edges, seen[:, None], noise), axis=1, prepend=0.0, append=1.0)
+
+
+def _below(edge: FloatArray, seen: FloatArray, noise: float) -> FloatArray:
+    """Return the probability that logistic noise about `seen` stays below `edge`."""
     from scipy.special import expit
 
-    edges = np.arange(1, n_stages) / n_stages
-    below = expit((edges - seen[:, None]) / noise)
-    return np.diff(below, axis=1, prepend=0.0, append=1.0)
+    return np.asarray(expit((edge - seen) / noise))

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge_gym.metrics.cells import FloatArray, IntArray, Samples, item_means
+from judge_gym.metrics.dealing import by_layout, deals_of_each, one_of_each, shuffles
 from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, mean_over_items, not_estimable
-from judge_gym.metrics.inference import PERMUTATIONS, permutation_p, shuffles_within
+from judge_gym.metrics.inference import PERMUTATIONS, permutation_p
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,17 +74,32 @@ def _bias(
     cells = rows.means(hits)
     per_item, _ = item_means(cells.value, cells.present)
     weight = _weights(rows)
-    null = np.concatenate(
-        [
-            (marked[dealt] == rows.stage) @ weight
-            for dealt in shuffles_within(rows.cell, rng, permutations)
-        ]
-    )
+    null = _dealt_hits(rows, marked, weight, rng, permutations)
     estimate = mean_over_items(
         metric, per_item - chance, n=len(rows), unit="share", bounds=SIGNED_UNIT
     )
     method = "share less 1/S, t interval over items; p by permuting displays within cells"
     return replace(estimate, p=permutation_p(float(hits @ weight), null), method=method)
+
+
+def _dealt_hits(
+    rows: Displays,
+    marked: IntArray,
+    weight: FloatArray,
+    rng: np.random.Generator,
+    permutations: int,
+) -> FloatArray:
+    """Return the weighted hits of each deal of the marked stages within the cells (ascending)."""
+    cells, starts, sizes = np.unique(rows.cell, return_index=True, return_counts=True)
+    stage, total = rows.stage.astype(np.uint32), np.zeros(permutations)
+    deals = deals_of_each(len(cells), permutations)
+    for (size,), chosen in by_layout(sizes[:, None]):
+        place = starts[chosen][:, None] + np.arange(size)
+        hits = np.empty((len(chosen), deals), dtype=np.float32)
+        for groups, columns, dealt in shuffles(marked[place], rows.n_stages + 1, deals, rng):
+            hits[groups, columns] = (dealt == stage[place[groups]][:, None]).sum(axis=-1)
+        total += one_of_each(hits, weight[starts[chosen]], permutations, rng)
+    return total
 
 
 def _weights(rows: Samples) -> FloatArray:

@@ -8,11 +8,20 @@ the item. The sham arm, a second rubric of the judge's own, takes the same funct
 
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 
 import numpy as np
 
-from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Probes, Verdicts, scores
+from judge_gym.metrics.cells import (
+    BoolArray,
+    FloatArray,
+    Probes,
+    Verdicts,
+    item_means,
+    mean_scores,
+)
 from judge_gym.metrics.contrasts import paired_contrast, score_shift
+from judge_gym.metrics.dealing import SINGLE_EPSILON, deal
 from judge_gym.metrics.estimate import (
     UNIT_INTERVAL,
     Estimate,
@@ -20,12 +29,7 @@ from judge_gym.metrics.estimate import (
     mean_over_items,
     not_estimable,
 )
-from judge_gym.metrics.inference import (
-    PERMUTATIONS,
-    permutation_p,
-    segment_means,
-    shuffles_within,
-)
+from judge_gym.metrics.inference import PERMUTATIONS, permutation_p
 
 ADVISED_ITEMS = 15
 
@@ -73,44 +77,40 @@ def verdict_change(
     metric, unit = f"{arm.value}_verdict_change", "0-1 scale"
     if own.sizes().shape != other.sizes().shape:
         raise ValueError(f"{metric}: the rubrics index different judges or items")
-    both = ((own.sizes() > 0) & (other.sizes() > 0)).ravel()
+    if own.n_stages != other.n_stages:
+        raise ValueError(f"{metric}: the rubrics have scales of different length")
+    both = (own.sizes() > 0) & (other.sizes() > 0)
     if not both.any():
         because = "no judge has verdicts of one item under both rubrics"
         return not_estimable(metric, because, unit=unit)
-    cell, segment, score = _side_by_side(own, other, both)
-    observed = _absolute_differences(score, segment)
-    _, item, judges = np.unique(
-        np.flatnonzero(both) % own.n_items, return_inverse=True, return_counts=True
-    )
-    weight = 1 / judges[item]
-    null = np.concatenate(
-        [
-            _absolute_differences(score[order], segment) @ weight / len(judges)
-            for order in shuffles_within(cell, rng, permutations)
-        ]
-    )
-    per_item = np.bincount(item, observed * weight).astype(np.float64)
-    estimate = mean_over_items(metric, per_item, n=len(cell), unit=unit, bounds=UNIT_INTERVAL)
+    moved = np.abs(mean_scores(other).value - mean_scores(own).value)
+    per_item, kept = item_means(moved, both)
+    # The weight of each cell in the mean over items: judges of one item share its weight.
+    weight = (both / (np.maximum(both.sum(axis=0), 1) * kept.sum()))[both]
+    cells = _side_by_side(own, other, both)
+    null = deal(cells, partial(_absolute_difference, own.n_stages), rng, permutations, weight)
+    estimate = mean_over_items(metric, per_item, n=len(cells), unit=unit, bounds=UNIT_INTERVAL)
     method = "mean over items, t interval; floor and p by permutation within cells"
-    p = permutation_p(float(per_item.mean()), null)
-    return caution_below(
-        replace(estimate, floor=float(null.mean()), p=p, method=method), ADVISED_ITEMS
+    p = permutation_p(float(per_item.mean()), null.means, SINGLE_EPSILON)
+    floor = float(weight @ null.per_item)
+    return caution_below(replace(estimate, floor=floor, p=p, method=method), ADVISED_ITEMS)
+
+
+def _side_by_side(own: Verdicts, other: Verdicts, both: BoolArray) -> Verdicts:
+    """Return the verdicts of the cells in `both`: the cells as items, the two rubrics as judges."""
+    cell = np.concatenate([own.cell, other.cell])
+    rows = both.ravel()[cell]
+    return Verdicts(
+        judge=np.repeat([0, 1], [len(own), len(other)])[rows],
+        item=(np.cumsum(both.ravel()) - 1)[cell[rows]],
+        stages=np.concatenate([own.stages, other.stages])[rows],
+        n_judges=2,
+        n_items=int(both.sum()),
+        n_stages=own.n_stages,
     )
 
 
-def _side_by_side(
-    own: Verdicts, other: Verdicts, both: BoolArray
-) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return cell, segment (2·cell + rubric, ascending) and score (n, 1) of the cells in `both`."""
-    cell = np.concatenate([own.cell, other.cell])
-    segment = 2 * cell + np.repeat([0, 1], [len(own), len(other)])
-    score = np.concatenate([scores(own), scores(other)])
-    rows = np.argsort(segment, kind="stable")
-    rows = rows[both[cell[rows]]]
-    return cell[rows], segment[rows], score[rows][:, None]
-
-
-def _absolute_differences(score: FloatArray, segment: IntArray) -> FloatArray:
-    """Return |other - own| per cell, (..., cells), from scores sorted into cell and rubric."""
-    means = segment_means(score, segment)[..., 0]
-    return np.abs(means[..., 1::2] - means[..., 0::2])
+def _absolute_difference(n_stages: int, p: FloatArray) -> FloatArray:
+    """Return |mean score of the one - of the other|, of distributions (deals, 2, stages)."""
+    scale = np.arange(n_stages, dtype=p.dtype) / (n_stages - 1)
+    return np.asarray(np.abs((p[:, 1] - p[:, 0]) @ scale))

@@ -1,12 +1,13 @@
 """The null by dealing: cells keep their sizes, chances are right, and many items need few deals."""
 
+from collections import Counter
 from math import comb
 
 import numpy as np
 import pytest
 
 from judge_gym.metrics.cells import Verdicts
-from judge_gym.metrics.dealing import FEWEST_DEALS, deal
+from judge_gym.metrics.dealing import FEWEST_DEALS, deal, one_of_each, shuffles
 from judge_gym.metrics.divergence import mean_jensen_shannon
 
 
@@ -78,3 +79,39 @@ def test_the_same_seed_deals_the_same(rng):
     )
     assert (first.means == second.means).all()
     assert (first.per_item == second.per_item).all()
+
+
+def test_weights_are_those_of_items(rng):
+    # judge 0 has both of an item's samples or none of the other kind, whatever is dealt: the share
+    # of stage 1 is 1 on the first item and 0 on the second
+    cells = [[[1], [1]], [[2], [2]]]
+    found = deal(verdicts_of(cells), lambda p: p[..., 0, 0], rng, 3, np.array([0.25, 0.75]))
+    assert found.means.tolist() == [0.25] * 3
+
+
+@pytest.mark.parametrize("deals", [1, 7, 3000])
+def test_shuffles_stay_within_their_group(deals, rng):
+    # more than a block: 2,100 groups of 100 samples, and 3,000 deals of one group
+    held = np.sort(rng.integers(0, 5, size=(2100 if deals == 1 else 3, 100)), axis=1)
+    filled = np.zeros((len(held), deals), dtype=int)
+    for groups, columns, dealt in shuffles(held, 5, deals, rng):
+        assert (np.sort(dealt, axis=-1) == held[groups][:, None]).all()
+        filled[groups, columns] += 1
+    assert (filled == 1).all()
+
+
+def test_shuffles_are_uniform(rng):
+    ((_, _, dealt),) = shuffles(np.array([[0, 1, 2]]), 3, 6000, rng)
+    counts = Counter(map(tuple, dealt[0].tolist()))
+    assert len(counts) == 6
+    # binomial(6000, 1/6) has sd 28.9
+    assert all(abs(count - 1000) < 150 for count in counts.values())
+
+
+def test_one_of_each_takes_a_deal_of_every_group(rng):
+    # groups give 0 or 1, and 0 or 10: all four sums of one of each come up, and no other
+    values = np.array([[0, 1], [0, 10]], dtype=np.float32)
+    sums = one_of_each(values, np.ones(2), 200, rng)
+    assert set(sums.tolist()) == {0, 1, 10, 11}
+    # as many deals as permutations: those themselves
+    assert one_of_each(values, np.array([1.0, 2.0]), 2, rng).tolist() == [0, 21]

@@ -14,6 +14,7 @@ from judge_gym.metrics.estimate import (
 from judge_gym.metrics.intervals import (
     clustered_wilson,
     resampled_interval,
+    resampled_intervals,
     t_interval,
     wilson,
 )
@@ -108,6 +109,19 @@ def test_resampling_items_gives_a_mean_its_t_interval(rng, n_items):
     half = (expected[1] - expected[0]) / 2
     # the standard error of 2,000 draws is itself known to 1/sqrt(4000) = 1.6%
     assert interval == pytest.approx(expected, abs=0.08 * half)
+
+
+@pytest.mark.parametrize("n_items", [3, 700])
+def test_statistics_of_the_same_draws_have_the_intervals_of_each_alone(n_items):
+    values = np.random.default_rng(n_items).random((2, n_items))
+    together = resampled_intervals(
+        lambda w: values @ w.T / n_items, 2, n_items, np.random.default_rng(7)
+    )
+    for row, interval in zip(values, together, strict=True):
+        alone = resampled_interval(
+            lambda w, row=row: w @ row / n_items, n_items, np.random.default_rng(7)
+        )
+        assert interval == pytest.approx(alone, abs=1e-12)
 
 
 def test_resampling_needs_items_that_differ(rng):

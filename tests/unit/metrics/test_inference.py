@@ -1,7 +1,5 @@
 """Permutations, sign flips and corrections, against enumeration by hand."""
 
-from collections import Counter
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,8 +11,6 @@ from judge_gym.metrics.inference import (
     holm,
     holm_over,
     permutation_p,
-    segment_means,
-    shuffles_within,
     sign_flip_p,
 )
 
@@ -48,32 +44,6 @@ def test_drawn_p_is_never_zero(rng):
 def test_permutation_p_counts_the_observed_and_ties():
     assert permutation_p(1.0, np.zeros(99)) == 0.01
     assert permutation_p(0.5, np.array([0.5, 0.5 - 1e-15, 0.4])) == 0.75
-
-
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=30).map(sorted), st.integers(1, 20))
-@settings(max_examples=40)
-def test_shuffles_stay_within_their_group(group, permutations):
-    group = np.array(group)
-    # a width of millions forces one row per block
-    orders = list(shuffles_within(group, np.random.default_rng(1), permutations, width=3_000_000))
-    assert all(len(block) == 1 for block in orders)
-    stacked = np.concatenate(orders)
-    assert len(stacked) == permutations
-    assert (np.sort(stacked, axis=1) == np.arange(len(group))).all()
-    assert (group[stacked] == group).all()
-
-
-def test_shuffles_are_uniform(rng):
-    orders = np.concatenate(list(shuffles_within(np.array([7, 9, 9, 9]), rng, 6000)))
-    counts = Counter(map(tuple, orders.tolist()))
-    assert len(counts) == 6
-    # binomial(6000, 1/6) has sd 28.9
-    assert all(abs(count - 1000) < 150 for count in counts.values())
-
-
-def test_segment_means_average_runs():
-    values = np.array([[1.0], [3.0], [5.0], [9.0]])
-    assert segment_means(values, np.array([0, 0, 4, 5])).tolist() == [[2.0], [5.0], [9.0]]
 
 
 def test_holm_and_benjamini_hochberg_by_hand():

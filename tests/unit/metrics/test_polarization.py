@@ -43,6 +43,18 @@ def test_floor_and_p_match_enumeration(build_verdicts, rng):
     assert estimate.p == pytest.approx(2 / 252, abs=0.003)
 
 
+def test_the_excess_reaches_as_high_as_dealing_allows(build_verdicts, rng):
+    # Two items of five 1s and five 2s. Dealt, a judge gets 2 or 3 of the 1s with chance 200/252,
+    # so both items do in 63% of deals: the 2.5% quantile of P is that of shares 0.4 and 0.6,
+    # 1 - H(0.4) = 0.029049. P = 1, so P - P0 is at most 1 - P0 - (0.029049 - P0).
+    verdicts = build_verdicts([[[1] * 5, [1] * 5], [[2] * 5, [2] * 5]])
+    excess = measure_polarization(verdicts, rng, permutations=20_000).excess
+    assert excess.upper == pytest.approx(1 - 0.029049, abs=1e-5)
+    # the items differ by the error of their floors alone, so t gives next to no width below
+    assert excess.lower == pytest.approx(excess.estimate, abs=0.05)
+    assert "permutation test" in excess.method
+
+
 def simulated(rng, chances, n_items=60, replicates=5):
     """Verdicts drawn from one distribution over stages per judge."""
     shape = (len(chances), n_items, replicates)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.estimate import Estimate, not_estimable
-from judge_gym.metrics.power_study import Rate, Trial, power, selftest, summarise
+from judge_gym.metrics.power_study import Rate, Trial, expected_values, selftest, summarise
 from judge_gym.metrics.power_study_decision import (
     Components,
     Costs,
@@ -15,7 +15,13 @@ from judge_gym.metrics.power_study_decision import (
 )
 from judge_gym.metrics.power_study_measures import MEASURES
 from judge_gym.metrics.power_study_planted import planted_values
-from judge_gym.metrics.power_study_truths import TRUTHS, StudyDesign, draw
+from judge_gym.metrics.power_study_truths import (
+    TRUTHS,
+    StudyDesign,
+    draw,
+    set_probabilities,
+    single_probabilities,
+)
 
 TRUTH = {truth.name: truth for truth in TRUTHS}
 DESIGN = StudyDesign(items=30, replicates=5)
@@ -98,7 +104,7 @@ def test_failures_of_data_are_reasons_not_numbers():
 
 def trial(seed, low, high, planted=0.0, p=None):
     estimate = Estimate("m", (low + high) / 2, low, high, 10, 5, p=p)
-    return Trial("identical", "m", seed, planted, estimate)
+    return Trial("identical", "m", seed, planted, estimate, null=True)
 
 
 def test_summaries_count():
@@ -128,26 +134,83 @@ def test_flags_need_more_than_chance():
     assert bad.rejects_too_often
 
 
-def test_power_grows_with_the_effect_and_keeps_the_level():
-    small, large, none = (
-        power(
-            replace(TRUTH["polarised"], leaning=(lean, -lean)),
-            StudyDesign(items=12, replicates=3),
-            ["judge_difference"],
-            range(40),
-        )[0].rejected.share
-        for lean in (0.02, 0.08, 0.0)
-    )
-    assert none <= 0.15 < large
-    assert small < large
-    assert large > 0.9
+def summaries(truth, seeds, metrics, design=DESIGN):
+    return {
+        one.metric: one
+        for one in summarise(
+            trial for seed in range(seeds) for trial in selftest(truth, design, seed, metrics)
+        )
+    }
 
 
 def test_identical_judges_are_covered_at_thirty_items():
     metrics = ["judge_difference", "swap_verdict_shift", "replicate_variance", "accuracy"]
-    for found in power(TRUTH["identical"], DESIGN, metrics, range(80)):
+    for found in summaries(TRUTH["identical"], 80, metrics).values():
         assert not found.misses_coverage, found
         assert not found.rejects_too_often, found
+
+
+def test_excess_polarization_of_nothing_is_found_as_often_as_it_should():
+    # 200 true nulls at 5%: 24 or more are 4.5 standard deviations away
+    found = summaries(TRUTH["identical"], 200, ["polarization_excess"])["polarization_excess"]
+    assert found.null
+    assert found.rejected.of == 200
+    assert found.rejected.count < 24
+
+
+def test_a_test_has_a_null_of_its_own():
+    # P itself is above 0 for identical judges, and its permutation test still has nothing to find
+    found = {one.metric: one for one in selftest(TRUTH["identical"], DESIGN, 1)}
+    assert found["polarization"].planted > 0.1
+    assert found["polarization"].null
+    assert found["conflict"].null is None
+    assert found["conflict"].rejects is None
+    apart = {one.metric: one for one in selftest(TRUTH["polarised"], DESIGN, 1)}
+    assert apart["polarization"].null is False
+
+
+def test_sets_are_those_of_the_points_without_doubt():
+    theta = np.linspace(0.2, 0.8, 5)
+    for truth in (TRUTH["polarised"], TRUTH["position-biased"], TRUTH["constant"]):
+        sets, p = set_probabilities(truth, theta, 0, 4)
+        assert p.sum(axis=1) == pytest.approx(1)
+        points = [list(sets).index(1 << stage) for stage in range(4)]
+        assert p[:, points] == pytest.approx(single_probabilities(truth, theta, 0, 4))
+
+
+def test_sets_of_doubting_judges_by_hand():
+    # no noise, 4 stages, doubt 0.2: a reading of 0.5 reaches from 0.3 to 0.7, stages 2 and 3;
+    # one of 0.1 from below the scale to 0.3, stages 1 and 2
+    sure = replace(TRUTH["vague"], noise=1e-9, doubt=0.2)
+    sets, p = set_probabilities(sure, np.array([0.5, 0.1]), 0, 4)
+    assert [int(sets[row.argmax()]) for row in p] == [0b0110, 0b0011]
+    assert p.max(axis=1) == pytest.approx(1)
+
+
+def test_beliefs_by_hand():
+    # two judges, two stages, probability one half each: half of the pairs of verdicts disagree,
+    # between judges as within; both distances are 0
+    coin = replace(TRUTH["identical"], noise=1e6)
+    planted = planted_values(coin, StudyDesign(items=5, replicates=2, n_stages=2))
+    for metric in ("conflict", "self_conflict", "dempster_conflict", "belief", "betp", "coverage"):
+        assert planted[metric] == pytest.approx(0.5, abs=1e-5)
+    assert planted["belief_distance"] == pytest.approx(0, abs=1e-9)
+    # told one half, agreed in one half of the pairs: 1/4 - 1/2 + 1/2
+    assert planted["brier_score"] == pytest.approx(0.25, abs=1e-5)
+    opposed = replace(TRUTH["polarised"], leaning=(2.0, -2.0), noise=1e-6)
+    planted = planted_values(opposed, StudyDesign(items=5, replicates=2))
+    assert planted["conflict"] == pytest.approx(1)
+    assert planted["self_conflict"] == pytest.approx(0)
+    assert planted["belief_distance"] == pytest.approx(1)
+
+
+def test_what_has_no_closed_form_is_taken_from_many_items():
+    # Krippendorff's alpha of judges that always agree, and that vary between items, is 1
+    sure = replace(TRUTH["identical"], name="sure", noise=1e-9)
+    values = expected_values(sure, StudyDesign(items=5))
+    assert planted_values(sure, StudyDesign(items=5)).get("krippendorff_alpha") is None
+    assert values["krippendorff_alpha"] == pytest.approx(1)
+    assert set(values) >= set(MEASURES)
 
 
 def test_error_of_a_difference_by_hand():
