@@ -14,6 +14,7 @@ the null is then off by a tenth of its spread at most (one standard error).
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import lcm
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,7 @@ class Dealt:
 
 def deal(
     verdicts: Verdicts,
-    statistic: Callable[[FloatArray], FloatArray],
+    statistic: Callable[[NDArray[Any]], FloatArray],
     rng: np.random.Generator,
     permutations: int,
     weight: FloatArray | None = None,

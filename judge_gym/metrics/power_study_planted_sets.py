@@ -51,7 +51,7 @@ def set_values(
 
 def _mean_product(q: FloatArray, kernel: FloatArray, weight: FloatArray) -> FloatArray:
     """Return judges x judges: Σ q_i(A)·kernel(A, B)·q_j(B), the mean over readings."""
-    return np.einsum("r,ira,ab,jrb->ij", weight, q, kernel, q, optimize=True)
+    return np.asarray(np.einsum("r,ira,ab,jrb->ij", weight, q, kernel, q, optimize=True))
 
 
 def _of_mean_mass(sets: IntArray, mass: FloatArray, n_stages: int) -> dict[str, float]:
