@@ -46,6 +46,7 @@ def injection(
     file = _own_suite(model, utility_model) if model or utility_model else SUITE
     if plan:
         sweeps.plan(file)
+        console.print("The same command without --plan runs it and shows the lifts.")
         return
     run_sweep(file)
     loaded = load_sweep(file)
@@ -105,8 +106,15 @@ def _own_suite(models: Sequence[str] | None, utility_model: str) -> Path:
 
     from ruamel.yaml import YAML
 
+    from judge_gym.errors import ConfigError
     from judge_gym.settings import settings
 
+    edited = utility_model or settings().utility_model
+    if not edited and not all(one.startswith("sim/") for one in models or ()):
+        raise ConfigError(
+            f"No model is named to edit the evidence that {', '.join(models or ())} judges.",
+            "Give one with --utility-model, best of another family than the judge's.",
+        )
     yaml = YAML(typ="rt")
     suite = yaml.load(SUITE)
     named = "-".join([*(models or ()), *([utility_model] if utility_model else ())])
