@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import groupby
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -91,9 +92,17 @@ class Matcher:
 
 
 def matcher(weighted: Iterable[tuple[str, float]]) -> Matcher:
-    """Compile phrases (`*` ends an open word, `?` is any letter) with their weights."""
-    ordered = sorted(dict(weighted).items(), key=lambda pair: (-len(pair[0]), pair[0]))
-    alternatives = "|".join(f"({_pattern(phrase)})" for phrase, _ in ordered)
+    """Compile phrases (`*` ends an open word, `?` is any letter but the first) with weights.
+
+    Phrases stand behind their first letter, so that a word is compared with those it can be: every
+    prompt is read word by word, and one list of all phrases takes ten times as long.
+    """
+    ordered = sorted(dict(weighted).items(), key=lambda pair: (pair[0][0], -len(pair[0]), pair[0]))
+    by_letter = groupby((phrase for phrase, _ in ordered), key=lambda phrase: phrase[0])
+    alternatives = "|".join(
+        f"{re.escape(letter)}(?:{'|'.join(f'({_pattern(phrase[1:])})' for phrase in phrases)})"
+        for letter, phrases in by_letter
+    )
     return Matcher(
         re.compile(rf"(?<![\w-])(?:{alternatives})(?![\w-])"),
         tuple(weight for _, weight in ordered),
