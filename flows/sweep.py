@@ -17,6 +17,7 @@ from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
 from flows.waiting import Waiting, run_again_later
 from judge_gym.design.sweep import load_sweep
+from judge_gym.design.workflow_names import WORKFLOWS, Part
 from judge_gym.workflows.sweeps import SweepRun, check_keys, prepare
 from tasks.runtime import runtime
 from tasks.settings import settings_of_this_run
@@ -24,7 +25,10 @@ from tasks.settings import settings_of_this_run
 
 @flow(name="sweep", flow_run_name="sweep {file.name}")
 async def sweep(
-    file: Path, retry_failed: bool = False, settings: dict[str, Any] | None = None
+    file: Path,
+    retry_failed: bool = False,
+    settings: dict[str, Any] | None = None,
+    only: list[Part] | None = None,
 ) -> State[int]:
     """Run a sweep file to the end: W1 to W5, then the analysis; the state's data is its run id.
 
@@ -36,6 +40,8 @@ async def sweep(
         retry_failed: ask again for what is kept as failed, before planning what is missing.
         settings: settings of this run, over judge-gym.toml; the Prefect variable
             judge_gym_settings, a JSON object, goes over them.
+        only: the parts to run, in the order of the whole; without it, all. What an earlier part
+            has not made yet is missing in a later one.
     """
     loaded = load_sweep(file)
     layers = await settings_of_this_run(settings or {})
@@ -43,7 +49,7 @@ async def sweep(
         await check_keys(current, loaded)
         run = prepare(current, loaded, retry_failed=retry_failed)
         problems = []
-        for workflow in _workflows(run):
+        for workflow in _workflows(run, only):
             result = await (await workflow).aresult(raise_on_failure=False)
             if isinstance(result, Waiting):
                 # What is kept as failed has been asked again, once.
@@ -52,24 +58,33 @@ async def sweep(
                 problems.append(result)
             elif isinstance(result, BaseException):
                 raise result
-        run_id = await analysis(run.name)
+        analysed = only is None or "analysis" in only
+        run_id = await analysis(run.name) if analysed else None
     if problems:
         # One remedy for all that have the same.
         remedy = " ".join(dict.fromkeys(problem.remedy for problem in problems))
         said = " ".join(problem.message for problem in problems)
         gaps = Gaps(f"Finished with gaps: {said}", remedy)
-        return Failed(message=f"{gaps.message} Analysis run {run_id} holds the rest.", data=gaps)
+        rest = f" Analysis run {run_id} holds the rest." if run_id else ""
+        return Failed(message=gaps.message + rest, data=gaps)
+    if run_id is None:
+        return Completed(message=f"{', '.join(only or ())} ended.")
     return Completed(message=f"Analysis run {run_id} holds the figures.", data=run_id)
 
 
-def _workflows(run: SweepRun) -> Iterator[Awaitable[State[Any]]]:
-    """Yield W1 to W5, each to be awaited before the next is begun."""
+def _workflows(run: SweepRun, only: list[Part] | None) -> Iterator[Awaitable[State[Any]]]:
+    """Yield W1 to W5, or `only` some, each to be awaited before the next is begun."""
     more: dict[str, Any] = {"budget": run.budget, "return_state": True}
-    yield w1_evidence(run.windows, run.views, run.utility_model, **more)
-    yield w2_rubric(run.tags, run.utility_model, **more)
-    if run.swap is not None and run.swap.sham:
-        yield w2_rubric(run.tags, run.utility_model, sham=True, **more)
-    yield w3_scoring(run.tags, **more)
-    if run.swap is not None:
+    chosen = set(only or WORKFLOWS)
+    if "w1-evidence" in chosen:
+        yield w1_evidence(run.windows, run.views, run.utility_model, **more)
+    if "w2-rubric" in chosen:
+        yield w2_rubric(run.tags, run.utility_model, **more)
+        if run.swap is not None and run.swap.sham:
+            yield w2_rubric(run.tags, run.utility_model, sham=True, **more)
+    if "w3-scoring" in chosen:
+        yield w3_scoring(run.tags, **more)
+    if run.swap is not None and "w4-swap" in chosen:
         yield w4_swap(run.tags, run.swap, **more)
-    yield w5_probe(run.tags, **more)
+    if "w5-probe" in chosen:
+        yield w5_probe(run.tags, **more)

@@ -75,6 +75,11 @@ class Settings(BaseSettings):
     """Whether a flagged rubric is refused, so that its experiments do not run."""
     max_document_characters: int = Field(default=20_000, ge=500, le=500_000)
     """Longer documents are cut here, and the cut is recorded."""
+    log_format: Literal["text", "json"] = "text"
+    """`json` has the command line log what runs do as JSON lines on standard error."""
+    reader_url: SecretStr | None = None
+    """A login with the role judge_gym_reader, for the SQL of `judge-gym mcp`; the embedded
+    database needs none."""
     firecrawl_url: str = "https://api.firecrawl.dev"
     """The Firecrawl service; your own address when you host it yourself."""
 

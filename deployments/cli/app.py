@@ -13,16 +13,20 @@ from deployments.cli import (
     axes,
     batches,
     bundle,
+    cancel,
     clean,
     demo,
     doctor,
     experiment,
     import_verdicts,
     injection,
+    mcp,
     power,
+    retry,
     roles,
     selftest,
     simulator,
+    status,
     sweep,
     window,
 )
@@ -38,6 +42,10 @@ app = typer.Typer(
 app.command()(demo.demo)
 app.command()(axes.axes)
 app.add_typer(sweep.app, name="sweep")
+app.command()(status.status)
+app.command()(retry.retry)
+app.command()(cancel.cancel)
+app.command()(clean.clean)
 app.add_typer(window.app, name="window")
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(batches.app, name="batches")
@@ -50,8 +58,8 @@ app.command("import")(bundle.import_bundle)
 app.add_typer(roles.app, name="database")
 app.command()(injection.injection)
 app.command()(simulator.simulator)
+app.command()(mcp.mcp)
 app.command()(doctor.doctor)
-app.command()(clean.clean)
 
 
 def main() -> NoReturn:

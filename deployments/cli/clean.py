@@ -1,35 +1,53 @@
-"""`judge-gym clean`: take an experiment's calls out of the database, shown first."""
+"""`judge-gym clean`: take calls and what follows from them out of the database, shown first."""
 
 from typing import Annotated
 
 import typer
 
-from deployments.cli.output import console
+from deployments.cli.choosing import (
+    Name,
+    OfFailure,
+    OfWorkflow,
+    Yes,
+    choose,
+    engine_of_settings,
+    show_calls,
+)
+from deployments.cli.output import confirmed, console
 
 
 def clean(
-    tag: Annotated[str, typer.Argument(help="The experiment's tag.", show_default=False)],
+    name: Name,
+    workflow: OfWorkflow = None,
+    failure: OfFailure = None,
     keep_derived: Annotated[
         bool, typer.Option("--keep-derived", help="Keep the samples and probes read from them.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
 ) -> None:
-    """Delete an experiment's LLM calls, and the samples and probes derived from them.
+    """Delete LLM calls of W3 to W5, and the samples and probes derived from them.
 
     What would go is shown first. Without its samples an experiment is judged, and paid for,
     again.
     """
-    from deployments.cli.database import database
-    from judge_gym.store.cleaning import clean_experiment, removal
-    from judge_gym.store.experiments import experiments_by_tag
+    from sqlalchemy.orm import Session
 
-    with database() as session:
-        [experiment_id] = experiments_by_tag(session, [tag])
-        going = removal(session, experiment_id)
-        what = f"{going.calls} LLM calls" if keep_derived else str(going)
-        console.print(f"Experiment {tag}: {what} would be deleted.", markup=False)
-        if not (yes or typer.confirm("Delete them?")):
-            console.print("Nothing was deleted.")
-            return
-        clean_experiment(session, experiment_id, keep_derived=keep_derived)
+    from judge_gym.store.claims import idle
+    from judge_gym.store.cleaning import clean as delete
+    from judge_gym.store.cleaning import removal, removed_calls
+
+    with engine_of_settings() as engine, Session(engine) as session, session.begin():
+        chosen = choose(session, name)
+        selection = chosen.selection(workflow or "", failure or "")
+        with idle(engine, chosen.claims):
+            going = removal(session, selection)
+            lines = removed_calls(session, selection, keep_derived=keep_derived)
+            calls = sum(one.calls for one in lines)
+            what = f"{calls} LLM calls" if keep_derived else str(going)
+            show_calls(f"{chosen.title}: calls", lines)
+            console.print(f"{what} would be deleted.", markup=False)
+            if not confirmed("Delete them?", yes=yes):
+                console.print("Nothing was deleted.")
+                raise typer.Exit
+            delete(session, selection, keep_derived=keep_derived)
     console.print(f"Deleted {what}.", markup=False)

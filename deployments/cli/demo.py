@@ -13,4 +13,6 @@ def demo() -> None:
     from deployments.cli.running import run_sweep
 
     console.print("The judges are simulated: these figures show judge-gym at work, not findings.\n")
-    show_results(run_sweep(DEMO), next_file=DEMO)
+    run_id = run_sweep(DEMO)
+    assert run_id is not None  # all of it was run
+    show_results(run_id, next_file=DEMO)

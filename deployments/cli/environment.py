@@ -2,7 +2,11 @@
 
 import logging
 import os
+import sys
 from pathlib import Path
+
+from judge_gym.logs import use_json_lines
+from judge_gym.settings import settings
 
 
 def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
@@ -27,6 +31,11 @@ def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
         defaults["PREFECT_HOME"] = str(home)
     for name, value in defaults.items():
         os.environ.setdefault(name, value)
+    if settings().log_format == "json":
+        use_json_lines(sys.stderr)
+    elif not verbose:
+        # Failed calls are counted and kept; each of them on the screen would bury the progress.
+        logging.getLogger("judge_gym.llm").setLevel(logging.ERROR)
     if not verbose:
         # It would say, at the end of a command, how many of Prefect's records are still on the way.
         logging.getLogger("EventsWorker").setLevel(logging.ERROR)

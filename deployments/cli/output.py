@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -37,10 +38,29 @@ def fail(message: str, remedy: str = "", code: int = 1) -> NoReturn:
 
 def show_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
     """Print a table; numbers and names as they are, nothing read as markup."""
-    table = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+    console.print(as_table(title, columns, rows))
+    console.print()
+
+
+def as_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Table:
+    """Return a table to be printed; numbers and names as they are, nothing read as markup."""
+    table = Table(title=escape(title), title_justify="left", show_edge=False, pad_edge=False)
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(escape(str(cell)) for cell in row))
-    console.print(table)
-    console.print()
+    return table
+
+
+def confirmed(question: str, *, yes: bool) -> bool:
+    """Ask a person; raises `ConfigError` when there is nobody to ask. `yes` answers beforehand."""
+    from judge_gym.errors import ConfigError
+
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        raise ConfigError(
+            "This needs a yes, and there is no terminal to ask; nothing was changed.",
+            "Read above what would be done, and add --yes to do it.",
+        )
+    return typer.confirm(question)

@@ -4,7 +4,7 @@ import asyncio
 import os
 import shlex
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,16 @@ _TITLES = {
 }
 
 
-def run_sweep(file: Path, *, retry_failed: bool = False, verbose: bool = False) -> int:
-    """Run a sweep through its flow; returns the id of the analysis run.
+def run_sweep(
+    file: Path,
+    *,
+    retry_failed: bool = False,
+    verbose: bool = False,
+    only: Sequence[str] | None = None,
+) -> int | None:
+    """Run a sweep, or `only` parts, through its flow; returns the id of the analysis run.
+
+    None when the analysis was not among the parts.
 
     Raises `JudgeGymError` when the sweep cannot run, or ended with gaps. Leaves with exit code 75
     when work waits in batches.
@@ -45,7 +53,7 @@ def run_sweep(file: Path, *, retry_failed: bool = False, verbose: bool = False) 
     sweep = load_sweep(file)
     providers = providers_of(sweep)
     console.print(f"Sweep {sweep.name}: {sweep.count()} experiments.")
-    if not retry_failed and (run_id := _finished(sweep)) is not None:
+    if not (retry_failed or only) and (run_id := _finished(sweep)) is not None:
         console.print(
             f"Nothing was missing: no request was made; figures of analysis run {run_id}."
         )
@@ -57,7 +65,8 @@ def run_sweep(file: Path, *, retry_failed: bool = False, verbose: bool = False) 
         prefect_api(*_IMPORTED),
         lost_servers_named(),
     ):
-        return _run_id(asyncio.run(_run(file, sweep, retry_failed)), file)
+        options = {"retry_failed": retry_failed, "only": list(only) if only else None}
+        return _run_id(asyncio.run(_run(file, sweep, options)), file)
 
 
 @contextmanager
@@ -119,7 +128,7 @@ def simulator() -> Iterator[None]:
             del os.environ[SIMULATOR_URL]
 
 
-async def _run(file: Path, sweep: Sweep, retry_failed: bool) -> Any:
+async def _run(file: Path, sweep: Sweep, options: dict[str, Any]) -> Any:
     from flows.sweep import sweep as sweep_flow
     from judge_gym.store.engine import connect
 
@@ -127,12 +136,12 @@ async def _run(file: Path, sweep: Sweep, retry_failed: bool) -> Any:
     engine = await asyncio.to_thread(connect, settings())
     try:
         with _progress_bars(engine, sweep) if console.is_terminal else nullcontext():
-            return await sweep_flow(file, retry_failed=retry_failed, return_state=True)
+            return await sweep_flow(file, **options, return_state=True)
     finally:
         engine.dispose()
 
 
-def _run_id(state: Any, file: Path) -> int:
+def _run_id(state: Any, file: Path) -> int | None:
     from flows.waiting import Waiting
 
     result = asyncio.run(state.aresult(raise_on_failure=False))
@@ -143,7 +152,7 @@ def _run_id(state: Any, file: Path) -> int:
         raise typer.Exit(TRY_AGAIN_LATER)
     if isinstance(result, BaseException):
         raise result
-    return int(result)
+    return None if result is None else int(result)
 
 
 @contextmanager

@@ -5,9 +5,12 @@ from typing import Annotated
 
 import typer
 
-from deployments.cli.output import command, console, show_table
+from deployments.cli.output import command, console
+from deployments.cli.status import status
+from judge_gym.design.workflow_names import PARTS
 
 app = typer.Typer(help="Plan, run and follow a sweep file.", no_args_is_help=True)
+app.command()(status)
 
 SweepFile = Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_default=False)]
 
@@ -39,6 +42,12 @@ def run(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
     ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PART", help=f"Only {', '.join(PARTS)}; may be repeated.", show_default=False
+        ),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show Prefect's log.")] = False,
 ) -> None:
     """Run a sweep to the end, or go on with it: only what is missing is asked.
@@ -47,41 +56,12 @@ def run(
     """
     from deployments.cli.results import show_results
     from deployments.cli.running import run_sweep
+    from judge_gym.errors import ConfigError
 
-    show_results(run_sweep(file, retry_failed=retry_failed, verbose=verbose), next_file=file)
-
-
-@app.command()
-def status(
-    name: Annotated[str, typer.Argument(help="The sweep's name or file.", show_default=False)],
-) -> None:
-    """Show how far each workflow of a sweep is."""
-    from deployments.cli.database import database
-    from judge_gym.design.sweep import load_sweep
-    from judge_gym.store.batches import waiting
-    from judge_gym.store.experiments import experiments_by_tag, sweep_tags
-    from judge_gym.store.progress import sweep_progress
-    from judge_gym.store.spending import spending_scope
-
-    if name.endswith((".yaml", ".yml")):
-        name = load_sweep(Path(name)).name
-    with database() as session:
-        ids = list(experiments_by_tag(session, sweep_tags(session, name)))
-        progress = sweep_progress(session, ids)
-        in_batches = waiting(session, spending_scope(session, name))
-    rows = [
-        (
-            workflow,
-            part.state,
-            part.done,
-            "?" if part.total is None else part.total,
-            part.failed,
-            in_batches.get(workflow, 0),
+    if unknown := set(only or ()) - set(PARTS):
+        raise ConfigError(
+            f"A sweep has no part {', '.join(sorted(unknown))}.", f"Use {', '.join(PARTS)}."
         )
-        for workflow, part in progress.items()
-    ]
-    show_table(
-        f"Sweep {name}: {len(ids)} experiments",
-        ("workflow", "state", "done", "of", "failed", "wait in batches"),
-        rows,
-    )
+    run_id = run_sweep(file, retry_failed=retry_failed, verbose=verbose, only=only)
+    if run_id is not None:
+        show_results(run_id, next_file=file)

@@ -20,6 +20,8 @@ BURST_S = 5.0
 """Seconds' worth of a rate that may be used at once after a lull."""
 CALM_S = 10.0
 """After a server error the concurrency is not raised for this long."""
+RECOVERED = "recovered"
+"""The reason of the change that ends a lowered bound."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Gate:
             ceiling = self._provider.concurrency * self.share
             self._factor = min(1.0, self._factor + 1 / (ceiling * self.bound))
             if self._factor == 1.0:
-                self._tell("recovered")
+                self._tell(RECOVERED)
             self._wake()
 
     def server_failed(self) -> None:

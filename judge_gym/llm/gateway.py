@@ -19,6 +19,7 @@ import sqlalchemy as sa
 
 from judge_gym.errors import JudgeGymError
 from judge_gym.llm.attempts import AttemptError, attempt_error, discarded
+from judge_gym.llm.call_log import log_end
 from judge_gym.llm.calls import (
     NO_ANSWER,
     PASSING,
@@ -116,11 +117,11 @@ class Gateway:
         except ProviderError as error:
             outcome = Failure(error.kind, str(error))
             if error.kind in SHARED:
-                await self._close(row.id, outcome, errors, lambda *_: ())
+                await self._close(call, row.id, outcome, errors, lambda *_: ())
                 raise ProviderRefusedError(*self._refused[call.model]) from None
-            await self._close(row.id, outcome, errors, derive)
+            await self._close(call, row.id, outcome, errors, derive)
             return row.id, outcome
-        await self._close(row.id, answer, errors, derive)
+        await self._close(call, row.id, answer, errors, derive)
         return row.id, answer
 
     async def close(self) -> None:
@@ -131,12 +132,14 @@ class Gateway:
 
     async def _close(
         self,
+        call: Call,
         call_id: int,
         outcome: Answer | Failure,
         errors: Sequence[AttemptError],
         derive: Derive,
     ) -> None:
         await self._ledger.write(Closed(call_id, outcome, errors, derive(call_id, outcome), now()))
+        log_end(call, call_id, outcome, len(errors))
 
     async def _attempt(self, call: Call, row: Opened, errors: list[AttemptError]) -> Answer:
         """Return an answer; one that is empty or cut is asked for once more, and paid for."""

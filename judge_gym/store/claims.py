@@ -5,11 +5,13 @@ however that ends, so there is nothing to clean up after one that was killed.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager, suppress
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 import sqlalchemy as sa
 
+from judge_gym.errors import StoreError
 from judge_gym.seeds import derive_seed
 
 POLL_S = 1.0
@@ -29,7 +31,7 @@ async def claimed(
     engine: sa.Engine, kind: str, names: Iterable[object], waiting: Callable[[], None]
 ) -> AsyncIterator[None]:
     """Hold these names in the block, once nobody else does; `waiting` is called when one does."""
-    buckets = sorted({derive_seed(kind, str(name)) % _BUCKETS for name in names})
+    buckets = _buckets({kind: names})
     connection = await asyncio.to_thread(_connected, engine)
     try:
         told = False
@@ -41,6 +43,37 @@ async def claimed(
         yield
     finally:
         await asyncio.shield(asyncio.to_thread(_closed, connection))
+
+
+@contextmanager
+def idle(
+    engine: sa.Engine, work: Mapping[str, Iterable[object]], patience_s: float = 0
+) -> Iterator[None]:
+    """Keep runs off these names, by kind, in the block.
+
+    Raises `StoreError` when a run is at work on one of them and does not end in `patience_s`.
+    """
+    buckets = _buckets(work)
+    connection = _connected(engine)
+    deadline = time.monotonic() + patience_s
+    try:
+        while not _taken(connection, buckets):
+            if time.monotonic() >= deadline:
+                raise StoreError(
+                    "A run is at work on this right now; nothing was changed in the database.",
+                    "End it first: Ctrl-C where it was typed, or `judge-gym cancel` for runs of "
+                    "deployments. Then repeat this.",
+                )
+            time.sleep(POLL_S)
+        yield
+    finally:
+        _closed(connection)
+
+
+def _buckets(work: Mapping[str, Iterable[object]]) -> list[int]:
+    return sorted(
+        {derive_seed(kind, str(one)) % _BUCKETS for kind, names in work.items() for one in names}
+    )
 
 
 def _connected(engine: sa.Engine) -> sa.Connection:

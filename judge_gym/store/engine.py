@@ -33,7 +33,8 @@ def connect(settings: Settings) -> sa.Engine:
     """Return an engine on a reachable, migrated database; raises `StoreError` with a remedy."""
     url = database_url(settings)
     shown = sa.make_url(url).render_as_string(hide_password=True)
-    engine = sa.create_engine(url, pool_pre_ping=True)
+    # Errors are shown and logged: a statement's values may be prompts and answers.
+    engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
     try:
         current, newest = migrate.revisions(engine)
         if current != newest:

@@ -48,15 +48,19 @@ class ExperimentLine:
     model: str
 
 
-def windows(session: Session) -> list[WindowLine]:
-    """Return every window, oldest first."""
+def windows(session: Session, of: Sequence[int] | None = None) -> list[WindowLine]:
+    """Return every window, or those that the experiments `of` read; the oldest first."""
     kept = sa.select(sa.func.count()).where(t.Document.window_id == t.Window.id).scalar_subquery()
     out = (
         sa.select(sa.func.count())
         .where(t.DroppedDocument.window_id == t.Window.id)
         .scalar_subquery()
     )
-    rows = session.execute(sa.select(t.Window, kept, out).order_by(t.Window.id))
+    query = sa.select(t.Window, kept, out).order_by(t.Window.id)
+    if of is not None:
+        read = sa.select(t.Experiment.window_id).where(t.Experiment.id.in_(of))
+        query = query.where(t.Window.id.in_(read))
+    rows = session.execute(query)
     return [
         WindowLine(
             id=window.id,

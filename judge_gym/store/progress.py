@@ -8,12 +8,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.design.workflow_names import WORKFLOWS
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_by_id
 from judge_gym.store.rubrics import applied_key
 from judge_gym.store.samples import SECOND_PROBE_ONE_IN
-
-WORKFLOWS = ("w1-evidence", "w2-rubric", "w3-scoring", "w4-swap", "w5-probe")
 
 
 @dataclass(frozen=True)

@@ -53,12 +53,13 @@ def calls_of(scope: Scope) -> sa.ColumnElement[bool]:
         .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
         .where(t.Sweep.name == scope.sweep)
     )
+    return t.Call.experiment_id.in_(chosen) | shared_calls(scope.shared_keys)
+
+
+def shared_calls(keys: Sequence[str]) -> sa.ColumnElement[bool]:
+    """Return the condition that a ledger row is of a window or rubric with one of these keys."""
     # Keys of such calls are kind/key of the window or rubric/more; an index finds the NULLs.
-    shared = sa.and_(
-        t.Call.experiment_id.is_(None),
-        sa.func.split_part(t.Call.key, "/", 2).in_(scope.shared_keys),
-    )
-    return t.Call.experiment_id.in_(chosen) | shared
+    return sa.and_(t.Call.experiment_id.is_(None), sa.func.split_part(t.Call.key, "/", 2).in_(keys))
 
 
 def spent(session: Session, scope: Scope) -> Spent:

@@ -14,6 +14,7 @@ from judge_gym.settings import Settings
 from judge_gym.store import experiments as store
 from judge_gym.store.cleaning import forget_failures
 from judge_gym.store.plans import register_plan
+from judge_gym.store.selecting import Selection
 from judge_gym.workflows.budgeting import SweepBudget, check_priced
 from judge_gym.workflows.evidence import views_needed
 
@@ -47,7 +48,7 @@ def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> Sw
     with runtime.session() as session:
         run = register(session, runtime.settings, sweep)
         if retry_failed:
-            forget_failures(session, list(store.experiments_by_tag(session, run.tags)))
+            forget_failures(session, Selection(list(store.experiments_by_tag(session, run.tags))))
     return run
 
 

@@ -11,8 +11,9 @@ from sqlalchemy.orm import Session
 from judge_gym.llm.calls import Call, Parameters
 from judge_gym.llm.ledger import Closed, Ledger, Sent, now
 from judge_gym.store import tables as t
-from judge_gym.store.cleaning import clean_experiment, forget_failures
+from judge_gym.store.cleaning import clean, forget_failures
 from judge_gym.store.history import past_answers
+from judge_gym.store.selecting import Selection
 from judge_gym.store.spending import Scope, Spent, spent
 from support.rig import a_call, an_answer, calls, run, runtime_at
 from support.simulation import Simulator
@@ -181,7 +182,7 @@ def test_experiments_that_ask_the_same_share_answers_replicate_by_replicate(
             # However alike two judgements are, their replicates have seeds of their own.
             assert len({seed for _, seed in first.values()}) == 3 * 2
             (mine, *_) = study.ids([one.name])
-            study.change(lambda session: clean_experiment(session, mine, keep_derived=False))
+            study.change(lambda session: clean(session, Selection([mine]), keep_derived=False))
             left = study.all(sa.select(t.Sample.status))
             assert len(left) == 2 * 3 * 2
 
@@ -208,7 +209,7 @@ def test_an_answer_set_aside_is_not_given_again(
                 )
             )
             ids = study.ids([experiment.name])
-            study.change(lambda session: forget_failures(session, ids))
+            study.change(lambda session: forget_failures(session, Selection(ids)))
             before = simulator.answered()
             await study.make("neutralized")
             assert simulator.answered() == before + 1

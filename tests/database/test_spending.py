@@ -16,6 +16,7 @@ from judge_gym.store import tables as t
 from judge_gym.store.cleaning import forget_failures
 from judge_gym.store.experiments import register_experiment, register_sweep
 from judge_gym.store.rubrics import applied_key, sham_key
+from judge_gym.store.selecting import Selection
 from judge_gym.store.spending import Spent, spending_scope, spent
 from judge_gym.workflows.budgeting import (
     BudgetPassedError,
@@ -102,7 +103,7 @@ def test_failures_count_once_they_are_for_good_and_not_when_the_model_refuses_ev
         await ended(study, "score/3", Failure("authentication", "who?"), experiment_id=mine)
         assert used(study) == Spent(calls=3, cost_usd=0.01, unpriced=0, ended=2, failed=1)
         # A failure that shall be asked again has not ended.
-        study.change(lambda session: forget_failures(session, [mine]))
+        study.change(lambda session: forget_failures(session, Selection([mine])))
         assert used(study) == Spent(calls=3, cost_usd=0.01, unpriced=0, ended=1, failed=0)
 
     stored(database, tmp_path, work)

@@ -12,6 +12,7 @@ from judge_gym.llm import gateway as gateways
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import forget_failures
+from judge_gym.store.selecting import Selection
 from judge_gym.workflows import evidence
 from support.misbehaving import Step, answers, misbehaving, refuses
 from support.rig import run, runtime_at
@@ -204,7 +205,7 @@ def test_failures_can_be_asked_again_even_when_the_answer_was_useless(
         await study.make("cleaned")
         assert await study.make("neutralized", "sim/u") == {"failed": 3}
         assert await study.make("neutralized", "sim/u") == {}
-        study.change(lambda session: forget_failures(session, study.ids(tags)))
+        study.change(lambda session: forget_failures(session, Selection(study.ids(tags))))
         assert await study.make("neutralized", "sim/u") == {"ready": 3}
         assert len(provider.requests) == 9
         # What was asked, answered and paid stays in the ledger.

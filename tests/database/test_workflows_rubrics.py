@@ -13,6 +13,7 @@ from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import forget_failures
+from judge_gym.store.selecting import Selection
 from judge_gym.workflows.rubrics import missing_rubrics
 from support.misbehaving import Step, answers, misbehaving, refuses
 from support.rig import run, runtime_at
@@ -236,10 +237,10 @@ def test_failures_can_be_asked_again(
             experiment = study.experiment("sim/judge")
             ids = study.ids(study.register(experiment))
             assert (await study.write_rubrics([experiment], critic=CRITIC))[0] != "ready"
-            study.change(lambda session: forget_failures(session, ids))
+            study.change(lambda session: forget_failures(session, Selection(ids)))
             assert await study.write_rubrics([experiment], critic=CRITIC) == ["ready"]
             assert len(provider.requests) == len(first) + len(asked_again)
-            study.change(lambda session: forget_failures(session, ids))
+            study.change(lambda session: forget_failures(session, Selection(ids)))
             assert await study.write_rubrics([experiment], critic=CRITIC) == []
 
     run(work())
@@ -255,7 +256,7 @@ def test_failures_of_other_experiments_are_left_alone(database: str, tmp_path: P
             ours, theirs = (study.experiment("sim/judge", concept=name) for name in ("a", "b"))
             ids = study.ids(study.register(ours, theirs))
             await study.write_rubrics([ours, theirs], critic=CRITIC)
-            study.change(lambda session: forget_failures(session, ids[:1]))
+            study.change(lambda session: forget_failures(session, Selection(ids[:1])))
             assert study.all(sa.select(t.Rubric.concept)) == ["b"]
 
     run(work())

@@ -15,8 +15,9 @@ from judge_gym.errors import JudgeGymError, StoreError
 from judge_gym.llm import gateway as gateways
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
-from judge_gym.store.cleaning import Removal, clean_experiment, forget_failures, removal
+from judge_gym.store.cleaning import Removal, clean, forget_failures, removal
 from judge_gym.store.progress import Progress, experiment_progress, sweep_progress
+from judge_gym.store.selecting import Selection
 from judge_gym.workflows import judging, probing, scoring
 from support.misbehaving import answers, misbehaving, refuses
 from support.postgres import temporary_database
@@ -301,7 +302,7 @@ def test_each_way_a_judgement_can_end_is_on_record(database: str, tmp_path: Path
             assert missing_by(runtime, scoring.plan_scoring, tags)[0].by_model == {}
             by_model = missing_by(runtime, probing.plan_probing, tags)
             assert {unit[0] for unit in by_model["sim/judge"]} == {rows[0].id}
-            study.change(lambda session: forget_failures(session, study.ids(tags)))
+            study.change(lambda session: forget_failures(session, Selection(study.ids(tags))))
             (unit,) = missing_by(runtime, scoring.plan_scoring, tags)[0].by_model["sim/judge"]
             assert unit.replicate == 6
 
@@ -364,7 +365,7 @@ def test_cleaning_takes_what_it_says_and_the_rest_can_go_on(database: str, tmp_p
         await study.probe([kept, cleaned])
         (experiment_id,) = study.ids([cleaned])
         scored = sum(row.status == "scored" for row in samples(study))
-        shown = study.change(lambda session: removal(session, experiment_id))
+        shown = study.change(lambda session: removal(session, Selection([experiment_id])))
         probes = study.all(
             sa.select(sa.func.count()).select_from(t.Probe).join(t.Sample).join(t.Arm)
             .where(t.Arm.experiment_id == experiment_id)
@@ -382,15 +383,15 @@ def test_cleaning_takes_what_it_says_and_the_rest_can_go_on(database: str, tmp_p
             return {(model, row.item_id, row.replicate): row.stages for row, model in rows}
 
         verdicts = by_model()
-        study.change(lambda session: clean_experiment(session, experiment_id, keep_derived=True))
+        study.change(lambda session: clean(session, Selection([experiment_id]), keep_derived=True))
         assert ledger(study) == before - shown.calls
         assert by_model() == verdicts
         # Nothing is asked again while the verdicts are there.
         assert await study.score([kept, cleaned]) == {}
         assert await study.probe([kept, cleaned]) == {}
 
-        study.change(lambda session: clean_experiment(session, experiment_id, keep_derived=False))
-        after = study.change(lambda session: removal(session, experiment_id))
+        study.change(lambda session: clean(session, Selection([experiment_id]), keep_derived=False))
+        after = study.change(lambda session: removal(session, Selection([experiment_id])))
         assert after == Removal(calls=0, samples=0, probes=0)
         assert len(samples(study)) == 4
         assert sum((await study.score([kept, cleaned])).values()) == 4
@@ -409,7 +410,7 @@ def test_a_conversation_that_was_cleaned_away_is_not_continued(
     async def work(study: Study) -> None:
         tags = await study.up_to_scores(study.experiment("sim/calm-1", probe_window="same"))
         (experiment_id,) = study.ids(tags)
-        study.change(lambda session: clean_experiment(session, experiment_id, keep_derived=True))
+        study.change(lambda session: clean(session, Selection([experiment_id]), keep_derived=True))
         ends = await study.probe(tags)
         assert set(ends) == {"failed"}
         rows = study.all(sa.select(t.Probe))
@@ -434,11 +435,11 @@ def test_a_fresh_probe_keeps_its_key_when_the_judgement_was_cleaned_away(
         )
         before = {row[0]: json.dumps(list(row)[1:]) for row in study.all(query)}
 
-        def clean(session: Session) -> None:
-            clean_experiment(session, experiment_id, keep_derived=True)
+        def clean_up(session: Session) -> None:
+            clean(session, Selection([experiment_id]), keep_derived=True)
             session.execute(sa.delete(t.Probe))
 
-        study.change(clean)
+        study.change(clean_up)
         await study.probe(tags)
         assert {row[0]: json.dumps(list(row)[1:]) for row in study.all(query)} == before
 

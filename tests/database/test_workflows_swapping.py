@@ -11,8 +11,9 @@ from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
-from judge_gym.store.cleaning import clean_experiment
+from judge_gym.store.cleaning import clean
 from judge_gym.store.progress import Progress, experiment_progress
+from judge_gym.store.selecting import Selection
 from judge_gym.workflows.planning import PlanLine, plan_sweep
 from judge_gym.workflows.swapping import plan_swaps
 from judge_gym.workflows.sweeps import prepare
@@ -295,7 +296,9 @@ def test_the_plan_counts_what_is_to_be_asked(
         # What was cleaned of its calls is not asked again, and the plan says so.
         for experiment_id in study.ids(run.tags):
             study.change(
-                lambda session, one=experiment_id: clean_experiment(session, one, keep_derived=True)
+                lambda session, one=experiment_id: clean(
+                    session, Selection([one]), keep_derived=True
+                )
             )
         assert plan()["w3-scoring judgements"].to_do == 0
         assert prepare(study.runtime, sweep).tags == run.tags

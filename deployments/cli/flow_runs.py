@@ -1,0 +1,92 @@
+"""Flow runs of a sweep at the user's Prefect server: which there are, and telling them to end."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+if TYPE_CHECKING:
+    from judge_gym.store.selecting import Chosen
+
+FLOWS = ("sweep", "w1-evidence", "w2-rubric", "w3-scoring", "w4-swap", "w5-probe")
+PAGE = 200
+
+
+@dataclass(frozen=True)
+class FoundRun:
+    """A flow run that has not ended."""
+
+    id: UUID
+    name: str
+    state: str
+    deployed: bool
+    """Whether a worker runs it; one typed in a terminal ends there."""
+
+
+async def unfinished_runs(chosen: "Chosen", sweep: str) -> list[FoundRun]:
+    """Return the flow runs that work on what is chosen; none without a Prefect server."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas import filters as f
+    from prefect.client.schemas.objects import StateType
+    from prefect.settings import get_current_settings
+
+    if not get_current_settings().api.url:
+        return []
+    going = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED]
+    async with get_client() as client:
+        runs: list[Any] = []
+        while len(runs) % PAGE == 0:
+            page = await client.read_flow_runs(
+                flow_filter=f.FlowFilter(name=f.FlowFilterName(any_=list(FLOWS))),
+                flow_run_filter=f.FlowRunFilter(
+                    state=f.FlowRunFilterState(type=f.FlowRunFilterStateType(any_=going)),
+                    parent_task_run_id=f.FlowRunFilterParentTaskRunId(is_null_=True),
+                ),
+                limit=PAGE,
+                offset=len(runs),
+            )
+            runs += page
+            if not page:
+                break
+    return [
+        FoundRun(run.id, run.name, run.state_name or "", run.deployment_id is not None)
+        for run in runs
+        if works_on(run.parameters, chosen, sweep)
+    ]
+
+
+def works_on(parameters: dict[str, Any], chosen: "Chosen", sweep: str) -> bool:
+    """Whether a run with these parameters works on what is chosen."""
+    tags = set(chosen.experiments.values())
+    if tags & set(_strings(parameters.get("experiments"))):
+        return True
+    if {str(one) for one in chosen.windows} & set(_strings(parameters.get("windows"))):
+        return True
+    file = parameters.get("file")
+    return file is not None and _named(Path(str(file))) == sweep
+
+
+def _strings(values: Any) -> Iterable[str]:
+    return map(str, values) if isinstance(values, list) else ()
+
+
+def _named(file: Path) -> str | None:
+    """Return the name of the sweep in a file; None where this machine cannot read it."""
+    from judge_gym.design.sweep import load_sweep
+    from judge_gym.errors import JudgeGymError
+
+    try:
+        return load_sweep(file).name
+    except JudgeGymError:
+        return None
+
+
+async def end(runs: Iterable[FoundRun]) -> None:
+    """Tell these runs to end: workers kill what runs, and what has not begun never does."""
+    from prefect.client.orchestration import get_client
+    from prefect.states import Cancelling
+
+    async with get_client() as client:
+        for run in runs:
+            await client.set_flow_run_state(run.id, Cancelling())

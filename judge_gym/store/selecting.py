@@ -1,0 +1,179 @@
+"""What retry, cancel and clean work on: experiments, and of these a workflow or a failure class.
+
+A failure class is the kind of the last error of a call, such as `rate_limit`, or the word before
+the colon in the failure of a row; what has none is `other`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.design.workflow_names import SCORING, SWAP
+from judge_gym.errors import StoreError
+from judge_gym.store import tables as t
+from judge_gym.store.spending import shared_calls, spending_scope
+
+OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Experiments; empty `workflow` or `failure` is any."""
+
+    experiments: Sequence[int]
+    workflow: str = ""
+    failure: str = ""
+    shared_keys: Sequence[str] = ()
+    """Natural keys of windows and rubrics whose calls belong to it too: those of a whole sweep."""
+
+    def covers(self, *workflows: str) -> bool:
+        """Whether one of these workflows is chosen."""
+        return not self.workflow or self.workflow in workflows
+
+    @property
+    def of_experiments(self) -> "Selection":
+        """Return it without the calls that experiments share."""
+        return replace(self, shared_keys=())
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a name stands for."""
+
+    title: str
+    experiments: dict[int, str]
+    """Id → tag."""
+    windows: tuple[int, ...]
+    shared_keys: tuple[str, ...] = ()
+
+    def selection(self, workflow: str = "", failure: str = "") -> Selection:
+        return Selection(tuple(self.experiments), workflow, failure, self.shared_keys)
+
+    @property
+    def claims(self) -> dict[str, list[str]]:
+        """What runs hold while they work on any of it, as `claims` names it."""
+        return {
+            "experiments": list(self.experiments.values()),
+            "windows": [str(one) for one in self.windows],
+            "rubrics": ["all"],
+        }
+
+
+def chosen(session: Session, name: str) -> Chosen:
+    """Return what a sweep's name or an experiment's tag stands for.
+
+    Raises `StoreError` when there is neither, or both.
+    """
+    columns = (t.Experiment.id, t.Experiment.tag, t.Experiment.window_id)
+    of_sweep = session.execute(
+        sa.select(*columns)
+        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
+        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
+        .where(t.Sweep.name == name)
+        .order_by(t.Experiment.id)
+    ).all()
+    tagged = session.execute(sa.select(*columns).where(t.Experiment.tag == name)).all()
+    if bool(of_sweep) == bool(tagged):
+        many = "a sweep and an experiment" if of_sweep else "no sweep and no experiment"
+        raise StoreError(
+            f"There is {many} {name!r}.",
+            "`judge-gym status` lists the sweeps, `judge-gym experiment list` the experiments.",
+        )
+    found = of_sweep or tagged
+    return Chosen(
+        title=f"{'Sweep' if of_sweep else 'Experiment'} {name}",
+        experiments={row.id: row.tag for row in found},
+        windows=tuple(sorted({row.window_id for row in found})),
+        shared_keys=tuple(spending_scope(session, name).shared_keys) if of_sweep else (),
+    )
+
+
+def failure_class(failure: Any) -> sa.ColumnElement[str]:
+    """Return the class that a failure's text begins with."""
+    return sa.func.coalesce(sa.func.substring(failure, "^([a-z_]+): "), OTHER)
+
+
+def last_error() -> sa.ColumnElement[str]:
+    """Return the kind of a call's last error."""
+    return sa.func.coalesce(t.Call.errors[-1]["kind"].astext, OTHER)
+
+
+def arms(selection: Selection) -> sa.Select[Any]:
+    """Return the ids of the arms whose judgements are chosen."""
+    query = sa.select(t.Arm.id).where(t.Arm.experiment_id.in_(selection.experiments))
+    if selection.workflow == SCORING:
+        return query.where(t.Arm.arm == "own")
+    if selection.workflow == SWAP:
+        return query.where(t.Arm.arm != "own")
+    return query
+
+
+def failed(selection: Selection, table: Any, failure: Any) -> sa.ColumnElement[bool]:
+    """Return the condition that a row is kept as failed, in the class that is chosen."""
+    condition: sa.ColumnElement[bool] = table.status == "failed"
+    if selection.failure:
+        condition = sa.and_(condition, failure_class(failure) == selection.failure)
+    return condition
+
+
+def calls(selection: Selection) -> sa.ColumnElement[bool]:
+    """Return the condition that a ledger row belongs to what is chosen."""
+    condition: sa.ColumnElement[bool] = t.Call.experiment_id.in_(selection.experiments)
+    if selection.shared_keys:
+        condition |= shared_calls(selection.shared_keys)
+    if selection.workflow:
+        condition &= t.Call.workflow == selection.workflow
+    if selection.failure:
+        condition &= (t.Call.status == "failed") & (last_error() == selection.failure)
+    return condition
+
+
+def waiting_in_batches(session: Session, condition: sa.ColumnElement[bool]) -> dict[int, int]:
+    """Return batch → how many of the calls that fit `condition` wait in it."""
+    rows = session.execute(
+        sa.select(t.Batch.id, sa.func.count())
+        .select_from(t.Call)
+        .join(t.Batch, t.Batch.id == t.Call.batch_id)
+        .where(t.Batch.status.in_(t.OPEN_BATCHES), condition)
+        .group_by(t.Batch.id)
+        .order_by(t.Batch.id)
+    )
+    return dict(rows.all())
+
+
+@dataclass(frozen=True)
+class LedgerLine:
+    """Calls that are alike; `cost_usd` is what is known of their price."""
+
+    workflow: str
+    status: str
+    failure: str
+    calls: int
+    cost_usd: float
+    unpriced: int
+    """Answers whose price is not known."""
+
+
+def ledger_lines(session: Session, condition: sa.ColumnElement[bool]) -> list[LedgerLine]:
+    """Count the calls that fit `condition` by workflow, status and class of failure."""
+    kind = sa.case((t.Call.status == "failed", last_error()), else_="")
+    keys = (t.Call.workflow, t.Call.status, kind)
+    answered = t.Call.status == "succeeded"
+    rows = session.execute(
+        sa.select(
+            *keys,
+            sa.func.count(),
+            sa.func.coalesce(sa.func.sum(t.Call.cost_usd), 0),
+            sa.func.count().filter(answered, t.Call.cost_usd.is_(None)),
+        )
+        .where(condition)
+        .group_by(*keys)
+        .order_by(*keys)
+    )
+    return [
+        LedgerLine(workflow, status, failure, count, float(cost_usd), unpriced)
+        for workflow, status, failure, count, cost_usd, unpriced in rows
+    ]

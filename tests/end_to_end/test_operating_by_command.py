@@ -1,0 +1,206 @@
+"""AGENTS.md as it stands, typed from top to bottom; then the same database through MCP."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from mcp import Client, StdioServerParameters
+
+from judge_gym.store.roles import READER, create_roles
+from support.command_line import COMMAND, REPOSITORY, CommandLine, Ended, sweep_text
+from support.documents import blocks, typed
+from support.logins import login
+from support.postgres import temporary_database
+from support.prefect_server import PrefectServer
+from support.simulation import Simulator
+
+LONGEST_S = 240.0
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder with the example sweeps, and what each command of AGENTS.md said there."""
+
+    command: CommandLine
+    reader: str
+    typed: list[Ended]
+
+    def said(self, *words: str) -> str:
+        """What the last command with these words said."""
+        return [one for one in self.typed if set(words) <= set(one.arguments)][-1].output
+
+    def ask(self, *requests: tuple[str, dict[str, Any]]) -> list[Any]:
+        """Call tools of a server of its own, one after the other; results or errors."""
+
+        async def each(client: Client) -> list[Any]:
+            return [await client.call_tool(name, given) for name, given in requests]
+
+        return self.with_client(each)
+
+    def with_client(self, work: Callable[[Client], Awaitable[Any]]) -> Any:
+        """Run `work(client)` against `judge-gym mcp` as a process."""
+        variables = self.command.variables() | {"JUDGE_GYM_READER_URL": self.reader}
+        parameters = StdioServerParameters(
+            command=str(COMMAND), args=["mcp"], env=variables, cwd=self.command.folder
+        )
+
+        async def talk() -> Any:
+            async with Client(parameters, read_timeout_seconds=LONGEST_S) as client:
+                return await work(client)
+
+        return asyncio.run(talk())
+
+
+@pytest.fixture(scope="module")
+def place(
+    postgres_server: str,
+    migrated_template: str,
+    simulator: Simulator,
+    prefect_server: PrefectServer,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("operating")
+    (folder / "deployments").symlink_to(REPOSITORY / "deployments")
+    with temporary_database(postgres_server, migrated_template) as url:
+        create_roles(sa.create_engine(url, poolclass=sa.NullPool))
+        environment = {
+            "JUDGE_GYM_DATABASE_URL": url,
+            "JUDGE_GYM_SIMULATOR_URL": simulator.url,
+            **prefect_server.environment,
+        }
+        command = CommandLine(folder, environment)
+        with login(url, READER) as reader:
+            yield Place(command, reader, [command(*words).fine() for words in typed("AGENTS.md")])
+
+
+def test_the_recipes_do_what_they_say(place: Place) -> None:
+    assert "Report" in place.said("sweep", "run")
+    assert "W1" not in place.said("--only")
+    assert "5 documents" in place.said("window", "show") or "Documents" in place.said("show")
+    assert "Expected end: — (nothing is left to do)." in place.said("--watch")
+    status = json.loads(place.said("status", "--json"))
+    assert status["finished"] is True
+    assert {part["state"] for part in status["workflows"]} == {"complete"}
+    assert "nothing is kept as failed" in place.said("retry")
+    assert (place.command.folder / "quick-bundle" / "manifest.json").exists()
+    assert (place.command.folder / "quick.dump").stat().st_size > 10_000
+
+
+def test_without_a_terminal_and_a_yes_nothing_is_deleted(place: Place) -> None:
+    refused = place.command("clean", "quick", "--workflow", "w5-probe")
+    assert refused.code == 1
+    assert "nothing was changed" in refused.errors
+    assert "--yes" in refused.errors
+    assert "probes would be deleted" in refused.output
+    assert "w5-probe" in place.command("status", "quick").fine().output
+    assert json.loads(place.command("status", "quick", "--json").output)["finished"] is True
+
+
+def test_tools_say_what_they_may_do(place: Place) -> None:
+    async def kinds(client: Client) -> dict[str, tuple[bool, bool, bool]]:
+        tools = (await client.list_tools()).tools
+        return {
+            one.name: (
+                bool(one.annotations.read_only_hint),
+                bool(one.annotations.destructive_hint),
+                bool(one.annotations.open_world_hint),
+            )
+            for one in tools
+            if one.annotations
+        }
+
+    found = place.with_client(kinds)
+    reads = {name for name, (read, _, _) in found.items() if read}
+    assert {"status", "plan_sweep", "results", "query", "describe_views", "list_runs"} <= reads
+    assert {name for name, (_, destroys, _) in found.items() if destroys} == {"retry", "cancel"}
+    assert {name for name, kind in found.items() if kind == (False, False, True)} == {"run_sweep"}
+    assert "clean" not in found
+
+
+def value(result: Any) -> Any:
+    """What a tool gave; fails with what it said when that was an error."""
+    assert not result.is_error, result.content[0].text
+    given = result.structured_content
+    return given["result"] if set(given) == {"result"} else given
+
+
+def error(result: Any) -> str:
+    assert result.is_error, result
+    text: str = result.content[0].text
+    return text
+
+
+FILE = "deployments/sweeps/quick.yaml"
+
+
+def test_a_program_plans_runs_follows_and_reads_a_sweep(place: Place) -> None:
+    async def work(client: Client) -> None:
+        async def call(name: str, **given: Any) -> Any:
+            return value(await client.call_tool(name, given))
+
+        plan = await call("plan_sweep", file=FILE)
+        assert (plan["sweep"], plan["to_do"]) == ("quick", 0)
+        assert "valmora" in await call("create_windows", file=FILE)
+        tags = (await call("create_experiments", file=FILE)).split()
+        assert [one["tag"] for one in await call("list_experiments", sweep="quick")] == tags
+        await call("run_sweep", file=FILE, only=["w3-scoring"])
+        async with asyncio.timeout(LONGEST_S):
+            while (runs := await call("list_runs"))[0]["state"] == "running":
+                await asyncio.sleep(0.5)
+        assert runs[0]["state"] == "ended with code 0", runs
+        assert (await call("status", sweep="quick"))["finished"] is True
+        assert [one["sweep"] for one in await call("list_sweeps")] == ["quick"]
+        tables = await call("results", sweep="quick")
+        assert tables["simulated"] is True
+        assert tables["tables"]
+        await call("export", sweep="quick", folder="second-bundle")
+        assert (place.command.folder / "second-bundle" / "manifest.json").exists()
+        assert "nothing is kept as failed" in await call("retry", name="quick")
+        assert "nothing to cancel" in await call("cancel", name="quick", confirm=True)
+
+    place.with_client(work)
+
+
+def test_sql_reads_the_views_and_answers_are_data(place: Place) -> None:
+    [of_agents] = blocks("AGENTS.md", "sql")
+    views, counted, answers, failed, written, table = place.ask(
+        ("describe_views", {}),
+        ("query", {"sql": "SELECT count(*) AS n FROM samples WHERE sweep = 'quick'"}),
+        ("query", {"sql": "SELECT answer FROM answers", "most_rows": 2}),
+        ("query", {"sql": of_agents}),
+        ("query", {"sql": "DELETE FROM analysis.samples"}),
+        ("query", {"sql": "SELECT * FROM public.llm_calls"}),
+    )
+    assert {"samples", "calls"} <= {one["view"] for one in value(views)}
+    assert value(counted)["rows"][0][0] > 0
+    assert len(value(answers)["rows"]) == 2
+    assert "only the first 2 rows" in value(answers)["cut"].lower()
+    assert value(failed)["rows"] == []
+    assert "PostgreSQL refuses" in error(written)
+    assert "permission denied" in error(table)
+
+
+def test_real_models_need_a_bound_that_a_person_has_set(place: Place) -> None:
+    real = sweep_text("quick.yaml", ("[sim/calm-1, sim/high-1, sim/low-1]", "openai/gpt-4.1-nano"))
+    for old, new in (
+        ("name: quick", "name: real\nutility_model: openai/gpt-4.1-mini"),
+        ("    - [sim/high-1, sim/low-1]\n", "    - [openai/gpt-4.1-nano, openai/gpt-4.1-nano]\n"),
+    ):
+        real = real.replace(old, new)
+    (place.command.folder / "real.yaml").write_text(real)
+    unbounded, few, outside, unknown = place.ask(
+        ("run_sweep", {"file": "real.yaml"}),
+        ("run_sweep", {"file": "real.yaml", "confirm_calls": 1}),
+        ("run_sweep", {"file": str(Path("..") / "real.yaml")}),
+        ("status", {"sweep": "nothing"}),
+    )
+    for refused in (unbounded, few):
+        assert "has no budget" in error(refused)
+        assert "confirm_calls=" in error(refused)
+    assert "outside" in error(outside)
+    assert "There is no sweep 'nothing'" in error(unknown)
