@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 import os
 import sqlite3
 import subprocess
@@ -100,6 +101,18 @@ def assert_nowhere(texts: Iterable[tuple[str, bytes]]) -> None:
     assert searched
 
 
+def assert_lines_tell_calls_and_not_texts(log: str) -> None:
+    """Every line is JSON; one a call, with its run, and neither its prompt nor its answer."""
+    lines = [json.loads(line) for line in log.splitlines()]
+    calls = [line for line in lines if "call_id" in line]
+    assert {line["status"] for line in calls} == {"failed", "succeeded"}
+    assert {line["failure"] for line in calls if line["status"] == "failed"} == {"bad_request"}
+    for line in calls:
+        assert {"run", "experiment_id", "call_key", "workflow", "model"} <= line.keys()
+    for text in ("VERDICT", "Valmora", "refused to"):
+        assert text not in log
+
+
 def rows_as_text(url: str) -> Iterator[tuple[str, bytes]]:
     for table, rows in rows_of(url).items():
         yield table, "\n".join(map(str, rows)).encode()
@@ -131,9 +144,12 @@ def test_a_key_reaches_the_provider_and_nothing_else(
     assert set(sent) == {f"Bearer {IN_ENVIRONMENT}"}
 
     # Without it the block is read. One call fails, with the key in what is said about it.
-    ended, sent = run_sweep(place, repeats_the_key(400), answers("VERDICT: A"))
+    ended, sent = run_sweep(
+        place, repeats_the_key(400), answers("VERDICT: A"), JUDGE_GYM_LOG_FORMAT="json"
+    )
     ended.fine()
     assert set(sent) == {f"Bearer {IN_BLOCK}"}
+    assert_lines_tell_calls_and_not_texts(ended.errors)
 
     kept = dict(rows_as_text(database))
     assert b"refused to [key]" in kept["llm_calls"]

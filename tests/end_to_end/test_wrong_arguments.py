@@ -69,6 +69,11 @@ TABLE = [
         says=("ecology", "ecc", "control", "benchmark"), code=2,
     ),
     wrong("clean", "nothing", "--yes", says=("nothing", "experiment list")),
+    wrong("retry", "nothing", says=("nothing", "judge-gym status")),
+    wrong("cancel", "nothing", "--workflow", "w6", says=("w6", "w5-probe"), code=2),
+    wrong("status", "--watch", says=("--watch", "Name it")),
+    wrong("sweep", "run", QUICK, "--only", "w6", says=("w6", "w5-probe", "analysis")),
+    wrong("database", "restore", "nowhere.dump", says=("nowhere.dump", "no file")),
     wrong("simulator", "--port", "99999", says=("--port", "65535"), code=2),
     wrong("simulator", "--latency", "soon", says=("--latency", "number"), code=2),
     wrong(
