@@ -33,8 +33,8 @@ def clean(
     from sqlalchemy.orm import Session
 
     from judge_gym.store.claims import idle
+    from judge_gym.store.cleaning import Removal, removal, removed_calls
     from judge_gym.store.cleaning import clean as delete
-    from judge_gym.store.cleaning import removal, removed_calls
 
     with engine_of_settings() as engine, Session(engine) as session, session.begin():
         chosen = choose(session, name)
@@ -44,6 +44,9 @@ def clean(
             lines = removed_calls(session, selection, keep_derived=keep_derived)
             calls = sum(one.calls for one in lines)
             what = f"{calls} LLM calls" if keep_derived else str(going)
+            if not calls and (keep_derived or going == Removal(0, 0, 0)):
+                console.print(f"{chosen.title}: there is nothing to delete.", markup=False)
+                raise typer.Exit
             show_calls(f"{chosen.title}: calls", lines)
             console.print(f"{what} would be deleted.", markup=False)
             if not confirmed("Delete them?", yes=yes):

@@ -79,7 +79,7 @@ def _show_all(*, as_json: bool) -> None:
         typer.echo(json.dumps([plain(one) for one in found], indent=2))
         return
     columns = ("sweep", "experiments", "state", "left", "failed", "calls", "cost", "expected end")
-    console.print(as_table(f"{len(found)} sweeps", columns, (_line(one) for one in found)))
+    console.print(as_table("Sweeps", columns, (_line(one) for one in found)))
 
 
 def _line(one: "Status") -> tuple[object, ...]:
