@@ -76,20 +76,22 @@ def read(url: str, statement: str, most_rows: int = MOST_ROWS) -> Rows:
     than read.
     """
     try:
-        with closing(psycopg.connect(url)) as connection:
+        opened = psycopg.connect(url)
+    except psycopg.OperationalError as error:
+        raise StoreError(f"The reader's login cannot connect: {_reason(error)}.") from None
+    try:
+        with closing(opened) as connection:
             connection.read_only = True
             _check(connection)
             with connection.cursor() as cursor:
                 cursor.execute(f"SET LOCAL statement_timeout = '{LONGEST_S}s'")
                 cursor.execute(f"SET LOCAL search_path = {views.SCHEMA}")
                 return _fetched(cursor, statement, min(most_rows, MOST_ROWS))
-    except psycopg.OperationalError as error:
-        if isinstance(error, psycopg.errors.QueryCanceled):
-            raise QueryError(
-                f"The statement took longer than {LONGEST_S} s.",
-                "Ask for less: a sweep's or an experiment's rows, fewer columns, a LIMIT.",
-            ) from None
-        raise StoreError(f"The reader's login cannot connect: {_reason(error)}.") from None
+    except psycopg.errors.QueryCanceled:
+        raise QueryError(
+            f"The statement took longer than {LONGEST_S} s.",
+            "Ask for less: a sweep's or an experiment's rows, fewer columns, a LIMIT.",
+        ) from None
     except psycopg.Error as error:
         raise QueryError(f"PostgreSQL refuses the statement: {_reason(error)}.") from None
 

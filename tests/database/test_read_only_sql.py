@@ -58,6 +58,7 @@ NESTED = "SELECT {}, query_to_xml('{}', true, true, '')"
         ("INSERT INTO analysis.answers (answer) VALUES ('x')", "permission denied|cannot"),
         ("UPDATE analysis.answers SET answer = 'x'", "permission denied|read-only"),
         ("DELETE FROM analysis.answers", "permission denied|read-only"),
+        ("DELETE FROM analysis.failures", "cannot delete from view"),
         ("CREATE TABLE mine (x int)", "permission denied|read-only|no schema"),
         ("CREATE TEMPORARY TABLE mine (x int)", "permission denied|read-only"),
         ("DROP VIEW analysis.samples", "must be owner|read-only"),
