@@ -5,7 +5,7 @@ READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run test unit database flow end-to-end chaos check bench bench-metrics format notebooks lock clean
+.PHONY: help setup demo up run test unit database flow end-to-end deployed chaos check bench bench-metrics format notebooks lock clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -15,13 +15,16 @@ setup: $(READY) ## Set up .venv from the lock file
 demo: $(READY) ## Run the demo on simulated judges: tables, report, no key needed
 	@$(BIN)/judge-gym demo
 
+up: $(READY) ## Run PostgreSQL, Prefect's page, a worker and the simulator until Ctrl-C
+	@$(BIN)/judge-gym up
+
 run: $(READY) ## Run a sweep file: make run SWEEP=my-sweep.yaml
 	@$(BIN)/judge-gym sweep run $(SWEEP)
 
 test: $(READY) ## Run every test, on as many cores as there are
 	@$(BIN)/pytest -n auto --dist loadfile
 
-unit database flow end-to-end: $(READY) ## Run one tier of the tests
+unit database flow end-to-end deployed: $(READY) ## Run one tier of the tests
 	@$(BIN)/pytest tests/$(subst -,_,$@)
 
 chaos: $(READY) ## Kill the parts of a run at twenty moments, where the tests have five (5 minutes)

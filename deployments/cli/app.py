@@ -19,6 +19,7 @@ from deployments.cli import (
     doctor,
     experiment,
     import_verdicts,
+    init,
     injection,
     mcp,
     power,
@@ -28,6 +29,7 @@ from deployments.cli import (
     simulator,
     status,
     sweep,
+    up,
     window,
 )
 from deployments.cli.output import fail
@@ -40,6 +42,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo.demo)
+app.command()(up.up)
+app.command()(init.init)
 app.command()(axes.axes)
 app.add_typer(sweep.app, name="sweep")
 app.command()(status.status)

@@ -24,12 +24,25 @@ def running(
     port: int = 0,
     **settings: Unpack[Settings],
 ) -> Iterator[str]:
-    """Run the simulator beside this process; yields its base URL, ending in `/v1`.
+    """Run the simulator as `started` does; yields its base URL alone."""
+    with started(log_file, latency, port=port, **settings) as (_, url):
+        yield url
+
+
+@contextmanager
+def started(
+    log_file: Path | None = None,
+    latency: float = 0.0,
+    *,
+    port: int = 0,
+    **settings: Unpack[Settings],
+) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
+    """Run the simulator beside this process; yields it and its base URL, ending in `/v1`.
 
     It ends with the block, and with this process however that ends: it stops as soon as the pipe
-    to its standard input closes. What it writes to stderr goes to `log_file`. Port 0
-    takes a free one. Raises `ConfigError` for a fault plan that cannot be used and
-    `JudgeGymError` when it does not start.
+    to its standard input closes. Ctrl-C does not reach it, so that it outlives who asks it. What it
+    writes to stderr goes to `log_file`. Port 0 takes a free one. Raises `ConfigError` for a fault
+    plan that cannot be used and `JudgeGymError` when it does not start.
     """
     if faults := settings.get("faults"):
         # Reading config files takes longer to import than everything else here.
@@ -43,6 +56,7 @@ def running(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=log,
+            start_new_session=True,
         )
     assert process.stdin is not None
     assert process.stdout is not None
@@ -51,7 +65,7 @@ def running(
         if not line.startswith(LISTENING):
             where = f"See {log_file}." if log_file else "Give a log file to see why."
             raise JudgeGymError("The simulator did not start.", where)
-        yield line.removeprefix(LISTENING)
+        yield process, line.removeprefix(LISTENING)
     finally:
         process.stdin.close()
         try:

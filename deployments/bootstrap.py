@@ -1,0 +1,106 @@
+"""What deployments need on a Prefect server: work pool, limits, variables, keys. Idempotent.
+
+What an operator has changed stays: a work pool of any type, the value of a variable. Limits follow
+the providers file, since flows set them from it too.
+"""
+
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from prefect.blocks.system import Secret
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas.actions import WorkPoolCreate
+from prefect.exceptions import ObjectNotFound
+from prefect.variables import Variable
+from prefect.workers.process import ProcessWorker
+from pydantic import SecretStr
+
+from judge_gym.llm.keys import kept_name
+from judge_gym.llm.providers import Providers
+from judge_gym.workflows.evidence import FIRECRAWL_KEY
+from tasks.keys import secret_block
+from tasks.limits import limits_of
+from tasks.settings import VARIABLE
+
+WORK_POOL = "judge-gym"
+Outcome = Literal["created", "changed", "unchanged"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing on the server, and what became of it."""
+
+    what: str
+    outcome: Outcome
+
+
+async def bootstrap(providers: Providers, *, secrets: bool = False) -> list[Step]:
+    """Make what deployments need; returns each thing, whether it had to be made or not.
+
+    With `secrets`, the keys that stand in the environment are saved as Secret blocks, from which
+    flow runs on any machine read them. Their values are in no step.
+    """
+    async with get_client() as client:
+        steps = [await _work_pool(client)]
+        steps += [step async for step in _limits(client, providers)]
+    steps.append(await _variable())
+    if secrets:
+        steps += [step async for step in _secrets(providers)]
+    return steps
+
+
+def outcome(before: Any, after: Any) -> Outcome:
+    """Return what became of a thing that was `before` (None when there was none)."""
+    if before is None:
+        return "created"
+    return "unchanged" if before == after else "changed"
+
+
+async def _work_pool(client: PrefectClient) -> Step:
+    try:
+        found = await client.read_work_pool(WORK_POOL)
+        return Step(f"work pool {WORK_POOL} ({found.type})", "unchanged")
+    except ObjectNotFound:
+        await client.create_work_pool(
+            WorkPoolCreate(
+                name=WORK_POOL,
+                type=ProcessWorker.type,
+                base_job_template=ProcessWorker.get_default_base_job_template(),
+                description="Flow runs of judge-gym, as processes beside their worker.",
+            )
+        )
+        return Step(f"work pool {WORK_POOL} (process)", "created")
+
+
+async def _limits(client: PrefectClient, providers: Providers) -> AsyncIterator[Step]:
+    for name, slots in limits_of(providers).items():
+        try:
+            before = (await client.read_global_concurrency_limit_by_name(name)).limit
+        except ObjectNotFound:
+            before = None
+        await client.upsert_global_concurrency_limit_by_name(name, slots)
+        yield Step(f"limit {name}: {slots} at once", outcome(before, slots))
+
+
+async def _variable() -> Step:
+    """Make the variable of settings, empty, so that it is found where it is edited."""
+    before: Any = await Variable.aget(VARIABLE, default=None)
+    if before is None:
+        await Variable.aset(VARIABLE, {})
+    return Step(f"variable {VARIABLE}", "created" if before is None else "unchanged")
+
+
+async def _secrets(providers: Providers) -> AsyncIterator[Step]:
+    variables = [one.key_env for one in providers.by_name.values() if one.key_env]
+    for variable in dict.fromkeys([*variables, FIRECRAWL_KEY]):
+        key = os.environ.get(variable, "")
+        if not key:
+            continue
+        name = kept_name(variable)
+        kept = await secret_block(name)
+        before = kept.get_secret_value() if kept else None
+        if before != key:
+            await Secret(value=SecretStr(key)).asave(name, overwrite=True)
+        yield Step(f"secret {name}, from {variable}", outcome(before, key))

@@ -1,0 +1,54 @@
+"""A Prefect server on loopback, beside this process."""
+
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from deployments.local.processes import HOST, beside
+from judge_gym.errors import JudgeGymError
+
+POLL_S = 0.1
+_SERVER = ("--factory", "prefect.server.api.server:create_app", "--lifespan", "on")
+# What `prefect server start` starts its own server with.
+_FINAL = {"PREFECT__SERVER_FINAL": "1"}
+
+
+def api_url(port: int) -> str:
+    """Return the address of the API of a server on this port."""
+    return f"http://{HOST}:{port}/api"
+
+
+@contextmanager
+def prefect_server(
+    port: int, environment: Mapping[str, str], log: Path | None = None
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """Have a server in the block, which may not be healthy yet (`wait_healthy`).
+
+    `environment` goes over that of this process.
+    """
+    command = [sys.executable, "-m", "uvicorn", *_SERVER, "--host", HOST, "--port", str(port)]
+    level = "error" if log is None else "info"
+    with beside(
+        [*command, "--log-level", level], {**os.environ, **_FINAL, **environment}, log=log
+    ) as process:
+        yield process
+
+
+def wait_healthy(process: "subprocess.Popen[bytes]", url: str, longest_s: float) -> None:
+    """Return when the server is healthy; raises `JudgeGymError` when it does not become so."""
+    deadline = time.monotonic() + longest_s
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(f"{url}/health", timeout=5):
+                return
+        except OSError:
+            time.sleep(POLL_S)
+    raise JudgeGymError(
+        "Prefect's server did not start.",
+        "Run the command again, or name a server of your own by PREFECT_API_URL.",
+    )

@@ -1,0 +1,211 @@
+"""The whole installation: its parts started in order, watched, and ended in reverse order."""
+
+import asyncio
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from deployments.local.prefect_database import prefect_database
+from deployments.local.prefect_server import api_url, prefect_server, wait_healthy
+from deployments.local.processes import beside, is_free
+from judge_gym.errors import JudgeGymError
+from judge_gym.settings import REPOSITORY, Settings
+from judge_gym.store import embedded
+from judge_gym.store.engine import connect, database_url
+
+if TYPE_CHECKING:
+    from deployments.bootstrap import Step
+
+SIMULATOR_URL = "JUDGE_GYM_SIMULATOR_URL"
+WATCH_S = 1.0
+SERVER_START_S = 180.0
+WORKER_STOP_S = 30.0
+_WORKER = ("worker", "start", "--pool", "judge-gym", "--name", "judge-gym up")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the installation, whether it has ended, and where it said why."""
+
+    name: str
+    ended: Callable[[], bool]
+    log: Path
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A running installation; `home` is where flow runs work and find the files they name."""
+
+    ui: str
+    api: str
+    database: str
+    records: str
+    """The database of Prefect's server."""
+    simulator: str
+    home: Path
+    steps: "list[Step]"
+    """What deploying changed."""
+    put_back: int
+    """Flow runs that had ended with the last installation, and go on in this one."""
+    parts: tuple[Part, ...]
+
+    def watch(self) -> None:
+        """Return never; raises `JudgeGymError` when a part has ended."""
+        while True:
+            for part in self.parts:
+                if part.ended():
+                    raise JudgeGymError(
+                        f"{part.name} has ended, so the others were stopped.",
+                        f"See {part.log}. The same command goes on where this one ended.",
+                    )
+            time.sleep(WATCH_S)
+
+
+@contextmanager
+def running(settings: Settings, port: int) -> Iterator[Stack]:
+    """Have an installation in the block, with Prefect on `port`; call `prepare_environment` first.
+
+    Changes the environment of this process, which must not have imported Prefect yet. Raises
+    `JudgeGymError` when a part does not start, or when the data folder has an installation.
+    """
+    data = settings.data_dir.absolute()
+    logs = data / "logs"
+    with ExitStack() as stack:
+        stack.enter_context(_alone(data, port))
+        if not is_free(port):
+            raise JudgeGymError(f"Port {port} is taken.", "Choose another with --port.")
+        connect(settings).dispose()
+        database = database_url(settings)
+        # A server of the user's is no part of ours.
+        own = settings.database_url is None
+        parts = [stack.enter_context(_postgres(data / "postgres", database))] if own else []
+        simulator, simulator_part = stack.enter_context(_simulator(data, logs))
+        os.environ.update(_environment(settings, data, port, simulator))
+        records = prefect_database(database, data)
+        server = {"PREFECT_SERVER_DATABASE_CONNECTION_URL": records}
+        log = logs / "prefect-server.log"
+        process = stack.enter_context(prefect_server(port, server, log))
+        wait_healthy(process, api_url(port), SERVER_START_S)
+        parts += [*simulator_part, _part("Prefect's server", process, log)]
+        steps, put_back = asyncio.run(_made_ready())
+        parts.append(stack.enter_context(_worker(logs / "worker.log", process)))
+        yield Stack(
+            ui=api_url(port).removesuffix("/api"),
+            api=api_url(port),
+            database=database,
+            records=records,
+            simulator=simulator,
+            home=Path(os.environ["JUDGE_GYM_HOME"]),
+            steps=steps,
+            put_back=put_back,
+            parts=tuple(parts),
+        )
+
+
+async def _made_ready() -> "tuple[list[Step], int]":
+    # Prefect reads the environment when it is imported.
+    from deployments.cli.init import made_ready
+    from deployments.local.put_back import put_back_lost
+
+    return await made_ready(), await put_back_lost()
+
+
+def _environment(settings: Settings, data: Path, port: int, simulator: str) -> Mapping[str, str]:
+    """Return what makes every part and every flow run use this installation."""
+    given = settings.database_url
+    return {
+        "PREFECT_API_URL": api_url(port),
+        "PREFECT_UI_API_URL": api_url(port),
+        "PREFECT_SERVER_API_PORT": str(port),
+        # Flow runs work in another folder, from which these have to be found too.
+        "JUDGE_GYM_DATA_DIR": str(data),
+        **({"JUDGE_GYM_DATABASE_URL": given.get_secret_value()} if given else {}),
+        "JUDGE_GYM_HOME": os.environ.get("JUDGE_GYM_HOME", str(REPOSITORY)),
+        SIMULATOR_URL: simulator,
+    }
+
+
+@contextmanager
+def _alone(data: Path, port: int) -> Iterator[None]:
+    """Be the only installation on this data folder; the kernel ends that with the process."""
+    data.mkdir(parents=True, exist_ok=True)
+    with (data / "up.lock").open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise JudgeGymError(
+                f"judge-gym is up on {data} already: {lock.read().strip()}.",
+                "Use that one, or stop it first with Ctrl-C.",
+            ) from None
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()}, {api_url(port)}\n")
+        lock.flush()
+        yield
+
+
+@contextmanager
+def _postgres(folder: Path, url: str) -> Iterator[Part]:
+    try:
+        # A connection ends with its server, however that ends: nobody has to look for processes.
+        with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
+            yield Part("PostgreSQL", lambda: _lost(connection), folder / "server.log")
+    finally:
+        embedded.release(folder)
+
+
+def _lost(connection: "psycopg.Connection[tuple[object, ...]]") -> bool:
+    try:
+        connection.execute("SELECT 1")
+    except psycopg.OperationalError:
+        return True
+    return False
+
+
+@contextmanager
+def _simulator(data: Path, logs: Path) -> Iterator[tuple[str, list[Part]]]:
+    if given := os.environ.get(SIMULATOR_URL):
+        yield given, []
+        return
+    from judge_gym.simulator.launch import started
+
+    log = logs / "simulator.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with started(log, state=data / "simulator") as (process, url):
+        yield url, [_part("The simulator", process, log)]
+
+
+@contextmanager
+def _worker(log: Path, server: "subprocess.Popen[bytes]") -> Iterator[Part]:
+    from deployments.local.put_back import put_back, unfinished
+
+    stopped = []
+    environment = {
+        **os.environ,
+        # Logs are for the page of a run; a task is a chunk of calls, so they are few.
+        "PREFECT_LOGGING_LEVEL": "INFO",
+        "PREFECT_LOGGING_TO_API_ENABLED": "true",
+        "PREFECT_WORKER_QUERY_SECONDS": "2",
+    }
+    command = [sys.executable, "-m", "prefect", *_WORKER]
+    with beside(command, environment, log=log, patience_s=WORKER_STOP_S) as process:
+        try:
+            yield _part("The worker", process, log)
+        finally:
+            if server.poll() is None:
+                stopped = asyncio.run(unfinished())
+    if stopped:
+        asyncio.run(put_back(stopped))
+
+
+def _part(name: str, process: "subprocess.Popen[bytes]", log: Path) -> Part:
+    return Part(name, lambda: process.poll() is not None, log)
