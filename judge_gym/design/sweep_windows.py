@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from judge_gym.design.config_model import read_model
 from judge_gym.design.config_tree import Node
 from judge_gym.design.files import corpus_digest
-from judge_gym.design.window import BenchmarkSource, CorpusSource, Window
+from judge_gym.design.window import BenchmarkSource, CorpusSource, Source, Window
 from judge_gym.errors import ConfigError
 
 
@@ -24,31 +24,32 @@ def read_windows(node: Node) -> Mapping[str, Window]:
     return windows
 
 
+def with_contents(source: Source, node: Node) -> Source:
+    """Return a source as its identity needs it: a corpus found beside the file, and digested.
+
+    `node` is where the file describes it. Raises `ConfigError` there when it cannot be used.
+    """
+    if given := node.items.get("digest"):
+        raise given.place.problem("is filled in when the file is read", "Leave it out.")
+    if not isinstance(source, CorpusSource | BenchmarkSource):
+        return source
+    path = (node.place.file.parent / source.path).resolve()
+    try:
+        contents = corpus_digest(path)
+    except ConfigError as error:
+        where = node.items["path"].place
+        raise where.problem(f"cannot be used: {error.message.rstrip('.')}", error.remedy) from error
+    return source.model_copy(update={"path": path, "digest": contents})
+
+
 def _read_window(name: str, node: Node) -> Window:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}", name):
         raise node.place.problem(
             "is not a window's name",
             "Use at most 80 letters, digits, dots, underscores and hyphens.",
         )
-    for filled_in in ("name", "source.digest"):
-        if given := _descend(node, filled_in):
-            raise given.place.problem("is filled in when the sweep is read", "Leave it out.")
-    window = read_model(Window, node).model_copy(update={"name": name})
-    if not isinstance(window.source, CorpusSource | BenchmarkSource):
-        return window
-    path = (node.place.file.parent / window.source.path).resolve()
-    try:
-        digest = corpus_digest(path)
-    except ConfigError as error:
-        where = node.items["source"].items["path"].place
-        raise where.problem(f"cannot be used: {error.message.rstrip('.')}", error.remedy) from error
-    source = window.source.model_copy(update={"path": path, "digest": digest})
-    return window.model_copy(update={"source": source})
-
-
-def _descend(node: Node, dotted: str) -> Node | None:
-    for name in dotted.split("."):
-        if not isinstance(node.value, Mapping) or name not in node.items:
-            return None
-        node = node.items[name]
-    return node
+    if given := node.items.get("name"):
+        raise given.place.problem("is filled in when the file is read", "Leave it out.")
+    window = read_model(Window, node)
+    source = with_contents(window.source, node.items["source"])
+    return window.model_copy(update={"name": name, "source": source})

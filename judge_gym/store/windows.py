@@ -70,6 +70,26 @@ def uncollected(session: Session, window_ids: Sequence[int]) -> list[int]:
     )
 
 
+def collected_before(session: Session, window: Window) -> bool:
+    """Whether these dates were collected for this query, country, limit and source already.
+
+    Unlike a window's key this is blind to what a corpus holds by now: of a file that grows day by
+    day, a day that was collected stays as it was found then.
+    """
+    source = window.model_dump(mode="json")["source"]
+    source.pop("digest", None)
+    same = sa.select(t.Window.id).where(
+        t.Window.query == window.query,
+        t.Window.country == window.country,
+        t.Window.start_date == window.start,
+        t.Window.end_date == window.end,
+        t.Window.max_documents == window.max_documents,
+        t.Window.source - "digest" == source,
+        t.Window.collected_at.is_not(None),
+    )
+    return session.scalar(sa.select(same.exists())) or False
+
+
 def save_collected(session: Session, window_id: int, collected: Collected) -> None:
     """Store what a window's source gave and mark the window collected, once."""
     row = session.get_one(t.Window, window_id, with_for_update=True)

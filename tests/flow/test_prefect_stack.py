@@ -23,6 +23,7 @@ ENTRYPOINTS = {
     "flows.w3_scoring.w3_scoring",
     "flows.w4_swap.w4_swap",
     "flows.w5_probe.w5_probe",
+    "flows.windows.windows",
 }
 
 

@@ -241,7 +241,7 @@ WINDOWS = [
     ),
     (
         "    country: Valmora\n    name: v\n    source: {kind: corpus, path: corpora}\n",
-        "sweep.yaml, line 5: windows.w.name is filled in when the sweep is read. Leave it out.",
+        "sweep.yaml, line 5: windows.w.name is filled in when the file is read. Leave it out.",
     ),
     (
         "    country: Valmora\n    source: {kind: corpus, path: corpora}\n"

@@ -1,0 +1,112 @@
+"""Rolling windows: queries and countries whose evidence is collected day by day or week by week.
+
+A file says what is searched for; the dates come from the moment a collection was meant to begin,
+never from the clock, so that a late or repeated one stands for the same windows.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import AfterValidator, Field
+
+from judge_gym.design.config_model import read_model
+from judge_gym.design.config_tree import read_tree
+from judge_gym.design.frozen import Frozen
+from judge_gym.design.legal import Legal
+from judge_gym.design.sweep_windows import with_contents
+from judge_gym.design.window import Source, Window
+
+Cadence = Literal["daily", "weekly"]
+DAYS: dict[Cadence, int] = {"daily": 1, "weekly": 7}
+_NAME = "1 to 40 small letters, digits and hyphens"
+_LONGEST_NAME = 80
+
+
+def _known_zone(name: str) -> str:
+    if name not in available_timezones():
+        raise ValueError(f"{name!r} is no time zone of the IANA list, such as Europe/Berlin")
+    return name
+
+
+Text = Annotated[str, Field(min_length=1, max_length=200)]
+Query = Annotated[str, Field(min_length=1, max_length=500)]
+
+
+class RollingEntry(Frozen):
+    """Queries and countries that multiply out, and where their evidence comes from."""
+
+    queries: tuple[Query, ...] = Field(min_length=1, max_length=100)
+    """What is searched for, each in every country."""
+    countries: tuple[Text, ...] = Field(min_length=1, max_length=300)
+    """The countries or settings that rubrics and prompts name."""
+    max_documents: int = Field(default=15, ge=1, le=10_000)
+    """At most this many documents are kept of one window."""
+    source: Source
+    """Where the documents come from: `corpus` or `firecrawl`."""
+
+
+class RollingFile(Frozen):
+    """What a file of rolling windows says."""
+
+    name: Annotated[str, Legal(_NAME), Field(pattern=r"^[a-z0-9-]{1,40}$")]
+    """Begins the names of its windows."""
+    time_zone: Annotated[str, AfterValidator(_known_zone)]
+    """Whose midnight ends a day; the schedule should be in the same."""
+    entries: tuple[RollingEntry, ...] = Field(min_length=1)
+    """What is collected."""
+
+
+@dataclass(frozen=True)
+class Period:
+    """Whole days, both inclusive."""
+
+    start: date
+    end: date
+
+
+def load_rolling(path: Path) -> RollingFile:
+    """Read a file of rolling windows; raises `ConfigError` with file, line, key and what is legal.
+
+    Corpora are found relative to the file and digested, as those of a sweep are.
+    """
+    tree = read_tree(path)
+    given = read_model(RollingFile, tree)
+    nodes = tree.items["entries"].entries
+    entries = (
+        entry.model_copy(update={"source": with_contents(entry.source, node.items["source"])})
+        for entry, node in zip(given.entries, nodes, strict=True)
+    )
+    return given.model_copy(update={"entries": tuple(entries)})
+
+
+def periods(cadence: Cadence, meant_for: datetime, time_zone: str, catch_up: int) -> list[Period]:
+    """Return the last whole day or week before a moment, and `catch_up` before it, oldest first.
+
+    A week is Monday to Sunday. `meant_for` is an aware time; whose day it falls on is a matter of
+    `time_zone`. At midnight the day that has just ended is whole.
+    """
+    today = meant_for.astimezone(ZoneInfo(time_zone)).date()
+    days = DAYS[cadence]
+    after = today - timedelta(days=today.weekday() if cadence == "weekly" else 0)
+    ends = [after - timedelta(days=days * back) for back in range(catch_up, -1, -1)]
+    return [Period(end - timedelta(days=days), end - timedelta(days=1)) for end in ends]
+
+
+def windows_of(file: RollingFile, period: Period) -> Iterator[Window]:
+    """Yield the windows of one period, in the order of the file."""
+    for entry in file.entries:
+        for query in entry.queries:
+            for country in entry.countries:
+                yield Window(
+                    name=f"{file.name}: {query}"[:_LONGEST_NAME],
+                    query=query,
+                    country=country,
+                    start=period.start,
+                    end=period.end,
+                    max_documents=entry.max_documents,
+                    source=entry.source,
+                )
