@@ -1,17 +1,23 @@
 """Evidence windows on a schedule: each collected once, for the time a run was meant for."""
 
+import asyncio
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
+from prefect.flow_engine import run_flow_async
+from prefect.states import Scheduled
 
 from flows.windows import windows
-from support.flow_runs import error_of, flow_run, run_flow
+from support.flow_runs import error_of, flow_run
 
+pytestmark = pytest.mark.usefixtures("place")
 CORPUS = Path(__file__).parents[2] / "deployments" / "sweeps" / "corpora" / "valmora.jsonl"
 FILE = """\
 name: valmora
@@ -32,12 +38,17 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def collected(
-    place: pytest.MonkeyPatch, scheduled: str, *arguments: Any, **more: Any
-) -> State[Any]:
-    """A run that was scheduled for this time; it runs now, which is later."""
-    place.setenv("PREFECT__RUNTIME__FLOW_RUN__SCHEDULED_START_TIME", scheduled)
-    return run_flow(windows, *arguments, **more)
+def collected(scheduled: str, file: Path, **parameters: Any) -> State[Any]:
+    """The end of a run that was scheduled for this time, as a worker runs it: later."""
+
+    async def run() -> State[Any]:
+        given = {"file": str(file), **parameters}
+        meant_for = Scheduled(scheduled_time=datetime.fromisoformat(scheduled))
+        async with get_client() as client:
+            planned = await client.create_flow_run(windows, parameters=given, state=meant_for)
+        return await run_flow_async(windows, planned, given, return_type="state")
+
+    return asyncio.run(run())
 
 
 def rows(database: str) -> Sequence[tuple[Any, ...]]:
@@ -51,30 +62,28 @@ def rows(database: str) -> Sequence[tuple[Any, ...]]:
         return [tuple(row) for row in connection.execute(sa.text(statement))]
 
 
-def test_a_late_and_a_repeated_run_collect_the_same_day_once(
-    place: pytest.MonkeyPatch, database: str, file: Path
-) -> None:
+def test_a_late_and_a_repeated_run_collect_the_same_day_once(database: str, file: Path) -> None:
     # 9 January has two articles; queries and countries make four windows of it.
-    state = collected(place, "2026-01-10T00:00:00+00:00", file)
+    state = collected("2026-01-10T00:00:00+00:00", file)
     assert state.name == "Completed"
     assert state.message == "4 collected, 0 collected before, 8 documents kept"
     assert flow_run(state).name == "daily windows of rolling.yaml"
-    again = collected(place, "2026-01-10T23:59:59+00:00", file)
+    again = collected("2026-01-10T23:59:59+00:00", file)
     assert again.message == "4 collected before"
     assert rows(database) == [("2026-01-09", "2026-01-09", 4, 8)]
 
 
 def test_a_file_that_has_grown_leaves_a_day_that_was_collected_as_it_was(
-    place: pytest.MonkeyPatch, database: str, file: Path
+    database: str, file: Path
 ) -> None:
-    collected(place, "2026-01-10T06:00:00+00:00", file)
+    collected("2026-01-10T06:00:00+00:00", file)
     article = json.loads(CORPUS.read_text().splitlines()[0])
     for day in ("2026-01-09", "2026-01-10"):
         new = article | {"url": f"https://example.org/{day}", "date": day}
         new["text"] = f"On {day}. {article['text']}"
         with file.with_name("corpus.jsonl").open("a") as corpus:
             corpus.write(json.dumps(new) + "\n")
-    state = collected(place, "2026-01-11T06:00:00+00:00", file, catch_up=1)
+    state = collected("2026-01-11T06:00:00+00:00", file, catch_up=1)
     assert state.message is not None
     assert "4 collected before" in state.message
     # One article of 10 January was there before, one is new.
@@ -84,13 +93,11 @@ def test_a_file_that_has_grown_leaves_a_day_that_was_collected_as_it_was(
     ]
 
 
-def test_after_an_outage_each_missed_week_is_collected_once(
-    place: pytest.MonkeyPatch, database: str, file: Path
-) -> None:
-    collected(place, "2026-01-12T07:00:00+00:00", file, "weekly")
+def test_after_an_outage_each_missed_week_is_collected_once(database: str, file: Path) -> None:
+    collected("2026-01-12T07:00:00+00:00", file, cadence="weekly")
     before = rows(database)
     assert [row[:3] for row in before] == [("2026-01-05", "2026-01-11", 4)]
-    state = collected(place, "2026-02-02T07:00:00+00:00", file, "weekly", catch_up=3)
+    state = collected("2026-02-02T07:00:00+00:00", file, cadence="weekly", catch_up=3)
     assert state.message is not None
     assert "12 collected, 4 collected before" in state.message
     after = rows(database)
@@ -103,13 +110,13 @@ def test_after_an_outage_each_missed_week_is_collected_once(
 
 
 def test_a_window_that_cannot_be_collected_leaves_the_others_alone(
-    place: pytest.MonkeyPatch, database: str, file: Path, tmp_path: Path
+    database: str, file: Path, tmp_path: Path
 ) -> None:
     broken = tmp_path / "broken.csv"
     broken.write_text("nothing,useful\n1,2\n")
     entry = FILE.partition("entries:\n")[2].format(path=broken.name)
     file.write_text(file.read_text() + entry.replace("[courts, elections]", "[press]"))
-    state = collected(place, "2026-01-10T06:00:00+00:00", file)
+    state = collected("2026-01-10T06:00:00+00:00", file)
     assert state.is_failed()
     assert "broken.csv: no row can be read" in str(error_of(state))
     assert "2 failed" in str(error_of(state))
