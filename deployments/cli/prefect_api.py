@@ -9,6 +9,7 @@ from deployments.local.processes import free_port
 
 # What Prefect starts its own temporary server with.
 _TEMPORARY = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
+_REMEDY = "Run the command again, or name a server of your own by PREFECT_API_URL."
 
 
 @contextmanager
@@ -33,5 +34,5 @@ def prefect_api(*modules: str) -> Iterator[None]:
     ):
         for module in modules:
             import_module(module)
-        wait_healthy(process, url, configured.server.ephemeral.startup_timeout_seconds)
+        wait_healthy(process, url, configured.server.ephemeral.startup_timeout_seconds, _REMEDY)
         yield

@@ -39,7 +39,9 @@ def prefect_server(
         yield process
 
 
-def wait_healthy(process: "subprocess.Popen[bytes]", url: str, longest_s: float) -> None:
+def wait_healthy(
+    process: "subprocess.Popen[bytes]", url: str, longest_s: float, remedy: str
+) -> None:
     """Return when the server is healthy; raises `JudgeGymError` when it does not become so."""
     deadline = time.monotonic() + longest_s
     while process.poll() is None and time.monotonic() < deadline:
@@ -48,7 +50,4 @@ def wait_healthy(process: "subprocess.Popen[bytes]", url: str, longest_s: float)
                 return
         except OSError:
             time.sleep(POLL_S)
-    raise JudgeGymError(
-        "Prefect's server did not start.",
-        "Run the command again, or name a server of your own by PREFECT_API_URL.",
-    )
+    raise JudgeGymError("Prefect's server did not start.", remedy)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SIMULATOR_URL = "JUDGE_GYM_SIMULATOR_URL"
 WATCH_S = 1.0
-SERVER_START_S = 180.0
+SERVER_START_S = 300.0
 WORKER_STOP_S = 30.0
 _WORKER = ("worker", "start", "--pool", "judge-gym", "--name", "judge-gym up")
 
@@ -91,13 +91,9 @@ def running(settings: Settings, port: int) -> Iterator[Stack]:
         simulator, simulator_part = stack.enter_context(_simulator(data, logs))
         os.environ.update(_environment(settings, data, port, simulator))
         records = prefect_database(database, data)
-        server = {"PREFECT_SERVER_DATABASE_CONNECTION_URL": records}
-        log = logs / "prefect-server.log"
-        process = stack.enter_context(prefect_server(port, server, log))
-        wait_healthy(process, api_url(port), SERVER_START_S)
-        parts += [*simulator_part, _part("Prefect's server", process, log)]
+        server = stack.enter_context(_server(port, records, logs / "prefect-server.log"))
         steps, put_back = asyncio.run(_made_ready())
-        parts.append(stack.enter_context(_worker(logs / "worker.log", process)))
+        worker = stack.enter_context(_worker(logs / "worker.log", server))
         yield Stack(
             ui=api_url(port).removesuffix("/api"),
             api=api_url(port),
@@ -107,7 +103,7 @@ def running(settings: Settings, port: int) -> Iterator[Stack]:
             home=Path(os.environ["JUDGE_GYM_HOME"]),
             steps=steps,
             put_back=put_back,
-            parts=tuple(parts),
+            parts=(*parts, *simulator_part, server, worker),
         )
 
 
@@ -185,7 +181,15 @@ def _simulator(data: Path, logs: Path) -> Iterator[tuple[str, list[Part]]]:
 
 
 @contextmanager
-def _worker(log: Path, server: "subprocess.Popen[bytes]") -> Iterator[Part]:
+def _server(port: int, records: str, log: Path) -> Iterator[Part]:
+    environment = {"PREFECT_SERVER_DATABASE_CONNECTION_URL": records}
+    with prefect_server(port, environment, log) as process:
+        wait_healthy(process, api_url(port), SERVER_START_S, f"See {log}.")
+        yield _part("Prefect's server", process, log)
+
+
+@contextmanager
+def _worker(log: Path, server: Part) -> Iterator[Part]:
     from deployments.local.put_back import put_back, unfinished
 
     stopped = []
@@ -201,7 +205,7 @@ def _worker(log: Path, server: "subprocess.Popen[bytes]") -> Iterator[Part]:
         try:
             yield _part("The worker", process, log)
         finally:
-            if server.poll() is None:
+            if not server.ended():
                 stopped = asyncio.run(unfinished())
     if stopped:
         asyncio.run(put_back(stopped))

@@ -1,0 +1,162 @@
+"""`judge-gym up`, and what people do with it: forms, CI, schedules, kills.
+
+All in one installation, in this order. The steps of the CI example are run as they stand there.
+"""
+
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import sqlalchemy as sa
+from ruamel.yaml import YAML
+
+from support.command_line import SWEEPS, Ended
+from support.installation import Installation
+from support.waiting import until
+
+REPOSITORY = Path(__file__).parents[2]
+WORKFLOW = REPOSITORY / "deployments" / "ci" / "workflow.yml"
+DEPLOYMENTS = {
+    "sweep/default",
+    "sweep/demo",
+    "w1-evidence/default",
+    "w2-rubric/default",
+    "w3-scoring/default",
+    "w4-swap/default",
+    "w5-probe/default",
+    "analysis/default",
+    "windows/default",
+}
+
+
+def steps() -> dict[str, str]:
+    """Name → command of the CI example's steps."""
+    job = YAML(typ="safe").load(WORKFLOW)["jobs"]["sweep"]
+    return {one["name"]: one["run"] for one in job["steps"] if "run" in one}
+
+
+def ci(up: Installation, step: str, **environment: str) -> Ended:
+    """Run a step of the CI example as a CI service does: in a checkout, with its environment."""
+    bin_folder = Path(psutil.Process().exe()).parent
+    command = steps()[step].replace(".venv/bin/", f"{bin_folder}/")
+    done = subprocess.run(
+        ["bash", "-e", "-c", command],
+        cwd=REPOSITORY,
+        env=up.environment | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    return Ended((command,), done.returncode, done.stdout, done.stderr)
+
+
+def test_the_first_start_makes_and_deploys_everything(up: Installation) -> None:
+    found = up.post("/deployments/filter")
+    flows = {one["id"]: one["name"] for one in up.post("/flows/filter")}
+    assert {f"{flows[one['flow_id']]}/{one['name']}" for one in found} == DEPLOYMENTS
+    assert up.api in up.said
+
+
+def test_the_page_calls_the_port_it_is_on(up: Installation) -> None:
+    address = up.api.removesuffix("/api")
+    assert httpx.get(address).status_code == 200
+    assert httpx.get(f"{address}/ui-settings").json()["api_url"] == up.api
+
+
+def test_everything_listens_on_loopback_only(up: Installation) -> None:
+    listening = {
+        connection.laddr.ip
+        for process in up.processes()
+        for connection in process.net_connections()
+        if connection.status == psutil.CONN_LISTEN
+    }
+    assert listening == {"127.0.0.1"}
+
+
+def test_the_forms_explain_every_parameter(up: Installation) -> None:
+    for name in DEPLOYMENTS:
+        schema = up.get(f"/deployments/name/{name}")["parameter_openapi_schema"]
+        for parameter, described in schema["properties"].items():
+            assert described.get("description"), f"{name}: {parameter}"
+    form = up.get("/deployments/name/windows/default")["parameter_openapi_schema"]["properties"]
+    assert form["cadence"]["enum"] == ["daily", "weekly"]
+    assert (form["catch_up"]["minimum"], form["catch_up"]["maximum"]) == (0, 366)
+
+
+def test_a_second_installation_on_the_same_data_is_refused(up: Installation) -> None:
+    ended = up.command("up", "--port", "1")
+    assert ended.code == 1
+    assert up.api in ended.errors
+
+
+def test_ci_deploys_without_changing_anything_and_leaves_a_schedule_on(up: Installation) -> None:
+    deployed = up.get("/deployments/name/windows/default")
+    weekly = next(one for one in deployed["schedules"] if one["slug"] == "weekly")
+    address = f"{up.api}/deployments/{deployed['id']}/schedules/{weekly['id']}"
+    httpx.patch(address, json={"active": True}).raise_for_status()
+    ended = ci(up, "Deploy this commit's flows").fine()
+    assert "nothing changed" in ended.output
+    schedules = up.get("/deployments/name/windows/default")["schedules"]
+    assert {one["slug"]: one["active"] for one in schedules} == {"daily": False, "weekly": True}
+    httpx.patch(address, json={"active": False}).raise_for_status()
+
+
+def test_ci_ends_well_when_the_sweep_does(up: Installation) -> None:
+    ended = ci(up, "Run the sweep", SWEEP=str(SWEEPS / "quick.yaml")).fine()
+    assert "Completed" in ended.output
+    status = up.command("sweep", "status", "quick").fine()
+    assert "30" in status.output
+
+
+def test_ci_fails_when_the_sweep_does(up: Installation, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text((SWEEPS / "quick.yaml").read_text().replace("replicates", "replicants"))
+    ended = ci(up, "Run the sweep", SWEEP=str(wrong))
+    assert ended.code == 1
+    assert "replicants" in ended.output
+
+
+def test_a_scheduled_run_collects_for_the_time_it_was_meant_for(up: Installation) -> None:
+    found = up.get("/deployments/name/windows/default")["id"]
+    state: dict[str, Any] = {"type": "SCHEDULED"}
+    state["state_details"] = {"scheduled_time": "2026-01-10T06:00:00Z"}
+    path = f"/deployments/{found}/create_flow_run"
+    run = up.post(path, parameters={"cadence": "daily"}, state=state)["id"]
+    up.reaches(run, "COMPLETED")
+    assert "2026-01-09" in up.command("window", "list").fine().output
+
+
+def test_killed_in_a_run_it_goes_on_where_it_was(up: Installation) -> None:
+    run = up.run("sweep/demo")
+    until(lambda: judgements(up) > 100, "the demo's judgements", 180)
+    code, _ = up.signal(signal.SIGKILL)
+    assert code == -signal.SIGKILL
+    until(lambda: not up.processes(), "the end of what it had started", 60)
+    left = up.postgres()
+    assert left is not None
+    up.start()
+    now = up.postgres()
+    assert now is not None
+    assert now.pid == left.pid
+    assert "nothing changed" in up.said
+    assert "1 flow runs go on" in up.said
+    up.reaches(run, "RUNNING")
+
+
+def test_stopped_in_a_run_it_leaves_nothing_running(up: Installation) -> None:
+    code, said = up.signal(signal.SIGINT)
+    assert code == 0, said
+    assert up.processes() == []
+    assert up.postgres() is None
+
+
+def judgements(up: Installation) -> int:
+    """How many judgements its database holds."""
+    server = up.postgres()
+    assert server is not None
+    with sa.create_engine(server.url, poolclass=sa.NullPool).connect() as connection:
+        return int(connection.scalar(sa.text("SELECT count(*) FROM samples")) or 0)

@@ -1,0 +1,106 @@
+"""`judge-gym up` as a process: an installation that tests start, kill and look at from outside."""
+
+import os
+import signal
+import subprocess
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import psutil
+
+from judge_gym.store import embedded
+from support.command_line import CommandLine
+from support.prefect_server import free_port
+from support.waiting import until
+
+READY = "Ctrl-C stops everything."
+STOP_S = 90.0
+
+
+@dataclass
+class Installation:
+    """An installation whose data are in the folder of a command line."""
+
+    command: CommandLine
+    port: int = field(default_factory=free_port)
+    said: str = ""
+    """What it has said since it was started last."""
+    _process: "subprocess.Popen[str] | None" = None
+
+    @property
+    def api(self) -> str:
+        return f"http://127.0.0.1:{self.port}/api"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a second terminal needs."""
+        return self.command.variables() | {"PREFECT_API_URL": self.api}
+
+    def start(self) -> "Installation":
+        """Start it, and wait until it says that everything is there."""
+        self._process = self.command.start("up", "--port", str(self.port))
+        assert self._process.stdout is not None
+        self.said = ""
+        while READY not in self.said:
+            line = self._process.stdout.readline()
+            if not line:
+                _, errors = self._process.communicate()
+                raise AssertionError(f"judge-gym up ended: {self.said}{errors}")
+            self.said += line
+        return self
+
+    def signal(self, number: signal.Signals) -> tuple[int, str]:
+        """Send it a signal; its exit code and the last it said."""
+        assert self._process is not None
+        self._process.send_signal(number)
+        output, errors = self._process.communicate(timeout=STOP_S)
+        return self._process.returncode, output + errors
+
+    def processes(self) -> list[psutil.Process]:
+        """Every process of it that is alive, but PostgreSQL's."""
+        return [one for one in psutil.process_iter() if self._started(one)]
+
+    def postgres(self) -> embedded.EmbeddedServer | None:
+        """Its PostgreSQL, when that runs."""
+        return embedded.status(self.command.data / "postgres")
+
+    def get(self, path: str) -> Any:
+        """What Prefect's API answers."""
+        return httpx.get(f"{self.api}{path}", timeout=30).raise_for_status().json()
+
+    def post(self, path: str, **body: Any) -> Any:
+        """What Prefect's API answers to a question with a body."""
+        return httpx.post(f"{self.api}{path}", json=body, timeout=30).raise_for_status().json()
+
+    def run(self, deployment: str, **parameters: Any) -> str:
+        """Ask for a flow run; its id."""
+        found = self.get(f"/deployments/name/{deployment}")
+        path = f"/deployments/{found['id']}/create_flow_run"
+        return str(self.post(path, parameters=parameters, state={"type": "SCHEDULED"})["id"])
+
+    def reaches(self, run: str, state: str, seconds: float = 120) -> None:
+        """Wait until a flow run is in a state; fails the test when it ended in another."""
+
+        def there() -> bool:
+            now = self.get(f"/flow_runs/{run}")["state"]
+            ended = now["type"] in ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
+            assert now["type"] == state or not ended, now
+            return bool(now["type"] == state)
+
+        until(there, f"flow run {run} to be {state}", seconds, every=0.5)
+
+    def remove(self) -> None:
+        """End whatever is left of it, and delete its database."""
+        if self._process is not None and self._process.poll() is None:
+            self.signal(signal.SIGTERM)
+        embedded.remove(self.command.data / "postgres")
+
+    def _started(self, process: psutil.Process) -> bool:
+        if process.pid == os.getpid():
+            return False
+        try:
+            found = process.environ().get("JUDGE_GYM_DATA_DIR") == str(self.command.data)
+            return found and process.status() != psutil.STATUS_ZOMBIE
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            return False

@@ -1,0 +1,51 @@
+"""prefect.yaml: what it says is what Prefect and the flows understand."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import prefect
+import pytest
+from ruamel.yaml import YAML
+
+REPOSITORY = Path(__file__).parents[2]
+WORKERS = Path(prefect.__file__).parent / (
+    "server/api/collections_data/views/aggregate-worker-metadata.json"
+)
+
+
+@pytest.fixture(scope="module")
+def file() -> dict[str, Any]:
+    return YAML(typ="safe").load(REPOSITORY / "prefect.yaml")
+
+
+def test_every_deployment_can_be_found_described_and_limited(file: dict[str, Any]) -> None:
+    for one in file["deployments"]:
+        assert "judge-gym" in one["tags"]
+        assert one["description"]
+        assert one["concurrency_limit"]["collision_strategy"] == "ENQUEUE"
+        assert one["work_pool"]["name"] == "judge-gym"
+        assert one["work_pool"]["job_variables"]["env"] == {"OPENBLAS_NUM_THREADS": "1"}
+
+
+def test_schedules_are_made_switched_off_in_a_stated_time_zone(file: dict[str, Any]) -> None:
+    schedules = [one for each in file["deployments"] for one in each.get("schedules", [])]
+    assert {one["slug"] for one in schedules} == {"daily", "weekly"}
+    assert all(one["active"] is False and one["timezone"] for one in schedules)
+
+
+@pytest.mark.parametrize("kind", ["process", "docker", "kubernetes"])
+def test_every_way_to_run_uses_job_variables_that_its_worker_has(
+    file: dict[str, Any], kind: str
+) -> None:
+    workers = [
+        kinds for each in json.loads(WORKERS.read_text()).values() for kinds in each.values()
+    ]
+    [worker] = [one for one in workers if one["type"] == kind]
+    known = worker["default_base_job_configuration"]["variables"]["properties"]
+    given = file["definitions"][kind]["job_variables"]
+    assert given.keys() <= known.keys()
+    for name, value in given.items():
+        legal = known[name].get("enum")
+        assert legal is None or value in legal
+    assert given["env"]["OPENBLAS_NUM_THREADS"] == "1"
