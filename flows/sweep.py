@@ -36,10 +36,11 @@ async def sweep(
     run again; a run of a deployment is scheduled again by itself.
 
     Args:
-        file: the sweep file, as this process sees it.
+        file: the sweep file, as this process sees it; a worker starts from its checkout, so
+            deployments/sweeps/demo.yaml is one.
         retry_failed: ask again for what is kept as failed, before planning what is missing.
-        settings: settings of this run, over judge-gym.toml; the Prefect variable
-            judge_gym_settings, a JSON object, goes over them.
+        settings: settings of this run, over judge-gym.toml, such as {"workers": 8}; the Prefect
+            variable judge_gym_settings, a JSON object, goes over them.
         only: the parts to run, in the order of the whole; without it, all. What an earlier part
             has not made yet is missing in a later one.
     """

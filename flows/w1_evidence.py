@@ -5,6 +5,7 @@ from prefect.client.schemas.objects import State
 
 from flows.chunks import Tally, Work, run_chunks
 from flows.claiming import alone
+from flows.parameters import Model
 from judge_gym.design.experiment import EvidenceView
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.store.windows import missing_views
@@ -18,7 +19,7 @@ from tasks.runtime import runtime
 async def w1_evidence(
     windows: list[int],
     views: list[EvidenceView],
-    utility_model: str,
+    utility_model: Model,
     budget: SweepBudget | None = None,
 ) -> State[None]:
     """Collect these windows and make `views` of their documents.
@@ -26,7 +27,8 @@ async def w1_evidence(
     Args:
         windows: ids of windows, as `judge-gym window list` shows them.
         views: cleaned, neutralized, abstracted; each is made from the one before.
-        utility_model: the model that edits; not one of the judges' families, if possible.
+        utility_model: the model that edits, as provider/model; not one of the judges'
+            families, if possible.
         budget: what the sweep may use; no new work begins once it is passed.
     """
     async with runtime() as current, alone(current, "windows", windows):

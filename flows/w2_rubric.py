@@ -8,6 +8,7 @@ from prefect.client.schemas.objects import State
 from flows.chunks import by_provider, run_chunks
 from flows.claiming import alone
 from flows.names import of_experiments
+from flows.parameters import Model
 from judge_gym.agents.rubricer import RubricRequest
 from judge_gym.store.experiments import experiments_by_tag
 from judge_gym.workflows import rubrics
@@ -20,7 +21,7 @@ from tasks.runtime import runtime
 @flow(name="w2-rubric", flow_run_name=of_experiments("write rubrics of"))
 async def w2_rubric(
     experiments: list[str],
-    critic_model: str,
+    critic_model: Model,
     sham: bool = False,
     budget: SweepBudget | None = None,
 ) -> State[None]:
@@ -28,7 +29,8 @@ async def w2_rubric(
 
     Args:
         experiments: tags, as `judge-gym experiment list` shows them.
-        critic_model: the model that rates rubrics; not one of the judges' families, if possible.
+        critic_model: the model that rates rubrics, as provider/model; not one of the judges'
+            families, if possible.
         sham: write the second rubric of each judge instead, which a sham swap needs.
         budget: what the sweep may use; no new work begins once it is passed.
     """
