@@ -46,6 +46,8 @@ def show_results(run_id: int, next_file: Path | None = None) -> None:
         _line(f"Warning: {warning}")
     if report.facts.run.simulated:
         _line("SIMULATED: these figures show judge-gym at work, and say nothing of real models.")
+    if report.imported:
+        _line("IMPORTED: the judgements were made elsewhere and brought in; judge-gym asked none.")
     _line()
     _pairs([("Report", str(file.resolve())), ("Database", where)])
     _line()
@@ -101,7 +103,7 @@ def _pairs(pairs: Sequence[tuple[str, str]]) -> None:
 
 def show_table(table: "Table") -> None:
     """Print a table with its explanation and notes; nothing in it is read as markup."""
-    mark = " (SIMULATED)" if table.simulated else ""
+    mark = f" ({', '.join(table.marks)})" if table.marks else ""
     console.print(Text(f"{table.title}{mark}", style="bold"))
     console.print(Text(table.explanation, style="dim"))
     indent = GAP if any(row.heading for row in table.rows) else 0

@@ -4,6 +4,11 @@ Low variance alone is no virtue: a constant judge has none. The ICC beside it sa
 verdict's variance tells items apart.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean
+
 import numpy as np
 
 from judge_gym.metrics.cells import FloatArray, Verdicts, mean_scores, scores
@@ -18,6 +23,37 @@ from judge_gym.metrics.estimate import (
 from judge_gym.metrics.intervals import EPSILON, resampled_interval
 
 MIN_REPLICATES = 3
+FAR_APART = 0.5
+"""Distance on the 0-1 scale from which verdicts that exclude each other are looked at."""
+
+
+@dataclass(frozen=True)
+class ReplicateConflict:
+    """How the verdicts of one cell exclude each other: having no stage in common.
+
+    `widest` is the largest distance of two such verdicts on the 0-1 scale, 0 without any, and
+    `share` the share of pairs that are such, in [0, 1]: the cell's own self-conflict.
+    """
+
+    widest: float
+    share: float
+
+
+def replicate_conflict(stages: Sequence[int], n_stages: int) -> ReplicateConflict:
+    """Return how the verdicts (bitmasks, two or more) of one cell exclude each other.
+
+    The distance of two sets is that of their mean stages over S - 1.
+    """
+    pairs = list(combinations(stages, 2))
+    if not pairs:
+        raise ValueError("a conflict needs two verdicts")
+    apart = [(one, other) for one, other in pairs if not one & other]
+    widest = max((abs(_mean_stage(one) - _mean_stage(other)) for one, other in apart), default=0.0)
+    return ReplicateConflict(widest / (n_stages - 1), len(apart) / len(pairs))
+
+
+def _mean_stage(stages: int) -> float:
+    return fmean(place for place in range(stages.bit_length()) if stages >> place & 1)
 
 
 def replicate_variance(verdicts: Verdicts) -> Estimate:
@@ -25,7 +61,7 @@ def replicate_variance(verdicts: Verdicts) -> Estimate:
 
     In [0, 1/3] (half the replicates at either end), comparable across scales. Cells are averaged
     over the judges of an item, then over the items on which every judge has 3 scored replicates;
-    t interval over items. Needs one such item.
+    t interval over items. Needs one item.
     """
     metric, unit = "replicate_variance", "squared 0-1 scale"
     common = verdicts.common_items(MIN_REPLICATES)

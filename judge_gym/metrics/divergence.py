@@ -21,7 +21,7 @@ def entropy(p: FloatArray) -> FloatArray:
 def jensen_shannon(p: FloatArray, q: FloatArray) -> FloatArray:
     """Return H((p+q)/2) - (H(p)+H(q))/2 in bits, in [0, 1]: the divergence, not its root.
 
-    0 for equal distributions, 1 for disjoint supports. Source: Lin 1991, IEEE Trans. IT 37.
+    0 for equal distributions, 1 for disjoint supports. Source: Lin 1991, IEEE Transactions IT 37.
     """
     value = entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2
     return np.asarray(np.clip(value, 0.0, 1.0))

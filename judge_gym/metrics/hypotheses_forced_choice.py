@@ -41,7 +41,7 @@ def forced_choice(
     Items are those that every judge scored in both forms; t interval over items. The floor of
     `drop` is what widening at random takes off: `beyond_chance` is the drop less its floor, so
     that both forms of widening have the same number and sizes of sets, and the same noise. Needs
-    two judges and one such item. `distance` is, for instance, the divergence of pignistic
+    two judges and one item. A `distance` is, for instance, the divergence of pignistic
     distributions or d_J² by item.
     """
     if (single.n_judges, single.n_items) != (subset.n_judges, subset.n_items):

@@ -12,7 +12,7 @@ def subset_width(verdicts: Verdicts) -> Estimate:
     """Return the mean of (|A| - 1)/(S - 1), in [0, 1]: 0 names one stage, 1 the whole scale.
 
     Cell means, averaged over the judges of an item, then over the items that all judges
-    scored; t interval over items. Needs one such item.
+    scored; t interval over items. Needs one item.
     """
     width = (set_sizes(verdicts.stages) - 1) / (verdicts.n_stages - 1)
     return _mean("subset_width", verdicts, width)

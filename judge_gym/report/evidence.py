@@ -12,20 +12,15 @@ from urllib.parse import urlsplit
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.agents.shown import stages_of
 from judge_gym.design.strategies.view import VIEWS
-from judge_gym.report.scopes import setting_of
+from judge_gym.report.judgements import ShownJudgement, cut, shown_judgements
 from judge_gym.store import tables as t
-from judge_gym.store.experiments import experiments_by_id
 
 MAX_DOCUMENTS = 60
 """Documents shown of all windows together."""
 MAX_JUDGEMENTS = 40
 """Judgements shown of one document: every judge's first replicate, then the second, and so on."""
 MAX_DROPPED = 100
-LONGEST_TEXT = 4_000
-"""Characters shown of a view, and of an answer."""
-CUT = " […]"
 
 
 @dataclass(frozen=True)
@@ -35,21 +30,6 @@ class ShownView:
     name: str
     text: str
     missing: str
-
-
-@dataclass(frozen=True)
-class ShownJudgement:
-    """One answer with the place its verdict was read from."""
-
-    judge: str
-    under: str
-    """The concept, the rubric and what is not at its default."""
-    replicate: int
-    outcome: str
-    """The stages by number and label, or what became of it."""
-    before: str
-    span: str
-    after: str
 
 
 @dataclass(frozen=True)
@@ -122,7 +102,7 @@ def _document(
     judgements: Sequence[ShownJudgement],
     count: int,
 ) -> ShownDocument:
-    raw = _cut(document.text)
+    raw = cut(document.text)
     if document.cut_from:
         raw += f" (kept of {document.cut_from:,} characters)"
     made = (_view(name, views.get(name)) for name in VIEWS[1:])
@@ -141,7 +121,7 @@ def _document(
 def _view(name: str, view: t.View | None) -> ShownView | None:
     if view is None:
         return ShownView(name, "", "not asked for")
-    return ShownView(name, _cut(view.text or ""), view.failure or "")
+    return ShownView(name, cut(view.text or ""), view.failure or "")
 
 
 def _views(session: Session, ids: Sequence[int]) -> Mapping[int, Mapping[str, t.View]]:
@@ -176,75 +156,14 @@ def _counts(
 def _judgements(
     session: Session, experiment_ids: Sequence[int], ids: Sequence[int]
 ) -> Mapping[int, list[ShownJudgement]]:
-    settings = {
-        one: f"{experiment.concept}, {setting_of(experiment)}".rstrip(", ")
-        for one, experiment in experiments_by_id(session, experiment_ids).items()
-    }
-    rows = session.execute(_answered(experiment_ids, ids))
-    found: dict[int, list[ShownJudgement]] = defaultdict(list)
-    for document_id, sample, model, experiment_id, arm, owner, stages, answer, span in rows:
-        rubric = f"{arm} rubric" + (f" by {owner}" if owner else "")
-        labels = [stage["label"] for stage in stages or ()]
-        found[document_id].append(
-            ShownJudgement(
-                judge=model,
-                under=f"{settings[experiment_id]}, {rubric}",
-                replicate=sample.replicate + 1,
-                outcome=_outcome(sample, labels),
-                **_marked(answer or "", sample.span_start, sample.span_end, span or ""),
-            )
-        )
-    return found
-
-
-def _answered(experiment_ids: Sequence[int], ids: Sequence[int]) -> Any:
-    """Select the judgements shown of each document, with as much of the answers as is shown."""
     place = sa.func.row_number().over(
         partition_by=t.ItemDocument.document_id,
         order_by=(t.Sample.replicate, t.Arm.arm != "own", t.Sample.arm_id, t.Sample.item_id),
     )
-    columns = (t.Sample.id, t.ItemDocument.document_id, place.label("place"))
-    chosen = _of_documents(columns, experiment_ids, ids).subquery()
-    span_length = sa.func.least(t.Sample.span_end - t.Sample.span_start, LONGEST_TEXT)
-    return (
-        sa.select(
-            chosen.c.document_id,
-            t.Sample,
-            t.Experiment.model,
-            t.Experiment.id,
-            t.Arm.arm,
-            t.Rubric.owner_model,
-            t.Rubric.stages,
-            sa.func.left(t.Call.answer, LONGEST_TEXT + 1),
-            sa.func.substring(t.Call.answer, t.Sample.span_start + 1, span_length),
-        )
-        .join(t.Sample, t.Sample.id == chosen.c.id)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-        .join(t.Rubric, t.Rubric.id == t.Arm.rubric_id)
-        .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
-        .where(chosen.c.place <= MAX_JUDGEMENTS)
-        .order_by(chosen.c.document_id, t.Experiment.model, t.Arm.id, t.Sample.replicate)
-    )
-
-
-def _outcome(sample: t.Sample, labels: Sequence[str]) -> str:
-    if sample.stages is None:
-        return f"{sample.status}: {sample.failure}" if sample.failure else sample.status
-    return "; ".join(f"stage {stage}, {labels[stage - 1]}" for stage in stages_of(sample.stages))
-
-
-def _marked(answer: str, start: int | None, end: int | None, span: str) -> dict[str, str]:
-    """Split an answer at the span of its verdict, which stays whole when the rest is cut."""
-    if start is None or end is None:
-        return {"before": _cut(answer), "span": "", "after": ""}
-    if end > LONGEST_TEXT:
-        return {"before": answer[: min(start, LONGEST_TEXT)] + CUT + " ", "span": span, "after": ""}
-    return {"before": answer[:start], "span": answer[start:end], "after": _cut(answer)[end:]}
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + CUT
+    columns = (t.Sample.id, t.ItemDocument.document_id.label("about"), place.label("place"))
+    placed = _of_documents(columns, experiment_ids, ids).subquery()
+    chosen = sa.select(placed.c.id, placed.c.about).where(placed.c.place <= MAX_JUDGEMENTS)
+    return shown_judgements(session, experiment_ids, chosen)
 
 
 def _dropped(session: Session, window_id: int) -> list[tuple[str, str, str]]:

@@ -8,6 +8,8 @@ from judge_gym.report.table import Row, Table, number, p_value
 from judge_gym.store.results import FindingRow
 
 NOT_TESTABLE = "not testable here"
+BESIDE = {"rival": "rival", "less contested": "against"}
+"""What a finding is about besides its judge and concept, and the word that leads to it."""
 AXES = frozenset(axis.name for axis in design_axes()) - {"rubric"}
 
 
@@ -16,7 +18,7 @@ def findings_table(findings: Sequence[FindingRow], standing: str) -> Table:
     tested = [one for one in findings if one.conclusion != NOT_TESTABLE]
     rest = [one for one in findings if one.conclusion == NOT_TESTABLE]
     return Table(
-        "Findings",
+        "Findings one by one",
         "Each claim is decided by its 95% interval against a margin, never by a point estimate: "
         "supported when the interval lies within the claim, refuted when outside, else "
         "inconclusive.",
@@ -24,17 +26,23 @@ def findings_table(findings: Sequence[FindingRow], standing: str) -> Table:
         tuple(_row(one) for one in tested),
         notes=(
             f"Plan: {standing}." if standing else "Plan: none.",
-            *(f"{one.hypothesis}: not testable here, because {one.reason}." for one in rest),
+            *(f"{one.hypothesis}: not testable here, because {because(one)}." for one in rest),
         ),
         words=3,
         simulated=any(one.simulated for one in findings),
+        imported=any(one.imported for one in findings),
     )
+
+
+def because(one: FindingRow) -> str:
+    """Return why a finding is not testable, to stand behind the word "because"."""
+    return one.reason.removeprefix("not estimable, because ")
 
 
 def _row(one: FindingRow) -> Row:
     return Row(
         (
-            _about(one),
+            about(one),
             one.conclusion,
             "confirmatory" if one.confirmatory else "exploratory",
             f"{number(one.estimate)} [{number(one.lower)}, {number(one.upper)}]"
@@ -47,11 +55,10 @@ def _row(one: FindingRow) -> Row:
     )
 
 
-def _about(one: FindingRow) -> str:
+def about(one: FindingRow) -> str:
+    """Return in words what a finding is about: who, which concept, and what is set otherwise."""
     axes = {name: value for name, value in one.scope.items() if name in AXES}
-    told = [
-        f"{name} {one.scope[name]}" for name in ("rival", "less contested") if name in one.scope
-    ]
+    told = [f"{word} {one.scope[name]}" for name, word in BESIDE.items() if name in one.scope]
     return ", ".join([short_label(one.scope), *told, *setting_phrases(axes)])
 
 

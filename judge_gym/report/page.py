@@ -12,14 +12,19 @@ import jinja2
 from sqlalchemy.orm import Session
 
 from judge_gym.errors import JudgeGymError
+from judge_gym.report.download import data_address, results_csv
 from judge_gym.report.evidence import ShownWindow, shown_evidence
 from judge_gym.report.facts import Facts, read_facts
 from judge_gym.report.findings import findings_table
+from judge_gym.report.largest import largest_effects
+from judge_gym.report.methods import GROUND_RULES, NOTATION, decisions, methods
 from judge_gym.report.planted import planted_tables
 from judge_gym.report.plots.drawing import drawings, drawn_before
 from judge_gym.report.plots.plot import Plot
 from judge_gym.report.plots.reading import read_plots
+from judge_gym.report.review import Review, cells_to_review
 from judge_gym.report.scopes import DEFAULTS_NOTE
+from judge_gym.report.sentences import sentences
 from judge_gym.report.specs import MIXED_TITLE
 from judge_gym.report.table import Table
 from judge_gym.report.tables import result_tables
@@ -40,14 +45,23 @@ class ReportError(JudgeGymError):
 
 @dataclass(frozen=True)
 class Report:
-    """What a page shows; `wholly_simulated` when every figure rests on a simulated call."""
+    """What a page shows; `wholly_simulated` when every figure rests on a simulated call.
+
+    `said` are the findings as sentences, `largest` those on the largest effects, and `csv` holds
+    every figure. `imported` is the share of figures that rest on judgements made elsewhere.
+    """
 
     facts: Facts
+    said: Sequence[str]
+    largest: Sequence[str]
     findings: Table
     results: Sequence[Table]
     planted: Sequence[Table]
+    review: Review
     evidence: Sequence[ShownWindow]
+    csv: str
     wholly_simulated: bool
+    imported: float
     written: datetime
     plots: Sequence[Plot] = ()
 
@@ -75,14 +89,20 @@ def read_report(session: Session, run_id: int) -> Report:
     """
     facts = read_facts(session, run_id)
     rows = load_results(session, run_id)
+    found = load_findings(session, run_id)
     wholly = facts.run.simulated and all(row.simulated for row in rows)
     return Report(
         facts=facts,
-        findings=findings_table(load_findings(session, run_id), facts.run.standing),
+        said=sentences(found),
+        largest=largest_effects(rows),
+        findings=findings_table(found, facts.run.standing),
         results=result_tables(rows),
         planted=planted_tables(session, facts.run.sweep, rows) if wholly else [],
+        review=cells_to_review(session, facts.experiment_ids),
         evidence=shown_evidence(session, facts.experiment_ids),
+        csv=results_csv(facts.run, rows),
         wholly_simulated=wholly,
+        imported=sum(row.imported for row in rows) / len(rows) if rows else 0.0,
         written=datetime.now(UTC),
         plots=read_plots(session, facts.run.sweep, rows),
     )
@@ -118,6 +138,12 @@ def render_page(report: Report, older: str = "") -> str:
         defaults_note=DEFAULTS_NOTE,
         anchor=_anchor,
         drawings=lambda plot: drawings(plot, before),
+        file_name=_file_name,
+        csv_address=data_address(report.csv),
+        methods=methods(),
+        decisions=decisions(),
+        notation=NOTATION,
+        ground_rules=GROUND_RULES,
     )
 
 

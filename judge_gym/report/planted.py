@@ -9,10 +9,10 @@ from judge_gym.report import recoveries
 from judge_gym.report.planted_cases import PlantedSweep, read_planted
 from judge_gym.report.recoveries import Expect, Expectation
 from judge_gym.report.scopes import group_labels, shared_part, subject_columns
-from judge_gym.report.specs import MIXED
 from judge_gym.report.table import ABSENT, Row, Table, figure, number
 from judge_gym.simulator.families import Family, planted
 from judge_gym.store.results import ResultRow
+from judge_gym.workflows.analysis.groups import MIXED
 
 _ROUNDING = 1e-9
 _PARAMETERS = {

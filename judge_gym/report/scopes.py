@@ -42,6 +42,7 @@ def group_labels(scopes: Sequence[Scope]) -> list[str]:
 def subject_columns(scopes: Sequence[Scope]) -> list[tuple[str, list[str]]]:
     """Return (heading, a text per scope): who is meant, always; the arm only where it varies."""
     columns = [(name, _texts(scopes, name)) for name in SUBJECTS[:-1]]
+    columns = [(name, [*map(_term, texts)] if name == "term" else texts) for name, texts in columns]
     categories = [str(scope.get("category", "all")) for scope in scopes]
     if set(categories) != {"all"}:
         columns.append(("category", categories))
@@ -91,6 +92,8 @@ def rubric_phrase(text: str) -> str:
 
 def short_label(scope: Scope) -> str:
     """Return a scope in a few words: who, then the concept."""
+    if not scope:
+        return "the sweep"
     who = str(scope.get("judge") or scope.get("pair") or "all judges")
     return f"{who} on {scope['concept']}" if "concept" in scope else who
 
@@ -106,6 +109,13 @@ def _varying(scopes: Sequence[Scope]) -> Iterator[list[str]]:
 
 def _texts(scopes: Sequence[Scope], name: str) -> list[str]:
     return [str(scope.get(name, "")) for scope in scopes]
+
+
+def _term(text: str) -> str:
+    """Return `evidence view: raw` of a regression's term `evidence_view[raw]`."""
+    factor, bracket, level = text.partition("[")
+    words = factor.replace("_", " ")
+    return f"{words}: {level.removesuffix(']')}" if bracket else words
 
 
 def _changes(scopes: Sequence[Scope]) -> list[str]:

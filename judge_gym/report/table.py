@@ -24,8 +24,9 @@ class Table:
     """One table: for the terminal and for the page alike.
 
     The first `words` columns hold words, the others numbers. `methods` say how the figures came
-    about, and `simulated` whether any row rests on a simulated call: show it with the table. One
-    that is not `brief` is for the page alone.
+    about. `simulated` and `imported` say whether any row rests on a simulated call, or on a
+    judgement made elsewhere: show `marks` with the table. One that is not `brief` is for the page
+    alone.
     """
 
     title: str
@@ -36,7 +37,14 @@ class Table:
     methods: tuple[str, ...] = ()
     words: int = 1
     simulated: bool = False
+    imported: bool = False
     brief: bool = True
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The words that stand with the table wherever it is shown."""
+        marks = {"SIMULATED": self.simulated, "IMPORTED": self.imported}
+        return tuple(word for word, holds in marks.items() if holds)
 
     def sections(self) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
         """Yield each heading with the cells of its rows, in order."""

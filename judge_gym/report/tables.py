@@ -12,10 +12,12 @@ from judge_gym.report.scopes import (
     short_label,
     subject_columns,
 )
-from judge_gym.report.specs import MIXED, MIXED_NOTE, MIXED_TITLE, SPECS, Cell, Part, Spec
+from judge_gym.report.spec import Cell, Part, Spec
+from judge_gym.report.specs import SPECS, of_own_rubrics
 from judge_gym.report.table import Row, Table, figure, number, p_value
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
+from judge_gym.workflows.analysis.groups import MIXED
 
 Columns = list[tuple[str, list[str]]]
 """(heading, a text per line)"""
@@ -23,6 +25,8 @@ Columns = list[tuple[str, list[str]]]
 _NOT_ESTIMABLE = "not estimable, because "
 _CAUTIONS = ("advised", "read against", "left out")
 """What in a method is a warning to the reader, and so stands below the table."""
+_COMPARED = "compared with "
+"""What in a method of a regression names the levels that its coefficients are against."""
 _ADVICE = re.compile(r"(\d+) (items where \d+ are advised)")
 _LISTED = 3
 
@@ -48,6 +52,15 @@ class _Line:
         return any(row.simulated for row in self.figures.values())
 
     @property
+    def imported(self) -> bool:
+        return any(row.imported for row in self.figures.values())
+
+    @property
+    def source(self) -> str:
+        marks = {"simulated": self.simulated, "imported": self.imported}
+        return " and ".join(word for word, holds in marks.items() if holds) or "real"
+
+    @property
     def estimable(self) -> bool:
         return any(row.estimate is not None for row in self.figures.values())
 
@@ -69,7 +82,7 @@ def result_tables(rows: Sequence[ResultRow]) -> list[Table]:
     common = [row for row, mixed in zip(plain, mixes, strict=True) if not mixed]
     mixed = [row for row, mixed in zip(plain, mixes, strict=True) if mixed]
     tables = [_table(spec, common) for spec in SPECS if spec.across]
-    tables += [_table(_of_own_rubrics(spec), mixed) for spec in SPECS if spec.across]
+    tables += [_table(of_own_rubrics(spec), mixed) for spec in SPECS if spec.across]
     tables += [_table(spec, plain) for spec in SPECS if not spec.across]
     tables += [_others(plain), _reasons(rows)]
     return [table for table in tables if table.rows]
@@ -79,23 +92,17 @@ def _mixes(row: ResultRow) -> bool:
     return row.metric.endswith(MIXED) or row.scope.get("rubric") == "own"
 
 
-def _of_own_rubrics(spec: Spec) -> Spec:
-    title, explanation = f"{spec.title}: {MIXED_TITLE}", f"{spec.explanation} {MIXED_NOTE}"
-    return replace(spec, title=title, explanation=explanation)
-
-
 def _table(spec: Spec, rows: Sequence[ResultRow]) -> Table:
     lines = _lines(spec, rows)
     used = [row for line in lines for row in line.figures.values()]
     cells = [(cell.heading, [line.cell(cell) for line in lines]) for cell in spec.cells]
-    cells, zeros = _without_zeros(cells) if spec.drop_zero else (cells, ())
     table = _assembled(lines, cells)
     return replace(
         table,
         title=spec.title,
         explanation=spec.explanation,
         brief=spec.brief,
-        notes=(*table.notes, *zeros, *_notes(used)),
+        notes=(*table.notes, *_notes(used)),
         methods=_methods(used),
     )
 
@@ -110,9 +117,8 @@ def _assembled(lines: Sequence[_Line], cells: Columns) -> Table:
     if not subjects:
         shown = labels if len(set(labels)) > 1 else [short_label(scope) for scope in scopes]
         subjects, labels = [("group", shown)], [""] * len(lines)
-    if len({line.simulated for line in lines}) > 1:
-        source = ["simulated" if line.simulated else "real" for line in lines]
-        subjects = [*subjects, ("source", source)]
+    if len({line.source for line in lines}) > 1:
+        subjects = [*subjects, ("source", [line.source for line in lines])]
     columns = [*subjects, *cells]
     texts = zip(*(column for _, column in columns), strict=True)
     shared = shared_part(scopes)
@@ -124,6 +130,7 @@ def _assembled(lines: Sequence[_Line], cells: Columns) -> Table:
         notes=(f"All rows: {shared}.",) if shared else (),
         words=len(subjects),
         simulated=any(line.simulated for line in lines),
+        imported=any(line.imported for line in lines),
     )
 
 
@@ -149,22 +156,18 @@ def _joined(lines: Mapping[str, _Line], beside: str) -> list[_Line]:
     return [line for key, line in lines.items() if key not in taken]
 
 
-def _without_zeros(columns: Columns) -> tuple[Columns, tuple[str, ...]]:
-    """Return the columns that are not zero throughout, and a note that names the others."""
-    zero = [
-        heading
-        for heading, texts in columns
-        if texts and all(text.partition(" ")[0] == "0.00" for text in texts)
-    ]
-    kept = [column for column in columns if column[0] not in zero]
-    return kept, (f"None: {', '.join(zero)}.",) if zero else ()
-
-
 def _notes(used: Sequence[ResultRow]) -> Iterator[str]:
     without = Counter(row.reason for row in used if row.estimate is not None and row.reason)
     for reason, count in without.items():
         yield f"{count} {'figure has' if count == 1 else 'figures have'} {reason}."
     parts = (part for row in used if row.estimate is not None for part in row.method.split("; "))
+    compared = (
+        f"{row.scope['regression']}: {part}"
+        for row in used
+        for part in row.method.split("; ")
+        if part.startswith(_COMPARED)
+    )
+    yield from (f"{text}." for text in dict.fromkeys(compared))
     cautions = _merged({part for part in parts if any(mark in part for mark in _CAUTIONS)})
     if cautions:
         yield f"Caution: {'; '.join(cautions)}."
@@ -193,7 +196,11 @@ def _methods(used: Iterable[ResultRow]) -> tuple[str, ...]:
     methods: dict[str, dict[str, None]] = {}
     for row in used:
         parts = row.method.split("; ")
-        said = "; ".join(part for part in parts if not any(mark in part for mark in _CAUTIONS))
+        said = "; ".join(
+            part
+            for part in parts
+            if not part.startswith(_COMPARED) and not any(mark in part for mark in _CAUTIONS)
+        )
         if said:
             methods.setdefault(row.metric.replace("_", " "), {})[said] = None
     return tuple(f"{metric}: {', or '.join(texts)}" for metric, texts in methods.items())
@@ -226,7 +233,7 @@ def _reasons(rows: Iterable[ResultRow]) -> Table:
             Row(
                 (
                     reason,
-                    _few(row.metric.replace("_", " ") for row in group),
+                    "; ".join(dict.fromkeys(row.metric.replace("_", " ") for row in group)),
                     _few(short_label(row.scope) for row in group),
                     str(len(group)),
                 )
@@ -235,6 +242,7 @@ def _reasons(rows: Iterable[ResultRow]) -> Table:
         ),
         words=3,
         simulated=any(row.simulated for group in grouped.values() for row in group),
+        imported=any(row.imported for group in grouped.values() for row in group),
     )
 
 

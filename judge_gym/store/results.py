@@ -19,7 +19,8 @@ class ResultRow:
     """One figure; its fields mean what they do in `metrics.estimate.Estimate`.
 
     `scope` says what it is about, `p_adjusted` is p corrected as `method` says, `simulated`
-    whether any call behind it was answered by the simulator.
+    whether any call behind it was answered by the simulator, `imported` whether any judgement
+    behind it was made elsewhere and brought in.
     """
 
     metric: str
@@ -36,6 +37,7 @@ class ResultRow:
     method: str
     reason: str
     simulated: bool
+    imported: bool
 
     @property
     def scope_key(self) -> str:
@@ -83,6 +85,7 @@ class FindingRow:
     reason: str
     confirmatory: bool
     simulated: bool
+    imported: bool
 
 
 def save_run(

@@ -535,6 +535,7 @@ class AnalysisResult(Base):
     method: Mapped[str]
     reason: Mapped[str]
     simulated: Mapped[bool]
+    imported: Mapped[bool] = mapped_column(server_default="false")
     __table_args__ = (
         UniqueConstraint("run_id", "metric", "scope_key"),
         CheckConstraint("estimate IS NOT NULL OR reason <> ''", name="reason_when_not_estimable"),
@@ -569,6 +570,7 @@ class AnalysisFinding(Base):
     reason: Mapped[str]
     confirmatory: Mapped[bool]
     simulated: Mapped[bool]
+    imported: Mapped[bool] = mapped_column(server_default="false")
     __table_args__ = (
         UniqueConstraint("run_id", "hypothesis", "scope_key"),
         _one_of("conclusion", CONCLUSIONS),

@@ -32,7 +32,8 @@ SELECT
     r.unit,
     r.method,
     r.reason,
-    r.simulated
+    r.simulated,
+    r.imported
 FROM analysis_results AS r
 JOIN analysis_runs AS n ON n.id = r.run_id
 JOIN sweeps AS w ON w.id = n.sweep_id;
@@ -56,7 +57,7 @@ COMMENT ON COLUMN analysis.result_history.arm IS 'own, swap or sham, for figures
 COMMENT ON COLUMN analysis.result_history.axis IS 'The axis changed, for contrasts.';
 COMMENT ON COLUMN analysis.result_history.level_from IS 'Value of that axis before.';
 COMMENT ON COLUMN analysis.result_history.level_to IS 'Value of that axis after.';
-COMMENT ON COLUMN analysis.result_history.scope IS 'All of what the figure is about, as JSON: also the axes that vary within the sweep.';
+COMMENT ON COLUMN analysis.result_history.scope IS 'All of what the figure is about, as JSON: also the axes that vary within the sweep. Empty for a metric that the sweep has nothing for.';
 COMMENT ON COLUMN analysis.result_history.estimate IS 'The figure, in its unit; NULL when it cannot be estimated.';
 COMMENT ON COLUMN analysis.result_history.lower IS 'Lower end of the 95% interval; NULL without one.';
 COMMENT ON COLUMN analysis.result_history.upper IS 'Upper end of the 95% interval; NULL without one.';
@@ -69,4 +70,5 @@ COMMENT ON COLUMN analysis.result_history.unit IS 'Unit of estimate, interval an
 COMMENT ON COLUMN analysis.result_history.method IS 'How the figure, its interval and its p came about.';
 COMMENT ON COLUMN analysis.result_history.reason IS 'Why there is no figure, interval or p; empty when nothing is missing.';
 COMMENT ON COLUMN analysis.result_history.simulated IS 'Whether the simulator is behind it; then it is no finding.';
+COMMENT ON COLUMN analysis.result_history.imported IS 'Whether judgements made elsewhere and brought in are behind it.';
 COMMENT ON COLUMN analysis.result_history.result_id IS 'Orders the figures of a run as the analysis wrote them.';

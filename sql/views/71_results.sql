@@ -27,7 +27,7 @@ COMMENT ON COLUMN analysis.results.arm IS 'own, swap or sham, for figures of one
 COMMENT ON COLUMN analysis.results.axis IS 'The axis changed, for contrasts.';
 COMMENT ON COLUMN analysis.results.level_from IS 'Value of that axis before.';
 COMMENT ON COLUMN analysis.results.level_to IS 'Value of that axis after.';
-COMMENT ON COLUMN analysis.results.scope IS 'All of what the figure is about, as JSON: also the axes that vary within the sweep.';
+COMMENT ON COLUMN analysis.results.scope IS 'All of what the figure is about, as JSON: also the axes that vary within the sweep. Empty for a metric that the sweep has nothing for.';
 COMMENT ON COLUMN analysis.results.estimate IS 'The figure, in its unit; NULL when it cannot be estimated.';
 COMMENT ON COLUMN analysis.results.lower IS 'Lower end of the 95% interval; NULL without one.';
 COMMENT ON COLUMN analysis.results.upper IS 'Upper end of the 95% interval; NULL without one.';
@@ -40,4 +40,5 @@ COMMENT ON COLUMN analysis.results.unit IS 'Unit of estimate, interval and floor
 COMMENT ON COLUMN analysis.results.method IS 'How the figure, its interval and its p came about.';
 COMMENT ON COLUMN analysis.results.reason IS 'Why there is no figure, interval or p; empty when nothing is missing.';
 COMMENT ON COLUMN analysis.results.simulated IS 'Whether the simulator is behind it; then it is no finding.';
+COMMENT ON COLUMN analysis.results.imported IS 'Whether judgements made elsewhere and brought in are behind it.';
 COMMENT ON COLUMN analysis.results.result_id IS 'Orders the figures of a run as the analysis wrote them.';

@@ -30,7 +30,7 @@ FROM (
     FROM analysis.results
     WHERE metric IN (
         'polarization', 'polarization_excess', 'polarization_pair', 'polarization_ordinal'
-    )
+    ) AND scope <> '{}'
 ) AS figures
 GROUP BY
     sweep, run_id, concept, country, window_name, rubric, mixes_rubrics, pair, scope;

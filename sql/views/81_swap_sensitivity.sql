@@ -26,7 +26,7 @@ LEFT JOIN analysis.results AS sham
     ON sham.run_id = swap.run_id
     AND sham.metric = 'sham_sensitivity'
     AND sham.scope = swap.scope - 'rival'
-WHERE swap.metric = 'swap_sensitivity';
+WHERE swap.metric = 'swap_sensitivity' AND swap.scope <> '{}';
 
 COMMENT ON VIEW analysis.swap_sensitivity IS 'One row per judge and rival: change of confidence under the rival''s rubric beside that under a second rubric of the judge''s own, from the latest analysis run.';
 COMMENT ON COLUMN analysis.swap_sensitivity.sweep IS 'Name of the sweep.';

@@ -25,7 +25,7 @@ FROM analysis.results
 WHERE metric IN (
     'accuracy', 'cohens_kappa', 'coverage', 'accuracy_discounted', 'accuracy_u65', 'accuracy_u80',
     'control_error', 'control_rank_correlation'
-)
+) AND scope <> '{}'
 GROUP BY sweep, run_id, concept, country, judge, scope;
 
 COMMENT ON VIEW analysis.accuracy IS 'One row per judge of a control or benchmark: verdicts against what is known, from the latest analysis run.';

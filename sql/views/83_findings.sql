@@ -23,7 +23,8 @@ SELECT
     f.unit,
     f.p,
     f.p_adjusted,
-    f.simulated
+    f.simulated,
+    f.imported
 FROM analysis_findings AS f
 JOIN analysis_runs AS n ON n.id = f.run_id
 JOIN sweeps AS w ON w.id = n.sweep_id
@@ -55,3 +56,4 @@ COMMENT ON COLUMN analysis.findings.unit IS 'Unit of estimate, interval, margin 
 COMMENT ON COLUMN analysis.findings.p IS 'p of the value being at the margin, two-sided, 0 to 1; NULL without an interval.';
 COMMENT ON COLUMN analysis.findings.p_adjusted IS 'p corrected by Holm over the confirmatory findings, by Benjamini-Hochberg over the others.';
 COMMENT ON COLUMN analysis.findings.simulated IS 'Whether the simulator is behind it; then it is no finding about a model.';
+COMMENT ON COLUMN analysis.findings.imported IS 'Whether judgements made elsewhere and brought in are behind it.';

@@ -63,6 +63,9 @@ Per judge, on all its items:
 - `swap_verdict_change`, `sham_verdict_change`: its absolute move, with a noise floor
 - `contrast`, `contrast_confidence`: paired change of the 0-1 score, or of confidence, between two
   experiments that differ in one axis, `to` - `from`; p adjusted by Benjamini-Hochberg
+
+A metric that a sweep has nothing for is one row with an empty scope, whose reason says what it
+needs.
 """
 
 from importlib.metadata import version
@@ -73,6 +76,7 @@ from sqlalchemy.orm import Session
 from judge_gym.seeds import digest
 from judge_gym.store.plans import Planned, planned
 from judge_gym.store.results import ResultRow, latest_run, save_run
+from judge_gym.workflows.analysis.absent import absences
 from judge_gym.workflows.analysis.beliefs import agreements, beliefs
 from judge_gym.workflows.analysis.comparing import comparisons
 from judge_gym.workflows.analysis.crossing import decompositions
@@ -117,7 +121,7 @@ def analyse(engine: sa.Engine, sweep: str) -> int:
             sweep,
             _version(),
             bool(data.simulated_arms),
-            rows,
+            [*rows, *absences(rows, data.origin)],
             findings=found,
             plan=plan,
             data_digest=_digest(data, plan),

@@ -62,6 +62,7 @@ class SampleRows:
     shown_first: IntArray
     lettered_a: IntArray
     simulated: BoolArray
+    imported: BoolArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +92,14 @@ class ItemTruth:
     category: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What stands behind figures: whether any of it was simulated, or judged elsewhere."""
+
+    simulated: bool
+    imported: bool
+
+
 @dataclass(frozen=True, eq=False)
 class SweepData:
     """Everything the figures of a sweep are made of."""
@@ -101,6 +110,8 @@ class SweepData:
     truth: ItemTruth
     simulated_arms: frozenset[int]
     """Arms with a simulated call behind a sample, a probe, the rubric or the evidence's view."""
+    imported_arms: frozenset[int]
+    """Arms with a sample that was judged elsewhere and brought in."""
 
     def digest(self) -> str:
         """Return what equal data, and in practice no others, have in common: 64 hex digits."""
@@ -110,9 +121,15 @@ class SweepData:
             hashed.update(f"{len(part)} ".encode() + part)
         return hashed.hexdigest()
 
-    def simulated(self, arms: Arms) -> bool:
-        """Return whether a simulated call stands behind any of these arms."""
-        return any(arm.id in self.simulated_arms for judge in arms for arm in judge)
+    @property
+    def origin(self) -> Origin:
+        """The origin of figures of the whole sweep."""
+        return Origin(bool(self.simulated_arms), bool(self.imported_arms))
+
+    def origin_of(self, arms: Arms) -> Origin:
+        """Return the origin of figures that these arms stand behind."""
+        ids = {arm.id for judge in arms for arm in judge}
+        return Origin(bool(ids & self.simulated_arms), bool(ids & self.imported_arms))
 
     def items_of(self, arms: Arms) -> IntArray:
         """Return the items that these arms hold samples of, ascending."""

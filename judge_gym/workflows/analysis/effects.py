@@ -43,8 +43,8 @@ def contrasts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
             estimates = [_contrast(data, pair, metric) for pair in pairs]
             adjusted = _adjusted(estimates)
             for pair, (estimate, p) in zip(pairs, adjusted, strict=True):
-                simulated = data.simulated([pair.before.of_kind("own"), pair.after.of_kind("own")])
-                yield result_row(estimate, pair.scope, simulated, p)
+                origin = data.origin_of([pair.before.of_kind("own"), pair.after.of_kind("own")])
+                yield result_row(estimate, pair.scope, origin, p)
 
 
 def axis_pairs(data: SweepData, groups: Sequence[Group]) -> Iterator[tuple[str, list[AxisPair]]]:

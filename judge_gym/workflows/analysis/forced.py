@@ -42,7 +42,7 @@ def _of_pair(data: SweepData, single: Group, subset: Group) -> Iterator[ResultRo
     items = data.items_of([*arms[0], *arms[1]])
     one, many = (data.verdicts(own, items, single.n_stages) for own in arms)
     scope = {name: value for name, value in single.scope.items() if name != "scoring_method"}
-    simulated = data.simulated([*arms[0], *arms[1]])
+    origin = data.origin_of([*arms[0], *arms[1]])
     twice = one.common_items(2) & many.common_items(2)
     for name, unit, distance, pair in (
         ("forced_choice_polarization", "bits", _divergence, (one, many)),
@@ -55,7 +55,7 @@ def _of_pair(data: SweepData, single: Group, subset: Group) -> Iterator[ResultRo
     ):
         found = forced_choice(name, *pair, distance, generator_of(name, scope), unit)
         for estimate in (found.drop, found.beyond_chance):
-            yield result_row(estimate, scope, simulated)
+            yield result_row(estimate, scope, origin)
 
 
 def _own(group: Group, models: Sequence[str]) -> Arms:

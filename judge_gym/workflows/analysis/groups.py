@@ -17,10 +17,12 @@ from judge_gym.metrics.cells import BoolArray, IntArray, Probes, Verdicts
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.seeds import canonical_json, derive_seed
 from judge_gym.store.results import ResultRow
-from judge_gym.workflows.analysis.data import Arms, Judge, SweepData
+from judge_gym.workflows.analysis.data import Arms, Judge, Origin, SweepData
 
 Scope = dict[str, Any]
 
+MIXED = "_mixed"
+"""The end of a metric's name where each judge has a rubric of its own."""
 NOT_IN_SCOPE = ("rubric", "replicates")
 """Axes a scope does not list: the rubric has an entry of its own, replicates are no identity."""
 
@@ -53,8 +55,8 @@ class Group:
 
     @property
     def mixed(self) -> str:
-        """The suffix of comparisons across judges: `_mixed` where each has a rubric of its own."""
-        return "_mixed" if self.judges[0].experiment.rubric.kind == "own" else ""
+        """The suffix of comparisons across judges: `MIXED` where each has a rubric of its own."""
+        return MIXED if self.judges[0].experiment.rubric.kind == "own" else ""
 
     def verdicts(self, arms: Arms) -> Verdicts:
         """Return the scored samples of these arms, over the group's items."""
@@ -103,15 +105,15 @@ class Group:
         self, estimate: Estimate, arms: Arms, *, p_adjusted: float | None = None, **more: str
     ) -> ResultRow:
         """Return the figure as a result row; `arms` are those behind it, `more` joins the scope."""
-        simulated = self.data.simulated(arms)
-        return result_row(estimate, {**self.scope, **more}, simulated, p_adjusted)
+        origin = self.data.origin_of(arms)
+        return result_row(estimate, {**self.scope, **more}, origin, p_adjusted)
 
 
 def result_row(
-    estimate: Estimate, scope: Scope, simulated: bool, p_adjusted: float | None = None
+    estimate: Estimate, scope: Scope, origin: Origin, p_adjusted: float | None = None
 ) -> ResultRow:
-    """Return an estimate with what it is about."""
-    return ResultRow(scope=scope, simulated=simulated, p_adjusted=p_adjusted, **asdict(estimate))
+    """Return an estimate with what it is about and what stands behind it."""
+    return ResultRow(scope=scope, p_adjusted=p_adjusted, **asdict(estimate), **asdict(origin))
 
 
 def generator_of(metric: str, scope: Scope) -> np.random.Generator:

@@ -41,6 +41,7 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
         probes=probes,
         truth=truth,
         simulated_arms=frozenset(simulated),
+        imported_arms=frozenset(samples.arm[samples.imported].tolist()),
     )
 
 
@@ -140,6 +141,7 @@ def _samples(session: Session, ids: Sequence[int], number: dict[int, int]) -> Sa
             t.Sample.display_order[1],
             sa.func.strpos(t.Sample.letters, "A"),
             t.Sample.simulated,
+            t.Sample.imported,
         )
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
@@ -147,7 +149,7 @@ def _samples(session: Session, ids: Sequence[int], number: dict[int, int]) -> Sa
         .where(t.Experiment.id.in_(ids))
         .order_by(t.Sample.arm_id, t.Item.key.collate("C"), t.Sample.replicate)
     ).all()
-    arm, item, status, stages, first, lettered, simulated = _columns(rows, 7)
+    arm, item, status, stages, first, lettered, simulated, imported = _columns(rows, 8)
     return SampleRows(
         arm=np.array(arm, dtype=np.int64),
         item=np.array([number[one] for one in item], dtype=np.int64),
@@ -156,6 +158,7 @@ def _samples(session: Session, ids: Sequence[int], number: dict[int, int]) -> Sa
         shown_first=np.array(first, dtype=np.int64),
         lettered_a=np.array(lettered, dtype=np.int64),
         simulated=np.array(simulated, dtype=np.bool_),
+        imported=np.array(imported, dtype=np.bool_),
     )
 
 

@@ -30,7 +30,6 @@ def rankings(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
     A level wins a pair when its verdicts are the higher ones: no level is better for that, it
     says which way an axis moves verdicts, and how often.
     """
-    simulated = bool(data.simulated_arms)
     for metric, cells, unit in (
         ("axis_effect", _scores, "0-1 scale"),
         ("axis_effect_confidence", _confidences, "probability"),
@@ -44,11 +43,11 @@ def rankings(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
             scope = {"axis": pooled.axis, "from": pooled.start, "to": pooled.end}
             spread = "" if pooled.spread is None else f"; spread over settings {pooled.spread:.3f}"
             estimate = replace(pooled.pooled, metric=metric, method=pooled.pooled.method + spread)
-            yield result_row(estimate, scope, simulated)
+            yield result_row(estimate, scope, data.origin)
         if metric == "axis_effect":
             for rank in rank_levels(pairs):
                 estimate = replace(rank.wins, metric="axis_share_higher")
-                yield result_row(estimate, {"axis": rank.axis, "level": rank.level}, simulated)
+                yield result_row(estimate, {"axis": rank.axis, "level": rank.level}, data.origin)
 
 
 def concepts_compared(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
@@ -64,9 +63,8 @@ def concepts_compared(data: SweepData, groups: Sequence[Group]) -> Iterator[Resu
                 )
                 point = canonical_json([experiment, judge.experiment.window.key])
                 values[judge.experiment.concept][point] = float(per_item.mean())
-    simulated = bool(data.simulated_arms)
     for (first, second), estimate in concept_correlations(values).items():
-        yield result_row(estimate, {"pair": f"{first} and {second}"}, simulated)
+        yield result_row(estimate, {"pair": f"{first} and {second}"}, data.origin)
 
 
 def _controlled(

@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 
 from judge_gym.metrics.cells import scores, set_sizes
+from judge_gym.metrics.estimate import not_estimable
 from judge_gym.metrics.inference import benjamini_hochberg
 from judge_gym.metrics.regression_checks import check_by_mixed_model, check_by_ordered_logit
 from judge_gym.metrics.regression_design import INTERCEPT, MODELS, Fit, ModelSpec, Table, fit_model
 from judge_gym.store.results import ResultRow
-from judge_gym.workflows.analysis.data import Judge, SweepData
+from judge_gym.workflows.analysis.data import Judge, Origin, SweepData
 from judge_gym.workflows.analysis.groups import Group, result_row
 
 FEWEST_ITEMS = 10
@@ -30,20 +31,31 @@ def regressions(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]
     if not any(judge.of_kind("own") for group in groups for judge in group.judges):
         return
     table = _table(data, groups)
-    simulated = bool(data.simulated_arms)
     for spec in MODELS:
         chosen = np.ones(len(table["item"]), dtype=np.bool_)
         for name, value in spec.only.items():
             chosen &= table[name].astype(np.str_) == value
-        if not chosen.any():
-            continue
-        yield from _rows("regression", fit_model(spec, table), simulated)
-        if spec.outcome == "score" and len(np.unique(table["item"][chosen])) >= FEWEST_ITEMS:
-            for metric, check in _CHECKS:
-                yield from _rows(metric, check(spec, table), simulated)
+        if chosen.any():
+            yield from _rows("regression", fit_model(spec, table), data.origin)
+        else:
+            of = "".join(f" with {name} {value}" for name, value in spec.only.items())
+            missing = not_estimable("regression", f"it needs a scored verdict{of}")
+            yield result_row(missing, {"regression": spec.name}, data.origin)
+        if spec.outcome == "score":
+            yield from _checks(spec, table, len(np.unique(table["item"][chosen])), data.origin)
 
 
-def _rows(metric: str, fit: Fit, simulated: bool) -> Iterator[ResultRow]:
+def _checks(spec: ModelSpec, table: Table, items: int, origin: Origin) -> Iterator[ResultRow]:
+    for metric, check in _CHECKS:
+        if items >= FEWEST_ITEMS:
+            yield from _rows(metric, check(spec, table), origin)
+        else:
+            because = f"it needs {FEWEST_ITEMS} items, and there are {items}"
+            missing = not_estimable(metric, because, n_items=items)
+            yield result_row(missing, {"regression": spec.name}, origin)
+
+
+def _rows(metric: str, fit: Fit, origin: Origin) -> Iterator[ResultRow]:
     tested = [
         one.estimate.p
         for one in fit.coefficients
@@ -59,7 +71,7 @@ def _rows(metric: str, fit: Fit, simulated: bool) -> Iterator[ResultRow]:
             one.estimate, metric=metric, method=one.estimate.method + notes + correction
         )
         scope = {"regression": fit.model, "term": one.name}
-        yield result_row(estimate, scope, simulated, next(adjusted) if corrected else None)
+        yield result_row(estimate, scope, origin, next(adjusted) if corrected else None)
 
 
 def _table(data: SweepData, groups: Sequence[Group]) -> dict[str, np.ndarray]:

@@ -16,7 +16,7 @@ from judge_gym.metrics.hypotheses import (
 from judge_gym.seeds import canonical_json
 from judge_gym.store.plans import Planned
 from judge_gym.store.results import FindingRow, ResultRow
-from judge_gym.workflows.analysis.data import SweepData
+from judge_gym.workflows.analysis.data import Origin, SweepData
 
 
 def findings(data: SweepData, rows: Sequence[ResultRow], planned: Planned) -> list[FindingRow]:
@@ -35,11 +35,10 @@ def findings(data: SweepData, rows: Sequence[ResultRow], planned: Planned) -> li
         primary = plan is not None and plan.is_primary(finding.hypothesis.key, finding.scope)
         return planned.standing.confirmatory and primary
 
-    simulated = bool(data.simulated_arms)
-    return [_row(finding, simulated) for finding in correct(found, confirms)]
+    return [_row(finding, data.origin) for finding in correct(found, confirms)]
 
 
-def _row(finding: Finding, simulated: bool) -> FindingRow:
+def _row(finding: Finding, origin: Origin) -> FindingRow:
     hypothesis, claim, estimate = finding.hypothesis, finding.claim, finding.estimate
     return FindingRow(
         hypothesis=hypothesis.key,
@@ -60,7 +59,8 @@ def _row(finding: Finding, simulated: bool) -> FindingRow:
         conclusion=finding.conclusion.value,
         reason=finding.reason,
         confirmatory=finding.confirmatory,
-        simulated=simulated,
+        simulated=origin.simulated,
+        imported=origin.imported,
     )
 
 

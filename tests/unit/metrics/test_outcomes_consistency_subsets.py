@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from judge_gym.metrics.consistency import replicate_icc, replicate_variance
+from judge_gym.metrics.consistency import replicate_conflict, replicate_icc, replicate_variance
 from judge_gym.metrics.estimate import NO_SPREAD
 from judge_gym.metrics.intervals import clustered_wilson
 from judge_gym.metrics.outcomes import OutcomeCounts, outcome_rates
@@ -106,3 +106,23 @@ def test_width_compares_judges_on_common_items(build_verdicts):
     assert (estimate.estimate, estimate.n, estimate.n_items) == (pytest.approx(1 / 6), 2, 1)
     missing = subset_width(build_verdicts([[[1], []], [[], [1]]]))
     assert missing.reason == "not estimable, because no item was scored by every judge"
+
+
+@pytest.mark.parametrize(
+    ("stages", "n_stages", "widest", "share"),
+    [
+        ((0b0001, 0b1000, 0b1000), 4, 1, 2 / 3),
+        ((0b0001, 0b0001), 4, 0, 0),
+        # {1, 2} and {3, 4} exclude each other at a distance of 3.5 - 1.5 stages; {2, 3} meets both.
+        ((0b0011, 0b1100, 0b0110), 4, 2 / 3, 1 / 3),
+        ((0b001, 0b010), 3, 1 / 2, 1),
+    ],
+)
+def test_verdicts_of_a_cell_conflict_where_they_share_no_stage(stages, n_stages, widest, share):
+    found = replicate_conflict(stages, n_stages)
+    assert (found.widest, found.share) == pytest.approx((widest, share))
+
+
+def test_one_verdict_cannot_conflict():
+    with pytest.raises(ValueError, match="two verdicts"):
+        replicate_conflict([1], 4)

@@ -5,11 +5,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 
+from judge_gym.report.download import results_csv
 from judge_gym.report.facts import Facts
 from judge_gym.report.page import Report, ReportError, render_page, save_report
+from judge_gym.report.review import Review
 from judge_gym.report.table import Row, Table
 from judge_gym.report.tables import result_tables
 from judge_gym.store.results import RunInfo
@@ -49,10 +52,21 @@ def report(
     *, simulated: bool = False, sweep: str = "trial", results: tuple[Table, ...] = ()
 ) -> Report:
     run = RunInfo(7, sweep, "0.1.0", simulated, NOW)
-    facts = Facts(
-        run, "A trial.", empty("Experiments"), empty("Windows"), empty("LLM calls"), (), ()
+    tables = map(empty, ("Experiments", "Windows", "LLM calls", "In short"))
+    return Report(
+        facts=Facts(run, "A trial.", *tables, (), ()),
+        said=(),
+        largest=(),
+        findings=empty("Findings one by one"),
+        results=results,
+        planted=(),
+        review=Review((), 0, 0),
+        evidence=(),
+        csv="a,b\r\n",
+        wholly_simulated=simulated,
+        imported=0.0,
+        written=NOW,
     )
-    return Report(facts, empty("Findings"), results, (), (), simulated, NOW)
 
 
 def figures(make_row, *, simulated: bool = False, name: str = "acme/a-1") -> tuple[Table, ...]:
@@ -79,8 +93,9 @@ def test_the_page_loads_nothing(make_row) -> None:
     page = render_page(report(simulated=True, results=figures(make_row, simulated=True)))
     elements = Elements(page)
     loading = {"src", "href", "action", "data", "poster", "srcset"}
+    # An address within the page, or one that holds what it leads to.
     assert all(
-        value is not None and value.startswith("#")
+        value is not None and value.startswith(("#", "data:text/csv;"))
         for name, value in elements.attributes
         if name in loading
     )
@@ -92,9 +107,10 @@ def test_links_within_the_page_lead_somewhere(make_row) -> None:
     elements = Elements(render_page(report(results=figures(make_row))))
     targets = [value for name, value in elements.attributes if name == "id"]
     assert len(set(targets)) == len(targets)
-    links = [value for name, value in elements.attributes if name == "href"]
-    assert links
-    assert {f"#{target}" for target in targets} >= set(links)
+    links = [value or "" for name, value in elements.attributes if name == "href"]
+    within = {link for link in links if not link.startswith("data:")}
+    assert within
+    assert {f"#{target}" for target in targets} >= within
 
 
 def test_a_simulated_report_says_so_at_the_top_and_in_every_caption(make_row) -> None:
@@ -115,6 +131,40 @@ def test_a_real_report_never_says_simulated(make_row) -> None:
 def test_a_partly_simulated_report_says_part(make_row) -> None:
     given = replace(report(simulated=True, results=figures(make_row)), wholly_simulated=False)
     assert "answered part of these calls" in render_page(given)
+
+
+@pytest.mark.parametrize(
+    ("imported", "words"), [(1.0, "behind these figures"), (0.5, "behind a part of these figures")]
+)
+def test_imported_judgements_are_told_as_plainly_as_simulated_ones(
+    make_row, imported: float, words: str
+) -> None:
+    row = make_row("confidence", 0.5, scope={"concept": "order", "judge": "a/a"}, imported=True)
+    page = render_page(replace(report(results=result_tables([row])), imported=imported))
+    header = page[page.index("<header>") : page.index("</header>")]
+    assert "<strong>IMPORTED.</strong>" in header
+    assert words in header
+    assert "<title>IMPORTED" in page
+    [caption] = re.findall(r"<caption>.*?</caption>", page, flags=re.DOTALL)
+    assert '<span class="mark">IMPORTED</span>' in caption
+
+
+def test_the_findings_are_said_before_any_table(make_row) -> None:
+    said = ("H1, entrenchment, is refuted.", HOSTILE)
+    page = render_page(replace(report(results=figures(make_row)), said=said))
+    assert page.index("entrenchment, is refuted.") < page.index("<table>")
+    assert "script" not in Elements(page).names
+
+
+def test_the_figures_can_be_taken_along(make_row) -> None:
+    rows = [make_row("confidence", 0.5, scope={"concept": f'{HOSTILE} "100%"'})]
+    text = results_csv(report().facts.run, rows)
+    elements = Elements(render_page(replace(report(results=figures(make_row)), csv=text)))
+    assert ("download", "figures-trial.csv") in elements.attributes
+    [address] = [value for name, value in elements.attributes if name == "href" and "," in value]
+    kind, _, held = address.partition(",")
+    assert kind == "data:text/csv;charset=utf-8"
+    assert unquote(held) == text
 
 
 def test_every_cell_of_every_table_is_on_the_page(make_row) -> None:

@@ -146,17 +146,20 @@ def test_a_sham_stands_beside_every_swap_of_its_judge(make_row) -> None:
     ]
 
 
-def test_outcomes_that_never_happened_are_a_note(make_row) -> None:
+def test_outcomes_that_never_happened_keep_their_interval(make_row) -> None:
     scope = {**ORDER, "judge": "acme/a-1", "arm": "own"}
-    rates = {"abstention": 0.25, "unparseable": 0.0, "refused": 0.0, "failed": 0.0}
     rows = [
-        make_row(f"{name}_rate", rate, (0.0, 0.5), scope=scope, n=48)
-        for name, rate in rates.items()
+        make_row("abstention_rate", 0.25, (0.14, 0.39), scope=scope, n=44, n_items=9),
+        make_row("unparseable_rate", 1 / 48, (0.0, 0.11), scope=scope, n=48),
+        make_row("refused_rate", 0.0, (0.0, 0.07), scope=scope, n=48),
+        make_row("failed_rate", 0.0, (0.0, 0.07), scope=scope, n=48),
     ]
-    table = titled(result_tables(rows), "Abstention and other outcomes")
-    assert table.columns == ("judge", "abstained", "samples")
-    assert [row.cells for row in table.rows] == [("acme/a-1", "0.25 [0.00, 0.50]", "48")]
-    assert "None: unparseable, refused, failed." in table.notes
+    abstained, others = result_tables(rows)
+    assert abstained.columns == ("judge", "abstained", "judgements", "items")
+    assert [row.cells for row in abstained.rows] == [("acme/a-1", "0.25 [0.14, 0.39]", "44", "9")]
+    assert others.columns == ("judge", "unparseable", "refused", "failed", "samples")
+    [line] = (row.cells for row in others.rows)
+    assert line[1:] == ("0.02 [0.00, 0.11]", "0.00 [0.00, 0.07]", "0.00 [0.00, 0.07]", "48")
 
 
 def test_the_arm_is_told_where_a_judge_has_several(make_row) -> None:
@@ -164,7 +167,7 @@ def test_the_arm_is_told_where_a_judge_has_several(make_row) -> None:
         make_row("abstention_rate", 0.1, scope={**ORDER, "judge": "acme/a-1", "arm": arm})
         for arm in ("own", "swap")
     ]
-    table = titled(result_tables(rows), "Abstention and other outcomes")
+    table = titled(result_tables(rows), "Abstention")
     assert [row.cells[:2] for row in table.rows] == [("acme/a-1", "own"), ("acme/a-1", "swap")]
 
 
@@ -218,6 +221,22 @@ def test_reasons_are_grouped_however_many_figures_share_them(make_row) -> None:
     ]
 
 
+def test_what_a_whole_sweep_lacks_is_named_metric_by_metric(make_row) -> None:
+    rows = [make_row(f"metric_{number}", scope={}) for number in range(5)]
+    [table] = result_tables(rows)
+    [line] = (row.cells for row in table.rows)
+    assert line[1:] == ("metric 0; metric 1; metric 2; metric 3; metric 4", "the sweep", "5")
+
+
+def test_a_regression_says_what_its_coefficients_are_compared_with(make_row) -> None:
+    scope = {"regression": "ecc", "term": "evidence_view[raw]"}
+    method = "least squares; compared with evidence_view cleaned, model a/a-1; 9 items"
+    [table] = result_tables([make_row("regression", 0.1, scope=scope, method=method)])
+    assert table.rows[0].cells[:3] == ("ecc", "evidence view: raw", "0.10")
+    assert "ecc: compared with evidence_view cleaned, model a/a-1." in table.notes
+    assert table.methods == ("regression: least squares; 9 items",)
+
+
 def test_a_metric_that_no_table_knows_is_still_shown(make_row) -> None:
     row = make_row("brand_new", 0.5, (0.4, 0.6), scope={**ORDER, "judge": "acme/a-1"}, unit="bits")
     table = titled(result_tables([row]), "Other figures")
@@ -239,6 +258,16 @@ def test_simulated_rows_mark_their_table_and_are_told_from_real_ones(make_row) -
     assert both.simulated
     assert both.columns[:2] == ("judge", "source")
     assert [row.cells[1] for row in both.rows] == ["simulated", "real"]
+
+
+def test_imported_judgements_are_marked_and_told_from_others(make_row) -> None:
+    rows = [
+        make_row("confidence", 0.5, scope={**ORDER, "judge": f"a/{place}"}, imported=one)
+        for place, one in enumerate((True, False))
+    ]
+    [both] = result_tables(rows)
+    assert both.marks == ("IMPORTED",)
+    assert [row.cells[1] for row in both.rows] == ["imported", "real"]
 
 
 def test_no_rows_make_no_tables() -> None:

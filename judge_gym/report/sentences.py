@@ -1,0 +1,133 @@
+"""Findings as sentences: what each verdict says in words, and never more than it says."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from judge_gym.metrics.hypotheses_margins import ALPHA
+from judge_gym.report.findings import NOT_TESTABLE, about, because
+from judge_gym.report.table import number
+from judge_gym.store.results import FindingRow
+
+PHRASES: Mapping[str, str] = {
+    "H1": "judge families stand {} bits further apart than chance would show",
+    "H2": "the confidence stated exceeds the agreement that the other judges show by {}",
+    "H3": "a rival's rubric moves confidence by {} beyond what a second own rubric does",
+    "H4.polarization": "free choice takes {} bits off polarization beyond widening at random",
+    "H4.distance": "free choice takes {} off the distance between sets beyond widening at random",
+    "V1.polarization": "on the control families stand {} bits further apart than chance would show",
+    "V1.reference": "verdicts lie {} of the scale from the reference index on average",
+    "V2": "the more contested concept polarizes by {} bits more than the next",
+    "V3.chance": "the share of right verdicts is {}",
+    "V3.published": "the share of right verdicts is {}",
+    "V4.variance": "the variance of repeated verdicts, on the 0-1 scale, is {}",
+    "V4.icc": "the share of variance that tells items apart is {}",
+    "V5": "excess conflict and polarization have a rank correlation of {} over items",
+}
+"""What the figure of a hypothesis says, with a place for its value and interval."""
+
+_LIES = {
+    ("above", "supported"): "wholly above {}",
+    ("above", "refuted"): "wholly at or below {}",
+    ("below", "supported"): "wholly below {}",
+    ("below", "refuted"): "wholly at or above {}",
+    ("within", "supported"): "wholly within {}",
+    ("within", "refuted"): "wholly outside {}",
+}
+_VERBS = {
+    "supported": ("supports it", "support it"),
+    "refuted": ("refutes it", "refute it"),
+    "inconclusive": ("leaves it open", "leave it open"),
+}
+
+
+def sentences(findings: Sequence[FindingRow]) -> list[str]:
+    """Return a sentence or two per hypothesis and validity check, in the order of the findings.
+
+    What a plan confirms is told apart from what explores. Several figures of one claim decide it
+    together only when they all say the same.
+    """
+    said = []
+    for _, of_claim in groupby(findings, key=lambda one: one.hypothesis):
+        members = list(of_claim)
+        tested = [one for one in members if one.conclusion != NOT_TESTABLE]
+        if not tested:
+            reasons = "; ".join(dict.fromkeys(because(one) for one in members))
+            said.append(f"{_name(members[0])} is not testable here, because {reasons}.")
+        for confirmatory in (True, False):
+            part = [one for one in tested if one.confirmatory is confirmatory]
+            if part:
+                said.append(_one(part[0]) if len(part) == 1 else _several(part))
+    return said
+
+
+def _one(finding: FindingRow) -> str:
+    said = PHRASES[finding.hypothesis].format(figure_of(finding))
+    head = f"{_name(finding)} is {finding.conclusion} ({_kind(finding)})"
+    return f"{head}: for {about(finding)}, {said}{_tail(finding)}."
+
+
+def _several(findings: Sequence[FindingRow]) -> str:
+    first, count = findings[0], Counter(one.conclusion for one in findings)
+    if len(count) == 1:
+        verdict = f"is {first.conclusion} in all {len(findings)} figures ({_kind(first)})"
+    else:
+        parts = [f"{n} {_VERBS[one][n > 1]}" for one, n in count.most_common()]
+        split = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+        verdict = f"is inconclusive as a whole ({_kind(first)}): of {len(findings)} figures {split}"
+    ordered = sorted(findings, key=lambda one: one.estimate or 0.0)
+    low, high = ordered[0], ordered[-1]
+    ends = (
+        f"At one end {PHRASES[first.hypothesis].format(figure_of(low))} ({about(low)}), "
+        f"at the other it is {figure_of(high)} ({about(high)})"
+    )
+    bare = sum(one.lower is None for one in findings)
+    without = f"; {bare} of them without an interval, which decides nothing" if bare else ""
+    claims = {f"the claim is {_claimed(one)}" for one in findings}
+    claim = f"; {claims.pop()}" if len(claims) == 1 else ""
+    return f"{_name(first)} {verdict}{without}. {ends}{claim}."
+
+
+def figure_of(finding: FindingRow) -> str:
+    """Return the value of a finding with its interval, if it has one."""
+    value = number(finding.estimate)
+    if finding.lower is None:
+        return value
+    return f"{value} [{number(finding.lower)}, {number(finding.upper)}]"
+
+
+def _tail(finding: FindingRow) -> str:
+    """Return how the interval lies to the margin; when it decides nothing, what is possible."""
+    edge = _edge(finding)
+    if lies := _LIES.get((finding.direction, finding.conclusion)):
+        return f", {lies.format(edge)}"
+    if finding.lower is None:
+        return f"; {finding.reason or 'it has no interval'}, so that nothing is decided"
+    if finding.p is not None and finding.p < ALPHA:
+        correction = finding.reason.rpartition(", but ")[2]
+        return f"; the interval alone would decide, but {correction}"
+    low, high = number(finding.lower), number(finding.upper)
+    return f"; anything from {low} to {high} is still possible, on either side of {edge}"
+
+
+def _claimed(finding: FindingRow) -> str:
+    return f"{finding.direction} {_edge(finding)}"
+
+
+def _edge(finding: FindingRow) -> str:
+    margin, reference = number(finding.margin), number(finding.reference)
+    if finding.direction == "within":
+        return f"{margin} of {reference}"
+    if finding.reference == 0:
+        return f"the margin of {margin}" if finding.margin else "0"
+    level = f"the chance level of {reference}"
+    return f"{level} by {margin}" if finding.margin else level
+
+
+def _name(finding: FindingRow) -> str:
+    lead = finding.statement.partition(":")[0].rstrip(".")
+    return f"{finding.hypothesis}, {lead[0].lower()}{lead[1:]},"
+
+
+def _kind(finding: FindingRow) -> str:
+    return "confirmatory" if finding.confirmatory else "exploratory"

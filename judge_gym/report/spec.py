@@ -1,0 +1,42 @@
+"""What a table of figures is, as data: its words, columns and formulas. `tables` fills it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Part = Literal["figure", "floor", "p", "adjusted", "items", "n"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A column: one part of one metric's figure."""
+
+    heading: str
+    metric: str
+    part: Part = "figure"
+    digits: int = 2
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A table. `across` compares judges: figures under own rubrics get a table of their own.
+
+    `formulas` are in plain text, in the notation that `methods` explains. `estimators` are the
+    functions behind them: their docstrings say what a figure needs and where it comes from.
+    `beside` names a part of the scope that figures may lack and still stand in a line: a sham
+    has no rival. A table that is not `brief` stands on the page alone, not in the terminal.
+    """
+
+    title: str
+    explanation: str
+    cells: tuple[Cell, ...]
+    formulas: tuple[str, ...]
+    estimators: tuple[Callable[..., Any], ...]
+    across: bool = False
+    beside: str = ""
+    brief: bool = True
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics of the table, each once."""
+        return tuple(dict.fromkeys(cell.metric for cell in self.cells))

@@ -1,0 +1,247 @@
+"""Tables that compare judges with each other."""
+
+from judge_gym.metrics import components
+from judge_gym.metrics.accuracy import rank_correlation
+from judge_gym.metrics.agreement import gwet_ac, krippendorff_alpha
+from judge_gym.metrics.belief import belief_distance, combination_record, conflict
+from judge_gym.metrics.combination import dubois_prade, pcr6
+from judge_gym.metrics.divergence import jensen_shannon, wasserstein
+from judge_gym.metrics.entrenchment import calibration, entrenchment
+from judge_gym.metrics.polarization import measure_polarization, polarization_by_pair
+from judge_gym.report.spec import Cell, Spec
+
+_FLOOR = (
+    "The floor is what judges without any difference would show at this number of verdicts: "
+    "read the excess above it. Intervals are 95% over items."
+)
+
+ACROSS = (
+    Spec(
+        "Polarization",
+        f"How far judge families stand apart on the same items, in bits from 0 to 1. {_FLOOR}",
+        (
+            Cell("P", "polarization"),
+            Cell("floor P0", "polarization", "floor"),
+            Cell("P - P0", "polarization_excess"),
+            Cell("p", "polarization", "p"),
+            Cell("items", "polarization", "items"),
+            Cell("verdicts", "polarization", "n"),
+        ),
+        across=True,
+        formulas=(
+            "P = mean over items of the mean over pairs of families of JSD(pᵢ, pⱼ), in bits",
+            "JSD(p, q) = H((p + q)/2) − (H(p) + H(q))/2, H(p) = −Σ p(s)·log₂ p(s)",
+            "P0 = mean of P when the samples of an item are dealt to the judges at random",
+            "p = (1 + deals that reach P) / (1 + deals)",
+        ),
+        estimators=(
+            measure_polarization,
+            jensen_shannon,
+        ),
+    ),
+    Spec(
+        "Polarization by distance",
+        "The same by how many stages apart the verdicts are, as a share of the scale's length: "
+        "near stages count less.",
+        (
+            Cell("P", "polarization_ordinal"),
+            Cell("floor P0", "polarization_ordinal", "floor"),
+            Cell("P - P0", "polarization_ordinal_excess"),
+            Cell("p", "polarization_ordinal", "p"),
+            Cell("items", "polarization_ordinal", "items"),
+            Cell("verdicts", "polarization_ordinal", "n"),
+        ),
+        across=True,
+        formulas=(
+            (
+                "as P, with W(p, q) = Σ |F(s) − G(s)| / (S − 1) in the place of JSD, "
+                "F and G the cumulative shares, from 0 to 1"
+            ),
+        ),
+        estimators=(
+            measure_polarization,
+            wasserstein,
+        ),
+    ),
+    Spec(
+        "Polarization by pair",
+        "Which two families stand apart, in bits from 0 to 1; each pair has a floor of its own, "
+        "and p is corrected for the number of pairs (Holm).",
+        (
+            Cell("P", "polarization_pair"),
+            Cell("floor P0", "polarization_pair", "floor"),
+            Cell("p (Holm)", "polarization_pair", "adjusted"),
+            Cell("items", "polarization_pair", "items"),
+            Cell("verdicts", "polarization_pair", "n"),
+        ),
+        across=True,
+        brief=False,
+        formulas=("Pᵢⱼ = mean over items of JSD(pᵢ, pⱼ), in bits",),
+        estimators=(
+            measure_polarization,
+            polarization_by_pair,
+            jensen_shannon,
+        ),
+    ),
+    Spec(
+        "Entrenchment",
+        "Polarization times the judges' mean stated confidence, in bits: high when judges "
+        "disagree and are sure. The floor is the same product with P0.",
+        (
+            Cell("E", "entrenchment"),
+            Cell("floor", "entrenchment", "floor"),
+            Cell("items", "entrenchment", "items"),
+            Cell("verdicts", "entrenchment", "n"),
+        ),
+        across=True,
+        formulas=("E = P · C, C = mean over judges of their mean c; floor P0 · C; in bits",),
+        estimators=(entrenchment,),
+    ),
+    Spec(
+        "Agreement beyond chance",
+        "1 is perfect agreement between judges, 0 what chance gives: Krippendorff's alpha counts "
+        "near stages as less of a disagreement, Gwet's AC holds up where one stage is rare.",
+        (
+            Cell("alpha", "krippendorff_alpha_ordinal"),
+            Cell("AC", "gwet_ac_nominal"),
+            Cell("items", "krippendorff_alpha_ordinal", "items"),
+        ),
+        across=True,
+        formulas=(
+            (
+                "α = 1 − Dₒ/Dₑ, D the observed and expected disagreement, two stages "
+                "g ≤ h counting (n(g)/2 + Σ n(between) + n(h)/2)²"
+            ),
+            "AC = (A − Aₑ)/(1 − Aₑ), A the observed agreement, Aₑ = Σ π(s)(1 − π(s)) / (S − 1)",
+        ),
+        estimators=(
+            krippendorff_alpha,
+            gwet_ac,
+        ),
+    ),
+    Spec(
+        "Conflict and distance",
+        "Conflict is the chance that the verdicts of two judges exclude each other; it is above 0 "
+        "for two copies of an unsteady judge, so read it beside self-conflict. Distance compares "
+        "whole sets and is 0 on average for equal judges.",
+        (
+            Cell("conflict k", "conflict"),
+            Cell("distance d²", "belief_distance"),
+            Cell("items", "conflict", "items"),
+            Cell("verdicts", "conflict", "n"),
+        ),
+        across=True,
+        formulas=(
+            "kᵢⱼ = Σ mᵢ(A)·mⱼ(B) over disjoint A, B, a probability",
+            (
+                "d² = (Sᵢᵢ + Sⱼⱼ)/2 − Sᵢⱼ, S = mean |A ∩ B| / |A ∪ B| over pairs of "
+                "samples, none with itself"
+            ),
+        ),
+        estimators=(
+            conflict,
+            belief_distance,
+        ),
+    ),
+    Spec(
+        "Conflict and distance by pair",
+        "The same for two judges at a time.",
+        (
+            Cell("conflict k", "conflict_pair"),
+            Cell("distance d²", "belief_distance_pair"),
+            Cell("items", "conflict_pair", "items"),
+        ),
+        across=True,
+        brief=False,
+        formulas=("kᵢⱼ and d² of each two judges, as above",),
+        estimators=(
+            conflict,
+            belief_distance,
+        ),
+    ),
+    Spec(
+        "Combined by the classical rules",
+        "For the record: the conflict of all judges at once, and the share of items on which it is "
+        "total, so that Dempster's rule gives nothing.",
+        (
+            Cell("conflict", "dempster_conflict"),
+            Cell("total", "total_conflict"),
+            Cell("items", "dempster_conflict", "items"),
+        ),
+        across=True,
+        brief=False,
+        formulas=(
+            "conflict = Σ Π mᵢ(Aᵢ) over sets Aᵢ with an empty intersection, a probability",
+            "total = share of items with conflict 1",
+        ),
+        estimators=(combination_record,),
+    ),
+    Spec(
+        "Uncertainty after combining",
+        "Uncertainty gap of the judges' verdicts combined by each rule, from 0 (certain) to 1.",
+        (Cell("gap", "combined_gap"), Cell("items", "combined_gap", "items")),
+        across=True,
+        brief=False,
+        formulas=("gap = (1/S)·Σ (Pl(s) − Bel(s)) of the combined mass; 0 to 1",),
+        estimators=(
+            combination_record,
+            dubois_prade,
+            pcr6,
+        ),
+    ),
+    Spec(
+        "Variance of the scores",
+        "Where verdicts on the 0-1 scale differ: between items, between judges, between judges "
+        "from item to item, or between replicates.",
+        (
+            Cell("item", "variance_item", digits=3),
+            Cell("judge", "variance_judge", digits=3),
+            Cell("judge x item", "variance_judge_item", digits=3),
+            Cell("replicate", "variance_replicate", digits=3),
+            Cell("items", "variance_item", "items"),
+        ),
+        across=True,
+        brief=False,
+        formulas=(
+            (
+                "x = mean + item + judge + judge × item + replicate: the variance of "
+                "each term, in squared 0-1 scale"
+            ),
+        ),
+        estimators=(components.variance_components,),
+    ),
+    Spec(
+        "Confidence and overconfidence",
+        "Confidence is the share of experts a judge expects to choose its verdict, from 0 to 1; "
+        "overconfidence is that less the share of the other judges who did (above 0: too sure); "
+        "the Brier score is the squared error of it (lower is better).",
+        (
+            Cell("confidence", "confidence"),
+            Cell("overconfidence", "overconfidence"),
+            Cell("Brier", "brier_score"),
+            Cell("items", "confidence", "items"),
+        ),
+        across=True,
+        formulas=(
+            "confidence = mean c; overconfidence = mean (c − q); Brier = mean (c² − 2cq + q)",
+            (
+                "q = share of the other judges' samples on the item with the same "
+                "verdict, judges weighted equally"
+            ),
+        ),
+        estimators=(calibration,),
+    ),
+    Spec(
+        "Check of the belief functions",
+        "For single verdicts conflict beyond the judges' own should follow polarization from item "
+        "to item: the rank correlation of the two, 1 if it does.",
+        (
+            Cell("rho", "conflict_polarization_correlation"),
+            Cell("items", "conflict_polarization_correlation", "items"),
+        ),
+        across=True,
+        brief=False,
+        formulas=("Spearman's ρ over items of P and mean kᵢⱼ − mean kᵢᵢ",),
+        estimators=(rank_correlation,),
+    ),
+)

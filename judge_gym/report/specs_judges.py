@@ -1,0 +1,207 @@
+"""Tables about each judge by itself."""
+
+from judge_gym.metrics.accuracy import (
+    both_orders_correct,
+    cohens_kappa,
+    control_error,
+    control_rank_correlation,
+    set_utilities,
+    share_correct,
+    subset_accuracy,
+)
+from judge_gym.metrics.belief import self_conflict, stage_support, uncertainty_gap
+from judge_gym.metrics.consistency import replicate_icc, replicate_variance
+from judge_gym.metrics.intervals import clustered_wilson
+from judge_gym.metrics.outcomes import outcome_rates
+from judge_gym.metrics.pairwise import order_inconsistency
+from judge_gym.metrics.presentation import label_bias, position_bias
+from judge_gym.metrics.subsets import subset_information, subset_width
+from judge_gym.report.spec import Cell, Spec
+
+JUDGES = (
+    Spec(
+        "Abstention",
+        "Share of the judgements made in which a judge abstained: neither a score nor a failure.",
+        (
+            Cell("abstained", "abstention_rate"),
+            Cell("judgements", "abstention_rate", "n"),
+            Cell("items", "abstention_rate", "items"),
+        ),
+        formulas=("abstained / (scored + abstained); Wilson interval clustered by item",),
+        estimators=(outcome_rates, clustered_wilson),
+    ),
+    Spec(
+        "Unparseable, refused, failed",
+        "Shares of all samples that gave no judgement: the answer could not be read, the model "
+        "would not judge, or no answer came. They are never counted as scores.",
+        (
+            Cell("unparseable", "unparseable_rate"),
+            Cell("refused", "refused_rate"),
+            Cell("failed", "failed_rate"),
+            Cell("samples", "failed_rate", "n"),
+        ),
+        formulas=("samples that ended so / all samples; Wilson interval clustered by item",),
+        estimators=(outcome_rates, clustered_wilson),
+    ),
+    Spec(
+        "Consistency",
+        "Whether a judge repeats itself on the same item: the variance of its replicates on the "
+        "0-1 scale (lower is steadier), the share of variance that tells items apart (ICC, up to "
+        "1), and how much a probe asked twice differs (a probability).",
+        (
+            Cell("variance", "replicate_variance", digits=3),
+            Cell("ICC", "replicate_icc"),
+            Cell("probe twice", "probe_difference"),
+            Cell("items", "replicate_variance", "items"),
+        ),
+        formulas=(
+            "variance = mean over cells of s² of x over replicates (ddof 1), in squared 0-1 scale",
+            "ICC = (MSB − MSW)/(MSB + (n₀ − 1)·MSW); probe twice = mean |c₁ − c₂|",
+        ),
+        estimators=(
+            replicate_variance,
+            replicate_icc,
+        ),
+    ),
+    Spec(
+        "Accuracy",
+        "Verdicts against what is known: the share at the true stage, and Cohen's kappa, which "
+        "is 0 for guessing. Error and rank correlation are against the index of a control: mean "
+        "distance on the 0-1 scale, and Spearman's rho over items.",
+        (
+            Cell("correct", "accuracy"),
+            Cell("kappa", "cohens_kappa"),
+            Cell("error", "control_error"),
+            Cell("rank corr.", "control_rank_correlation"),
+            Cell("items", "accuracy", "items"),
+        ),
+        formulas=(
+            "correct = share of verdicts at the true stage",
+            "true stage of an index v = 1 + round(v·(S − 1))",
+            "κ = 1 − observed / expected share of wrong verdicts",
+            "error = mean |x − v|; rank corr. = Spearman's ρ of mean x and v over items",
+        ),
+        estimators=(
+            share_correct,
+            cohens_kappa,
+            control_error,
+            control_rank_correlation,
+        ),
+    ),
+    Spec(
+        "Accuracy on pairs",
+        "Pairs judged in both orders: a right verdict counts 1, a wrong one -1, a tie or none 0, "
+        "and a pair is got right when the sum is above 0. Beside it the share of pairs whose "
+        "verdict changes with the order.",
+        (
+            Cell("correct", "accuracy_both_orders"),
+            Cell("order decides", "order_inconsistency"),
+            Cell("pairs", "accuracy_both_orders", "items"),
+        ),
+        formulas=(
+            (
+                "correct = share of pairs whose votes (+1 right, −1 wrong, 0 a tie "
+                "or none) sum above 0 over both orders"
+            ),
+            "order decides = share of pairs with another verdict in the other order",
+        ),
+        estimators=(
+            both_orders_correct,
+            order_inconsistency,
+        ),
+    ),
+    Spec(
+        "Accuracy of subsets",
+        "Coverage is the share of subset verdicts that hold the true stage (wide sets cover for "
+        "free); 1/size, u65 and u80 reward narrow ones, and reach 1 for a right single stage.",
+        (
+            Cell("coverage", "coverage"),
+            Cell("1/size", "accuracy_discounted"),
+            Cell("u65", "accuracy_u65"),
+            Cell("u80", "accuracy_u80"),
+            Cell("items", "coverage", "items"),
+        ),
+        formulas=(
+            "coverage = share of sets A that hold the true stage",
+            (
+                "with z = 1/|A| for these, else 0: 1/size = mean z, u65 = mean (1.6z "
+                "− 0.6z²), u80 = mean (2.2z − 1.2z²)"
+            ),
+        ),
+        estimators=(
+            subset_accuracy,
+            set_utilities,
+        ),
+    ),
+    Spec(
+        "Subset width",
+        "How much of the scale a judge leaves open when it may name several stages: 0 names one, "
+        "1 names all; counted in stages, and in bits.",
+        (
+            Cell("of the stages", "subset_width"),
+            Cell("of the bits", "subset_information"),
+            Cell("items", "subset_width", "items"),
+            Cell("verdicts", "subset_width", "n"),
+        ),
+        formulas=("mean (|A| − 1)/(S − 1); mean log₂|A| / log₂ S",),
+        estimators=(
+            subset_width,
+            subset_information,
+        ),
+    ),
+    Spec(
+        "Self-conflict and uncertainty",
+        "Self-conflict is the chance that two verdicts of a judge on one item exclude each other; "
+        "the gap is what its sets leave between what is certain and what is possible.",
+        (
+            Cell("self-conflict", "self_conflict"),
+            Cell("uncertainty gap", "uncertainty_gap"),
+            Cell("items", "self_conflict", "items"),
+        ),
+        brief=False,
+        formulas=(
+            "kᵢᵢ = n/(n − 1) · Σ mᵢ(A)·mᵢ(B) over disjoint A, B, a probability",
+            "gap = (1/S)·Σ (Pl(s) − Bel(s)); 0 to 1",
+        ),
+        estimators=(
+            self_conflict,
+            uncertainty_gap,
+        ),
+    ),
+    Spec(
+        "Support of each stage",
+        "On average over items: what is certain for a stage (Bel), bet on it (BetP) and open to it "
+        "(Pl), each a probability.",
+        (
+            Cell("Bel", "belief"),
+            Cell("BetP", "betp"),
+            Cell("Pl", "plausibility"),
+            Cell("items", "belief", "items"),
+        ),
+        brief=False,
+        formulas=(
+            "Bel(s) = m({s}); BetP(s) = Σ m(A)/|A| and Pl(s) = Σ m(A), over sets A that hold s",
+        ),
+        estimators=(stage_support,),
+    ),
+    Spec(
+        "Position and label bias",
+        "Excess share of verdicts for the stage shown first, and for the one lettered A; 0 is "
+        "none. Known only where the display varies between replicates.",
+        (
+            Cell("shown first", "position_bias"),
+            Cell("p", "position_bias", "p"),
+            Cell("lettered A", "label_bias"),
+            Cell("p", "label_bias", "p"),
+            Cell("items", "position_bias", "items"),
+        ),
+        formulas=(
+            "share of verdicts at the stage shown first (lettered A) − 1/S",
+            "p by permuting displays within a cell",
+        ),
+        estimators=(
+            position_bias,
+            label_bias,
+        ),
+    ),
+)

@@ -1,0 +1,200 @@
+"""What a study cannot say is said: in Postgres, on the page and in the terminal, never as NaN."""
+
+import io
+import re
+from collections.abc import Callable, Mapping
+
+import pytest
+import sqlalchemy as sa
+from rich.console import Console
+from sqlalchemy.orm import Session
+
+from deployments.cli import results
+from judge_gym.report.page import Report, read_report, render_page
+from judge_gym.report.specs import SPECS
+from judge_gym.store import tables as t
+from judge_gym.store.results import ResultRow, latest_run, load_results
+from judge_gym.workflows.analysis.groups import MIXED
+from support.lab import SWEEP, Lab, labels, rubric
+
+COMMON = {"rubric": {"provided": rubric(*labels(4))}}
+ALPHA, BETA = "acme/alpha-1", "bolt/beta-1"
+METRICS = {metric for spec in SPECS for metric in spec.metrics}
+
+
+@pytest.fixture
+def lab(emptied_database: str) -> Lab:
+    return Lab(emptied_database)
+
+
+def analysed(lab: Lab) -> tuple[list[ResultRow], Report]:
+    lab.analyse()
+    with Session(lab.engine) as session:
+        run = latest_run(session, SWEEP)
+        assert run is not None
+        return load_results(session, run.id), read_report(session, run.id)
+
+
+def one_item(lab: Lab) -> None:
+    lab.documents([None])
+    lab.own(ALPHA, [[1, 2, 1, 1, 2]], probes=[[0.8]], **COMMON)
+    lab.own(BETA, [[4, 3, 4, 4, 3]], probes=[[0.6]], **COMMON)
+
+
+def one_judge(lab: Lab) -> None:
+    lab.documents([None] * 4)
+    lab.own(ALPHA, [[1, 2, 1], [2, 2, 3], [4, 4, 4], [1, 1, 2]], probes=[[0.8]] * 4, **COMMON)
+
+
+def no_overlap(lab: Lab) -> None:
+    lab.documents([None] * 4)
+    nothing = ["abstained"] * 3
+    lab.own(ALPHA, [[1, 2, 1], [2, 2, 3], nothing, nothing], **COMMON)
+    lab.own(BETA, [nothing, nothing, [4, 4, 3], [3, 3, 4]], **COMMON)
+
+
+def all_abstained(lab: Lab) -> None:
+    lab.documents([None] * 3)
+    for model in (ALPHA, BETA):
+        lab.own(model, [["abstained"] * 5] * 3, **COMMON)
+
+
+def all_failed(lab: Lab) -> None:
+    lab.documents([None] * 3)
+    for model in (ALPHA, BETA):
+        lab.own(model, [["failed", "refused", "unparseable"]] * 3, **COMMON)
+
+
+def constant_verdicts(lab: Lab) -> None:
+    lab.documents([0.3] * 12)
+    truth = {"source": "an index", "per_item": True}
+    for model in (ALPHA, BETA):
+        lab.own(
+            model, [[2] * 5] * 12, probes=[[0.7]] * 12, task_type="control", ground_truth=truth,
+            **COMMON,
+        )  # fmt: skip
+
+
+def nothing_judged(lab: Lab) -> None:
+    lab.documents([None] * 3)
+    lab.judge(ALPHA, **COMMON)
+    lab.judge(BETA, **COMMON)
+
+
+def judges_on_concepts_of_their_own(lab: Lab) -> None:
+    lab.documents([None] * 12)
+    spread = [[1 + (item + place) % 3 for place in range(5)] for item in range(12)]
+    lab.own(ALPHA, spread, concept="order", **COMMON)
+    lab.own(BETA, spread[::-1], concept="chaos", **COMMON)
+
+
+STUDIES: Mapping[Callable[[Lab], None], Mapping[str, str]] = {
+    one_item: {
+        "replicate_icc": "it needs 2 items of 3 scored replicates, and there is 1",
+        "swap_sensitivity": "it needs a judge that applied a rival's rubric",
+    },
+    one_judge: {
+        "polarization": "it compares two judges of different families or more, and there is 1",
+        "overconfidence": "there is no other judge to agree with",
+        "polarization_pair": "it needs verdicts of two judge families on the same items",
+    },
+    no_overlap: {
+        "polarization_excess": "no item was scored by every judge",
+        "brier_score": "no item was scored by, and probed for, every judge",
+    },
+    all_abstained: {
+        "overconfidence": "the judge has no scored verdict",
+        "belief_distance": "it compares 2 judges, and there is 0",
+    },
+    all_failed: {
+        "abstention_rate": "there is no sample to count",
+        "replicate_variance": "no item has 3 scored replicates of every judge",
+    },
+    constant_verdicts: {"replicate_icc": "all verdicts of the judge are the same"},
+    nothing_judged: {"failed_rate": "there is no sample to count"},
+    judges_on_concepts_of_their_own: {
+        "overconfidence": "there is no other judge to agree with",
+        "contrast": "it needs two experiments of a judge that differ in one axis alone",
+    },
+}
+"""Studies that cannot say much, and why they cannot give some of their figures."""
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.__name__)
+def test_every_metric_of_a_poor_study_has_a_figure_or_a_reason(
+    lab: Lab, study: Callable[[Lab], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study(lab)
+    rows, report = analysed(lab)
+    assert {row.metric.removesuffix(MIXED) for row in rows} == METRICS
+    for metric, reason in STUDIES[study].items():
+        found = [row for row in rows if row.metric == metric]
+        assert found
+        assert {row.reason for row in found} == {f"not estimable, because {reason}"}
+    lacking = {row.metric for row in rows if row.estimate is None}
+    page, printed = render_page(report), in_terminal(report, monkeypatch)
+    section = page[page.index('id="not-estimable"') :].partition("</section>")[0]
+    for metric in lacking:
+        assert metric.replace("_", " ") in section
+        assert metric.replace("_", " ") in printed
+    assert not re.search(r"\b(nan|inf)\b", page + printed, flags=re.IGNORECASE)
+    assert not re.search(r">\s*None\s*<", page)
+
+
+def in_terminal(report: Report, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What the terminal shows of the figures, every name on one line."""
+    out = io.StringIO()
+    monkeypatch.setattr(results, "console", Console(file=out, width=4000))
+    for table in report.results:
+        if table.brief:
+            results.show_table(table)
+    return out.getvalue()
+
+
+def test_cells_that_contradict_themselves_are_shown_worst_first(lab: Lab) -> None:
+    lab.documents([None] * 4)
+    # Apart by 1/3, 1 and 2/3 of the scale; the last document was judged once.
+    lab.own(ALPHA, [[2, 3, 2], [1, 4, 4], [1, 1, 3], [1, "abstained"]], **COMMON)
+    # {1, 2} and {3, 4} lie half as far apart as the ends do; {1, 4} meets both.
+    lab.own(BETA, [[(1, 2), (3, 4), (1, 4)]], scoring_method="subset", **COMMON)
+    _, report = analysed(lab)
+    review = report.review
+    assert (review.flagged, review.repeated) == (3, 4)
+    widest = [round(cell.conflict.widest, 3) for cell in review.cells]
+    assert widest == [1, 0.667, 0.667]
+    assert [cell.title for cell in review.cells] == ["Document 1", "Document 2", "Document 0"]
+    assert [one.outcome for one in review.cells[0].judgements] == [
+        "stage 1, Stage 1",
+        "stage 4, Stage 4",
+        "stage 4, Stage 4",
+    ]
+    assert {one.judge for one in review.cells[2].judgements} == {BETA}
+    page = render_page(report)
+    assert "In 3 of 4 cells with two verdicts or more" in page
+
+
+def test_imported_judgements_mark_the_figures_that_rest_on_them(lab: Lab) -> None:
+    one_item(lab)
+    of_alpha = sa.select(t.Arm.id).join(t.Experiment).where(t.Experiment.model == ALPHA)
+    with Session(lab.engine) as session, session.begin():
+        session.execute(
+            sa.update(t.Sample).where(t.Sample.arm_id.in_(of_alpha)).values(imported=True)
+        )
+    rows, report = analysed(lab)
+    by_judge = {row.scope["judge"]: row.imported for row in rows if row.metric == "confidence"}
+    assert by_judge == {ALPHA: True, BETA: False}
+    assert all(row.imported for row in rows if row.metric == "polarization")
+    assert 0 < report.imported < 1
+    assert report.findings.imported
+
+
+def test_a_report_says_what_was_run_and_what_it_took(lab: Lab) -> None:
+    one_item(lab)
+    _, report = analysed(lab)
+    told = dict(row.cells for row in report.facts.provenance.rows)
+    assert told["judges"] == f"{ALPHA}, {BETA}"
+    assert told["judgements"] == "10"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d .* UTC to .* UTC", told["judged"])
+    assert told["LLM calls"] == "none were made here"
+    assert told["analysis plan"] == "none: everything explores"
+    assert len(told["data digest"]) == 16

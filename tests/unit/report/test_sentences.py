@@ -1,0 +1,112 @@
+"""Findings in words: the verdict, the figure, how it lies to the margin, and nothing beyond."""
+
+from typing import Any
+
+import pytest
+
+from judge_gym.metrics.hypotheses_list import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.report.sentences import PHRASES, sentences
+
+JUDGE = {"concept": "order", "judge": "acme/a-1"}
+
+
+def test_every_hypothesis_and_check_has_words() -> None:
+    assert list(PHRASES) == [one.key for one in (*HYPOTHESES, *VALIDITY_CHECKS)]
+
+
+@pytest.mark.parametrize(
+    ("conclusion", "figure", "fields", "end"),
+    [
+        ("supported", (0.27, (0.19, 0.36)), {}, "0.27 [0.19, 0.36] {}, wholly above the margin"),
+        ("refuted", (-0.02, (-0.06, 0.02)), {}, "-0.02 [-0.06, 0.02] {}, wholly at or below the"),
+        (
+            "inconclusive",
+            (0.06, (-0.02, 0.14)),
+            {},
+            "0.06 [-0.02, 0.14] {}; anything from -0.02 to 0.14 is still possible, on either side "
+            "of the margin",
+        ),
+        (
+            "inconclusive",
+            (0.27, (0.06, 0.36)),
+            {"p": 0.03, "p_adjusted": 0.09, "reason": "it is, but p is 0.090 after Holm over 3"},
+            "0.27 [0.06, 0.36] {}; the interval alone would decide, but p is 0.090 after Holm over",
+        ),
+        (
+            "inconclusive",
+            (0.27, None),
+            {"reason": "no interval, because there is one item"},
+            "0.27 {}; no interval, because there is one item, so that nothing is decided.",
+        ),
+    ],
+)
+def test_one_figure_is_one_sentence(
+    make_finding, conclusion: str, figure: tuple[Any, Any], fields: dict[str, Any], end: str
+) -> None:
+    [said] = sentences([make_finding(conclusion, *figure, **fields)])
+    head = f"H1, entrenchment, is {conclusion} (exploratory): for all judges on order, "
+    words = "bits further apart than chance would show"
+    assert said.startswith(f"{head}judge families stand {end.format(words)}")
+
+
+def test_what_cannot_be_tested_says_why_once(make_finding) -> None:
+    reason = "not estimable, because there is one judge"
+    findings = [make_finding("not testable here", reason=reason) for _ in range(2)]
+    assert sentences(findings) == [
+        "H1, entrenchment, is not testable here, because there is one judge."
+    ]
+
+
+def test_figures_that_disagree_decide_nothing_together(make_finding) -> None:
+    findings = [
+        make_finding("supported", 0.3, (0.2, 0.4), scope={**JUDGE, "judge": "acme/a-2"}),
+        make_finding("refuted", -0.1, (-0.2, 0.0), scope=JUDGE),
+        make_finding("inconclusive", 0.05, (0.0, 0.1)),
+        make_finding("not testable here"),
+    ]
+    [said] = sentences(findings)
+    assert said == (
+        "H1, entrenchment, is inconclusive as a whole (exploratory): of 3 figures 1 supports it, "
+        "1 refutes it and 1 leaves it open. At one end judge families stand -0.10 [-0.20, 0.00] "
+        "bits further apart than chance would show (acme/a-1 on order), at the other it is "
+        "0.30 [0.20, 0.40] (acme/a-2 on order); the claim is above the margin of 0.05."
+    )
+
+
+def test_figures_that_agree_decide_together(make_finding) -> None:
+    findings = [make_finding("refuted", value, (value, value)) for value in (0.0, 0.01, 0.02)]
+    [said] = sentences(findings)
+    assert said.startswith("H1, entrenchment, is refuted in all 3 figures (exploratory). At one")
+
+
+def test_figures_without_an_interval_are_counted(make_finding) -> None:
+    findings = [make_finding("inconclusive", 0.1), make_finding("inconclusive", 0.1, (0.0, 0.2))]
+    [said] = sentences(findings)
+    assert "; 1 of them without an interval, which decides nothing. At one end" in said
+
+
+def test_what_a_plan_confirms_is_told_apart_from_what_explores(make_finding) -> None:
+    findings = [
+        make_finding("refuted", 0.0, (-0.1, 0.01)),
+        make_finding("supported", 0.2, (0.1, 0.3), confirmatory=True),
+    ]
+    first, second = sentences(findings)
+    assert first.startswith("H1, entrenchment, is supported (confirmatory)")
+    assert second.startswith("H1, entrenchment, is refuted (exploratory)")
+
+
+@pytest.mark.parametrize(
+    ("fields", "end"),
+    [
+        ({"hypothesis": "V3.chance", "margin": 0, "reference": 0.5}, "the chance level of 0.50."),
+        (
+            {"hypothesis": "V3.published", "direction": "within", "reference": 0.66},
+            "wholly within 0.05 of 0.66.",
+        ),
+        ({"hypothesis": "V2", "margin": 0.0}, "wholly above 0."),
+        ({"hypothesis": "H3", "direction": "below", "margin": -0.05}, "the margin of -0.05."),
+    ],
+)
+def test_the_margin_is_named_as_what_it_is(make_finding, fields: dict[str, Any], end: str) -> None:
+    [said] = sentences([make_finding("supported", 0.64, (0.62, 0.67), **fields)])
+    assert said.endswith(end)
