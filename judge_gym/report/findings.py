@@ -8,7 +8,7 @@ from judge_gym.report.table import Row, Table, number, p_value
 from judge_gym.store.results import FindingRow
 
 NOT_TESTABLE = "not testable here"
-BESIDE = {"rival": "rival", "less contested": "against"}
+BESIDE = {"rival": "rival", "less contested": "against", "category": "part"}
 """What a finding is about besides its judge and concept, and the word that leads to it."""
 AXES = frozenset(axis.name for axis in design_axes()) - {"rubric"}
 

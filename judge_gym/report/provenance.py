@@ -23,7 +23,8 @@ def provenance_table(
 ) -> Table:
     """Return what another would need to tell this run from any other, and what it took."""
     judged, imported, first, last = session.execute(_judged(ids)).one()
-    made_elsewhere = f", {imported:,} of them made elsewhere and brought in" if imported else ""
+    share = "all" if imported == judged else f"{imported:,} of them"
+    made_elsewhere = f", {share} made elsewhere and brought in" if imported else ""
     span = f"{_time(first)} to {_time(last)}" if judged else "never"
     lines = [
         ("sweep", f"{run.sweep}, {len(experiments)} experiments"),

@@ -94,6 +94,10 @@ def short_label(scope: Scope) -> str:
     """Return a scope in a few words: who, then the concept."""
     if not scope:
         return "the sweep"
+    if "regression" in scope:
+        return ", ".join(
+            _term(str(scope[name])) for name in ("regression", "term") if name in scope
+        )
     who = str(scope.get("judge") or scope.get("pair") or "all judges")
     return f"{who} on {scope['concept']}" if "concept" in scope else who
 

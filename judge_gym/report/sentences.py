@@ -49,7 +49,9 @@ def sentences(findings: Sequence[FindingRow]) -> list[str]:
     """
     said = []
     for _, of_claim in groupby(findings, key=lambda one: one.hypothesis):
-        members = list(of_claim)
+        given = list(of_claim)
+        # The parts of a benchmark stand in the table; the claim is about the whole.
+        members = [one for one in given if "category" not in one.scope] or given
         tested = [one for one in members if one.conclusion != NOT_TESTABLE]
         if not tested:
             reasons = "; ".join(dict.fromkeys(because(one) for one in members))

@@ -24,7 +24,8 @@ class Spec:
     `formulas` are in plain text, in the notation that `methods` explains. `estimators` are the
     functions behind them: their docstrings say what a figure needs and where it comes from.
     `beside` names a part of the scope that figures may lack and still stand in a line: a sham
-    has no rival. A table that is not `brief` stands on the page alone, not in the terminal.
+    has no rival. A table that is not `brief` stands on the page alone, not in the terminal; a
+    `troubles` one stands in the terminal only when one of its figures is above 0.
     """
 
     title: str
@@ -35,6 +36,7 @@ class Spec:
     across: bool = False
     beside: str = ""
     brief: bool = True
+    troubles: bool = False
 
     @property
     def metrics(self) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ JUDGES = (
             Cell("failed", "failed_rate"),
             Cell("samples", "failed_rate", "n"),
         ),
+        troubles=True,
         formulas=("samples that ended so / all samples; Wilson interval clustered by item",),
         estimators=(outcome_rates, clustered_wilson),
     ),

@@ -101,7 +101,7 @@ def _table(spec: Spec, rows: Sequence[ResultRow]) -> Table:
         table,
         title=spec.title,
         explanation=spec.explanation,
-        brief=spec.brief,
+        brief=spec.brief and not (spec.troubles and not any(row.estimate for row in used)),
         notes=(*table.notes, *_notes(used)),
         methods=_methods(used),
     )

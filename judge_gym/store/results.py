@@ -37,7 +37,7 @@ class ResultRow:
     method: str
     reason: str
     simulated: bool
-    imported: bool
+    imported: bool = False
 
     @property
     def scope_key(self) -> str:
@@ -85,7 +85,7 @@ class FindingRow:
     reason: str
     confirmatory: bool
     simulated: bool
-    imported: bool
+    imported: bool = False
 
 
 def save_run(

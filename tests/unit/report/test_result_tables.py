@@ -160,6 +160,9 @@ def test_outcomes_that_never_happened_keep_their_interval(make_row) -> None:
     assert others.columns == ("judge", "unparseable", "refused", "failed", "samples")
     [line] = (row.cells for row in others.rows)
     assert line[1:] == ("0.02 [0.00, 0.11]", "0.00 [0.00, 0.07]", "0.00 [0.00, 0.07]", "48")
+    # In the terminal only where something did go wrong.
+    assert others.brief
+    assert not result_tables([rows[2]])[0].brief
 
 
 def test_the_arm_is_told_where_a_judge_has_several(make_row) -> None:

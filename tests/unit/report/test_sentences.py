@@ -79,6 +79,12 @@ def test_figures_that_agree_decide_together(make_finding) -> None:
     assert said.startswith("H1, entrenchment, is refuted in all 3 figures (exploratory). At one")
 
 
+def test_the_parts_of_a_benchmark_do_not_speak_for_the_whole(make_finding) -> None:
+    part = make_finding("refuted", 0.0, (0.0, 0.01), scope={**JUDGE, "category": "law"})
+    [said] = sentences([make_finding("supported", 0.3, (0.2, 0.4), scope=JUDGE), part])
+    assert said.startswith("H1, entrenchment, is supported (exploratory): for acme/a-1 on order")
+
+
 def test_figures_without_an_interval_are_counted(make_finding) -> None:
     findings = [make_finding("inconclusive", 0.1), make_finding("inconclusive", 0.1, (0.0, 0.2))]
     [said] = sentences(findings)
