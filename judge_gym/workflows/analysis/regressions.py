@@ -16,6 +16,8 @@ from judge_gym.workflows.analysis.groups import Group, result_row
 
 FEWEST_ITEMS = 10
 """Items from which the checks are fitted: fewer levels tell nothing of a variance between them."""
+EVERY_TERM = "every term"
+"""The term of a row that says why a model was not fitted."""
 _CHECKS: tuple[tuple[str, Callable[[ModelSpec, Table], Fit]], ...] = (
     ("regression_ordered_logit", check_by_ordered_logit),
     ("regression_mixed_model", check_by_mixed_model),
@@ -40,7 +42,7 @@ def regressions(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]
         else:
             of = "".join(f" with {name} {value}" for name, value in spec.only.items())
             missing = not_estimable("regression", f"it needs a scored verdict{of}")
-            yield result_row(missing, {"regression": spec.name}, data.origin)
+            yield result_row(missing, {"regression": spec.name, "term": EVERY_TERM}, data.origin)
         if spec.outcome == "score":
             yield from _checks(spec, table, len(np.unique(table["item"][chosen])), data.origin)
 
@@ -52,7 +54,7 @@ def _checks(spec: ModelSpec, table: Table, items: int, origin: Origin) -> Iterat
         else:
             because = f"it needs {FEWEST_ITEMS} items, and there are {items}"
             missing = not_estimable(metric, because, n_items=items)
-            yield result_row(missing, {"regression": spec.name}, origin)
+            yield result_row(missing, {"regression": spec.name, "term": EVERY_TERM}, origin)
 
 
 def _rows(metric: str, fit: Fit, origin: Origin) -> Iterator[ResultRow]:
