@@ -21,7 +21,7 @@ _SHARES = Plot(
     "A bar is all samples of a judge under its own arm: numbers are stages, a darker shade a "
     "higher one; a set of stages counts in equal parts for each. What gave no verdict ends the "
     "bar: abstained (hatched), unparseable (crossed), refused (dotted), failed (filled).",
-    "Abstention and other outcomes",
+    "Abstention",
     missing="nothing was judged",
 )
 
