@@ -43,13 +43,18 @@ class Table:
     @property
     def marks(self) -> tuple[str, ...]:
         """The words that stand with the table wherever it is shown."""
-        marks = {"SIMULATED": self.simulated, "IMPORTED": self.imported}
-        return tuple(word for word, holds in marks.items() if holds)
+        return marks_of(self.simulated, self.imported)
 
     def sections(self) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
         """Yield each heading with the cells of its rows, in order."""
         for heading, rows in groupby(self.rows, key=lambda row: row.heading):
             yield heading, [row.cells for row in rows]
+
+
+def marks_of(simulated: bool, imported: bool) -> tuple[str, ...]:
+    """Return the words for what figures rest on besides real calls, to be shown with them."""
+    marks = {"SIMULATED": simulated, "IMPORTED": imported}
+    return tuple(word for word, holds in marks.items() if holds)
 
 
 def number(value: float | None, digits: int = 2) -> str:

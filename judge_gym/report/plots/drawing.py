@@ -42,7 +42,7 @@ def drawn_before(page: str) -> dict[str, str]:
 
 def _drawn(plot: Plot, panel: Panel, place: int, older: Mapping[str, str]) -> str:
     name = f"{plot.kind.replace('_', '-')}-{place}"
-    mark = "SIMULATED. " if plot.simulated else ""
+    mark = "".join(f"{word}. " for word in plot.marks)
     label = ". ".join(filter(None, (mark + plot.title, panel.heading, plot.how_to_read)))
     of = sha256(_code(), name, label, [dict(row) for row in panel.rows])
     if of in older:

@@ -37,7 +37,7 @@ def chosen_sets(study: Study) -> Plot:
         because = "no set was given on an item that all judges scored"
         return replace(_SETS, missing=because if asked else _SETS.missing)
     panels = tuple(Panel(heading, list(_rows(group))) for group, heading in scored[:MAX_PANELS])
-    simulated = any(group.data.simulated(group.own_arms) for group, _ in scored)
+    simulated = any(group.data.origin_of(group.own_arms).simulated for group, _ in scored)
     return replace(
         _SETS,
         panels=panels,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judge_gym.report.table import Table
+from judge_gym.report.table import Table, marks_of
 
 Rows = Sequence[Mapping[str, Any]]
 """Tidy rows; the drawing module says which fields. Of a frame: `frame.to_dict("records")`."""
@@ -45,9 +45,15 @@ class Plot:
     notes: tuple[str, ...] = ()
     numbers: Table | None = None
     simulated: bool = False
+    imported: bool = False
     missing: str = ""
 
     def __post_init__(self) -> None:
         """Refuse an empty plot without a reason."""
         if not self.panels and not self.missing:
             raise ValueError(f"{self.kind}: nothing to draw, and no reason")
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The words that stand with the plot wherever it is shown."""
+        return marks_of(self.simulated, self.imported)

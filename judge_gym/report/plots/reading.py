@@ -1,6 +1,7 @@
 """Reads what the plots of an analysis run show; the modules it calls make rows of it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -41,9 +42,10 @@ def read_plots(session: Session, sweep: str, figures: Sequence[ResultRow]) -> li
         groups=groups,
         headings=group_labels([group.scope for group in groups]),
         titles=_titles(session, sweep),
-        figures=figures,
+        # What the sweep has nothing for is told by each plot in its own words.
+        figures=[row for row in figures if row.scope],
     )
-    return [plot(study) for plot in _PLOTS]
+    return [replace(plot(study), imported=data.origin.imported) for plot in _PLOTS]
 
 
 def _titles(session: Session, sweep: str) -> list[str]:
