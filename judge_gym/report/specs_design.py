@@ -1,7 +1,7 @@
 """Tables of the design space: contrasts, axes, concepts, regressions."""
 
 from judge_gym.metrics.accuracy import rank_correlation
-from judge_gym.metrics.contrasts import paired_contrast
+from judge_gym.metrics.contrasts import paired_contrast, paired_difference
 from judge_gym.metrics.ranking import concept_correlations, pool_pairs, rank_levels
 from judge_gym.metrics.regression import least_squares
 from judge_gym.metrics.regression_checks import mixed_model, ordered_logit
@@ -24,7 +24,7 @@ DESIGN = (
             "mean over items of (mean x, or mean c, at the second level − at the first)",
             "p by flipping signs",
         ),
-        estimators=(paired_contrast,),
+        estimators=(paired_contrast, paired_difference),
     ),
     Spec(
         "Axes over the grid",

@@ -1,7 +1,7 @@
 """Tables of what another rubric, or a free choice of stages, does to verdicts."""
 
 from judge_gym.metrics import decomposition
-from judge_gym.metrics.contrasts import paired_contrast
+from judge_gym.metrics.contrasts import paired_contrast, paired_difference
 from judge_gym.metrics.decomposition import polarization_parts
 from judge_gym.metrics.hypotheses_forced_choice import forced_choice
 from judge_gym.metrics.swap import swap_sensitivity, verdict_change
@@ -25,7 +25,7 @@ RUBRICS = (
             "mean over items of (mean c under the other rubric − mean c under the own)",
             "p by flipping signs",
         ),
-        estimators=(swap_sensitivity, paired_contrast),
+        estimators=(swap_sensitivity, paired_contrast, paired_difference),
     ),
     Spec(
         "Verdict move under a swap",
@@ -43,7 +43,7 @@ RUBRICS = (
             "mean over items of (mean x under the other rubric − mean x under the own)",
             "p by flipping signs",
         ),
-        estimators=(paired_contrast,),
+        estimators=(paired_contrast, paired_difference),
     ),
     Spec(
         "Verdict change under a swap",

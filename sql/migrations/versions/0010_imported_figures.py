@@ -1,18 +1,18 @@
 """imported figures
 
-Revision ID: 0009
-Revises: 0008
+Revision ID: 0010
+Revises: 0009
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0009"
-down_revision = "0008"
+revision = "0010"
+down_revision = "0009"
 branch_labels = None
 depends_on = None
 
-VIEWS = "eb09cd3e4796b92f"
+VIEWS = "d66e00e3b6513822"
 TABLES = ("analysis_results", "analysis_findings")
 
 
