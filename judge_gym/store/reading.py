@@ -2,7 +2,7 @@
 
 PostgreSQL itself refuses the rest: the connection is a login's whose only rights are those of
 the role judge_gym_reader, the transaction is read-only and rolled back. `SET ROLE` on a powerful
-login would not do, since a query can undo it from within (docs/decisions/0011-operating.md).
+login would not do, since a query can undo it from within (docs/decisions/0012-operating.md).
 """
 
 import json
