@@ -65,13 +65,23 @@ class Installation:
         """Its PostgreSQL, when that runs."""
         return embedded.status(self.command.data / "postgres")
 
+    def ask(self, method: str, path: str, **body: Any) -> Any:
+        """What Prefect's API answers; asked again while it is busy, as Prefect's client does."""
+
+        def answer() -> httpx.Response | None:
+            given = httpx.request(method, f"{self.api}{path}", json=body or None, timeout=30)
+            return None if given.status_code == httpx.codes.SERVICE_UNAVAILABLE else given
+
+        given = until(answer, f"an answer to {method} {path}", every=0.5).raise_for_status()
+        return given.json() if given.content else None
+
     def get(self, path: str) -> Any:
-        """What Prefect's API answers."""
-        return httpx.get(f"{self.api}{path}", timeout=30).raise_for_status().json()
+        """What Prefect's API answers to GET."""
+        return self.ask("GET", path)
 
     def post(self, path: str, **body: Any) -> Any:
-        """What Prefect's API answers to a question with a body."""
-        return httpx.post(f"{self.api}{path}", json=body, timeout=30).raise_for_status().json()
+        """What Prefect's API answers to POST."""
+        return self.ask("POST", path, **body)
 
     def run(self, deployment: str, **parameters: Any) -> str:
         """Ask for a flow run; its id."""
