@@ -21,8 +21,11 @@ up: $(READY) ## Run PostgreSQL, Prefect's page, a worker and the simulator until
 run: $(READY) ## Run a sweep file: make run SWEEP=my-sweep.yaml
 	@$(BIN)/judge-gym sweep run $(SWEEP)
 
+# One process more than cores, since tests wait for servers; the long ones, which come first by name,
+# are not left to the end.
 test: $(READY) ## Run every test, on as many cores as there are
-	@$(BIN)/pytest -n auto --dist loadfile
+	@$(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') --dist loadfile \
+		--no-loadscope-reorder
 
 unit database flow end-to-end deployed: $(READY) ## Run one tier of the tests
 	@$(BIN)/pytest tests/$(subst -,_,$@)
