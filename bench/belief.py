@@ -28,7 +28,6 @@ from judge_gym.metrics.accuracy import cohens_kappa, share_correct, subset_accur
 from judge_gym.metrics.agreement import fleiss_kappa, gwet_ac, krippendorff_alpha
 from judge_gym.metrics.belief import (
     belief_distance,
-    cell_masses,
     combination_record,
     conflict,
     item_conflicts,
@@ -40,7 +39,7 @@ from judge_gym.metrics.cells import IntArray, Probes, Verdicts
 from judge_gym.metrics.components import judge_icc, variance_components
 from judge_gym.metrics.consistency import replicate_icc, replicate_variance
 from judge_gym.metrics.entrenchment import calibration, entrenchment
-from judge_gym.metrics.masses import belief, betp, gap, plausibility, singletons
+from judge_gym.metrics.masses import belief, betp, cell_masses, gap, plausibility, singletons
 from judge_gym.metrics.polarization import Divergence, measure_polarization, polarization_by_pair
 from judge_gym.metrics.presentation import Displays, label_bias, position_bias
 from judge_gym.metrics.subsets import subset_information, subset_width

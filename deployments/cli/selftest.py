@@ -109,7 +109,7 @@ def _show(found: "Sequence[Summary]", seeds: int, items: int, replicates: int) -
 
 
 def _explain(found: "Sequence[Summary]", missed: "Sequence[Summary]") -> None:
-    from judge_gym.metrics.power_study import KNOWN_MISSES, MOST_FALSE, NOMINAL
+    from judge_gym.metrics.power_study import KNOWN_MISSES, MOST_FALSE, NOMINAL, NOT_PLANTED
     from judge_gym.metrics.power_study_truths import TRUTHS
 
     covered = [one for one in found if one.coverage.of]
@@ -123,6 +123,7 @@ def _explain(found: "Sequence[Summary]", missed: "Sequence[Summary]") -> None:
     )
     for truth in TRUTHS:
         console.print(f"  {truth.name}: {truth.about}", markup=False)
+    console.print(f"Not in it: {NOT_PLANTED}.", markup=False)
     if not missed:
         console.print("No aim is missed.")
         return

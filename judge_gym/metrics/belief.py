@@ -5,13 +5,13 @@ through `cells.with_abstentions`). They average over the judges or pairs of an i
 the items every judge scored; t interval over items. Figures of one judge: `of_judges([judge])`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
-from judge_gym.metrics.cells import FloatArray, IntArray, Verdicts, set_counts
+from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.combination import Rule, TooManyProductsError
 from judge_gym.metrics.estimate import (
     SIGNED_UNIT,
@@ -19,9 +19,12 @@ from judge_gym.metrics.estimate import (
     Estimate,
     caution_below,
     mean_over_items,
+    no_lower_than_dealt,
     not_estimable,
 )
+from judge_gym.metrics.intervals import normal_quantile
 from judge_gym.metrics.masses import (
+    CellMasses,
     Masses,
     belief,
     betp,
@@ -38,52 +41,6 @@ DISTANCE_ITEMS = 30
 Pair = tuple[int, int]
 Bounds = tuple[float, float]
 Kernel = Callable[[IntArray, IntArray], FloatArray]
-
-
-@dataclass(frozen=True, eq=False)
-class CellMasses:
-    """Mean mass of every cell, items x judges x K, and the samples it is the mean of.
-
-    m(A) is the share of a cell's samples that chose exactly A, zero in an empty cell. It is the
-    linear pool of the samples, not their Dempster combination: a judge that repeats itself brings
-    no independent evidence.
-    """
-
-    masses: Masses
-    sizes: IntArray
-
-    @property
-    def n(self) -> int:
-        """The number of samples."""
-        return int(self.sizes.sum())
-
-    @property
-    def n_judges(self) -> int:
-        """The number of judges."""
-        return int(self.sizes.shape[1])
-
-    def of_judges(self, judges: Sequence[int]) -> "CellMasses":
-        """Return the cells of these judges, in the order given."""
-        chosen = list(judges)
-        kept = replace(self.masses, mass=self.masses.mass[:, chosen])
-        return CellMasses(kept, self.sizes[:, chosen])
-
-    def shared(self, at_least: int = 1) -> "CellMasses":
-        """Return the items with `at_least` samples of every judge."""
-        common = (self.sizes >= at_least).all(axis=1)
-        if common.all():
-            return self
-        kept = replace(self.masses, mass=self.masses.mass[common])
-        return CellMasses(kept, self.sizes[common])
-
-
-def cell_masses(verdicts: Verdicts) -> CellMasses:
-    """Return the mean mass m(A) of each cell, in [0, 1]. Needs n >= 1 in a cell."""
-    counted = set_counts(verdicts)
-    counts = np.ascontiguousarray(counted.counts.swapaxes(0, 1))
-    sizes = counts.sum(axis=-1)
-    mass = counts / np.maximum(sizes, 1)[..., None]
-    return CellMasses(Masses(counted.sets, mass, verdicts.n_stages), sizes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +89,9 @@ def belief_distance(cells: CellMasses) -> PairFigures:
 
     In units of that similarity, at most 1. Self-pairs are left out, S_ii = (n·mᵀJm - 1)/(n - 1),
     so that identical judges give 0 in expectation and single items can be negative: it is its own
-    noise floor. The headline for subset verdicts. Needs two judges and n >= 2; 30 items advised
-    (a distance of 0.044 is found 12% of the time at 15 items, 33% at 30, 69% at 60). Sources:
+    noise floor. Interval: t over items, never wholly below what dealing the samples of an item to
+    its judges at random gives. The headline for subset verdicts. Needs two judges and n >= 2; 30
+    items advised (0.044 is found 12% of the time at 15 items, 33% at 30, 69% at 60). Sources:
     Jousselme, Grenier and Bossé 2001, Information Fusion 2; the unbiased form is that of Gretton
     et al. 2012, Journal of Machine Learning Research 13.
     """
@@ -144,9 +102,40 @@ def belief_distance(cells: CellMasses) -> PairFigures:
     kept = cells.shared(2)
     found = _pairs(metric, kept, item_distances(kept), unit, SIGNED_UNIT)
     return PairFigures(
-        caution_below(found.overall, DISTANCE_ITEMS),
-        {pair: caution_below(one, DISTANCE_ITEMS) for pair, one in found.by_pair.items()},
+        _beside_deals(found.overall, kept),
+        {pair: _beside_deals(one, kept.of_judges(pair)) for pair, one in found.by_pair.items()},
     )
+
+
+def _beside_deals(found: Estimate, cells: CellMasses) -> Estimate:
+    spread = float(dealt_variances(cells).sum()) ** 0.5 / len(cells.sizes)
+    held = no_lower_than_dealt(found, normal_quantile() * spread)
+    return caution_below(held, DISTANCE_ITEMS)
+
+
+def dealt_variances(cells: CellMasses) -> FloatArray:
+    """Return by item the variance of d_J² (mean over pairs) when its samples are dealt anew.
+
+    Exact over all deals to the judges, cells keeping their sizes; the mean is 0. d_J² is a sum over
+    ordered pairs of samples of similarity times a weight of their judges; the weights of a sample
+    sum to 0, which leaves these terms of the variance of such sums. Needs n >= 2 everywhere.
+    Source: Mantel 1967, Cancer Research 27.
+    """
+    similar = jaccard(cells.masses.sets, cells.masses.sets)
+    sizes, judges = cells.sizes.astype(np.float64), cells.n_judges
+    held = np.einsum("ijk,ij->ik", cells.masses.mass, sizes)
+    others = held @ similar - 1
+    total = (held * others).sum(axis=1)
+    squares = (held * (held @ similar**2 - 1)).sum(axis=1)
+    rows = (held * others**2).sum(axis=1)
+    within = (1 / (sizes * (sizes - 1))).sum(axis=1)
+    between = ((1 / sizes).sum(axis=1) ** 2 - (1 / sizes**2).sum(axis=1)) / (judges - 1) ** 2
+    n = sizes.sum(axis=1)
+    two, three = n * (n - 1), n * (n - 1) * (n - 2)
+    spread = squares / two - 2 * (rows - squares) / three
+    spread += (total**2 + 2 * squares - 4 * rows) / (three * (n - 3))
+    # Without differences between samples the terms cancel but for rounding.
+    return np.asarray(np.maximum(2 * (within + between) / judges**2 * spread, 0.0))
 
 
 def item_distances(cells: CellMasses) -> FloatArray:

@@ -6,11 +6,19 @@ independent evidence and are never combined. Sets are bitmasks, and only those t
 held, so that every measure is one product with a small matrix.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, set_sizes
+from judge_gym.metrics.cells import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Verdicts,
+    set_counts,
+    set_sizes,
+)
 
 SUMS_TO_ONE = 1e-9
 
@@ -40,6 +48,52 @@ class Masses:
     def frame(self) -> int:
         """The set of all stages, Θ."""
         return (1 << self.n_stages) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class CellMasses:
+    """Mean mass of every cell, items x judges x K, and the samples it is the mean of.
+
+    m(A) is the share of a cell's samples that chose exactly A, zero in an empty cell. It is the
+    linear pool of the samples, not their Dempster combination: a judge that repeats itself brings
+    no independent evidence.
+    """
+
+    masses: Masses
+    sizes: IntArray
+
+    @property
+    def n(self) -> int:
+        """The number of samples."""
+        return int(self.sizes.sum())
+
+    @property
+    def n_judges(self) -> int:
+        """The number of judges."""
+        return int(self.sizes.shape[1])
+
+    def of_judges(self, judges: Sequence[int]) -> "CellMasses":
+        """Return the cells of these judges, in the order given."""
+        chosen = list(judges)
+        kept = replace(self.masses, mass=self.masses.mass[:, chosen])
+        return CellMasses(kept, self.sizes[:, chosen])
+
+    def shared(self, at_least: int = 1) -> "CellMasses":
+        """Return the items with `at_least` samples of every judge."""
+        common = (self.sizes >= at_least).all(axis=1)
+        if common.all():
+            return self
+        kept = replace(self.masses, mass=self.masses.mass[common])
+        return CellMasses(kept, self.sizes[common])
+
+
+def cell_masses(verdicts: Verdicts) -> CellMasses:
+    """Return the mean mass m(A) of each cell, in [0, 1]. Needs n >= 1 in a cell."""
+    counted = set_counts(verdicts)
+    counts = np.ascontiguousarray(counted.counts.swapaxes(0, 1))
+    sizes = counts.sum(axis=-1)
+    mass = counts / np.maximum(sizes, 1)[..., None]
+    return CellMasses(Masses(counted.sets, mass, verdicts.n_stages), sizes)
 
 
 def belief(masses: Masses, hypotheses: IntArray) -> FloatArray:

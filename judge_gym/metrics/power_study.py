@@ -28,22 +28,24 @@ REFERENCE_ITEMS = 4000
 _ROUNDING = 1e-9
 
 _BOUNDED = (
-    "its estimate is cut at 0, so that the interval covers a true value near 0 almost always, and "
-    "one beside it less often."
+    "its estimate is cut at 0, so that the interval covers a true value of 0 almost always, and "
+    "one beside it less often; items are resampled and judges are not."
 )
 KNOWN_MISSES = {
-    "belief_distance": (
-        "its item values are skewed to the right, so that the t interval lies a little too low: "
-        "judges that do not differ are called nearer than chance too often."
-    ),
     "total_conflict": (
-        "total conflict befalls few items, and Wilson's interval of so rare an event is uneven."
+        "total conflict befalls few items, and Wilson's interval of so rare an event is uneven: of "
+        "none it always holds 0."
     ),
     "variance_item": "variances of 30 items are skewed to the right, and its interval is even.",
     "variance_judge": _BOUNDED,
     "variance_judge_item": _BOUNDED,
 }
 """Figures known to miss the aims at 30 items, and why; they count as missed all the same."""
+NOT_PLANTED = (
+    "rankings and effects of axes, contrasts, the ordered logit and the mixed model, forced "
+    "choice, outcome rates, conflict_polarization_correlation"
+)
+"""Figures for which nothing is planted here, so that the self-test says nothing of them."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from judge_gym.metrics.accuracy import (
 from judge_gym.metrics.agreement import gwet_ac, krippendorff_alpha
 from judge_gym.metrics.belief import (
     belief_distance,
-    cell_masses,
     combination_record,
     conflict,
     self_conflict,
@@ -35,6 +34,7 @@ from judge_gym.metrics.decomposition import (
 )
 from judge_gym.metrics.entrenchment import calibration, entrenchment
 from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.masses import cell_masses
 from judge_gym.metrics.polarization import Divergence, measure_polarization
 from judge_gym.metrics.power_study_truths import DrawnData, true_stages
 from judge_gym.metrics.presentation import label_bias, position_bias

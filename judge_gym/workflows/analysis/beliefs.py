@@ -8,10 +8,8 @@ import numpy as np
 from judge_gym.metrics.accuracy import rank_correlation
 from judge_gym.metrics.agreement import gwet_ac, krippendorff_alpha
 from judge_gym.metrics.belief import (
-    CellMasses,
     PairFigures,
     belief_distance,
-    cell_masses,
     combination_record,
     conflict,
     item_conflicts,
@@ -23,6 +21,7 @@ from judge_gym.metrics.cells import Verdicts, pignistic
 from judge_gym.metrics.components import variance_components
 from judge_gym.metrics.divergence import mean_jensen_shannon
 from judge_gym.metrics.estimate import Estimate, not_estimable
+from judge_gym.metrics.masses import CellMasses, cell_masses
 from judge_gym.store.results import ResultRow
 from judge_gym.workflows.analysis.groups import Group
 from judge_gym.workflows.analysis.judges import is_subset

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from judge_gym.metrics.belief import cell_masses, item_distances
+from judge_gym.metrics.belief import item_distances
 from judge_gym.metrics.cells import FloatArray, Verdicts, pignistic
 from judge_gym.metrics.divergence import mean_jensen_shannon
 from judge_gym.metrics.hypotheses_forced_choice import forced_choice
+from judge_gym.metrics.masses import cell_masses
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 from judge_gym.workflows.analysis.data import Arms, Judge, SweepData

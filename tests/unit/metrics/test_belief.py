@@ -1,6 +1,6 @@
 """Belief-function figures over items: by hand, unbiased by enumeration, and what is missing."""
 
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -9,14 +9,16 @@ from hypothesis import strategies as st
 
 from judge_gym.metrics.belief import (
     belief_distance,
-    cell_masses,
     combination_record,
     conflict,
+    dealt_variances,
+    item_distances,
     self_conflict,
     stage_support,
     uncertainty_gap,
 )
 from judge_gym.metrics.cells import AbstentionView, Verdicts, with_abstentions
+from judge_gym.metrics.masses import cell_masses
 
 WIDE = [1, 1, (1, 2), 2]
 NARROW = [2, (2, 3)]
@@ -111,6 +113,38 @@ def test_expected_distance_is_that_of_the_distributions(build_verdicts):
     cells = enumerated(build_verdicts, [1, (1, 2)], [2, 3])
     expected = (3 / 4 + 1 / 2) / 2 - 1 / 8
     assert belief_distance(cells).overall.estimate == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("layout", [(2, 2), (3, 2), (2, 2, 3)])
+def test_variance_of_dealt_distances_is_that_of_all_deals(build_verdicts, layout):
+    samples = [1, (1, 2), 3, 3, (2, 3), 1, 2][: sum(layout)]
+    ends = np.cumsum(layout).tolist()
+    # Every order of the samples is an item: all deals, each equally often.
+    orders = list(permutations(samples))
+    judged = [
+        [list(order[end - size : end]) for order in orders]
+        for size, end in zip(layout, ends, strict=True)
+    ]
+    cells = cell_masses(build_verdicts(judged))
+    pairs = np.triu_indices(len(layout), k=1)
+    distances = item_distances(cells)[:, *pairs].mean(axis=1)
+    assert distances.mean() == pytest.approx(0, abs=1e-12)
+    assert dealt_variances(cells) == pytest.approx(distances.var())
+
+
+def test_a_distance_is_not_called_negative_when_dealing_gives_as_little(build_verdicts):
+    # Both judges gave {1} and {2} once: 0 - 1/2 = -1/2, as 4 of 6 deals do; in the others each has
+    # a stage of its own, 1 - 0. Variance (4·1/4 + 2·1)/6 = 1/2. On the fifth item three gave {1}:
+    # (1 + 0)/2 - 1/2 = 0, however it is dealt.
+    alike = [[1, 2]] * 4
+    found = belief_distance(cell_masses(build_verdicts([[*alike, [1, 1]], [*alike, [1, 2]]])))
+    by_t = -0.4 + 2.7764 * 0.05**0.5 / 5**0.5
+    by_dealing = -0.4 + 1.96 * (4 * 0.5) ** 0.5 / 5
+    assert by_t < 0 < by_dealing
+    for one in (found.overall, found.by_pair[0, 1]):
+        assert one.estimate == pytest.approx(-0.4)
+        assert one.upper == pytest.approx(by_dealing, abs=1e-4)
+        assert one.lower == pytest.approx(-0.8 - by_t, abs=1e-4)
 
 
 def test_only_items_of_all_judges_count(build_verdicts):
