@@ -4,6 +4,7 @@ They ask whether a conclusion of `least_squares` hangs on its assumptions. Each 
 says why there are none; a fit that did not converge is no figure.
 """
 
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -34,6 +35,10 @@ MAX_MIXED_ITEMS = 80
 """Items that a mixed model is fitted to: each is a random level, and a fit costs their square."""
 _RUNAWAY = 15.0
 """Log odds beyond which a level has only one stage in practice."""
+
+# What fits warn of is asked of their results. Another thread that leaves a `catch_warnings` of its
+# own undoes the one below, but not this.
+warnings.filterwarnings("ignore", module=re.escape(__name__))
 
 
 def check_by_ordered_logit(spec: ModelSpec, table: Table) -> Fit:
