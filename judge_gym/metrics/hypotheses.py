@@ -22,8 +22,8 @@ from judge_gym.metrics.inference import benjamini_hochberg, holm
 class Figure:
     """An estimate, found by its metric, with what it is about.
 
-    `reference` is what the value is compared with where that is no constant: the chance level
-    1/S of an accuracy, or the published figure of the same judge.
+    `reference` is what the value is compared with where that is no constant: the chance level of
+    an accuracy, 1/S or 1/2 of pairs without a true tie, or the published figure of the same judge.
     """
 
     estimate: Estimate

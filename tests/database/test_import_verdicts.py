@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.recorded.mapping import load_recorded
 from judge_gym.store import tables as t
-from judge_gym.store.results import ResultRow, load_results
+from judge_gym.store.results import FindingRow, ResultRow, load_findings, load_results
 from judge_gym.workflows import analysis
 from judge_gym.workflows.importing import Imported, import_verdicts
 from support.command_line import REPOSITORY
@@ -64,6 +64,11 @@ class Place:
         run_id = analysis.analyse(self.engine, sweep)
         with Session(self.engine) as session:
             return load_results(session, run_id)
+
+    def findings(self, sweep: str, key: str) -> list[FindingRow]:
+        run_id = analysis.analyse(self.engine, sweep)
+        with Session(self.engine) as session:
+            return [one for one in load_findings(session, run_id) if one.hypothesis == key]
 
     def read(self, *columns: Any) -> list[Any]:
         with self.engine.connect() as connection:
@@ -123,6 +128,17 @@ def test_pairs_are_scored_over_both_orders(place: Place) -> None:
     assert (differs.estimate, differs.n_items) == (2 / 3, 3)
     # y got p1 wrong in both orders.
     assert figure(rows, "accuracy_both_orders", judge="recorded/y").estimate == 0
+
+
+@pytest.mark.parametrize(("p3_is", "chance"), [("B", 1 / 2), ("tie", 1 / 3)])
+def test_chance_counts_the_answers_that_can_be_right(
+    place: Place, p3_is: str, chance: float
+) -> None:
+    mapping = MAPPING.replace("truths: {A: 1, B: 3}", "truths: {A: 1, tie: 2, B: 3}")
+    place.bring(mapping, PAIRS.replace("p3,x,tie,A,B", f"p3,x,tie,A,{p3_is}"))
+    found = place.findings("pairs", "V3.chance")
+    assert len(found) == 6  # two judges, in all and by two categories
+    assert {one.reference for one in found} == {chance}
 
 
 def test_importing_again_changes_nothing(place: Place) -> None:

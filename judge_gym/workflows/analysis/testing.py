@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from judge_gym.design.window import RecordedSource
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.hypotheses import (
     Figure,
@@ -67,8 +68,16 @@ def _row(finding: Finding, origin: Origin) -> FindingRow:
 def _figure(data: SweepData, row: ResultRow) -> Figure:
     names = {field.name for field in fields(Estimate)}
     estimate = Estimate(**{name: getattr(row, name) for name in names})
-    reference = 1 / int(_told(data, row, "scale_size")) if row.metric == "accuracy" else 0.0
+    reference = 1 / _answers(data, row) if row.metric == "accuracy" else 0.0
     return Figure(estimate, str(_told(data, row, "task_type")), row.scope, reference)
+
+
+def _answers(data: SweepData, row: ResultRow) -> int:
+    """Return between how many answers one guesses; a tie that is right of no pair is none."""
+    source = data.judges[0].experiment.window.source
+    if isinstance(source, RecordedSource) and source.pairwise:
+        return max(2, len(set(data.truth.label) - {""}))
+    return int(_told(data, row, "scale_size"))
 
 
 def _told(data: SweepData, row: ResultRow, name: str) -> Any:
