@@ -29,6 +29,7 @@ _PARAMETERS = {
     "accuracy": "accuracy",
     "malformed": "malformed",
     "fixed_reading": "fixed",
+    "obedience": "obeys",
 }
 """Planted parameter → its column."""
 
