@@ -1,9 +1,10 @@
 """Findings as a table: what was claimed, what the figures say, and whether it was planned."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from judge_gym.design.axes import axes as design_axes
-from judge_gym.report.scopes import setting_phrases, short_label
+from judge_gym.report.scopes import rubric_phrase, setting_phrases, short_label
 from judge_gym.report.table import Row, Table, number, p_value
 from judge_gym.store.results import FindingRow
 
@@ -23,10 +24,10 @@ def findings_table(findings: Sequence[FindingRow], standing: str) -> Table:
         "supported when the interval lies within the claim, refuted when outside, else "
         "inconclusive.",
         ("about", "conclusion", "plan", "figure", "claim", "p (adjusted)"),
-        tuple(_row(one) for one in tested),
+        tuple(_row(one, label) for one, label in zip(tested, told_apart(tested), strict=True)),
         notes=(
             f"Plan: {standing}." if standing else "Plan: none.",
-            *(f"{one.hypothesis}: not testable here, because {because(one)}." for one in rest),
+            *_not_testable(rest, {one.hypothesis for one in tested}),
         ),
         words=3,
         simulated=any(one.simulated for one in findings),
@@ -39,10 +40,19 @@ def because(one: FindingRow) -> str:
     return one.reason.removeprefix("not estimable, because ")
 
 
-def _row(one: FindingRow) -> Row:
+def _not_testable(findings: Sequence[FindingRow], tested: set[str]) -> Iterator[str]:
+    """Yield each reason of a claim once; where it has figures that decide, how many more lack."""
+    for (claim, reason), count in Counter(
+        (one.hypothesis, because(one)) for one in findings
+    ).items():
+        more = f"{count} more {'is' if count == 1 else 'are'} " if claim in tested else ""
+        yield f"{claim}: {more}not testable here, because {reason}."
+
+
+def _row(one: FindingRow, label: str) -> Row:
     return Row(
         (
-            about(one),
+            label,
             one.conclusion,
             "confirmatory" if one.confirmatory else "exploratory",
             f"{number(one.estimate)} [{number(one.lower)}, {number(one.upper)}]"
@@ -60,6 +70,18 @@ def about(one: FindingRow) -> str:
     axes = {name: value for name, value in one.scope.items() if name in AXES}
     told = [f"{word} {one.scope[name]}" for name, word in BESIDE.items() if name in one.scope]
     return ", ".join([short_label(one.scope), *told, *setting_phrases(axes)])
+
+
+def told_apart(findings: Sequence[FindingRow]) -> list[str]:
+    """Return what each finding is about, with its rubric where one of its claim reads the same."""
+    alike = Counter((one.hypothesis, about(one)) for one in findings)
+    return [
+        f"{about(one)}, {rubric}"
+        if alike[one.hypothesis, about(one)] > 1
+        and (rubric := rubric_phrase(str(one.scope.get("rubric", ""))))
+        else about(one)
+        for one in findings
+    ]
 
 
 def _claim(one: FindingRow) -> str:

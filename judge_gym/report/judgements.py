@@ -51,7 +51,8 @@ def shown_judgements(
     found: dict[int, list[ShownJudgement]] = defaultdict(list)
     rows = session.execute(_answered(chosen.subquery()))
     for about, sample, model, experiment_id, arm, owner, stages, answer, span in rows:
-        rubric = f"{arm} rubric" + (f" by {owner}" if owner else "")
+        by = f"rubric by {owner}" if owner else "provided rubric"
+        rubric = by if arm == "own" else f"{arm}: {by}"
         labels = [stage["label"] for stage in stages or ()]
         found[about].append(
             ShownJudgement(

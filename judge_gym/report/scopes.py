@@ -15,6 +15,7 @@ SUBJECTS = (
 )
 _PLACES = ("window", "country", "task_type")
 """Mostly follow from the concept, and are said only where they do not."""
+_CODED = ("rule", "regression", "term")
 _CONTRAST = ("axis", "from", "to")
 _NOT_SETTINGS = {"concept", "rubric", *_PLACES, *SUBJECTS, *_CONTRAST}
 _DISPLAY = {"randomize_labels": "fixed letters", "shuffle_order": "fixed order"}
@@ -42,7 +43,7 @@ def group_labels(scopes: Sequence[Scope]) -> list[str]:
 def subject_columns(scopes: Sequence[Scope]) -> list[tuple[str, list[str]]]:
     """Return (heading, a text per scope): who is meant, always; the arm only where it varies."""
     columns = [(name, _texts(scopes, name)) for name in SUBJECTS[:-1]]
-    columns = [(name, [*map(_term, texts)] if name == "term" else texts) for name, texts in columns]
+    columns = [(name, [*map(_term, texts)] if name in _CODED else texts) for name, texts in columns]
     categories = [str(scope.get("category", "all")) for scope in scopes]
     if set(categories) != {"all"}:
         columns.append(("category", categories))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from judge_gym.metrics.hypotheses_margins import ALPHA
-from judge_gym.report.findings import NOT_TESTABLE, about, because
+from judge_gym.report.findings import NOT_TESTABLE, about, because, told_apart
 from judge_gym.report.table import number
 from judge_gym.store.results import FindingRow
 
@@ -44,10 +44,11 @@ _VERBS = {
 def sentences(findings: Sequence[FindingRow]) -> list[str]:
     """Return a sentence or two per hypothesis and validity check, in the order of the findings.
 
+    What cannot be tested comes last, so that it does not hide what can.
     What a plan confirms is told apart from what explores. Several figures of one claim decide it
     together only when they all say the same.
     """
-    said = []
+    said, untold = [], []
     for _, of_claim in groupby(findings, key=lambda one: one.hypothesis):
         given = list(of_claim)
         # The parts of a benchmark stand in the table; the claim is about the whole.
@@ -55,12 +56,12 @@ def sentences(findings: Sequence[FindingRow]) -> list[str]:
         tested = [one for one in members if one.conclusion != NOT_TESTABLE]
         if not tested:
             reasons = "; ".join(dict.fromkeys(because(one) for one in members))
-            said.append(f"{_name(members[0])} is not testable here, because {reasons}.")
+            untold.append(f"{_name(members[0])} is not testable here, because {reasons}.")
         for confirmatory in (True, False):
             part = [one for one in tested if one.confirmatory is confirmatory]
             if part:
                 said.append(_one(part[0]) if len(part) == 1 else _several(part))
-    return said
+    return said + untold
 
 
 def _one(finding: FindingRow) -> str:
@@ -77,11 +78,12 @@ def _several(findings: Sequence[FindingRow]) -> str:
         parts = [f"{n} {_VERBS[one][n > 1]}" for one, n in count.most_common()]
         split = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
         verdict = f"is inconclusive as a whole ({_kind(first)}): of {len(findings)} figures {split}"
-    ordered = sorted(findings, key=lambda one: one.estimate or 0.0)
-    low, high = ordered[0], ordered[-1]
+    labelled = zip(findings, told_apart(findings), strict=True)
+    ordered = sorted(labelled, key=lambda one: one[0].estimate or 0.0)
+    (low, lowest), (high, highest) = ordered[0], ordered[-1]
     ends = (
-        f"At one end {PHRASES[first.hypothesis].format(figure_of(low))} ({about(low)}), "
-        f"at the other it is {figure_of(high)} ({about(high)})"
+        f"At one end {PHRASES[first.hypothesis].format(figure_of(low))} ({lowest}), "
+        f"at the other it is {figure_of(high)} ({highest})"
     )
     bare = sum(one.lower is None for one in findings)
     without = f"; {bare} of them without an interval, which decides nothing" if bare else ""

@@ -162,7 +162,7 @@ def _notes(used: Sequence[ResultRow]) -> Iterator[str]:
         yield f"{count} {'figure has' if count == 1 else 'figures have'} {reason}."
     parts = (part for row in used if row.estimate is not None for part in row.method.split("; "))
     compared = (
-        f"{row.scope['regression']}: {part}"
+        f"{row.scope['regression'].replace('_', ' ')}: {part}"
         for row in used
         for part in row.method.split("; ")
         if part.startswith(_COMPARED)

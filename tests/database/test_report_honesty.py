@@ -169,6 +169,11 @@ def test_cells_that_contradict_themselves_are_shown_worst_first(lab: Lab) -> Non
         "stage 4, Stage 4",
     ]
     assert {one.judge for one in review.cells[2].judgements} == {BETA}
+    # The arm is each judge's own; the rubric is not.
+    under = {one.under for cell in review.cells for one in cell.judgements}
+    assert len(under) == 2, under
+    assert not any("own rubric" in one for one in under)
+    assert all("provided rubric" in one or "rubric by " in one for one in under)
     page = render_page(report)
     assert "In 3 of 4 cells with two verdicts or more" in page
 

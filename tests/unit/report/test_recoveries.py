@@ -206,9 +206,10 @@ def test_a_figure_of_no_known_group_is_not_compared(make_row) -> None:
 
 
 def test_planted_parameters_are_listed_as_they_are_planted() -> None:
-    table = parameter_table(["sure", "constant"])
+    table = parameter_table(["sure", "constant", "obedient"])
     cells = [dict(zip(table.columns, row.cells, strict=True)) for row in table.rows]
     assert cells[0]["family"] == "sure"
     assert (cells[0]["loyalty"], cells[0]["level"], cells[0]["fixed"]) == ("0.25", "0.75", "–")
     assert cells[1]["fixed"] == "0.60"
+    assert [cell["obeys"] for cell in cells] == ["0.00", "0.00", "0.60"]
     assert table.simulated

@@ -1,11 +1,15 @@
 """Findings in words: the verdict, the figure, how it lies to the margin, and nothing beyond."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from judge_gym.metrics.hypotheses_list import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.report.findings import findings_table
 from judge_gym.report.sentences import PHRASES, sentences
+from judge_gym.store.results import FindingRow
 
 JUDGE = {"concept": "order", "judge": "acme/a-1"}
 
@@ -54,6 +58,40 @@ def test_what_cannot_be_tested_says_why_once(make_finding) -> None:
     findings = [make_finding("not testable here", reason=reason) for _ in range(2)]
     assert sentences(findings) == [
         "H1, entrenchment, is not testable here, because there is one judge."
+    ]
+
+
+def test_what_cannot_be_tested_comes_after_what_can(make_finding) -> None:
+    later = replace(make_finding("supported", 0.3, (0.2, 0.4)), hypothesis="V1.polarization")
+    said = sentences([make_finding("not testable here", reason="it is silent"), later])
+    assert [one.partition(",")[0] for one in said] == ["V1.polarization", "H1"]
+
+
+def test_figures_of_one_judge_are_told_apart_by_their_rubrics(make_finding) -> None:
+    findings = _two_rubrics(make_finding)
+    [said] = sentences(findings)
+    assert "(acme/a-1 on order, own rubric), at the other" in said
+    assert "(acme/a-1 on order, rubric by acme/a-2)" in said
+    rows = findings_table(findings, "").rows
+    assert [row.cells[0] for row in rows] == [
+        "acme/a-1 on order, own rubric",
+        "acme/a-1 on order, rubric by acme/a-2",
+    ]
+
+
+def test_the_table_says_each_reason_once_and_how_many_more_it_holds_for(make_finding) -> None:
+    silent = make_finding("not testable here", reason="not estimable, because it is silent")
+    notes = findings_table([*_two_rubrics(make_finding), silent, silent], "").notes
+    assert notes[1:] == ("H1: 2 more are not testable here, because it is silent.",)
+    assert findings_table([silent, silent], "").notes[1:] == (
+        "H1: not testable here, because it is silent.",
+    )
+
+
+def _two_rubrics(make_finding: Callable[..., FindingRow]) -> list[FindingRow]:
+    return [
+        make_finding("supported", value, (value - 0.1, value + 0.1), scope={**JUDGE, "rubric": of})
+        for value, of in ((0.3, "own"), (0.4, "shared by acme/a-2"))
     ]
 
 
