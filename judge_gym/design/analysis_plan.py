@@ -7,7 +7,7 @@ confirmatory; whatever is found otherwise explores.
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
@@ -130,6 +130,9 @@ class Standing:
     reason: str
 
 
+_MOMENT = "%Y-%m-%d %H:%M:%S UTC"
+
+
 def standing(
     plan: AnalysisPlan | None, stored: StoredPlan | None, first_judgement: datetime | None
 ) -> Standing:
@@ -143,7 +146,7 @@ def standing(
         return Standing(False, f"exploratory: the plan {plan.name} was never stored")
     if stored.sha256 != plan.sha256:
         return Standing(False, f"exploratory: the plan {plan.name} is not the one that was stored")
-    at = f"the plan {plan.name} was stored at {stored.stored_at.isoformat(timespec='seconds')}"
+    at = f"the plan {plan.name} was stored on {stored.stored_at.astimezone(UTC):{_MOMENT}}"
     if first_judgement is not None and stored.stored_at >= first_judgement:
         return Standing(False, f"exploratory: {at}, when judging had begun")
     return Standing(True, f"confirmatory: {at}, before the first judgement")

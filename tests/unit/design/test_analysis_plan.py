@@ -94,7 +94,7 @@ def test_a_plan_confirms_only_when_it_was_there_first(write):
     found = standing(plan, stored, later)
     assert found.confirmatory
     assert found.reason == (
-        "confirmatory: the plan small was stored at 2026-01-05T12:00:00+00:00, "
+        "confirmatory: the plan small was stored on 2026-01-05 12:00:00 UTC, "
         "before the first judgement"
     )
     assert standing(plan, stored, None).confirmatory
