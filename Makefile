@@ -5,7 +5,7 @@ READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up run test unit database flow end-to-end deployed chaos check bench bench-metrics format notebooks lock clean
+.PHONY: help setup demo up run test unit database flow end-to-end slow chaos check bench bench-metrics format notebooks lock clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -23,15 +23,15 @@ run: $(READY) ## Run a sweep file: make run SWEEP=my-sweep.yaml
 
 # One process more than cores, since tests wait for servers; the long ones, which come first by name,
 # are not left to the end.
-test: $(READY) ## Run every test, on as many cores as there are
+test: $(READY) ## Run every test but the slow tier, on as many cores as there are
 	@$(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') --dist loadfile \
 		--no-loadscope-reorder
 
-unit database flow end-to-end deployed: $(READY) ## Run one tier of the tests
+unit database flow end-to-end slow: $(READY) ## Run one tier of the tests
 	@$(BIN)/pytest tests/$(subst -,_,$@)
 
 chaos: $(READY) ## Kill the parts of a run at twenty moments, where the tests have five (5 minutes)
-	@JUDGE_GYM_TEST_KILLS=20 $(BIN)/pytest tests/end_to_end/test_chaos.py
+	@JUDGE_GYM_TEST_KILLS=20 $(BIN)/pytest tests/slow/test_chaos.py
 
 check: $(READY) ## Check style, types and the direction of imports
 	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports
