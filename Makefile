@@ -25,13 +25,10 @@ run: $(READY) ## Run a sweep file: make run SWEEP=my-sweep.yaml
 # are not left to the end.
 test: $(READY) ## Run every test but the slow tier, on as many cores as there are
 	@$(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') --dist loadfile \
-		--no-loadscope-reorder -m "not slow"
+		--no-loadscope-reorder
 
-unit database flow end-to-end: $(READY) ## Run one tier of the tests
+unit database flow end-to-end slow: $(READY) ## Run one tier of the tests
 	@$(BIN)/pytest tests/$(subst -,_,$@)
-
-slow: $(READY) ## Run the slowest tests
-	@$(BIN)/pytest -m slow
 
 chaos: $(READY) ## Kill the parts of a run at twenty moments, where the tests have five (5 minutes)
 	@JUDGE_GYM_TEST_KILLS=20 $(BIN)/pytest tests/slow/test_chaos.py

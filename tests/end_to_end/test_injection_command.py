@@ -1,10 +1,6 @@
 """`judge-gym injection` for a judge of one's own, as far as it goes without asking anybody."""
 
-import pytest
-
 from support.command_line import CommandLine
-
-pytestmark = pytest.mark.slow
 
 
 def test_a_suite_of_ones_own_is_planned_once_an_editor_is_named(command: CommandLine) -> None:

@@ -7,8 +7,6 @@ import pytest
 
 from support.command_line import SWEEPS, CommandLine, Ended, sweep_text
 
-pytestmark = pytest.mark.slow
-
 DEMO = str(SWEEPS / "demo.yaml")
 
 

@@ -9,8 +9,6 @@ from support.command_line import SWEEPS, CommandLine, sweep_text
 from support.figures import value_of
 from support.simulation import Simulator
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def with_news() -> Iterator[Simulator]:

@@ -28,8 +28,6 @@ from support.prefect_server import PrefectServer, ServerProcess
 from support.simulation import Simulator
 from support.waiting import until
 
-pytestmark = pytest.mark.slow
-
 PARTS = ("postgres", "provider", "run", "prefect")
 KILLS = int(os.environ.get("JUDGE_GYM_TEST_KILLS", "4"))
 """`make chaos` has twenty, which take longer than the other tests should."""

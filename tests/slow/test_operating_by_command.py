@@ -20,8 +20,6 @@ from support.postgres import temporary_database
 from support.prefect_server import PrefectServer
 from support.simulation import Simulator
 
-pytestmark = pytest.mark.slow
-
 LONGEST_S = 240.0
 
 

@@ -14,15 +14,12 @@ from typing import Any
 
 import httpx
 import psutil
-import pytest
 import sqlalchemy as sa
 from ruamel.yaml import YAML
 
 from support.command_line import SWEEPS, Ended
 from support.installation import Installation
 from support.waiting import until
-
-pytestmark = pytest.mark.slow
 
 REPOSITORY = Path(__file__).parents[2]
 WORKFLOW = REPOSITORY / "deployments" / "ci" / "workflow.yml"
