@@ -11,7 +11,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from flows.waiting import Waiting, run_again_later
-from judge_gym.errors import JudgeGymError
+from judge_gym.errors import JudgeGymError, first_line
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.workflows.asking import WAITING
@@ -139,7 +139,7 @@ async def run_chunks(
                 stopped.append(error)
             except Exception as error:
                 tally.problems.append(
-                    f"{work.label} {start + 1}-{start + len(units)}: {_first_line(error)}"
+                    f"{work.label} {start + 1}-{start + len(units)}: {first_line(error)}"
                 )
 
     await asyncio.gather(*(worker() for _ in range(runtime.settings.workers)))
@@ -161,11 +161,6 @@ def _cuts(count: int, settings: Settings, *, as_batches: bool) -> list[tuple[int
         size, least = settings.batch_maximum, min(settings.batch_minimum, settings.batch_maximum)
     starts = list(range(0, count - least + 1, size)) or [0]
     return list(zip(starts, [*starts[1:], count], strict=True)) if count else []
-
-
-def _first_line(error: Exception) -> str:
-    """Return what went wrong without the statement and its values, which the log has."""
-    return (str(error).splitlines() or [type(error).__name__])[0][:300]
 
 
 def _configured(

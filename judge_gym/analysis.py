@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from psycopg import sql
 
-from judge_gym.errors import StoreError
+from judge_gym.errors import StoreError, first_line
 from judge_gym.settings import Settings, settings
 from judge_gym.store import views
 from judge_gym.store.copying import Columns, begin_copying, columns_of, copy_out, open_csv
@@ -109,7 +109,7 @@ def _connected(url: str | None) -> Iterator[sa.Connection]:
             yield connection
     except sa.exc.OperationalError as error:
         shown = engine.url.render_as_string(hide_password=True)
-        reason = str(error.orig).strip().splitlines()[0]
+        reason = first_line(error.orig)
         raise StoreError(f"The database {shown} cannot be used: {reason}.") from None
 
 

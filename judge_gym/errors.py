@@ -28,3 +28,12 @@ class EvidenceError(JudgeGymError):
 
 class StoreError(JudgeGymError):
     """The database cannot be reached, started or migrated."""
+
+
+def first_line(said: object) -> str:
+    """Return the first line of an error or of what a program said, cut: the rest may quote a row.
+
+    An error that says nothing is named by its type.
+    """
+    otherwise = type(said).__name__ if isinstance(said, BaseException) else "no reason given"
+    return next(iter(str(said).strip().splitlines()), otherwise)[:300]

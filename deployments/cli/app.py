@@ -68,7 +68,7 @@ app.command()(doctor.doctor)
 
 def main() -> NoReturn:
     """Run the command line; a user's error is one line with its remedy and exit code 1."""
-    from judge_gym.errors import JudgeGymError
+    from judge_gym.errors import JudgeGymError, first_line
 
     # Before numpy is imported: on small matrices its threads cost more than they give.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -80,8 +80,7 @@ def main() -> NoReturn:
         fail("Stopped.", "The same command goes on where this one ended.", code=130)
     except Exception as error:
         log = _log(error)
-        what = str(error).strip().splitlines()[0] if str(error).strip() else "no message"
-        fail(f"Unexpected {type(error).__name__}: {what}", f"The trace is in {log}.")
+        fail(f"Unexpected {type(error).__name__}: {first_line(error)}", f"The trace is in {log}.")
     sys.exit(0)
 
 

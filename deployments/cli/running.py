@@ -19,7 +19,7 @@ from deployments.cli.models import providers_of
 from deployments.cli.output import command, console
 from deployments.cli.prefect_api import prefect_api
 from judge_gym.design.sweep import Sweep, load_sweep
-from judge_gym.errors import JudgeGymError
+from judge_gym.errors import JudgeGymError, first_line
 from judge_gym.settings import settings
 
 SIMULATOR_URL = "JUDGE_GYM_SIMULATOR_URL"
@@ -77,14 +77,13 @@ def lost_servers_named() -> Iterator[None]:
     except Exception as error:
         for cause in _causes(error):
             if isinstance(cause, sa.exc.OperationalError):
-                lost, said = "The database", str(cause.orig)
+                lost, said = "The database", cause.orig
             elif isinstance(cause, httpx.TransportError):
-                lost, said = "Prefect's server", str(cause)
+                lost, said = "Prefect's server", cause
             else:
                 continue
-            reason = (said.splitlines() or ["no reason given"])[0]
             raise JudgeGymError(
-                f"{lost} went away during the run: {reason}.",
+                f"{lost} went away during the run: {first_line(said)}.",
                 "Every answer that had arrived is kept. Start it and run the same command: it "
                 "goes on.",
             ) from error

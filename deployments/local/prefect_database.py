@@ -9,7 +9,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from judge_gym.errors import StoreError
+from judge_gym.errors import StoreError, first_line
 
 _CHOSEN = ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "PREFECT_API_DATABASE_CONNECTION_URL")
 _NEEDED = sa.text("SELECT 1 FROM pg_available_extensions WHERE name = 'pg_trgm'")
@@ -49,7 +49,7 @@ def _made(url: sa.URL, name: str) -> bool:
                 quoted = connection.dialect.identifier_preparer.quote(name)
                 connection.exec_driver_sql(f"CREATE DATABASE {quoted}")
     except sa.exc.DBAPIError as error:
-        reason = str(error.orig).strip().splitlines()[0]
+        reason = first_line(error.orig)
         raise StoreError(
             f"Prefect's database {name} cannot be made: {reason}.",
             f"Let the user of the database create databases, or name one by {_CHOSEN[0]} "

@@ -3,7 +3,6 @@
 The session keeps Ctrl-C in the terminal from reaching them, so that they end in order.
 """
 
-import os
 import signal
 import socket
 import subprocess
@@ -100,14 +99,3 @@ def _ending_with_this_process(pid: int) -> Iterator[None]:
         watching.kill()
         watching.wait()
         watching.stdin.close()
-
-
-def alive(pid: int) -> bool:
-    """Whether there is a process of this number."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

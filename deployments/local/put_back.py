@@ -20,7 +20,7 @@ from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.states import Scheduled
 
 from deployments.bootstrap import WORK_POOL
-from deployments.local.processes import alive
+from judge_gym import processes
 
 MESSAGE = "Its process ended with `judge-gym up`; the next one goes on from what is missing."
 
@@ -65,4 +65,4 @@ async def _schedule(runs: list[FlowRun]) -> int:
 
 def _has_process(run: FlowRun) -> bool:
     number = (run.infrastructure_pid or "").rpartition(":")[2]
-    return number.isdigit() and alive(int(number))
+    return number.isdigit() and processes.exists(int(number))

@@ -15,7 +15,7 @@ from judge_gym.errors import JudgeGymError
 from judge_gym.report.download import data_address, results_csv
 from judge_gym.report.evidence import ShownWindow, shown_evidence
 from judge_gym.report.facts import Facts, read_facts
-from judge_gym.report.findings import findings_table
+from judge_gym.report.findings import HOW_DECIDED, findings_table
 from judge_gym.report.largest import largest_effects
 from judge_gym.report.methods import GROUND_RULES, NOTATION, decisions, methods
 from judge_gym.report.planted import planted_tables
@@ -29,6 +29,7 @@ from judge_gym.report.specs import MIXED_TITLE
 from judge_gym.report.table import Table
 from judge_gym.report.tables import result_tables
 from judge_gym.store.results import load_findings, load_results
+from judge_gym.workflows.analysis.loading import load_sweep_data
 
 _environment = jinja2.Environment(
     loader=jinja2.PackageLoader("judge_gym", "report"),
@@ -88,6 +89,7 @@ def read_report(session: Session, run_id: int) -> Report:
     there is no such run.
     """
     facts = read_facts(session, run_id)
+    data = load_sweep_data(session, facts.run.sweep)
     rows = load_results(session, run_id)
     found = load_findings(session, run_id)
     wholly = facts.run.simulated and all(row.simulated for row in rows)
@@ -97,14 +99,14 @@ def read_report(session: Session, run_id: int) -> Report:
         largest=largest_effects(rows),
         findings=findings_table(found, facts.run.standing),
         results=result_tables(rows),
-        planted=planted_tables(session, facts.run.sweep, rows) if wholly else [],
+        planted=planted_tables(session, data, rows) if wholly else [],
         review=cells_to_review(session, facts.experiment_ids),
         evidence=shown_evidence(session, facts.experiment_ids),
         csv=results_csv(facts.run, rows),
         wholly_simulated=wholly,
         imported=sum(row.imported for row in rows) / len(rows) if rows else 0.0,
         written=datetime.now(UTC),
-        plots=read_plots(session, facts.run.sweep, rows),
+        plots=read_plots(session, facts.run.sweep, data, rows),
     )
 
 
@@ -136,6 +138,7 @@ def render_page(report: Report, older: str = "") -> str:
     return template.render(
         report=report,
         defaults_note=DEFAULTS_NOTE,
+        how_decided=HOW_DECIDED,
         anchor=_anchor,
         drawings=lambda plot: drawings(plot, before),
         file_name=_file_name,

@@ -12,6 +12,7 @@ from judge_gym.report.scopes import group_labels, shared_part, subject_columns
 from judge_gym.report.table import ABSENT, Row, Table, figure, number
 from judge_gym.simulator.families import Family, planted
 from judge_gym.store.results import ResultRow
+from judge_gym.workflows.analysis.data import SweepData
 from judge_gym.workflows.analysis.groups import MIXED
 
 _ROUNDING = 1e-9
@@ -147,9 +148,9 @@ class _Comparison:
         return self.row.lower - _ROUNDING <= value <= self.row.upper + _ROUNDING
 
 
-def planted_tables(session: Session, sweep: str, rows: Sequence[ResultRow]) -> list[Table]:
+def planted_tables(session: Session, data: SweepData, rows: Sequence[ResultRow]) -> list[Table]:
     """Return the tables of a wholly simulated sweep: a summary, the parameters, each figure."""
-    known = read_planted(session, sweep)
+    known = read_planted(session, data)
     compared = {one: _comparisons(known, rows, one) for one in RECOVERIES}
     compared = {one: found for one, found in compared.items() if found}
     families = sorted({judge.family_name for judge in known.judges})

@@ -22,9 +22,8 @@ from judge_gym.simulator.families import Family, family_named, planted
 from judge_gym.simulator.judging import Case, case_of
 from judge_gym.store import tables as t
 from judge_gym.store.samples import shown_documents
-from judge_gym.workflows.analysis.data import Arm, Judge
+from judge_gym.workflows.analysis.data import Arm, Judge, SweepData
 from judge_gym.workflows.analysis.groups import comparison_groups
-from judge_gym.workflows.analysis.loading import load_sweep_data
 
 Counts = Mapping[int, int]
 """Item id → scored samples."""
@@ -107,7 +106,7 @@ class PlantedSweep:
         return next((one for one in judges if one.experiment.model == scope.get("judge")), None)
 
 
-def read_planted(session: Session, sweep: str) -> PlantedSweep:
+def read_planted(session: Session, data: SweepData) -> PlantedSweep:
     """Read what the judges of a simulated sweep were shown, and how much of it they scored.
 
     Groups with a judge whose draws the closed forms do not describe (another temperature or
@@ -115,7 +114,7 @@ def read_planted(session: Session, sweep: str) -> PlantedSweep:
     """
     groups = [
         group
-        for group in comparison_groups(load_sweep_data(session, sweep))
+        for group in comparison_groups(data)
         if all((one.experiment.temperature, one.experiment.top_p) == (1, 1) for one in group.judges)
     ]
     arms = [arm.id for group in groups for judge in group.judges for arm in judge.arms]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from judge_gym.errors import StoreError
+from judge_gym.errors import StoreError, first_line
 from judge_gym.settings import Settings
 from judge_gym.store import migrate
 from judge_gym.store.embedded_account import current_account, postgres_binaries
@@ -85,5 +85,5 @@ def _run(url: str, program: str, *options: str, connected: bool = True) -> None:
         [path, *where, *options], env=os.environ | secret, capture_output=True, text=True
     )
     if ended.returncode:
-        reason = (ended.stderr.strip().splitlines() or ["no reason given"])[0]
+        reason = first_line(ended.stderr)
         raise StoreError(f"{program} failed: {reason}.", "The database is as it was.")

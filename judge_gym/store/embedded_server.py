@@ -19,6 +19,7 @@ from pathlib import Path
 import psycopg
 from psycopg import sql
 
+from judge_gym import processes
 from judge_gym.errors import StoreError
 from judge_gym.store.embedded_account import OWN_SERVER
 from judge_gym.store.embedded_cluster import DATABASE, PATIENCE, ROLE, Cluster, postgres_failure
@@ -174,18 +175,8 @@ def _remove_foreign_lock(lock_file: Path) -> None:
     """
     with suppress(FileNotFoundError):
         pid = lock_file.read_text(errors="replace").split("\n")[0].strip()
-        if not pid.isdigit() or _exists(int(pid)):
+        if not pid.isdigit() or processes.exists(int(pid)):
             lock_file.unlink()
-
-
-def _exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _socket_folder(cluster: Cluster) -> str:

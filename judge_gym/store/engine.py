@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from alembic.util import CommandError
 
-from judge_gym.errors import StoreError
+from judge_gym.errors import StoreError, first_line
 from judge_gym.settings import Settings
 from judge_gym.store import migrate
 
@@ -41,7 +41,7 @@ def connect(settings: Settings) -> sa.Engine:
             migrate.upgrade(url)
     except (sa.exc.OperationalError, sa.exc.ProgrammingError) as error:
         engine.dispose()
-        reason = str(error.orig).strip().splitlines()[0]
+        reason = first_line(error.orig)
         raise StoreError(
             f"The database {shown} cannot be used: {reason}.",
             "Start it and let its user create tables, or unset JUDGE_GYM_DATABASE_URL to use the "

@@ -14,7 +14,7 @@ import psycopg
 import sqlalchemy as sa
 from psycopg import sql
 
-from judge_gym.errors import StoreError
+from judge_gym.errors import StoreError, first_line
 from judge_gym.settings import Settings
 from judge_gym.store import views
 from judge_gym.store.engine import connect, database_url
@@ -78,7 +78,7 @@ def read(url: str, statement: str, most_rows: int = MOST_ROWS) -> Rows:
     try:
         opened = psycopg.connect(url)
     except psycopg.OperationalError as error:
-        raise StoreError(f"The reader's login cannot connect: {_reason(error)}.") from None
+        raise StoreError(f"The reader's login cannot connect: {first_line(error)}.") from None
     try:
         with closing(opened) as connection:
             connection.read_only = True
@@ -93,7 +93,7 @@ def read(url: str, statement: str, most_rows: int = MOST_ROWS) -> Rows:
             "Ask for less: a sweep's or an experiment's rows, fewer columns, a LIMIT.",
         ) from None
     except psycopg.Error as error:
-        raise QueryError(f"PostgreSQL refuses the statement: {_reason(error)}.") from None
+        raise QueryError(f"PostgreSQL refuses the statement: {first_line(error)}.") from None
 
 
 def _fetched(cursor: psycopg.Cursor[Any], statement: str, most_rows: int) -> Rows:
@@ -150,7 +150,3 @@ def _plain(value: Any) -> Any:
 
 def _cut(value: Any) -> Any:
     return value[:LONGEST_CELL] if isinstance(value, str) else value
-
-
-def _reason(error: psycopg.Error) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

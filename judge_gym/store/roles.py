@@ -8,7 +8,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from judge_gym.errors import StoreError
+from judge_gym.errors import StoreError, first_line
 
 FILE = Path(__file__).parents[2] / "sql" / "roles.sql"
 READER, WRITER = "judge_gym_reader", "judge_gym_writer"
@@ -24,7 +24,7 @@ def create_roles(engine: sa.Engine) -> None:
             script = FILE.read_text()
             connection.exec_driver_sql(script, execution_options={"no_parameters": True})
     except sa.exc.ProgrammingError as error:
-        reason = str(error.orig).strip().splitlines()[0]
+        reason = first_line(error.orig)
         raise StoreError(
             f"The roles cannot be made: {reason}.",
             f"Let an administrator run CREATE ROLE {READER} NOLOGIN and CREATE ROLE {WRITER} "

@@ -10,6 +10,7 @@ from judge_gym.report.plots.of_items import MAX_ITEMS
 from judge_gym.report.plots.plot import ALL_ITEMS, NONE, PART, SAME, WITHIN, Plot
 from judge_gym.report.plots.reading import read_plots
 from judge_gym.store.results import ResultRow, latest_run
+from judge_gym.workflows.analysis.loading import load_sweep_data
 from support.lab import SWEEP, Lab, labels, rubric
 
 COMMON = {"rubric": {"provided": rubric(*labels(4))}}
@@ -20,7 +21,8 @@ def plots_of(lab: Lab) -> dict[str, Plot]:
     """The plots of the lab's sweep, by the module that draws them."""
     figures = lab.analyse()
     with Session(lab.engine) as session:
-        return {plot.kind: plot for plot in read_plots(session, SWEEP, figures)}
+        plots = read_plots(session, SWEEP, load_sweep_data(session, SWEEP), figures)
+    return {plot.kind: plot for plot in plots}
 
 
 def rows_of(plot: Plot) -> list[dict[str, Any]]:
@@ -72,7 +74,7 @@ def test_the_items_furthest_apart_are_shown_of_many(database: str) -> None:
         **dict.fromkeys(("unit", "method", "reason"), ""),
     )
     with Session(lab.engine) as session:
-        plot = read_plots(session, SWEEP, [apart])[0]
+        plot = read_plots(session, SWEEP, load_sweep_data(session, SWEEP), [apart])[0]
     rows = rows_of(plot)
     assert [row["divergence"] for row in rows[:-1]] == [1.0] * MAX_ITEMS
     assert len({row["item"] for row in rows}) == MAX_ITEMS + 1

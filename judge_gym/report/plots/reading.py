@@ -16,8 +16,8 @@ from judge_gym.report.plots.study import Study
 from judge_gym.report.scopes import group_labels
 from judge_gym.store import tables as t
 from judge_gym.store.results import ResultRow
+from judge_gym.workflows.analysis.data import SweepData
 from judge_gym.workflows.analysis.groups import comparison_groups
-from judge_gym.workflows.analysis.loading import load_sweep_data
 
 _PLOTS = (
     polarization_map,
@@ -30,12 +30,10 @@ _PLOTS = (
 """In the order of the tables they stand with."""
 
 
-def read_plots(session: Session, sweep: str, figures: Sequence[ResultRow]) -> list[Plot]:
-    """Return the plots of a sweep, `figures` being those of its analysis run.
-
-    Raises `StoreError` when there is no such sweep.
-    """
-    data = load_sweep_data(session, sweep)
+def read_plots(
+    session: Session, sweep: str, data: SweepData, figures: Sequence[ResultRow]
+) -> list[Plot]:
+    """Return the plots of a sweep, `data` being its own and `figures` those of its analysis run."""
     groups = sorted(comparison_groups(data), key=lambda group: bool(group.mixed))
     study = Study(
         data=data,
