@@ -217,7 +217,7 @@ def _report(
     floor = null.per_item
     method = "mean over items, t interval; floor and p by permutation within items"
     if np.median(kept.sizes()[kept.sizes() > 0]) < ENOUGH_REPLICATES:
-        method += f"; read against the floor: under {ENOUGH_REPLICATES} replicates"
+        method += f"; fewer than {ENOUGH_REPLICATES} replicates, so read against the floor"
     estimate = replace(
         mean_over_items(metric, per_item, n=n, unit=unit, bounds=UNIT_INTERVAL),
         floor=float(floor.mean()),

@@ -9,6 +9,10 @@ from judge_gym.report.table import Row, Table, number, p_value
 from judge_gym.store.results import FindingRow
 
 NOT_TESTABLE = "not testable here"
+HOW_DECIDED = (
+    "Each claim is decided by its 95% interval against a margin, never by a point estimate: "
+    "supported when the interval lies within the claim, refuted when outside, else inconclusive."
+)
 BESIDE = {"rival": "rival", "less contested": "against", "category": "part"}
 """What a finding is about besides its judge and concept, and the word that leads to it."""
 AXES = frozenset(axis.name for axis in design_axes()) - {"rubric"}
@@ -20,9 +24,7 @@ def findings_table(findings: Sequence[FindingRow], standing: str) -> Table:
     rest = [one for one in findings if one.conclusion == NOT_TESTABLE]
     return Table(
         "Findings one by one",
-        "Each claim is decided by its 95% interval against a margin, never by a point estimate: "
-        "supported when the interval lies within the claim, refuted when outside, else "
-        "inconclusive.",
+        "Each row is one figure that a claim rests on, with its 95% interval.",
         ("about", "conclusion", "plan", "figure", "claim", "p (adjusted)"),
         tuple(_row(one, label) for one, label in zip(tested, told_apart(tested), strict=True)),
         notes=(

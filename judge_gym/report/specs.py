@@ -8,7 +8,7 @@ from judge_gym.report.specs_design import DESIGN
 from judge_gym.report.specs_judges import JUDGES
 from judge_gym.report.specs_rubrics import RUBRICS
 
-MIXED_TITLE = "own rubrics (mixes rubric and judgement)"
+MIXED_TITLE = "own rubrics"
 _MIXED_NOTE = (
     "Each judge has a rubric of its own here, so a difference is of rubric and judgement at once."
 )

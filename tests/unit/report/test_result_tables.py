@@ -120,11 +120,10 @@ def test_own_rubrics_are_a_table_of_their_own_after_the_common_ones(make_row) ->
         make_row("polarization", 0.4, scope=ORDER),
     ]
     tables = result_tables(rows)
-    mixes = "own rubrics (mixes rubric and judgement)"
     assert [table.title for table in tables] == [
         "Polarization",
-        f"Polarization: {mixes}",
-        f"Confidence and overconfidence: {mixes}",
+        "Polarization: own rubrics",
+        "Confidence and overconfidence: own rubrics",
     ]
     assert tables[0].rows[0].cells[1] == "0.40"
     assert tables[2].rows[0].cells[:3] == ("acme/a-1", "0.70", "0.10")
