@@ -11,7 +11,9 @@ Nothing here reads a database, a file or a dataframe. `cells` holds the common i
 - `accuracy`: against a known answer or an index
 - `agreement`, `components`, `severity`: agreement beyond chance, what variance is due to, and
   which judge is strict
-- `effect_sizes`, `correction`: size, equivalence and trend of paired effects; experts' few scores
+- `effect_sizes`: size, equivalence, trend and power of paired effects
+- `points`, `score_agreement`: scores from 0 to 100: their spread, their repeats, their agreement
+- `correction`, `isotonic`: what few scores of experts make of many of a judge
 - `presentation`: position and label bias
 
 `intervals` and `inference` hold the statistics they share. All verdicts handed to one call

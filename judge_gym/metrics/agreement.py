@@ -97,11 +97,11 @@ def _agreement(
     def coefficient(weights: FloatArray) -> FloatArray:
         paired = weights[:, several]
         agreed = (np.tensordot(paired, pairs, axes=1) * credit).sum(axis=(1, 2))
-        seen = _ratio(agreed, paired.sum(axis=1))
+        seen = ratio_or_nan(agreed, paired.sum(axis=1))
         # Chance looks at every item, also those that one judge alone scored.
         share = weights @ stages / weights.sum(axis=1, keepdims=True)
         chance = by_chance(share, credit)
-        return _ratio(seen - chance, 1 - chance)
+        return ratio_or_nan(seen - chance, 1 - chance)
 
     return _coefficient(f"{metric}_{level.value}", verdicts, coefficient, scored, rng)
 
@@ -153,7 +153,7 @@ def _alpha(coincidences: FloatArray, level: Level) -> FloatArray:
     cost = _cost(margin, level)
     observed = (coincidences * cost).sum(axis=(1, 2)) * (margin.sum(axis=1) - 1)
     expected = (margin[:, :, None] * margin[:, None, :] * cost).sum(axis=(1, 2))
-    return 1 - _ratio(observed, expected)
+    return 1 - ratio_or_nan(observed, expected)
 
 
 def _cost(margin: FloatArray, level: Level) -> FloatArray:
@@ -166,6 +166,7 @@ def _cost(margin: FloatArray, level: Level) -> FloatArray:
     return np.asarray((apart != 0).astype(np.float64) if level is Level.NOMINAL else apart**2)
 
 
-def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+def ratio_or_nan(above: FloatArray, below: FloatArray) -> FloatArray:
+    """Return above / below, NaN where `below` is 0."""
     nothing = np.full_like(above, np.nan)
     return np.asarray(np.divide(above, below, where=below > EPSILON, out=nothing))

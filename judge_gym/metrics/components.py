@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge_gym.metrics.cells import FloatArray, Verdicts, mean_scores
+from judge_gym.metrics.cells import FloatArray, Verdicts, mean_scores, scores
 from judge_gym.metrics.consistency import squares_within
 from judge_gym.metrics.estimate import (
     SIGNED_UNIT,
@@ -96,8 +96,8 @@ def variance_components(verdicts: Verdicts, rng: np.random.Generator) -> list[Es
     if because:
         return [not_estimable(name, because, n=n, unit="squared 0-1 scale") for name in names]
     common = verdicts.common_items(MIN_REPLICATES)
-    sizes = verdicts.sizes()[:, common]
-    squares = squares_within(verdicts).reshape(verdicts.sizes().shape)[:, common].sum(axis=0)
+    within = squares_within(verdicts, scores(verdicts)).reshape(verdicts.sizes().shape)
+    sizes, squares = verdicts.sizes()[:, common], within[:, common].sum(axis=0)
     spare, inverse = (sizes - 1).sum(axis=0), (1 / sizes).mean(axis=0)
 
     def components(weights: FloatArray) -> FloatArray:

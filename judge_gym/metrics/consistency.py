@@ -11,7 +11,7 @@ from statistics import fmean
 
 import numpy as np
 
-from judge_gym.metrics.cells import FloatArray, Verdicts, mean_scores, scores
+from judge_gym.metrics.cells import FloatArray, Samples, Verdicts, scores
 from judge_gym.metrics.estimate import (
     SIGNED_UNIT,
     UNIT_INTERVAL,
@@ -69,34 +69,41 @@ def replicate_variance(verdicts: Verdicts) -> Estimate:
     if not common.any():
         because = f"no item has {MIN_REPLICATES} scored replicates of every judge"
         return not_estimable(metric, because, n=len(kept), unit=unit)
-    within = squares_within(kept).reshape(kept.n_judges, kept.n_items)[:, common]
+    within = squares_within(kept, scores(kept)).reshape(kept.n_judges, kept.n_items)[:, common]
     per_item = (within / (kept.sizes()[:, common] - 1)).mean(axis=0)
     return mean_over_items(metric, per_item, n=len(kept), unit=unit, bounds=UNIT_INTERVAL)
 
 
 def replicate_icc(verdicts: Verdicts, rng: np.random.Generator) -> Estimate:
-    """Return the one-way ICC(1) of one judge: items as targets, replicates as ratings.
+    """Return `one_way_icc` of the 0-1 scores of one judge's verdicts."""
+    return one_way_icc("replicate_icc", verdicts, scores(verdicts), rng)
 
-    (MSB - MSW) / (MSB + (n0 - 1)·MSW) from the variance components of the 0-1 scores, n0 the
-    effective number of replicates when cells differ; at most 1, negative when replicates differ
-    more than items. Interval: t with the standard error of resampling items. Needs one judge
-    and two items of 3 replicates whose scores are not all equal. Source: Shrout and Fleiss
-    1979, Psychological Bulletin 86; n0 after Donner 1986.
+
+def one_way_icc(
+    metric: str, samples: Samples, values: FloatArray, rng: np.random.Generator
+) -> Estimate:
+    """Return the one-way ICC(1) of one judge's `values`: items as targets, replicates as ratings.
+
+    (MSB - MSW) / (MSB + (n0 - 1)·MSW) from the variance components, n0 the effective number of
+    replicates when cells differ; at most 1, negative when replicates differ more than items.
+    Interval: t with the standard error of resampling items. Needs one judge and two items of 3
+    replicates whose values are not all equal. Source: Shrout and Fleiss 1979, Psychological
+    Bulletin 86; n0 after Donner 1986.
     """
-    metric, unit = "replicate_icc", "share of variance"
-    if verdicts.n_judges != 1:
+    unit = "share of variance"
+    if samples.n_judges != 1:
         raise ValueError("the ICC of replicates is of one judge; choose it with of_judges")
-    common = verdicts.common_items(MIN_REPLICATES)
-    kept = verdicts.rows(common[verdicts.item])
-    n_items = int(common.sum())
+    common = samples.common_items(MIN_REPLICATES)
+    chosen = common[samples.item]
+    kept, n_items = samples.rows(chosen), int(common.sum())
     if n_items < 2:
         because = f"it needs 2 items of {MIN_REPLICATES} scored replicates, and there is {n_items}"
         return not_estimable(metric, because, n=len(kept), n_items=n_items, unit=unit)
-    means, within = mean_scores(kept), squares_within(kept)[common]
+    means, within = kept.means(values[chosen]), squares_within(kept, values[chosen])[common]
     size, mean = means.n[0, common].astype(np.float64), means.value[0, common]
 
     def icc(weights: FloatArray) -> FloatArray:
-        return _one_way_icc(weights, size, mean, within)
+        return _icc_of_weights(weights, size, mean, within)
 
     value = float(icc(np.ones((1, n_items)))[0])
     if not np.isfinite(value):
@@ -107,15 +114,15 @@ def replicate_icc(verdicts: Verdicts, rng: np.random.Generator) -> Estimate:
     return with_interval(estimate, resampled_interval(icc, n_items, rng), SIGNED_UNIT)
 
 
-def squares_within(verdicts: Verdicts) -> FloatArray:
-    """Return the sum of squared deviations from the cell mean, flat over cells."""
-    means = mean_scores(verdicts)
-    deviation = scores(verdicts) - means.value.ravel()[verdicts.cell]
-    squares = np.bincount(verdicts.cell, deviation**2, means.n.size)
+def squares_within(samples: Samples, values: FloatArray) -> FloatArray:
+    """Return the sum of squared deviations of values from their cell mean, flat over cells."""
+    means = samples.means(values)
+    deviation = values - means.value.ravel()[samples.cell]
+    squares = np.bincount(samples.cell, deviation**2, means.n.size)
     return squares.astype(np.float64)
 
 
-def _one_way_icc(
+def _icc_of_weights(
     weights: FloatArray, size: FloatArray, mean: FloatArray, within: FloatArray
 ) -> FloatArray:
     """Return the ICC per row of item weights (r, items); NaN where nothing varies."""

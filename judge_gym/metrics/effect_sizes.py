@@ -1,12 +1,16 @@
 """Size, equivalence and trend of paired effects: values per item in, arrays of equal order."""
 
-from dataclasses import replace
+from bisect import bisect_left
 
 import numpy as np
 
 from judge_gym.metrics.cells import FloatArray
-from judge_gym.metrics.estimate import NO_SPREAD, UNBOUNDED, Estimate, not_estimable, with_interval
-from judge_gym.metrics.intervals import EPSILON, LEVEL
+from judge_gym.metrics.estimate import Estimate, not_estimable
+from judge_gym.metrics.intervals import EPSILON, LEVEL, t_quantile
+
+POWER = 0.8
+"""The chance of finding an effect that a design is brought to."""
+MOST_ITEMS = 1_000_000
 
 
 def standardised_effects(before: FloatArray, after: FloatArray) -> list[Estimate]:
@@ -14,9 +18,11 @@ def standardised_effects(before: FloatArray, after: FloatArray) -> list[Estimate
 
     `effect_dz`: over that of the differences, with its exact interval by the noncentral t;
     `effect_gz`: the same times Hedges' J(n - 1), nearly unbiased; `effect_dav`: over the root
-    mean square of the two conditions' own. d_z and d_av differ when the conditions correlate, so
-    a threshold has to say which. Needs two items whose differences are not all equal. Sources:
-    Cohen 1988; Hedges 1981; Lakens 2013, Frontiers in Psychology 4.
+    mean square of the two conditions' own, with the interval of d_z on its scale. d_z and d_av
+    differ when the conditions correlate, so a threshold has to say which. Needs two items whose
+    differences are not all equal. Sources: Cohen 1988; Hedges 1981; Lakens 2013, Frontiers in
+    Psychology 4; the interval of d_av: Algina and Keselman 2003, Educational and Psychological
+    Measurement 63.
     """
     names = ("effect_dz", "effect_gz", "effect_dav")
     differences = after - before
@@ -26,19 +32,16 @@ def standardised_effects(before: FloatArray, after: FloatArray) -> list[Estimate
         return [not_estimable(name, because, n_items=n, unit="d") for name in names]
     mean, own = float(differences.mean()), float(differences.std(ddof=1))
     spread = float(np.sqrt((before.var(ddof=1) + after.var(ddof=1)) / 2))
-    values = (mean / own, mean / own * _hedges(n - 1), mean / spread)
-    dz, gz, dav = (
-        Estimate(name, value, None, None, n, n, method="paired over items", unit="d")
-        for name, value in zip(names, values, strict=True)
-    )
-    interval = _noncentral(values[0] * n**0.5, n - 1)
-    low, high = (limit / n**0.5 for limit in interval)
+    low, high = _noncentral(mean / own * n**0.5, n - 1)
+    scales = (1 / own, _hedges(n - 1) / own, 1 / spread)
     method = "paired over items, noncentral t interval"
     return [
-        with_interval(replace(dz, method=method), (low, high), UNBOUNDED, absent=NO_SPREAD),
-        gz,
-        dav,
-    ]
+        Estimate(
+            name, mean * scale, low * own * scale / n**0.5, high * own * scale / n**0.5, n, n,
+            method=method, unit="d",
+        )
+        for name, scale in zip(names, scales, strict=True)
+    ]  # fmt: skip
 
 
 def equivalence_p(differences: FloatArray, low: float, high: float) -> float | None:
@@ -57,6 +60,47 @@ def equivalence_p(differences: FloatArray, low: float, high: float) -> float | N
         return None
     mean, error = float(differences.mean()), float(differences.std(ddof=1)) / n**0.5
     return float(max(stdtr(n - 1, (low - mean) / error), stdtr(n - 1, (mean - high) / error)))
+
+
+def paired_power(dz: float, n_items: int) -> float:
+    """Return the chance that a one-sided paired t test at 2.5% finds an effect of this d_z > 0.
+
+    In [0, 1]; that of the two-sided test at 5%, but for its wrong side. 0 for fewer than two
+    items. By the noncentral t. Source: Cohen 1988.
+    """
+    from scipy.special import nctdtr
+
+    if n_items < 2:
+        return 0.0
+    return 1 - float(nctdtr(n_items - 1, dz * n_items**0.5, t_quantile(n_items - 1)))
+
+
+def items_needed(dz: float, power: float = POWER) -> int:
+    """Return the fewest items with which `paired_power` reaches `power`, at most a million.
+
+    34 items for d_z = 0.5 and a power of 0.8.
+    """
+    if dz <= 0:
+        raise ValueError(f"d_z {dz}: only an effect above 0 can be found")
+    sizes = range(2, MOST_ITEMS)
+    return 2 + bisect_left(sizes, power, key=lambda n: paired_power(dz, n))
+
+
+def equivalence_items(spread: float, margin: float, power: float = POWER) -> int:
+    """Return the fewest items with which two one-sided tests at 2.5% show that nothing moved.
+
+    `spread` is the standard deviation of the item differences in the unit of `margin`; the power
+    is that where the true mean difference is 0, 2·Φ(margin·√n/spread - t) - 1. At most a million.
+    """
+    from scipy.special import ndtri
+
+    sizes = range(2, MOST_ITEMS)
+    reach = float(ndtri((1 + power) / 2)) * spread
+
+    def spare(n: int) -> float:
+        return float(margin * n**0.5 - t_quantile(n - 1) * spread)
+
+    return 2 + bisect_left(sizes, reach, key=spare)
 
 
 def page_trend(values: FloatArray) -> tuple[float, float]:

@@ -22,25 +22,27 @@ def permutation_p(observed: float, permuted: FloatArray, slack: float = EPSILON)
     return (1 + int((permuted >= observed - slack).sum())) / (1 + len(permuted))
 
 
-def sign_flip_p(differences: FloatArray, rng: np.random.Generator) -> float:
-    """Return the two-sided p of the mean of paired differences under random signs.
+def sign_flip_p(differences: FloatArray, rng: np.random.Generator, *, above: bool = False) -> float:
+    """Return the p of the mean of paired differences under random signs.
 
-    Exact enumeration while at most 20 differences are not zero (for differences of ±1 it is the
-    exact McNemar test), else 9,999 seeded flips with the observed one counted. Source: Fisher
-    1935, The Design of Experiments, section 21.
+    Two-sided, or with `above` one-sided for a mean above 0: an effect in the wrong direction then
+    has a large p. Exact enumeration while at most 20 differences are not zero (for differences of
+    ±1 it is the exact McNemar test), else 9,999 seeded flips with the observed one counted.
+    Source: Fisher 1935, The Design of Experiments, section 21.
     """
     moved = differences[np.abs(differences) > EPSILON]
-    observed = abs(float(moved.sum()))
+    observed = float(moved.sum()) if above else abs(float(moved.sum()))
     slack = EPSILON * max(1.0, float(np.abs(moved).sum()))
     if len(moved) <= EXACT_UP_TO:
         totals = np.zeros(1)
         for difference in moved:
             totals = np.concatenate([totals + difference, totals - difference])
-        return float(np.mean(np.abs(totals) >= observed - slack))
+        return float(np.mean((totals if above else np.abs(totals)) >= observed - slack))
     extreme = 0
     for start in range(0, SIGN_FLIPS, 1000):
         signs = rng.choice((-1.0, 1.0), size=(min(1000, SIGN_FLIPS - start), len(moved)))
-        extreme += int((np.abs(signs @ moved) >= observed - slack).sum())
+        totals = signs @ moved
+        extreme += int(((totals if above else np.abs(totals)) >= observed - slack).sum())
     return (1 + extreme) / (1 + SIGN_FLIPS)
 
 

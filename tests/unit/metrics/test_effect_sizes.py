@@ -7,9 +7,12 @@ from judge_gym.metrics.accuracy import accuracy_by_pair
 from judge_gym.metrics.correction import prediction_powered_mean
 from judge_gym.metrics.divergence import g_test
 from judge_gym.metrics.effect_sizes import (
+    equivalence_items,
     equivalence_p,
+    items_needed,
     kendall_tau_b,
     page_trend,
+    paired_power,
     standardised_effects,
 )
 from judge_gym.metrics.severity import rating_scale
@@ -23,6 +26,9 @@ def test_three_effect_sizes_of_one_effect():
     # J(3) = Γ(3/2)/(sqrt(3/2)·Γ(1))
     assert gz.estimate == pytest.approx(3**0.5 * (np.pi**0.5 / 2) / 1.5**0.5)
     assert dz.lower < dz.estimate < dz.upper
+    # one interval, on three scales
+    assert dav.lower / dz.lower == pytest.approx(dav.estimate / dz.estimate)
+    assert gz.upper / dz.upper == pytest.approx(gz.estimate / dz.estimate)
 
 
 @pytest.mark.parametrize("after", [[1.0], [1.0, 1.0, 1.0]])
@@ -42,6 +48,30 @@ def test_equivalence_is_a_question_of_the_margin(rng):
     assert equivalence_p(differences, mean, mean + 50) == pytest.approx(0.5)
     with pytest.raises(ValueError, match="empty"):
         equivalence_p(differences, 1, 1)
+
+
+@pytest.mark.parametrize(("dz", "items"), [(0.2, 199), (0.5, 34), (0.8, 15)])
+def test_items_that_a_paired_test_needs(dz, items):
+    # Cohen 1988, table 2.4.1, for a power of 0.80 at 5%, two-sided
+    assert items_needed(dz) == items
+    assert paired_power(dz, items - 1) < 0.8 <= paired_power(dz, items)
+
+
+def test_power_at_fifteen_items():
+    assert paired_power(0.5, 15) == pytest.approx(0.44, abs=0.005)
+    assert paired_power(0.5, 1) == 0
+    with pytest.raises(ValueError, match="above 0"):
+        items_needed(0)
+
+
+def test_items_that_equivalence_needs(rng):
+    # 2·Φ(5·√n/10 - t(n - 1)) - 1 reaches 0.8 at 44 items (3.317 - 2.017 > 1.282), and seeded
+    # runs of the test agree
+    needed = equivalence_items(10, 5)
+    assert needed == 44
+    found = [equivalence_p(rng.normal(0, 10, needed), -5, 5) < 0.025 for _ in range(400)]
+    assert 0.74 < np.mean(found) < 0.86
+    assert equivalence_items(0, 5) == 2
 
 
 def test_trend_and_rank_correlation():

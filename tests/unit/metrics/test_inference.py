@@ -30,6 +30,26 @@ def test_sign_flips_enumerate(differences, p, rng):
     assert sign_flip_p(np.array(differences, dtype=float), rng) == p
 
 
+@pytest.mark.parametrize(
+    ("differences", "p"),
+    [
+        ([1, 1, 1, 1], 1 / 16),  # one of 16 sums reaches 4
+        ([-1, -1, -1, -1], 1.0),  # the wrong direction never passes
+        ([3, -1], 2 / 4),  # sums 4, 2, -2, -4: two reach 2
+        ([0, 0], 1.0),
+    ],
+)
+def test_one_sided_sign_flips(differences, p, rng):
+    assert sign_flip_p(np.array(differences, dtype=float), rng, above=True) == p
+
+
+def test_many_one_sided_sign_flips_are_drawn(rng):
+    # half of the two-sided value below: 82160 / 2097152
+    differences = np.array([1.0] * 15 + [-1.0] * 6)
+    assert sign_flip_p(differences, rng, above=True) == pytest.approx(0.039177, abs=0.008)
+    assert sign_flip_p(-differences, rng, above=True) > 0.95
+
+
 def test_many_sign_flips_are_drawn(rng):
     # 15 of +1 and 6 of -1: two-sided binomial, 2 * sum of C(21, k) for k = 15..21 over 2^21
     # = 2 * 82160 / 2097152 = 0.078354; 9,999 draws have a standard error of 0.0027

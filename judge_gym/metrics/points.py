@@ -1,0 +1,198 @@
+"""Scores in points: how one judge spreads them over the scale, and repeats them.
+
+Points run from 0 to 100, whatever the judge's own scale; see `to_points`. Runs of one item count
+as one cluster everywhere. What is said of a spread is said of a corpus: items of one quality get
+scores of one size.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Samples
+from judge_gym.metrics.consistency import one_way_icc
+from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, not_estimable, with_interval
+from judge_gym.metrics.intervals import EPSILON, resampled_interval
+from judge_gym.metrics.outcomes import clustered_share
+
+HIGHEST = 100.0
+BINS = 5
+BAND = 20.0
+NEAR = 10.0
+_LEAST_SHARE = 0.05
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scores(Samples):
+    """Runs that gave a score: `points` in [0, 100] per sample."""
+
+    points: FloatArray
+
+    def __post_init__(self) -> None:
+        """Refuse points outside [0, 100], NaN among them."""
+        super().__post_init__()
+        if not ((self.points >= 0) & (self.points <= HIGHEST)).all():
+            raise ValueError("points lie in [0, 100]; leave a run without a score out")
+
+    def item_means(self) -> tuple[FloatArray, BoolArray]:
+        """Return judges x items: the mean of each cell (0 where empty), and which hold a run."""
+        cells = self.means(self.points)
+        return cells.value, cells.present
+
+
+def to_points(scores: FloatArray, lowest: float, highest: float) -> FloatArray:
+    """Return scores of a scale from `lowest` to `highest` in points; above 100 beyond the scale."""
+    if not lowest < highest:
+        raise ValueError(f"the scale {lowest} to {highest} is empty")
+    return np.asarray((scores - lowest) / (highest - lowest) * HIGHEST)
+
+
+def bin_of(points: FloatArray) -> IntArray:
+    """Return the bin 0..4 of each score: [0, 20), [20, 40), ... and [80, 100], 100 included."""
+    return np.minimum(points // (HIGHEST / BINS), BINS - 1).astype(np.int64)
+
+
+def bins_in_use(scores: Scores) -> Estimate:
+    """Return how many of the five fixed bins hold 5% of the scores; 1 to 5.
+
+    The interval counts the bins whose share lies above 5% by its Wilson interval, clustered by
+    item, and those whose share may. One stray score fills no bin. Needs one score.
+    """
+    metric, unit = "bins_in_use", "bins of 5"
+    if not len(scores):
+        return not_estimable(metric, "there is no score", unit=unit)
+    trials = _by_item(scores, np.ones(len(scores), dtype=np.bool_))
+    number = bin_of(scores.points)
+    shares = [clustered_share(metric, _by_item(scores, number == b), trials) for b in range(BINS)]
+
+    def reached(end: str) -> float:
+        return float(sum((getattr(share, end) or 0.0) >= _LEAST_SHARE for share in shares))
+
+    found = Estimate(
+        metric, reached("estimate"), None, None, len(scores), shares[0].n_items, unit=unit,
+        method="bins with 5% of the scores; ends by Wilson intervals clustered by item",
+    )  # fmt: skip
+    return with_interval(found, (reached("lower"), reached("upper")))
+
+
+def fullest_band(scores: Scores, width: float = BAND) -> Estimate:
+    """Return the largest share of scores within `width` points of each other, in [0, 1].
+
+    The band slides: it may start at any score. Wilson interval clustered by item, of the band
+    that was found; being the fullest it lies a little high. Needs one score.
+    """
+    metric = "fullest_band"
+    if not len(scores):
+        return not_estimable(metric, "there is no score", unit="share")
+    ordered = np.sort(scores.points)
+    ends = np.searchsorted(ordered, ordered + width + EPSILON, side="right")
+    start = ordered[int(np.argmax(ends - np.arange(len(ordered))))]
+    inside = (scores.points >= start) & (scores.points <= start + width + EPSILON)
+    trials = _by_item(scores, np.ones(len(scores), dtype=np.bool_))
+    share = clustered_share(metric, _by_item(scores, inside), trials)
+    last = float(scores.points[inside].max())
+    return replace(share, method=f"{share.method}; fullest from {start:g} to {last:g} points")
+
+
+def score_entropy(scores: Scores, rng: np.random.Generator) -> Estimate:
+    """Return the entropy of the shares of the five bins over log 5, in [0, 1]; 1 is even use.
+
+    Interval: t with the standard error of resampling items. Needs one score. Source: Shannon
+    1948; over its largest value (Pielou 1966).
+    """
+    metric, unit = "score_entropy", "share of the largest"
+    if not len(scores):
+        return not_estimable(metric, "there is no score", unit=unit)
+    scored = scores.sizes().any(axis=0)
+    number = bin_of(scores.points)
+    counts = np.stack([_by_item(scores, number == b)[scored] for b in range(BINS)], axis=1)
+
+    def entropy(weights: FloatArray) -> FloatArray:
+        totals = weights @ counts
+        share = totals / totals.sum(axis=1, keepdims=True)
+        logs = np.log(share, where=share > 0, out=np.zeros_like(share))
+        return np.asarray(-(share * logs).sum(axis=1) / np.log(BINS))
+
+    n_items = int(scored.sum())
+    value = max(0.0, float(entropy(np.ones((1, n_items)))[0]))
+    method = "entropy of five bins; t interval, items resampled"
+    found = Estimate(metric, value, None, None, len(scores), n_items, method=method, unit=unit)
+    absent = "no interval, because every score is in one bin"
+    return with_interval(
+        found, resampled_interval(entropy, n_items, rng), UNIT_INTERVAL, absent=absent
+    )
+
+
+def share_at_floor(scores: Scores, *, floor: float = 0.0) -> Estimate:
+    """Return the share of items that one judge scores `floor` in every run, in [0, 1].
+
+    0 for the floor, from where nothing can drop; 100 for the ceiling. Wilson interval over
+    items. Needs one score.
+    """
+    metric = "share_at_ceiling" if floor >= HIGHEST else "share_at_floor"
+    elsewhere = _by_item(scores, np.abs(scores.points - floor) > EPSILON) > 0
+    scored = np.asarray(scores.sizes().any(axis=0))
+    there = np.asarray(scored & ~elsewhere, dtype=np.int64)
+    share = clustered_share(metric, there, np.asarray(scored, dtype=np.int64))
+    return replace(share, method="share of items, Wilson interval")
+
+
+def discrimination(scores: Scores, rng: np.random.Generator) -> Estimate:
+    """Return the share of one judge's variance that lies between items: its ICC(1), at most 1.
+
+    This is also the reliability of a single run. See `one_way_icc`; needs two items of 3 runs.
+    """
+    return one_way_icc("discrimination", scores, scores.points, rng)
+
+
+def reliability_of_mean(single: Estimate, runs: float) -> Estimate:
+    """Return the reliability of the mean of `runs` runs from that of one, by Spearman-Brown.
+
+    k·r / (1 + (k - 1)·r) of the estimate and of both ends; a value below 0 counts as 0.
+    """
+
+    def stepped(value: float | None) -> float | None:
+        if value is None:
+            return None
+        held = max(0.0, value)
+        return runs * held / (1 + (runs - 1) * held)
+
+    return replace(
+        single,
+        metric="reliability_of_mean",
+        estimate=stepped(single.estimate),
+        lower=stepped(single.lower),
+        upper=stepped(single.upper),
+        method=f"Spearman-Brown, mean of {runs:g} runs" if single.estimate is not None else "",
+    )
+
+
+def runs_near(scores: Scores, near: float = NEAR) -> Estimate:
+    """Return the share of pairs of one judge's runs of an item at most `near` points apart.
+
+    In [0, 1]; Wilson interval clustered by item. A judge that tells nothing apart has 1: read it
+    after `discrimination`. Needs an item with two runs.
+    """
+    pairs = np.zeros(scores.n_items, dtype=np.int64)
+    agreeing = np.zeros(scores.n_items, dtype=np.int64)
+    for item, points in _runs(scores):
+        above = np.triu_indices(len(points), 1)
+        apart = np.abs(points[:, None] - points)[above]
+        pairs[item], agreeing[item] = len(apart), int((apart <= near + EPSILON).sum())
+    if not pairs.any():
+        return not_estimable("runs_near", "no item has two runs with a score", unit="share")
+    share = clustered_share("runs_near", agreeing, pairs)
+    return replace(share, method=f"pairs of runs within {near:g} points, Wilson by item")
+
+
+def _runs(scores: Scores) -> Iterator[tuple[int, FloatArray]]:
+    order = np.argsort(scores.item, kind="stable")
+    items, starts = np.unique(scores.item[order], return_index=True)
+    runs = np.split(scores.points[order], starts[1:])
+    yield from zip(items.tolist(), runs, strict=True)
+
+
+def _by_item(scores: Scores, chosen: BoolArray) -> IntArray:
+    """Return how many of the chosen samples each item has."""
+    return np.bincount(scores.item[chosen], minlength=scores.n_items)

@@ -1,0 +1,188 @@
+"""Agreement of scores: of two judges, or of judges and the truth, on the same items.
+
+A score of an item is its mean over runs. Correlations are no agreement: two judges that rank alike
+may lie 40 points apart. Intervals of coefficients are t intervals on Fisher's scale, with the
+standard error of resampling items, and so stay within the coefficient's range.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from judge_gym.metrics.agreement import ratio_or_nan
+from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.effect_sizes import kendall_tau_b
+from judge_gym.metrics.estimate import (
+    Estimate,
+    mean_over_items,
+    not_estimable,
+    with_interval,
+)
+from judge_gym.metrics.intervals import (
+    EPSILON,
+    Interval,
+    normal_quantile,
+    resampled_interval,
+    t_quantile,
+)
+
+MIN_ITEMS = 4
+
+
+def bland_altman(one: FloatArray, other: FloatArray) -> list[Estimate]:
+    """Return the bias (mean of other - one) and the limits of agreement, in points.
+
+    The limits, bias ± 1.96·s, hold 95% of the differences of items. t intervals; the variance of
+    a limit is s²·(1/n + 1.96²/(2(n - 1))). Needs two items, and for the limits differences that
+    are not all equal. Source: Bland and Altman 1999, Statistical Methods in Medical Research 8.
+    """
+    differences = other - one
+    n = len(differences)
+    names, unit = ("agreement_lower", "agreement_upper"), "points"
+    bias = mean_over_items("agreement_bias", differences, n=n, unit=unit)
+    if n < 2:
+        because = f"it needs 2 items, and there is {n}"
+        return [bias, *(not_estimable(name, because, n=n, n_items=n, unit=unit) for name in names)]
+    mean, spread = float(differences.mean()), float(differences.std(ddof=1))
+    z = normal_quantile()
+    half = t_quantile(n - 1) * spread * (1 / n + z**2 / (2 * (n - 1))) ** 0.5
+    limits = []
+    for name, sign in zip(names, (-1, 1), strict=True):
+        limit = mean + sign * z * spread
+        found = Estimate(name, limit, None, None, n, n, method="limit of agreement", unit=unit)
+        interval = (limit - half, limit + half) if spread > EPSILON else None
+        limits.append(with_interval(found, interval))
+    return [bias, *limits]
+
+
+def concordance(one: FloatArray, other: FloatArray, rng: np.random.Generator) -> Estimate:
+    """Return Lin's concordance correlation, 2·s12 / (s1² + s2² + (m1 - m2)²), in [-1, 1].
+
+    1 only where every score is the same. Needs 4 items, and scores that vary. Source: Lin 1989,
+    Biometrics 45.
+    """
+
+    def coefficient(weights: FloatArray) -> FloatArray:
+        first, second, shared, apart = _moments(one, other, weights)
+        return ratio_or_nan(2 * shared, first + second + apart**2)
+
+    return _coefficient("concordance", one, other, coefficient, rng)
+
+
+def rank_agreement(one: FloatArray, other: FloatArray, rng: np.random.Generator) -> Estimate:
+    """Return Kendall's τ-b, corrected for ties, in [-1, 1], with the p of no association.
+
+    Needs 4 items, and scores that vary. Memory grows with the square of the items. Source:
+    Kendall 1945, Biometrika 33.
+    """
+    orders = [np.sign(np.subtract.outer(side, side)) for side in (one, other)]
+    products = (orders[0] * orders[1], orders[0] ** 2, orders[1] ** 2)
+
+    def tau(weights: FloatArray) -> FloatArray:
+        shared, first, second = (((weights @ part) * weights).sum(axis=1) for part in products)
+        return ratio_or_nan(shared, np.sqrt(first * second))
+
+    found = _coefficient("rank_agreement", one, other, tau, rng)
+    test = kendall_tau_b(one, other) if found.estimate is not None else None
+    return replace(found, p=test[1]) if test else found
+
+
+def error_correlation(
+    one: FloatArray, other: FloatArray, truth: FloatArray, rng: np.random.Generator
+) -> Estimate:
+    """Return Pearson's r of two judges' errors (score - truth) over items, in [-1, 1].
+
+    Near 1 a second judge repeats the mistakes of the first, so that asking it gains nothing.
+    Needs 4 items, and errors that vary.
+    """
+    first, second = one - truth, other - truth
+
+    def correlation(weights: FloatArray) -> FloatArray:
+        own, others, shared, _ = _moments(first, second, weights)
+        return ratio_or_nan(shared, np.sqrt(np.maximum(own * others, 0.0)))
+
+    return _coefficient("error_correlation", first, second, correlation, rng)
+
+
+def score_alpha(table: FloatArray, rng: np.random.Generator) -> Estimate:
+    """Return Krippendorff's α for interval data of `table` (items x judges), at most 1.
+
+    NaN where a judge gave an item no score; items that one judge alone scored are left out. 0 is
+    chance. Interval: t with the standard error of resampling items. Needs an item that two
+    judges scored, and scores that vary. Source: Krippendorff 2019, Content Analysis, chapter 12.
+    """
+    metric, unit = "krippendorff_alpha_scores", "agreement beyond chance"
+    shared = table[(~np.isnan(table)).sum(axis=1) > 1]
+    there = ~np.isnan(shared)
+    size = there.sum(axis=1).astype(np.float64)
+    n, n_items = int(size.sum()), len(shared)
+    if not n_items:
+        return not_estimable(metric, "no item was scored by two judges", unit=unit)
+    values = np.where(there, shared - shared[there].mean(), 0.0)
+    total, squares = values.sum(axis=1), (values**2).sum(axis=1)
+    # Of ordered pairs: Σ (x - y)² = 2·(m·Σx² - (Σx)²).
+    within = 2 * (size * squares - total**2) / (size - 1)
+
+    def alpha(weights: FloatArray) -> FloatArray:
+        count = weights @ size
+        expected = 2 * (count * (weights @ squares) - (weights @ total) ** 2) / (count - 1)
+        return 1 - ratio_or_nan(weights @ within, expected)
+
+    value = float(alpha(np.ones((1, n_items)))[0])
+    if not np.isfinite(value):
+        return not_estimable(metric, "all scores are the same", n=n, n_items=n_items, unit=unit)
+    method = "interval data, runs averaged; t interval, items resampled"
+    found = Estimate(metric, value, None, None, n, n_items, method=method, unit=unit)
+    return with_interval(found, resampled_interval(alpha, n_items, rng), (-1.0, 1.0))
+
+
+def _moments(
+    one: FloatArray, other: FloatArray, weights: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return both variances (divisor n), the covariance and the difference of means, per row."""
+    # About the common mean, so that no digits are lost where scores hardly differ.
+    middle = (one.mean() + other.mean()) / 2
+    x, y, n = one - middle, other - middle, weights.sum(axis=1)
+    mean_x, mean_y = weights @ x / n, weights @ y / n
+    return (
+        weights @ x**2 / n - mean_x**2,
+        weights @ y**2 / n - mean_y**2,
+        weights @ (x * y) / n - mean_x * mean_y,
+        mean_x - mean_y,
+    )
+
+
+def _coefficient(
+    metric: str,
+    one: FloatArray,
+    other: FloatArray,
+    statistic: Callable[[FloatArray], FloatArray],
+    rng: np.random.Generator,
+) -> Estimate:
+    n = len(one)
+    if n < MIN_ITEMS:
+        because = f"it needs {MIN_ITEMS} items in common, and there are {n}"
+        return not_estimable(metric, because, n=n, n_items=n)
+    if min(np.ptp(one), np.ptp(other)) <= EPSILON:
+        return not_estimable(metric, "one of the two is the same for all items", n=n, n_items=n)
+    value = float(np.clip(statistic(np.ones((1, n)))[0], -1.0, 1.0))
+    method = "over items; t interval on Fisher's scale, items resampled"
+    found = Estimate(metric, value, None, None, n, n, method=method, unit="coefficient")
+    absent = "no interval, because the two agree perfectly"
+    return with_interval(found, _on_fishers_scale(value, statistic, n, rng), absent=absent)
+
+
+def _on_fishers_scale(
+    value: float, statistic: Callable[[FloatArray], FloatArray], n: int, rng: np.random.Generator
+) -> Interval | None:
+    if abs(value) >= 1 - EPSILON:
+        return None
+
+    def stretched(weights: FloatArray) -> FloatArray:
+        values = statistic(weights)
+        inside = np.abs(values) < 1 - EPSILON
+        return np.arctanh(values, where=inside, out=np.full_like(values, np.nan))
+
+    interval = resampled_interval(stretched, n, rng)
+    return None if interval is None else (float(np.tanh(interval[0])), float(np.tanh(interval[1])))

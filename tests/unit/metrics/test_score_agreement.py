@@ -1,0 +1,100 @@
+"""Agreement of scores: by hand, against other packages, and over many seeds."""
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import kendalltau, pearsonr
+
+from judge_gym.metrics.score_agreement import (
+    bland_altman,
+    concordance,
+    error_correlation,
+    rank_agreement,
+    score_alpha,
+)
+
+SCORES = st.lists(
+    st.tuples(*[st.integers(0, 20).map(lambda v: 5.0 * v)] * 2), min_size=5, max_size=25
+)
+
+
+def test_limits_of_agreement_by_hand():
+    # differences 0 0 4 4: mean 2, s = sqrt(16/3); half of a limit: t(3)·s·sqrt(1/4 + 1.96²/6)
+    old = np.array([10.0, 20, 30, 40])
+    bias, lower, upper = bland_altman(old, old + np.array([0, 0, 4, 4]))
+    s = (16 / 3) ** 0.5
+    assert bias.estimate == 2
+    assert upper.estimate == pytest.approx(2 + 1.959964 * s)
+    assert lower.estimate == pytest.approx(2 - 1.959964 * s)
+    half = 3.182446 * s * (1 / 4 + 1.959964**2 / 6) ** 0.5
+    assert (upper.lower, upper.upper) == pytest.approx(
+        (upper.estimate - half, upper.estimate + half), abs=1e-5
+    )
+    same = bland_altman(old, old + 3)
+    assert [one.estimate for one in same] == [3, 3, 3]
+    assert all(one.lower is None for one in same)
+    assert "it needs 2 items" in bland_altman(old[:1], old[:1])[1].reason
+
+
+def test_concordance_sees_what_a_correlation_does_not(rng):
+    # s² = 2/3 on both sides, covariance 2/3, means 3 apart: (4/3)/(4/3 + 9)
+    one = np.array([1.0, 2, 3] * 3)
+    assert concordance(one, one + 3, rng).estimate == pytest.approx((4 / 3) / (4 / 3 + 9))
+    same = concordance(one, one, rng)
+    assert (same.estimate, same.lower) == (1, None)
+    assert "agree perfectly" in same.reason
+    assert "4 items" in concordance(one[:3], one[:3], rng).reason
+    assert "the same for all items" in concordance(one, np.ones(9), rng).reason
+
+
+@given(SCORES)
+@settings(max_examples=25, deadline=None)
+def test_coefficients_are_those_of_other_packages(pairs):
+    rng = np.random.default_rng(3)
+    one, other = np.array(pairs).T
+    found = rank_agreement(one, other, rng)
+    if found.estimate is not None:
+        expected = kendalltau(one, other)
+        assert (found.estimate, found.p) == pytest.approx((expected.statistic, expected.pvalue))
+    truth = np.arange(len(one), dtype=float)
+    errors = error_correlation(one, other, truth, rng)
+    if errors.estimate is not None:
+        assert errors.estimate == pytest.approx(pearsonr(one - truth, other - truth).statistic)
+    alpha = score_alpha(np.array(pairs), rng)
+    if alpha.estimate is not None:
+        levels = krippendorff.alpha(np.array(pairs).T, level_of_measurement="interval")
+        assert alpha.estimate == pytest.approx(levels)
+    for one_found in (found, errors, alpha):
+        if one_found.lower is not None:
+            assert -1 <= one_found.lower <= one_found.upper <= 1
+
+
+def test_alpha_of_an_incomplete_table(rng):
+    table = np.array([[10, 12, np.nan], [50, np.nan, 40], [90, 95, 99], [30, np.nan, np.nan]])
+    expected = krippendorff.alpha(table.T, level_of_measurement="interval")
+    found = score_alpha(table, rng)
+    assert found.estimate == pytest.approx(expected)
+    assert found.n_items == 3
+    assert "no item" in score_alpha(table[:, :1], rng).reason
+    assert "the same" in score_alpha(np.full((5, 2), 70.0), rng).reason
+
+
+@pytest.mark.parametrize("coefficient", [concordance, rank_agreement])
+def test_intervals_hold_the_truth(coefficient):
+    # scores of a common quality with noise, in steps of 10 so that they tie; the truth is the
+    # mean over eight sets of 200 items
+    rng = np.random.default_rng(11)
+
+    def pair(items):
+        quality = rng.normal(50, 20, items)
+        noisy = [quality + rng.normal(shift, 12, items) for shift in (0, 5)]
+        return [np.clip(np.round(side, -1), 0, 100) for side in noisy]
+
+    truth = np.mean([coefficient(*pair(200), rng).estimate for _ in range(8)])
+    held = 0
+    for _ in range(100):
+        found = coefficient(*pair(30), rng)
+        held += found.lower <= truth <= found.upper
+    assert 88 <= held <= 100
