@@ -21,6 +21,7 @@ from deployments.cli import (
     import_verdicts,
     init,
     injection,
+    judge,
     mcp,
     power,
     retry,
@@ -61,6 +62,7 @@ app.command("export")(bundle.export_bundle)
 app.command("import")(bundle.import_bundle)
 app.add_typer(roles.app, name="database")
 app.command()(injection.injection)
+app.add_typer(judge.app, name="judge")
 app.command()(simulator.simulator)
 app.command()(mcp.mcp)
 app.command()(doctor.doctor)

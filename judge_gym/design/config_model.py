@@ -84,10 +84,11 @@ def _of_kind(models: Sequence[type[BaseModel]], node: Node) -> type[BaseModel]:
     written = (model for model in models if getattr(model, "WRITTEN", True))
     kinds = {model.model_fields["kind"].default: model for model in written}
     kind = node.items.get("kind", Node(None, node.place))
+    if kind.value is None:
+        raise missing(node.place, "kind", either(list(kinds)))
     legal = f"Use {either(list(kinds))}."
     if not isinstance(kind.value, str):
-        at = Place(node.place.file, kind.place.line, f"{node.place.key}.kind")
-        raise at.problem("is missing" if kind.value is None else f"is {shown(kind.value)}", legal)
+        raise kind.place.problem(f"is {shown(kind.value)}", legal)
     if kind.value not in kinds:
         suggestion = did_you_mean(kind.value, list(kinds))
         raise kind.place.problem(f"is {shown(kind.value)}", suggestion + legal)

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from random import Random
 
 from judge_gym.seeds import generator
-from judge_gym.simulator import editing, judging, writing
+from judge_gym.simulator import editing, grading, judging, writing
 from judge_gym.simulator.anonymizing import abstract
 from judge_gym.simulator.families import Family, family_named, is_own_rubric, planted
+from judge_gym.simulator.graders import grader_of
 from judge_gym.simulator.judging import Case, Sampling, Shown
 from judge_gym.simulator.obeying import obeys, stage_demanded
 from judge_gym.simulator.prompt_reader import (
@@ -156,6 +157,19 @@ def _abstract(turn: _Turn) -> str:
     return abstract("\n\n".join(documents_in(turn.prompt)))
 
 
+def _grade(turn: _Turn) -> str:
+    grader = grader_of(turn.request.model)
+    return grading.grade(turn.request.messages, grader, turn.sampling, turn.rng)
+
+
+def _decide(turn: _Turn) -> str:
+    return grading.decide(turn.request.messages, grader_of(turn.request.model), turn.rng)
+
+
+def _compare(turn: _Turn) -> str:
+    return grading.compare(turn.request.messages, grader_of(turn.request.model), turn.rng)
+
+
 def _other(turn: _Turn) -> str:
     return "This is the judge-gym simulator. It answers the prompts of judge-gym and no others."
 
@@ -168,5 +182,8 @@ _ROLES: dict[Role, Callable[[_Turn], str]] = {
     "cleaner": _clean,
     "neutralizer": _neutralize,
     "abstractor": _abstract,
+    "grader": _grade,
+    "decider": _decide,
+    "comparer": _compare,
     "other": _other,
 }

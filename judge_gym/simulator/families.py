@@ -13,6 +13,7 @@ from importlib.resources import files
 from pydantic import BaseModel, ConfigDict, Field
 
 from judge_gym.seeds import derive_seed
+from judge_gym.simulator.graders import grader_models
 
 LADDER_LENGTH = 10
 FREQUENCIES = (
@@ -29,6 +30,8 @@ FREQUENCIES = (
 )
 """What `{often}` becomes on each step of a ladder."""
 _OWN_SHARE = 0.5
+_OF_GRADERS = "calm"
+"""The family that models of `graders` answer as, where they are not asked to grade."""
 
 
 class _Frozen(BaseModel):
@@ -102,8 +105,9 @@ def planted() -> dict[str, Family]:
 
 
 def served_models() -> tuple[str, ...]:
-    """Return the names of the models that belong to a family, as `/v1/models` lists them."""
-    return tuple(f"sim/{model}" for family in planted().values() for model in family.models)
+    """Return the names of the models of families and graders, as `/v1/models` lists them."""
+    of_families = (model for family in planted().values() for model in family.models)
+    return tuple(f"sim/{model}" for model in (*of_families, *grader_models()))
 
 
 def family_named(model: str) -> str | None:
@@ -117,6 +121,8 @@ def family_named(model: str) -> str | None:
     for family, parameters in planted().items():
         if name in parameters.models:
             return family
+    if name in grader_models():
+        return _OF_GRADERS
     if model.startswith("sim/"):
         return None
     families = sorted(

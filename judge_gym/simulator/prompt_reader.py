@@ -12,7 +12,17 @@ from typing import Literal
 from judge_gym.simulator.stage_order import Listed
 
 Role = Literal[
-    "scorer", "prober", "rubricer", "critic", "cleaner", "neutralizer", "abstractor", "other"
+    "scorer",
+    "prober",
+    "rubricer",
+    "critic",
+    "cleaner",
+    "neutralizer",
+    "abstractor",
+    "grader",
+    "decider",
+    "comparer",
+    "other",
 ]
 Form = Literal["single", "subset", "json"]
 Message = tuple[str, str]
@@ -73,6 +83,7 @@ _STAGE_COUNT = re.compile(r"[Ee]xactly (?P<stages>\d+) stages")
 _MIDPOINT = re.compile(r"Stage (?P<stage>\d+) is labelled")
 _CLOSING_CHARACTERS = 600
 """The request for a form of answer ends a prompt; rubrics before it may use any words."""
+_OBJECT_WANTED = "Answer with one JSON object of this form"
 _VARIANT = re.compile(r"\(number (?P<number>\d+)\)")
 
 
@@ -85,7 +96,11 @@ def role_of(messages: Sequence[Message]) -> Role:
     """Return which task the last user message sets."""
     request = outside_fences(_last_user(messages))
     lower, closing = request.lower(), request[-_CLOSING_CHARACTERS:]
+    wanted = request.partition(_OBJECT_WANTED)[2]
     marks: tuple[tuple[Role, bool], ...] = (
+        ("grader", '"scores"' in wanted),
+        ("decider", '"decision"' in wanted),
+        ("comparer", '"winner"' in wanted),
         ("prober", "PROBABILITY:" in closing),
         ("scorer", "VERDICT:" in closing or '"verdict"' in closing),
         ("critic", '"observability"' in request),
@@ -144,13 +159,19 @@ def read_rated_rubric(messages: Sequence[Message]) -> tuple[Listed, ...]:
 
 
 def documents_in(prompt: str) -> tuple[str, ...]:
-    """Return the fenced documents of a prompt; none when no fence is closed."""
-    fenced = _FENCE.search(prompt)
-    if fenced is None:
-        return ()
+    """Return the documents of a prompt's first fence; none when no fence is closed."""
+    return next(iter(fenced_documents(prompt)), ())
+
+
+def fenced_documents(prompt: str) -> list[tuple[str, ...]]:
+    """Return the documents of each closed fence of a prompt, in order."""
+    return [_split(fence["mark"], fence["inside"]) for fence in _FENCE.finditer(prompt)]
+
+
+def _split(mark: str, inside: str) -> tuple[str, ...]:
     # A document may hold such a line itself, but not with the mark.
-    heading = rf"^\[Document \d+ of \d+, {re.escape(fenced['mark'])}\]$"
-    parts = re.split(heading, fenced["inside"], flags=re.MULTILINE)
+    heading = rf"^\[Document \d+ of \d+, {re.escape(mark)}\]$"
+    parts = re.split(heading, inside, flags=re.MULTILINE)
     return tuple(text for part in parts if (text := part.strip()))
 
 

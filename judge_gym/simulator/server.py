@@ -18,7 +18,7 @@ from judge_gym.simulator.answering import answer
 from judge_gym.simulator.batches.routes import add_batch_routes
 from judge_gym.simulator.batches.store import Store
 from judge_gym.simulator.chat import completion, read_body
-from judge_gym.simulator.families import planted, served_models
+from judge_gym.simulator.families import family_named, served_models
 from judge_gym.simulator.faults import plan
 from judge_gym.simulator.faults.injector import INJECTOR, Injector
 from judge_gym.simulator.faults.reading import load_plan, read_plan
@@ -98,9 +98,13 @@ async def _chat(request: web.Request) -> web.StreamResponse:
 
 
 async def _models(request: web.Request) -> web.Response:
-    owners = {f"sim/{model}": name for name, fam in planted().items() for model in fam.models}
     models = [
-        {"id": model, "object": "model", "created": 0, "owned_by": f"judge-gym/{owners[model]}"}
+        {
+            "id": model,
+            "object": "model",
+            "created": 0,
+            "owned_by": f"judge-gym/{family_named(model)}",
+        }
         for model in served_models()
     ]
     return web.json_response({"object": "list", "data": models})

@@ -29,6 +29,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 SAMPLE_STATUSES = ("scored", "abstained", "unparseable", "refused", "failed")
+JUDGE_STATUSES = ("scored", "inconsistent", "unparseable", "refused", "failed")
 PROBE_STATUSES = ("answered", "unparseable", "refused", "failed")
 CALL_STATUSES = ("planned", "sent", "succeeded", "failed", "cancelled")
 OPEN_BATCHES = ("planned", "submitted", "cancelling")
@@ -577,4 +578,84 @@ class AnalysisFinding(Base):
         _one_of("direction", ("above", "below", "within")),
         CheckConstraint("p BETWEEN 0 AND 1", name="p_range"),
         CheckConstraint("p_adjusted BETWEEN 0 AND 1", name="p_adjusted_range"),
+    )
+
+
+class Judge(Base):
+    """A judge for products, by the hash of its configuration and prompt."""
+
+    __tablename__ = "judges"
+    id: Mapped[int] = _id()
+    key: Mapped[str] = mapped_column(unique=True)
+    kind: Mapped[str]
+    name: Mapped[str]
+    """What it was called when it was first used."""
+    model: Mapped[str]
+    """The model, function or address that answers."""
+    config: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = _created()
+    __table_args__ = (
+        _one_of("kind", ("rubric", "binary", "pairwise", "callable", "http")),
+        Index("ix_judges_name", "name"),
+    )
+
+
+class JudgeItem(Base):
+    """What such judges judge: an item of a corpus, as it is or as a perturbation left it."""
+
+    __tablename__ = "judge_items"
+    id: Mapped[int] = _id()
+    key: Mapped[str] = mapped_column(unique=True)
+    """Of corpus, name, variant and content."""
+    corpus: Mapped[str]
+    """The digest of the file it comes from; empty when it comes from none."""
+    name: Mapped[str]
+    perturbation: Mapped[str] = mapped_column(server_default="")
+    """Empty for an original, which has neither severity nor seed."""
+    severity: Mapped[float | None]
+    seed: Mapped[int | None] = mapped_column(BigInteger)
+    text: Mapped[str]
+    second: Mapped[str | None]
+    context: Mapped[str]
+    simulated: Mapped[bool] = _simulated()
+    created_at: Mapped[datetime] = _created()
+    __table_args__ = (
+        CheckConstraint("severity BETWEEN 0 AND 1", name="severity_range"),
+        CheckConstraint(
+            "(perturbation = '') = (severity IS NULL) AND (perturbation = '') = (seed IS NULL)",
+            name="variant_whole",
+        ),
+        Index("ix_judge_items_corpus_name", "corpus", "name"),
+    )
+
+
+class JudgeResult(Base):
+    """One item judged once by such a judge; `score` is on the judge's scale."""
+
+    __tablename__ = "judge_results"
+    id: Mapped[int] = _id()
+    judge_id: Mapped[int] = _reference("judges.id")
+    item_id: Mapped[int] = _reference("judge_items.id", on_delete="RESTRICT", index=True)
+    repeat: Mapped[int] = mapped_column(Integer)
+    status: Mapped[str]
+    score: Mapped[float | None]
+    subscores: Mapped[dict[str, Any]]
+    verdict: Mapped[str | None]
+    reason: Mapped[str]
+    failure: Mapped[str | None]
+    call_ids: Mapped[list[int]]
+    """Its calls, as long as the ledger has them; none when no model was asked."""
+    duration_s: Mapped[float | None]
+    simulated: Mapped[bool] = _simulated()
+    created_at: Mapped[datetime] = _created()
+    __table_args__ = (
+        _one_of("status", JUDGE_STATUSES),
+        UniqueConstraint("judge_id", "item_id", "repeat"),
+        CheckConstraint("repeat >= 0", name="repeat_not_negative"),
+        CheckConstraint("(status = 'scored') = (score IS NOT NULL)", name="score_when_scored"),
+        CheckConstraint(
+            "(status IN ('unparseable', 'refused', 'failed')) = (failure IS NOT NULL)",
+            name="failure_when_not_judged",
+        ),
+        CheckConstraint("score NOT IN ('NaN', 'Infinity', '-Infinity')", name="score_finite"),
     )

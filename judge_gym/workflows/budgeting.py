@@ -30,15 +30,22 @@ class SweepBudget:
 
 def check_priced(providers: Providers, models: Iterable[str], budget: SweepBudget) -> None:
     """Raise `ConfigError` when a cost is bounded and a model's price is in no list."""
-    if budget.limits.max_cost_usd is None:
-        return
     for model in sorted(models):
-        if price_of(providers, model) is None:
-            raise ConfigError(
-                f"{budget.file}: budget.max_cost_usd is {budget.limits.max_cost_usd:g}, but the "
-                f"price of {model} is in no list, so its cost cannot be bounded.",
-                f"{how_to_price(providers, model)} Or bound max_calls instead.",
-            )
+        if error := unpriced(providers, model, budget.limits, str(budget.file)):
+            raise error
+
+
+def unpriced(
+    providers: Providers, model: str, limits: Budget, bounded_by: str
+) -> ConfigError | None:
+    """Return what to say when a cost is bounded and the model's price is in no list."""
+    if limits.max_cost_usd is None or price_of(providers, model) is not None:
+        return None
+    return ConfigError(
+        f"{bounded_by}: budget.max_cost_usd is {limits.max_cost_usd:g}, but the price of {model} "
+        "is in no list, so its cost cannot be bounded.",
+        f"{how_to_price(providers, model)} Or bound max_calls instead.",
+    )
 
 
 def how_to_price(providers: Providers, model: str) -> str:
@@ -64,17 +71,22 @@ def spending_check(runtime: Runtime, budget: SweepBudget | None) -> Callable[[],
     return check
 
 
-def _raise_if_passed(budget: SweepBudget, used: Spent) -> None:
-    limits = budget.limits
+def passed(limits: Budget, used: Spent) -> tuple[str, float] | None:
+    """Return which bound is passed, and the bound; None within all of them."""
     if limits.max_cost_usd is not None and used.cost_usd >= limits.max_cost_usd:
-        key, limit = "max_cost_usd", limits.max_cost_usd
-    elif limits.max_calls is not None and used.calls >= limits.max_calls:
-        key, limit = "max_calls", limits.max_calls
-    elif _fails_too_often(limits, used):
-        assert limits.max_failures_share is not None
-        key, limit = "max_failures_share", limits.max_failures_share
-    else:
+        return "max_cost_usd", limits.max_cost_usd
+    if limits.max_calls is not None and used.calls >= limits.max_calls:
+        return "max_calls", limits.max_calls
+    if limits.max_failures_share is not None and _fails_too_often(limits.max_failures_share, used):
+        return "max_failures_share", limits.max_failures_share
+    return None
+
+
+def _raise_if_passed(budget: SweepBudget, used: Spent) -> None:
+    bound = passed(budget.limits, used)
+    if bound is None:
         return
+    key, limit = bound
     raise BudgetPassedError(
         f"Sweep {budget.sweep} has passed its budget: {key} is {limit:g}, and {said(used)}.",
         "What was in flight is kept. "
@@ -87,10 +99,8 @@ def _raise_if_passed(budget: SweepBudget, used: Spent) -> None:
     )
 
 
-def _fails_too_often(limits: Budget, used: Spent) -> bool:
-    if limits.max_failures_share is None or used.ended < ENOUGH_ENDED:
-        return False
-    return used.failed > limits.max_failures_share * used.ended
+def _fails_too_often(most: float, used: Spent) -> bool:
+    return used.ended >= ENOUGH_ENDED and used.failed > most * used.ended
 
 
 def said(used: Spent) -> str:

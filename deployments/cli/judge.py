@@ -1,0 +1,183 @@
+"""`judge-gym judge`: judges for products, checked and used."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deployments.cli.output import command, console, errors, show_table
+
+if TYPE_CHECKING:
+    from judge_gym.judges import AnyJudge, Item, JudgeResult, ModelJudge
+
+app = typer.Typer(
+    help="Judges for products: check a judge file, or judge items with it.", no_args_is_help=True
+)
+_File = Annotated[Path, typer.Argument(help="The judge file (YAML).", show_default=False)]
+_LONGEST_CELL = 90
+
+
+@app.command()
+def check(
+    file: _File,
+    items: Annotated[
+        Path | None,
+        typer.Option(
+            help="Items (JSONL or CSV): the first is shown as it would be asked, and calls are "
+            "counted.",
+            show_default="a stand-in",
+        ),
+    ] = None,
+    repeats: Annotated[int, typer.Option(help="How often each item is judged.", min=1)] = 1,
+) -> None:
+    """Read a judge file and show what it would ask; spends nothing."""
+    from judge_gym.judges import ModelJudge, load_judge, read_items
+
+    judge = load_judge(file)
+    given = read_items(items) if items else (_stand_in(judge),)
+    for item in given:
+        judge.check(item)
+    console.print(f"Judge {judge.name}: {judge.kind} by {judge.answered_by}, key {judge.key}.")
+    if isinstance(judge, ModelJudge):
+        _show_prompts(judge, given[0])
+    else:
+        shown = {"id": given[0].id, "text": given[0].text, "context": given[0].context, "repeat": 0}
+        console.print(f"It is given: {json.dumps(shown, ensure_ascii=False)}", markup=False)
+    if items:
+        console.print(_amount(judge, len(given) * repeats), markup=False)
+
+
+@app.command()
+def score(
+    file: _File,
+    items: Annotated[Path, typer.Option(help="What to judge (JSONL or CSV).", show_default=False)],
+    repeats: Annotated[int, typer.Option(help="How often each item is judged.", min=1)] = 1,
+    concurrency: Annotated[int, typer.Option(help="Judgements at once.", min=1, max=1000)] = 8,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+) -> None:
+    """Judge items and show the results; what is already judged is not asked again."""
+    import asyncio
+
+    from deployments.cli.environment import prepare_environment
+    from deployments.cli.running import lost_servers_named, simulator
+    from judge_gym.judges import load_judge, read_items
+    from judge_gym.settings import settings
+
+    judge = load_judge(file)
+    given = read_items(items)
+    prepare_environment(settings().data_dir, verbose=False)
+    asked = judge.score_batch(
+        given, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
+    )
+    with (
+        simulator() if judge.answered_by.startswith("sim/") else nullcontext(),
+        lost_servers_named(),
+        errors.status(f"Judging {len(given)} items."),
+    ):
+        results = asyncio.run(asked)
+    cost = _cost(results)
+    if as_json:
+        told = [result.model_dump(mode="json") for result in results]
+        console.print_json(json.dumps({"name": judge.name, **cost, "results": told}))
+        return
+    _show(judge, results, cost)
+
+
+def _stand_in(judge: "AnyJudge") -> "Item":
+    from judge_gym.judges import Item
+
+    second = "(the second text)" if judge.judges_pairs else None
+    return Item(id="stand-in", text="(the text)", second=second)
+
+
+def _show_prompts(judge: "ModelJudge", item: "Item") -> None:
+    from judge_gym.settings import settings
+
+    for number, prompt in enumerate(judge.prompts(item, f"judge/{judge.key}/{item.key}/0"), 1):
+        for message in prompt.messages:
+            console.print(f"\n[bold]Prompt {number}, {message['role']}[/]")
+            console.print(message["content"], markup=False)
+    from judge_gym.llm.pricing import price_of
+    from judge_gym.llm.providers import load_providers
+
+    price = price_of(load_providers(settings().providers_file), judge.model)
+    said = "in no list" if price is None else f"{price.prompt:g} / {price.completion:g} USD"
+    console.print(
+        f"\nTemperature {judge.temperature:g}, top_p {judge.top_p:g}, answers of at most "
+        f"{judge.max_tokens} tokens. Price of a million tokens (prompt / answer): {said}.",
+        markup=False,
+    )
+
+
+def _amount(judge: "AnyJudge", judgements: int) -> str:
+    from judge_gym.judges import ModelJudge
+
+    if not isinstance(judge, ModelJudge):
+        return f"{judgements} judgements, each asked once."
+    calls = judgements * (2 if judge.judges_pairs else 1)
+    return (
+        f"{judgements} judgements: {calls} calls, and one more for each answer that cannot be "
+        "read. What is already judged is not asked again."
+    )
+
+
+def _cost(results: Sequence["JudgeResult"]) -> dict[str, Any]:
+    from deployments.cli.database import database
+    from judge_gym.store.judging import cost_of
+
+    calls = [call for result in results for call in result.call_ids]
+    with database() as session:
+        cost, unpriced = cost_of(session, calls)
+    return {"calls": len(calls), "cost_usd": cost, "unpriced_calls": unpriced}
+
+
+def _show(judge: "AnyJudge", results: Sequence["JudgeResult"], cost: dict[str, Any]) -> None:
+    simulated = any(result.simulated for result in results)
+    repeated = any(result.repeat for result in results)
+    parts = list(dict.fromkeys(name for result in results for name in result.subscores))
+    rows = [
+        (
+            result.item,
+            *((result.repeat,) if repeated else ()),
+            result.status,
+            _number(result.score),
+            *(_number(result.subscores.get(part)) for part in parts),
+            *((result.verdict or "",) if judge.kind != "rubric" else ()),
+            (result.failure or result.reason)[:_LONGEST_CELL],
+        )
+        for result in results
+    ]
+    columns = (
+        "item",
+        *(("repeat",) if repeated else ()),
+        "status",
+        "score",
+        *parts,
+        *(("verdict",) if judge.kind != "rubric" else ()),
+        "reason",
+    )
+    mark = " (SIMULATED)" if simulated else ""
+    show_table(f"{judge.name}, {judge.answered_by}{mark}", columns, rows)
+    ends = Counter(result.status for result in results)
+    told = ", ".join(f"{count} {status}" for status, count in ends.most_common())
+    unknown = f" and the unknown cost of {cost['unpriced_calls']}" if cost["unpriced_calls"] else ""
+    console.print(
+        f"{len(results)} judgements: {told}. {cost['calls']} calls have cost "
+        f"{cost['cost_usd']:.4g} USD{unknown}.",
+        markup=False,
+    )
+    if simulated:
+        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
+    if ends["failed"]:
+        console.print(f"Failed ones are asked again by: {command()} judge score … --retry-failed")
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"

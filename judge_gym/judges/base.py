@@ -1,0 +1,95 @@
+"""What every judge has: a name, an identity, and `score` and `score_batch`."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from pydantic import Field
+
+from judge_gym.design.frozen import Frozen
+from judge_gym.errors import ConfigError
+from judge_gym.judges.items import Item
+from judge_gym.judges.results import JudgeResult
+from judge_gym.seeds import digest
+
+CONCURRENCY = 8
+"""Judgements in progress at once, where nobody says otherwise."""
+_NOT_IDENTITY = {"name", "budget"}
+
+
+class Judge(Frozen):
+    """A judge of single texts or of pairs; see the package for its kinds."""
+
+    kind: str
+    name: str = Field(min_length=1, max_length=100)
+    """What people call it; no part of its identity."""
+
+    @cached_property
+    def key(self) -> str:
+        """16-digit identity: all that can change an answer, so neither name nor budget."""
+        config = self.model_dump(mode="json", exclude=_NOT_IDENTITY)
+        return digest("judge", config, self.prompt_hash)
+
+    @property
+    def prompt_hash(self) -> str:
+        """The hash of what it is asked with; empty when that is not known here."""
+        return ""
+
+    @property
+    def answered_by(self) -> str:
+        """The model, function or address that answers."""
+        raise NotImplementedError
+
+    @property
+    def judges_pairs(self) -> bool:
+        return False
+
+    def check(self, item: Item) -> None:
+        """Raise `ConfigError` when `item` is not of the kind it judges."""
+        if self.judges_pairs and item.second is None:
+            raise ConfigError(
+                f"Item {item.id!r} has one text, and judge {self.name!r} compares two.",
+                "Give the item a `second` text, or use a judge of single texts.",
+            )
+        if not self.judges_pairs and item.second is not None:
+            raise ConfigError(
+                f"Item {item.id!r} has a second text, and judge {self.name!r} judges single texts.",
+                "Use a judge of kind pairwise.",
+            )
+
+    async def score(self, item: Item) -> JudgeResult:
+        """Judge one item once; see `score_batch`."""
+        return (await self.score_batch([item]))[0]
+
+    async def score_batch(
+        self,
+        items: Sequence[Item],
+        *,
+        repeats: int = 1,
+        concurrency: int = CONCURRENCY,
+        retry_failed: bool = False,
+    ) -> list[JudgeResult]:
+        """Judge each item `repeats` times; returns item by item, repeat by repeat.
+
+        What is already judged is not asked again, with `retry_failed` only what has not `failed`.
+        Raises `ConfigError` for an item that does not fit, `ProviderRefusedError` when every call
+        would fail the same way, `BudgetPassedError` when the judge's budget is used up; what had
+        been judged until then is kept.
+        """
+        # The database and litellm, which reading a judge file must not pay.
+        from judge_gym.judges.judging import judge_items
+        from judge_gym.runtime import runtime
+
+        async with runtime() as current:
+            return await judge_items(
+                current,
+                self,
+                items,
+                repeats=repeats,
+                concurrency=concurrency,
+                retry_failed=retry_failed,
+            )
+
+    def config(self) -> dict[str, Any]:
+        """Return the whole configuration, as it is stored."""
+        return self.model_dump(mode="json")

@@ -1,0 +1,48 @@
+"""`BinaryJudge`: one of two named verdicts."""
+
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from judge_gym.design.frozen import Frozen
+from judge_gym.judges.model_judge import ModelJudge, field_of, reason_of
+from judge_gym.judges.results import Reading, Unfit
+
+
+class VerdictName(Frozen):
+    """One of the two verdicts."""
+
+    name: str = Field(min_length=1, max_length=60, pattern=r"^[A-Za-z][A-Za-z0-9_ -]*$")
+    """Letters, digits, spaces, _ and -; the model's answer names it."""
+    description: str = Field(min_length=1, max_length=2000)
+    """When it is right, as the model reads it."""
+
+
+class BinaryJudge(ModelJudge):
+    """Decides between two verdicts; its score is 1 for the first named and 0 for the second."""
+
+    kind: Literal["binary"] = "binary"
+    verdicts: tuple[VerdictName, ...] = Field(min_length=2, max_length=2)
+
+    @field_validator("verdicts")
+    @classmethod
+    def _names_differ(cls, verdicts: tuple[VerdictName, ...]) -> tuple[VerdictName, ...]:
+        if len({verdict.name.lower() for verdict in verdicts}) < len(verdicts):
+            raise ValueError(f"both verdicts are named {verdicts[0].name!r}")
+        return verdicts
+
+    @property
+    def template(self) -> str:
+        return "judge_binary"
+
+    @property
+    def form(self) -> str:
+        names = " or ".join(f'"{verdict.name}"' for verdict in self.verdicts)
+        return f'{{"reason": "<one or two sentences>", "decision": <{names}>}}'
+
+    def read_object(self, found: dict[str, Any]) -> Reading:
+        decision = field_of(found, "decision")
+        for score, verdict in zip((1.0, 0.0), self.verdicts, strict=True):
+            if isinstance(decision, str) and decision.strip().lower() == verdict.name.lower():
+                return Reading("scored", score, verdict=verdict.name, reason=reason_of(found))
+        raise Unfit(f"'decision' is {str(decision)[:60]!r}")

@@ -1,0 +1,219 @@
+"""Judges of your own: a Python callable, or an HTTP endpoint. What goes in and what comes out:
+
+In, a JSON object (a `dict` for a callable), with `repeat` from 0::
+
+    {"id": "17", "text": "...", "context": "", "repeat": 0}
+
+Out, a JSON object (a `dict`), in which only `score` is needed; a callable may return the bare
+number::
+
+    {"score": 72, "subscores": {"clarity": 80}, "verdict": "keep", "reason": "..."}
+
+`score` and the subscores are on the judge's `scale`, or the result is `unparseable`. A callable
+may be `async`; another one runs in a thread, several at once. An exception, a status other than
+200, an answer that is too long or a passed time limit make the result `failed`; nothing is tried
+again by itself. What it costs is not known here, and no call stands in the ledger.
+"""
+
+import asyncio
+import importlib
+import inspect
+import json
+import os
+import sys
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, Literal
+
+import aiohttp
+from pydantic import Field
+
+from judge_gym.agents.outcome import LONGEST_REASON as LONGEST_FAILURE
+from judge_gym.agents.outcome import UNPRINTED
+from judge_gym.design.legal import Legal
+from judge_gym.errors import ConfigError
+from judge_gym.judges.base import Judge
+from judge_gym.judges.items import Item
+from judge_gym.judges.model_judge import field_of, reason_of
+from judge_gym.judges.results import Reading, Unfit
+from judge_gym.judges.scale import Scale
+
+MAX_ANSWER_BYTES = 1_000_000
+"""Longest answer of an endpoint that is read."""
+MAX_SUBSCORES = 100
+_LONGEST_VERDICT = 200
+
+Ask = Callable[[dict[str, Any]], Awaitable[Any]]
+
+
+class OwnJudge(Judge):
+    """A judge that judge-gym only calls; change `version` when you change it."""
+
+    version: str = Field(default="", max_length=100)
+    """Part of its identity: what a former version said is not taken for this one's."""
+    scale: Scale = Scale()
+    timeout_s: float = Field(default=60, gt=0, le=3600)
+    """Longest time one judgement may take, in seconds."""
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Ask]:
+        """Open what is needed to ask; raises `ConfigError` when it cannot be asked at all."""
+        raise NotImplementedError
+        yield  # makes this a generator, as its overrides are
+
+    async def ask(self, ask: Ask, item: Item, repeat: int) -> Reading:
+        """Ask once; whatever goes wrong in it is a reading, too."""
+        asked = {"id": item.id, "text": item.text, "context": item.context, "repeat": repeat}
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                answer = await ask(asked)
+        except Unfit as unfit:
+            return _unparseable(unfit)
+        except TimeoutError:
+            return _failed("timeout", f"no answer within {self.timeout_s:g} s")
+        except Exception as error:  # it is the user's code, or whatever runs at their address
+            return _failed(type(error).__name__, str(error))
+        try:
+            return self.read_object(answer if isinstance(answer, dict) else {"score": answer})
+        except Unfit as unfit:
+            return _unparseable(unfit)
+
+    def read_object(self, found: dict[str, Any]) -> Reading:
+        """Return what an answer says; raises `Unfit`."""
+        given = found.get("subscores") or {}
+        if not isinstance(given, dict) or len(given) > MAX_SUBSCORES:
+            raise Unfit(f"'subscores' is not an object of at most {MAX_SUBSCORES} numbers")
+        verdict = found.get("verdict")
+        return Reading(
+            "scored",
+            self.scale.mark(field_of(found, "score"), "score"),
+            {str(name)[:100]: self.scale.mark(mark, str(name)) for name, mark in given.items()},
+            None if verdict is None else UNPRINTED.sub(" ", str(verdict))[:_LONGEST_VERDICT],
+            reason_of(found),
+        )
+
+
+class CallableJudge(OwnJudge):
+    """A Python function; its module is looked for in the working folder first."""
+
+    kind: Literal["callable"] = "callable"
+    function: Annotated[
+        str,
+        Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$", max_length=200),
+        Legal("module:function"),
+    ]
+
+    @property
+    def answered_by(self) -> str:
+        return self.function
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Ask]:
+        function = self._loaded()
+        if inspect.iscoroutinefunction(function):
+            yield function
+        else:
+            yield lambda asked: _in_a_thread(function, asked)
+
+    def _loaded(self) -> Callable[[dict[str, Any]], Any]:
+        module, _, name = self.function.partition(":")
+        if (here := os.getcwd()) not in sys.path:
+            sys.path.insert(0, here)
+        try:
+            function = getattr(importlib.import_module(module), name)
+        except Exception as error:  # an import runs the user's code
+            raise ConfigError(
+                f"Judge {self.name!r}: function {self.function} cannot be loaded: "
+                f"{type(error).__name__}: {error}.",
+                "Name it as module:function, and start where the module is, or install it.",
+            ) from error
+        if not callable(function):
+            raise ConfigError(f"Judge {self.name!r}: {self.function} is no function.")
+        return function  # type: ignore[no-any-return]
+
+
+class HttpJudge(OwnJudge):
+    """An HTTP endpoint that takes a POST of JSON; redirects are not followed."""
+
+    kind: Literal["http"] = "http"
+    url: Annotated[
+        str,
+        Field(pattern=r"^https?://[^\s]+$", max_length=2000),
+        Legal("an address that begins with http:// or https://"),
+    ]
+    key_env: str = Field(default="", max_length=100)
+    """The variable that holds its bearer token; empty when it needs none."""
+
+    @property
+    def answered_by(self) -> str:
+        return self.url
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Ask]:
+        async with aiohttp.ClientSession(headers=self._headers()) as session:
+
+            async def ask(asked: dict[str, Any]) -> Any:
+                async with session.post(self.url, json=asked, allow_redirects=False) as response:
+                    if response.status != 200:
+                        raise ConnectionError(f"status {response.status}")
+                    return await _json(response)
+
+            yield ask
+
+    def _headers(self) -> dict[str, str]:
+        if not self.key_env:
+            return {}
+        if not (token := os.environ.get(self.key_env)):
+            raise ConfigError(f"Judge {self.name!r} needs the variable {self.key_env}.", "Set it.")
+        return {"Authorization": f"Bearer {token}"}
+
+
+async def _json(response: aiohttp.ClientResponse) -> Any:
+    body = b""
+    async for part in response.content.iter_chunked(65_536):
+        body += part
+        if len(body) > MAX_ANSWER_BYTES:
+            raise ValueError(f"the answer is longer than {MAX_ANSWER_BYTES} bytes")
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise Unfit(f"the answer is not JSON: {error}") from None
+
+
+async def _in_a_thread(function: Callable[[dict[str, Any]], Any], asked: dict[str, Any]) -> Any:
+    """Call in a thread that nobody waits for once its time is over, as a pool's would be."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[Any] = loop.create_future()
+
+    def settle(result: Any, error: BaseException | None) -> None:
+        if done.cancelled():
+            return
+        if error is None:
+            done.set_result(result)
+        else:
+            done.set_exception(error)
+
+    def work() -> None:
+        result, error = None, None
+        try:
+            result = function(asked)
+        except Exception as raised:
+            error = raised
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, result, error)
+
+    threading.Thread(target=work, daemon=True).start()
+    return await done
+
+
+def _failed(kind: str, detail: str) -> Reading:
+    return Reading("failed", failure=_line(kind, detail))
+
+
+def _unparseable(unfit: Unfit) -> Reading:
+    return Reading("unparseable", failure=_line("out_of_form", str(unfit)))
+
+
+def _line(kind: str, detail: str) -> str:
+    return UNPRINTED.sub(" ", f"{kind}: {detail}")[:LONGEST_FAILURE]

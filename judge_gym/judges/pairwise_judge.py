@@ -1,0 +1,64 @@
+"""`PairwiseJudge`: which of two texts is better, asked in both orders."""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from judge_gym.judges.items import Item
+from judge_gym.judges.model_judge import ModelJudge, field_of, reason_of
+from judge_gym.judges.results import Reading, Unfit
+from judge_gym.prompts import Prompt
+
+ORDERS = ("as_given", "swapped")
+_WINNERS = {"1": 1.0, "2": 0.0, "tie": 0.5}
+_VERDICTS = {1.0: "first", 0.0: "second", 0.5: "tie"}
+
+
+class PairwiseJudge(ModelJudge):
+    """Compares an item's two texts; verdict `first`, `second` or `tie`, by both orders alike."""
+
+    kind: Literal["pairwise"] = "pairwise"
+    ties: bool = False
+    """Whether the model may call the texts equal."""
+
+    @property
+    def judges_pairs(self) -> bool:
+        return True
+
+    @property
+    def template(self) -> str:
+        return "judge_pair"
+
+    @property
+    def form(self) -> str:
+        allowed = '1, 2 or "tie"' if self.ties else "1 or 2"
+        return f'{{"reason": "<one or two sentences>", "winner": <{allowed}>}}'
+
+    def prompts(self, item: Item, mark_from: str) -> tuple[Prompt, ...]:
+        assert item.second is not None
+        pair = (item.text, item.second)
+        return tuple(self._prompt(item, texts, mark_from) for texts in (pair, pair[::-1]))
+
+    def read_object(self, found: dict[str, Any]) -> Reading:
+        """Return the score of the text shown first."""
+        winner = field_of(found, "winner")
+        # JSON's true is Python's 1.
+        named = "" if isinstance(winner, bool) else str(winner).strip().lower()
+        if named not in _WINNERS or (named == "tie" and not self.ties):
+            raise Unfit(f"'winner' is {str(winner)[:60]!r}")
+        return Reading("scored", _WINNERS[named], reason=reason_of(found))
+
+    def combined(self, readings: tuple[Reading, ...]) -> Reading:
+        """Return what both orders say of the first text; `inconsistent` when they disagree."""
+        given, swapped = readings
+        scores = (given.score, None if swapped.score is None else 1 - swapped.score)
+        subscores = {
+            order: score for order, score in zip(ORDERS, scores, strict=True) if score is not None
+        }
+        for reading in readings:
+            if reading.status != "scored":
+                return replace(reading, score=None, subscores=subscores)
+        reason = " / ".join(filter(None, (given.reason, swapped.reason)))
+        score = scores[0]
+        if score is None or score != scores[1]:
+            return Reading("inconsistent", subscores=subscores, reason=reason)
+        return Reading("scored", score, subscores, _VERDICTS[score], reason)

@@ -1,0 +1,55 @@
+"""The scale that marks are given on."""
+
+import math
+import re
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from judge_gym.design.frozen import Frozen
+from judge_gym.judges.results import Unfit
+
+_NUMBER = re.compile(r"[-+]?\d{1,12}(\.\d{1,12})?")
+
+
+class Scale(Frozen):
+    """From the worst mark to the best: 0 to 100, or any ordinal scale with a name for each step."""
+
+    lowest: int = Field(default=0, ge=-1_000_000, le=1_000_000)
+    highest: int = Field(default=100, ge=-1_000_000, le=1_000_000)
+    anchors: tuple[str, ...] = Field(default=(), max_length=101)
+    """A name for each step, the worst first; then only whole numbers are marks."""
+
+    @model_validator(mode="after")
+    def _is_in_order(self) -> Self:
+        if self.lowest >= self.highest:
+            raise ValueError(f"highest is {self.highest}, and lowest {self.lowest}")
+        steps = self.highest - self.lowest + 1
+        if self.anchors and len(self.anchors) != steps:
+            raise ValueError(
+                f"anchors has {len(self.anchors)} names, and {self.lowest} to {self.highest} "
+                f"are {steps} steps"
+            )
+        if any("\n" in name or not name.strip() for name in self.anchors):
+            raise ValueError("each of the anchors is one line")
+        return self
+
+    @property
+    def named(self) -> list[tuple[int, str]]:
+        """The steps that have a name, the worst first."""
+        return list(enumerate(self.anchors, start=self.lowest))
+
+    def mark(self, given: Any, of: str) -> float:
+        """Return a mark out of an answer; raises `Unfit` when it is none on this scale.
+
+        A number written as text counts, `true` and NaN do not.
+        """
+        if isinstance(given, str) and _NUMBER.fullmatch(given.strip()):
+            given = float(given)
+        if isinstance(given, bool) or not isinstance(given, int | float):
+            raise Unfit(f"{of}: {str(given)[:60]!r} is not a number")
+        if not (math.isfinite(given) and self.lowest <= given <= self.highest):
+            raise Unfit(f"{of}: {given:g} is not from {self.lowest} to {self.highest}")
+        if self.anchors and given != int(given):
+            raise Unfit(f"{of}: {given:g} is not a whole number")
+        return float(given)

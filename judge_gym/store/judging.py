@@ -1,0 +1,171 @@
+"""Judges for products in the database: they, what they judge, and what came of it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from judge_gym.judges.base import Judge
+from judge_gym.judges.items import Item, Variant
+from judge_gym.judges.results import JudgeResult
+from judge_gym.store import tables as t
+from judge_gym.store.recordset import inserting, packed
+
+
+def save_judge(session: Session, judge: Judge) -> int:
+    """Store a judge that is new; returns its id."""
+    session.execute(
+        insert(t.Judge)
+        .values(
+            key=judge.key,
+            kind=judge.kind,
+            name=judge.name,
+            model=judge.answered_by,
+            config=judge.model_dump(mode="json"),
+        )
+        .on_conflict_do_nothing()
+    )
+    return session.scalars(sa.select(t.Judge.id).where(t.Judge.key == judge.key)).one()
+
+
+def save_items(session: Session, items: Sequence[Item]) -> dict[str, int]:
+    """Store the items that are new; returns key → id of all of them."""
+    # In one order everywhere, so that two processes with the same items cannot deadlock.
+    rows = sorted((_item_row(item) for item in items), key=lambda row: str(row["key"]))
+    statement = inserting(t.JudgeItem, _ITEM_COLUMNS).on_conflict_do_nothing()
+    session.execute(statement, packed(rows))
+    found = session.execute(
+        sa.select(t.JudgeItem.key, t.JudgeItem.id).where(
+            t.JudgeItem.key == sa.any_(sa.literal([row["key"] for row in rows], sa.ARRAY(sa.Text)))
+        )
+    )
+    return dict(found.tuples().all())
+
+
+def judged(
+    session: Session, judge_id: int, item_ids: Iterable[int], repeats: int
+) -> set[tuple[int, int]]:
+    """Return (item, repeat) of the judgements that are there, however they ended."""
+    rows = session.execute(
+        sa.select(t.JudgeResult.item_id, t.JudgeResult.repeat).where(
+            _of(judge_id, item_ids, repeats)
+        )
+    )
+    return {(item_id, repeat) for item_id, repeat in rows}
+
+
+def forget_failures(session: Session, judge_id: int, item_ids: Iterable[int], repeats: int) -> None:
+    """Delete what is kept as `failed`, so that it is asked again, under the same ledger rows."""
+    failed = t.JudgeResult.status == "failed"
+    session.execute(sa.delete(t.JudgeResult).where(_of(judge_id, item_ids, repeats), failed))
+
+
+def results(
+    session: Session, judge: Judge, judge_id: int, ids: Mapping[str, int], repeats: int
+) -> dict[tuple[str, int], JudgeResult]:
+    """Return (item key, repeat) → what is stored for the items with these keys and ids."""
+    rows = session.execute(
+        sa.select(t.JudgeResult, *_SHOWN)
+        .join(t.JudgeItem, t.JudgeItem.id == t.JudgeResult.item_id)
+        .where(_of(judge_id, ids.values(), repeats))
+    )
+    found = (_result(judge, *row) for row in rows)
+    return {(one.item_key, one.repeat): one for one in found}
+
+
+def save_result(engine: sa.Engine, values: Mapping[str, Any]) -> None:
+    """Store one judgement; whoever wrote it first keeps it."""
+    with engine.begin() as connection:
+        connection.execute(insert(t.JudgeResult).values(**values).on_conflict_do_nothing())
+
+
+def cost_of(session: Session, call_ids: Iterable[int]) -> tuple[float, int]:
+    """Return the US dollars that these calls cost, and of how many the cost is not known."""
+    unknown = sa.and_(t.Call.status == "succeeded", t.Call.cost_usd.is_(None))
+    cost, unpriced = session.execute(
+        sa.select(sa.func.sum(t.Call.cost_usd), sa.func.count().filter(unknown)).where(
+            t.Call.id == sa.any_(sa.literal(list(call_ids), sa.ARRAY(sa.BigInteger)))
+        )
+    ).one()
+    return float(cost or 0), unpriced
+
+
+_ITEM_COLUMNS = (
+    "key",
+    "corpus",
+    "name",
+    "perturbation",
+    "severity",
+    "seed",
+    "text",
+    "second",
+    "context",
+    "simulated",
+)
+_SHOWN = (
+    t.JudgeItem.key,
+    t.JudgeItem.corpus,
+    t.JudgeItem.name,
+    t.JudgeItem.perturbation,
+    t.JudgeItem.severity,
+    t.JudgeItem.seed,
+)
+
+
+def _of(judge_id: int, item_ids: Iterable[int], repeats: int) -> sa.ColumnElement[bool]:
+    return sa.and_(
+        t.JudgeResult.judge_id == judge_id,
+        t.JudgeResult.item_id == sa.any_(sa.literal(list(item_ids), sa.ARRAY(sa.BigInteger))),
+        t.JudgeResult.repeat < repeats,
+    )
+
+
+def _item_row(item: Item) -> dict[str, Any]:
+    variant = item.variant
+    return {
+        "key": item.key,
+        "corpus": item.corpus,
+        "name": item.id,
+        "perturbation": variant.perturbation if variant else "",
+        "severity": variant.severity if variant else None,
+        "seed": variant.seed if variant else None,
+        "text": item.text,
+        "second": item.second,
+        "context": item.context,
+        "simulated": item.simulated,
+    }
+
+
+def _result(
+    judge: Judge,
+    row: t.JudgeResult,
+    key: str,
+    corpus: str,
+    name: str,
+    perturbation: str,
+    severity: float | None,
+    seed: int | None,
+) -> JudgeResult:
+    variant = None
+    if severity is not None and seed is not None:
+        variant = Variant(perturbation=perturbation, severity=severity, seed=seed)
+    return JudgeResult(
+        judge=judge.key,
+        model=judge.answered_by,
+        item=name,
+        item_key=key,
+        corpus=corpus,
+        variant=variant,
+        repeat=row.repeat,
+        status=row.status,
+        score=row.score,
+        subscores=row.subscores,
+        verdict=row.verdict,
+        reason=row.reason,
+        failure=row.failure,
+        call_ids=tuple(row.call_ids),
+        duration_s=row.duration_s,
+        simulated=row.simulated,
+    )

@@ -1,0 +1,139 @@
+"""Judge files and item files: what they mean, and what is said of one that cannot be used."""
+
+from pathlib import Path
+
+import pytest
+
+from judge_gym.errors import ConfigError, EvidenceError
+from judge_gym.judges import CallableJudge, HttpJudge, Item, PairwiseJudge, load_judge, read_items
+
+JUDGES = Path(__file__).parents[3] / "deployments" / "judges"
+RUBRIC = """\
+kind: rubric
+name: notes
+model: sim/good-1
+task: Mark it.
+criteria:
+  - {name: clarity, description: It is clear., weight: 2}
+"""
+
+
+def written(folder: Path, text: str, name: str = "judge.yaml") -> Path:
+    file = folder / name
+    file.write_text(text)
+    return file
+
+
+@pytest.mark.parametrize("name", ["notes", "admission", "answers"])
+def test_the_examples_fit_their_items(name: str) -> None:
+    judge = load_judge(JUDGES / f"{name}.yaml")
+    items = read_items(JUDGES / f"{name}.jsonl")
+    assert len(items) >= 4
+    for item in items:
+        judge.check(item)
+        assert "ample" in item.context, "invented, and it says so"
+
+
+def test_every_kind_is_read(tmp_path: Path) -> None:
+    pair = load_judge(written(tmp_path, "{kind: pairwise, name: a, model: sim/good-1, task: t}"))
+    own = load_judge(written(tmp_path, "{kind: callable, name: a, function: 'grades:mine'}"))
+    http = load_judge(written(tmp_path, "{kind: http, name: a, url: 'http://127.0.0.1:1/j'}"))
+    assert isinstance(pair, PairwiseJudge)
+    assert isinstance(own, CallableJudge)
+    assert isinstance(http, HttpJudge)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("kind: rubric\n", "", "kind is missing. Give rubric, binary, pairwise, callable or http"),
+        ("kind: rubric", "kind: rubrik", "kind is 'rubrik'. Did you mean rubric?"),
+        ("model: sim/good-1\n", "", "model is missing"),
+        ("task:", "tusk:", "tusk is not a known key. Did you mean task?"),
+        ("weight: 2", "weight: 0", "criteria[0].weight is 0. Use a number above 0"),
+        ("weight: 2", "weight: two", "criteria[0].weight is 'two'. Use a number"),
+        ("name: clarity", "name: 1st", "criteria[0].name"),
+        ("task: Mark it.", "task: Mark it.\ntemperature: 3", "temperature is 3. Use a number from"),
+        ("task: Mark it.", "task: Mark it.\nscale: {lowest: 5, highest: 1}", "highest is 1"),
+        (RUBRIC, "just text", "'just text'"),
+    ],
+)
+def test_a_faulty_file_is_named_with_key_and_value(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    file = written(tmp_path, RUBRIC.replace(old, new))
+    with pytest.raises(ConfigError) as refused:
+        load_judge(file)
+    assert str(file) in refused.value.message
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("function: grades", "Use module:function"),
+        ("kind: http\nurl: ftp://x", "Use an address that begins with http:// or https://"),
+    ],
+)
+def test_own_judges_are_named_rightly(tmp_path: Path, line: str, said: str) -> None:
+    kind = "" if "kind" in line else "kind: callable\n"
+    with pytest.raises(ConfigError) as refused:
+        load_judge(written(tmp_path, f"{kind}name: a\n{line}\n"))
+    assert said in refused.value.remedy
+
+
+def test_items_of_both_formats_are_alike(tmp_path: Path) -> None:
+    rows = '{"id": 7, "text": "a, b", "context": "c", "truth": "x", "more": [1]}\n{"text": "d"}\n'
+    table = 'id,text,context,truth,more\n7,"a, b",c,x,y\n,d,,,\n'
+    lines = read_items(written(tmp_path, rows, "items.jsonl"))
+    cells = read_items(written(tmp_path, table, "items.csv"))
+    told = [(item.id, item.text, item.second, item.context, item.truth) for item in lines]
+    assert told == [("7", "a, b", None, "c", "x"), ("2", "d", None, "", None)]
+    assert told == [(item.id, item.text, item.second, item.context, item.truth) for item in cells]
+    assert len({item.corpus for item in lines}) == 1
+    assert lines[0].corpus != cells[0].corpus
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}', "line 2: id is 'a', which an item"),
+        ('{"text": ""}', "line 1: text: Field required"),
+        ('{"text": 5}', "line 1: text: "),
+        ('{"text": "a"}\nnot json', "line 2: not JSON"),
+        ('{"text": "a\\u0000b"}', "line 1: text: "),
+        ("\n", "has no item"),
+    ],
+)
+def test_a_faulty_item_is_named_with_file_and_line(tmp_path: Path, rows: str, said: str) -> None:
+    file = written(tmp_path, rows, "items.jsonl")
+    with pytest.raises(EvidenceError) as refused:
+        read_items(file)
+    assert str(file) in refused.value.message
+    assert said in refused.value.message
+
+
+def test_an_item_is_its_corpus_name_variant_and_content() -> None:
+    item = Item(id="1", text="x", corpus="c")
+    same = item.model_copy(update={"truth": 1.0, "category": "k", "simulated": True})
+    assert same.key == item.key
+    variant = {"perturbation": "add_fluff", "severity": 0.5, "seed": 1}
+    changes = [
+        {"id": "2"},
+        {"text": "y"},
+        {"second": "z"},
+        {"context": "z"},
+        {"corpus": "d"},
+        *({"variant": variant | change} for change in ({}, {"severity": 1}, {"seed": 2})),
+    ]
+    keys = {Item.model_validate(item.model_dump() | change).key for change in changes}
+    assert len(keys | {item.key}) == len(changes) + 1
+
+
+def test_judges_of_pairs_take_pairs_alone() -> None:
+    pair = load_judge(JUDGES / "answers.yaml")
+    single = load_judge(JUDGES / "notes.yaml")
+    with pytest.raises(ConfigError, match="'7' has one text"):
+        pair.check(Item(id="7", text="x"))
+    with pytest.raises(ConfigError, match="'7' has a second text"):
+        single.check(Item(id="7", text="x", second="y"))
