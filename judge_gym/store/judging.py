@@ -35,13 +35,13 @@ def save_items(session: Session, items: Sequence[Item]) -> dict[str, int]:
     # In one order everywhere, so that two processes with the same items cannot deadlock.
     rows = sorted((_item_row(item) for item in items), key=lambda row: str(row["key"]))
     statement = inserting(t.JudgeItem, _ITEM_COLUMNS).on_conflict_do_nothing()
-    session.execute(statement, packed(rows))
+    session.connection().execute(statement, packed(rows))
     found = session.execute(
         sa.select(t.JudgeItem.key, t.JudgeItem.id).where(
             t.JudgeItem.key == sa.any_(sa.literal([row["key"] for row in rows], sa.ARRAY(sa.Text)))
         )
     )
-    return dict(found.tuples().all())
+    return dict(found.all())
 
 
 def judged(
