@@ -13,7 +13,7 @@ import numpy as np
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Samples
 from judge_gym.metrics.consistency import one_way_icc
 from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, not_estimable, with_interval
-from judge_gym.metrics.intervals import EPSILON, resampled_interval
+from judge_gym.metrics.intervals import EPSILON, resampled_interval, wilson
 from judge_gym.metrics.outcomes import clustered_share
 
 HIGHEST = 100.0
@@ -56,24 +56,29 @@ def bin_of(points: FloatArray) -> IntArray:
 def bins_in_use(scores: Scores) -> Estimate:
     """Return how many of the five fixed bins hold 5% of the scores; 1 to 5.
 
-    The interval counts the bins whose share lies above 5% by its Wilson interval, clustered by
-    item, and those whose share may. One stray score fills no bin. Needs one score.
+    By Wilson intervals clustered by item: the lower end counts the bins whose share is surely
+    above 5%; the upper end is the most bins of which those below 5% may together hold 5% each.
+    One stray score fills no bin. Needs one score.
     """
     metric, unit = "bins_in_use", "bins of 5"
     if not len(scores):
         return not_estimable(metric, "there is no score", unit=unit)
-    trials = _by_item(scores, np.ones(len(scores), dtype=np.bool_))
-    number = bin_of(scores.points)
-    shares = [clustered_share(metric, _by_item(scores, number == b), trials) for b in range(BINS)]
-
-    def reached(end: str) -> float:
-        return float(sum((getattr(share, end) or 0.0) >= _LEAST_SHARE for share in shares))
-
+    counts, trials = _counts_by_bin(scores), scores.sizes().sum(axis=0)
+    shares = [clustered_share(metric, count, trials) for count in counts]
+    held = np.array([share.estimate or 0.0 for share in shares])
+    surely = sum((share.lower or 0.0) >= _LEAST_SHARE for share in shares)
+    most = 1
+    for size in range(2, BINS + 1):
+        top = np.argsort(-held, kind="stable")[:size]
+        small = top[held[top] < _LEAST_SHARE]
+        pooled = clustered_share(metric, counts[small].sum(axis=0), trials)
+        if (pooled.upper or 0.0) >= _LEAST_SHARE * len(small):
+            most = size
     found = Estimate(
-        metric, reached("estimate"), None, None, len(scores), shares[0].n_items, unit=unit,
-        method="bins with 5% of the scores; ends by Wilson intervals clustered by item",
+        metric, float((held >= _LEAST_SHARE).sum()), None, None, len(scores), shares[0].n_items,
+        method="bins with 5% of the scores; ends by Wilson intervals clustered by item", unit=unit,
     )  # fmt: skip
-    return with_interval(found, (reached("lower"), reached("upper")))
+    return with_interval(found, (float(surely), float(most)))
 
 
 def fullest_band(scores: Scores, width: float = BAND) -> Estimate:
@@ -89,8 +94,7 @@ def fullest_band(scores: Scores, width: float = BAND) -> Estimate:
     ends = np.searchsorted(ordered, ordered + width + EPSILON, side="right")
     start = ordered[int(np.argmax(ends - np.arange(len(ordered))))]
     inside = (scores.points >= start) & (scores.points <= start + width + EPSILON)
-    trials = _by_item(scores, np.ones(len(scores), dtype=np.bool_))
-    share = clustered_share(metric, _by_item(scores, inside), trials)
+    share = clustered_share(metric, _by_item(scores, inside), scores.sizes().sum(axis=0))
     last = float(scores.points[inside].max())
     return replace(share, method=f"{share.method}; fullest from {start:g} to {last:g} points")
 
@@ -98,30 +102,35 @@ def fullest_band(scores: Scores, width: float = BAND) -> Estimate:
 def score_entropy(scores: Scores, rng: np.random.Generator) -> Estimate:
     """Return the entropy of the shares of the five bins over log 5, in [0, 1]; 1 is even use.
 
-    Interval: t with the standard error of resampling items. Needs one score. Source: Shannon
-    1948; over its largest value (Pielou 1966).
+    Interval: t with the standard error of resampling items; where one bin holds every score, up
+    to the entropy with the Wilson limit of the others spread evenly. Needs one score. Source:
+    Shannon 1948; over its largest value (Pielou 1966).
     """
     metric, unit = "score_entropy", "share of the largest"
     if not len(scores):
         return not_estimable(metric, "there is no score", unit=unit)
     scored = scores.sizes().any(axis=0)
-    number = bin_of(scores.points)
-    counts = np.stack([_by_item(scores, number == b)[scored] for b in range(BINS)], axis=1)
+    counts, n_items = _counts_by_bin(scores)[:, scored].T, int(scored.sum())
 
     def entropy(weights: FloatArray) -> FloatArray:
-        totals = weights @ counts
-        share = totals / totals.sum(axis=1, keepdims=True)
-        logs = np.log(share, where=share > 0, out=np.zeros_like(share))
-        return np.asarray(-(share * logs).sum(axis=1) / np.log(BINS))
+        return _evenness(weights @ counts)
 
-    n_items = int(scored.sum())
-    value = max(0.0, float(entropy(np.ones((1, n_items)))[0]))
+    value = float(entropy(np.ones((1, n_items)))[0])
     method = "entropy of five bins; t interval, items resampled"
     found = Estimate(metric, value, None, None, len(scores), n_items, method=method, unit=unit)
-    absent = "no interval, because every score is in one bin"
-    return with_interval(
-        found, resampled_interval(entropy, n_items, rng), UNIT_INTERVAL, absent=absent
-    )
+    interval = resampled_interval(entropy, n_items, rng)
+    if value <= EPSILON:
+        most = wilson(0, n_items)[1]
+        others = np.full((1, BINS - 1), most / (BINS - 1))
+        interval = 0.0, float(_evenness(np.hstack([[[1 - most]], others]))[0])
+    return with_interval(found, interval, UNIT_INTERVAL)
+
+
+def _evenness(totals: FloatArray) -> FloatArray:
+    """Return the entropy of totals by bin (r, 5) over its largest value, in [0, 1]."""
+    share = totals / totals.sum(axis=1, keepdims=True)
+    logs = np.log(share, where=share > 0, out=np.zeros_like(share))
+    return np.asarray(np.maximum(-(share * logs).sum(axis=1), 0.0) / np.log(BINS))
 
 
 def share_at_floor(scores: Scores, *, floor: float = 0.0) -> Estimate:
@@ -191,6 +200,12 @@ def _runs(scores: Scores) -> Iterator[tuple[int, FloatArray]]:
     items, starts = np.unique(scores.item[order], return_index=True)
     runs = np.split(scores.points[order], starts[1:])
     yield from zip(items.tolist(), runs, strict=True)
+
+
+def _counts_by_bin(scores: Scores) -> IntArray:
+    """Return bins x items: how many scores of an item a bin holds."""
+    number = bin_of(scores.points)
+    return np.stack([_by_item(scores, number == place) for place in range(BINS)])
 
 
 def _by_item(scores: Scores, chosen: BoolArray) -> IntArray:

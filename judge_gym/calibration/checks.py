@@ -1,0 +1,148 @@
+"""What a check says of a judge: tested, estimated, with a result and what to do about it."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from pydantic import Field
+
+from judge_gym.design.frozen import Frozen
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.hypotheses_margins import Claim, Conclusion, conclude
+from judge_gym.metrics.inference import holm
+
+ALPHA = 0.025
+"""Level of every one-sided test, after Holm: the 95% interval on the side that counts."""
+
+
+class Margins(Frozen):
+    """What counts as enough, said before a judge is run; points are of 100."""
+
+    smallest_effect: float = Field(default=0.5, gt=0)
+    """Drop, in standard deviations of the item differences (d_z), that a judge has to show."""
+    equivalence: float = Field(default=5.0, gt=0, le=100)
+    """Points by which a score may move where it should not."""
+    bins: int = Field(default=3, ge=1, le=5)
+    """Bins of 20 points that hold 5% of the scores."""
+    fullest_band: float = Field(default=0.6, gt=0, lt=1)
+    """Largest share of scores within 20 points."""
+    entropy: float = Field(default=0.5, gt=0, lt=1)
+    """Least entropy of the five bins, as a share of the largest."""
+    at_floor: float = Field(default=0.25, gt=0, lt=1)
+    """Largest share of items at the lowest score, from where nothing can drop."""
+    discrimination: float = Field(default=0.5, gt=0, lt=1)
+    """Least share of the variance of scores that lies between items."""
+    near: float = Field(default=10.0, ge=0, le=100)
+    """Points within which two runs of an item agree."""
+    near_share: float = Field(default=0.9, gt=0, lt=1)
+    """Least share of pairs of runs that agree."""
+    rank_agreement: float = Field(default=0.3, ge=0, lt=1)
+    """Least τ-b of two judges that are taken for measures of one thing."""
+    alpha: float = Field(default=0.667, gt=0, lt=1)
+    """Least Krippendorff's α of judges whose scores are used in place of each other."""
+    error_correlation: float = Field(default=0.5, gt=0, le=1)
+    """Largest correlation of errors of judges that are asked for a second opinion."""
+    replacement_bias: float = Field(default=5.0, gt=0, le=100)
+    """Points by which a new judge may score higher or lower than the old one on average."""
+    replacement_limits: float = Field(default=20.0, gt=0, le=100)
+    """Points within which 95% of items have to be scored like by the old judge."""
+
+
+class Result(StrEnum):
+    """What a check found."""
+
+    PASSES = "passes"
+    FAILS = "fails"
+    INCONCLUSIVE = "inconclusive"
+    NOT_APPLICABLE = "not applicable"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One property of a judge.
+
+    `name` is stable, `question` says what was tested. `estimate` carries n, interval and the raw
+    p; `p_adjusted` is after Holm over the checks of its family. `reason` says why the result is
+    what it is, `action` what to do; it is empty where nothing is to be done. `beside` are figures
+    to be read with the estimate.
+    """
+
+    name: str
+    question: str
+    estimate: Estimate
+    result: Result
+    reason: str
+    action: str = ""
+    beside: tuple[Estimate, ...] = ()
+    p_adjusted: float | None = None
+
+
+_RESULTS = {
+    Conclusion.SUPPORTED: Result.PASSES,
+    Conclusion.REFUTED: Result.FAILS,
+    Conclusion.INCONCLUSIVE: Result.INCONCLUSIVE,
+    Conclusion.NOT_TESTABLE: Result.NOT_APPLICABLE,
+}
+
+
+def claimed(
+    name: str, question: str, estimate: Estimate, claim: Claim, failed: str,
+    beside: tuple[Estimate, ...] = (),
+) -> Check:  # fmt: skip
+    """Return the check that the interval of `estimate` lies where `claim` puts the value.
+
+    `failed` is the action when it does not. Without an interval an estimate decides nothing.
+    """
+    result = _RESULTS[conclude(estimate, claim)]
+    actions = {Result.FAILS: failed, Result.INCONCLUSIVE: more_items(estimate, claim)}
+    return Check(name, question, estimate, result, span(estimate), actions.get(result, ""), beside)
+
+
+def span(estimate: Estimate) -> str:
+    """Return the value with its interval in words, or why there is none."""
+    if estimate.estimate is None:
+        return estimate.reason
+    unit = " points" if estimate.unit == "points" else ""
+    value = f"{estimate.estimate:.3g}{unit}"
+    if estimate.lower is None or estimate.upper is None:
+        return f"{value}, {estimate.reason}" if estimate.reason else value
+    return f"{value}, 95% interval {estimate.lower:.3g} to {estimate.upper:.3g}"
+
+
+def more_items(estimate: Estimate, claim: Claim) -> str:
+    """Return how many items would decide the claim if the estimate stayed where it is."""
+    value, items = estimate.estimate, estimate.n_items
+    if value is None or estimate.lower is None or estimate.upper is None:
+        return "Use more items, of different quality."
+    edges = [edge for edge in claim.region if math.isfinite(edge)]
+    edge = min(edges, key=lambda one: abs(value - one))
+    half = value - estimate.lower if edge < value else estimate.upper - value
+    if abs(value - edge) * 20 < half:
+        return "Use many more items: the value lies at the margin."
+    needed = max(items + 1, math.ceil(items * (half / abs(value - edge)) ** 2))
+    return f"Use more items: about {needed} would decide it, you have {items}."
+
+
+def adjusted(checks: Sequence[Check]) -> list[float | None]:
+    """Return the p of each check after Holm over those that have one."""
+    tested = [(place, check.estimate.p) for place, check in enumerate(checks)]
+    family = [(place, p) for place, p in tested if p is not None]
+    found: list[float | None] = [None] * len(checks)
+    for (place, _), p in zip(family, holm([p for _, p in family]), strict=True):
+        found[place] = p
+    return found
+
+
+def gated(check: Check, gate: Check) -> Check:
+    """Return the check, which can say no more than the one it rests on."""
+    if gate.result is Result.PASSES or check.result is Result.NOT_APPLICABLE:
+        return check
+    if gate.result is Result.INCONCLUSIVE and check.result is Result.FAILS:
+        return check
+    result = {Result.INCONCLUSIVE: Result.INCONCLUSIVE}.get(gate.result, Result.NOT_APPLICABLE)
+    told = {Result.INCONCLUSIVE: "is not shown", Result.FAILS: "fails"}.get(
+        gate.result, "is not applicable"
+    )
+    reason = f"{check.reason}, but {gate.name} {told}"
+    return replace(check, result=result, reason=reason, action=gate.action)

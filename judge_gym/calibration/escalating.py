@@ -1,0 +1,128 @@
+"""When a cheap judge is enough, and when to ask a stronger one or one of a second family.
+
+A policy asks one judge, and a second about some items; what it costs and how often it is right is
+measured on items with known truth, paired over the same items. A judge's own repeats are never
+offered as a second opinion: they share its mistakes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judge_gym.metrics.cells import BoolArray, FloatArray
+from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, mean_over_items
+from judge_gym.metrics.intervals import wilson
+from judge_gym.metrics.outcomes import clustered_share
+
+SHARES = (0.1, 0.25, 0.5)
+"""Shares of items, the most doubtful first, of which a stronger judge is asked."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A judge as measured, one entry per item, in one order for all judges.
+
+    `right` says whether its answer is right by the known truth, `cost` what asking it cost, in
+    dollars. `doubt` orders items by how unsure it was, the largest first: the spread of its runs,
+    or how near its score lies to the threshold. `answer` is what it said, to see disagreement.
+    """
+
+    judge: str
+    family: str
+    answer: FloatArray
+    right: BoolArray
+    cost: FloatArray
+    doubt: FloatArray
+
+
+@dataclass(frozen=True)
+class PolicyFigures:
+    """A policy with its accuracy, its cost per item in dollars, and the share it asks twice.
+
+    `loss` is the accuracy of the judge that is best on these items less that of the policy,
+    paired over them; the best one loses nothing.
+    """
+
+    name: str
+    accuracy: Estimate
+    cost: Estimate
+    asked_twice: Estimate
+    loss: Estimate
+
+
+def policies(first: Asked, second: Asked, others: Sequence[Asked] = ()) -> list[PolicyFigures]:
+    """Return the figures of each policy, from cheap to dear as measured.
+
+    `first` is the cheap judge, `second` the stronger one, `others` judges of a second family:
+    each alone; the cheap one with the stronger asked about the most doubtful items (`SHARES`, set
+    beforehand, so that nothing is fitted to the truth); and the cheap one with the stronger asked
+    wherever a judge of another family disagrees. Judges of the first one's family are no second
+    opinion and give no such policy. Raises ValueError for arrays of different length.
+    """
+    judges = (first, second, *others)
+    if len({len(side) for one in judges for side in (one.answer, one.right, one.cost)}) > 1:
+        raise ValueError("judges measured on different items")
+    nobody = np.zeros(len(first.right), dtype=np.bool_)
+    plans = [(f"{one.judge} alone", one.right, one.cost, nobody) for one in judges]
+    for share in SHARES:
+        asked = _most_doubtful(first.doubt, share)
+        plans.append(
+            (f"{first.judge}, then {second.judge} on the {share:.0%} in most doubt",
+             np.where(asked, second.right, first.right),
+             first.cost + asked * second.cost, asked)
+        )  # fmt: skip
+    for other in others:
+        if other.family == first.family:
+            continue
+        asked = first.answer != other.answer
+        plans.append(
+            (f"{first.judge} and {other.judge}, then {second.judge} where they differ",
+             np.where(asked, second.right, first.right),
+             first.cost + other.cost + asked * second.cost, asked)
+        )  # fmt: skip
+    best = max(judges, key=lambda one: float(one.right.mean()) if len(one.right) else 0.0)
+    figures = [_figures(*plan, best.right) for plan in plans]
+    return sorted(figures, key=lambda one: one.cost.estimate or 0.0)
+
+
+def sufficient(figures: Sequence[PolicyFigures], margin: float) -> PolicyFigures | None:
+    """Return the cheapest policy that surely loses less than `margin` of accuracy, if any.
+
+    Surely: the upper end of its paired loss lies below the margin, which is in (0, 1). The best
+    judge alone loses nothing and is always such a policy.
+    """
+    return next(
+        (one for one in figures if one.loss.upper is not None and one.loss.upper < margin), None
+    )
+
+
+def _figures(
+    name: str, right: BoolArray, cost: FloatArray, asked: BoolArray, best: BoolArray
+) -> PolicyFigures:
+    n = len(right)
+    ones = np.ones(n, dtype=np.int64)
+    loss = mean_over_items(
+        "accuracy_loss", best.astype(np.float64) - right, n=n, unit="share", bounds=SIGNED_UNIT
+    )
+    if right is best:
+        loss = replace(loss, lower=0.0, upper=0.0, method="it is the best judge alone", reason="")
+    elif loss.lower is None and n and not loss.estimate:
+        # No item differs: the share on which one could is bounded all the same.
+        most = wilson(0, n)[1]
+        method = "no item differs; Wilson interval of the share that could"
+        loss = replace(loss, lower=-most, upper=most, method=method, reason="")
+    return PolicyFigures(
+        name,
+        clustered_share("accuracy", right.astype(np.int64), ones),
+        mean_over_items("cost_per_item", cost, n=n, unit="dollars", bounds=(0.0, np.inf)),
+        clustered_share("asked_twice", asked.astype(np.int64), ones),
+        loss,
+    )
+
+
+def _most_doubtful(doubt: FloatArray, share: float) -> BoolArray:
+    """Return the share of items in most doubt; among equals the first ones."""
+    chosen = np.zeros(len(doubt), dtype=np.bool_)
+    chosen[np.argsort(-doubt, kind="stable")[: round(share * len(doubt))]] = True
+    return chosen

@@ -1,0 +1,244 @@
+"""Does a judge see what was done to a text: drops where it got worse, stays where it did not?
+
+The item is the unit: runs are averaged first, and an item whose text could not be changed is no
+item of that perturbation. Tests are one-sided, so that a rise never passes for a drop; Holm
+corrects over all perturbations of a judge.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judge_gym.calibration.checks import ALPHA, Check, Margins, Result, adjusted, span
+from judge_gym.calibration.editing import Expectation
+from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.effect_sizes import (
+    equivalence_items,
+    equivalence_p,
+    items_needed,
+    page_trend,
+    standardised_effects,
+)
+from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
+from judge_gym.metrics.inference import sign_flip_p
+from judge_gym.metrics.intervals import EPSILON
+
+LEAST_ITEMS = 6
+"""Fewest items whose signs alone can reach the level: 1/2⁶ < 0.025."""
+LEAST_LEVELS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """Mean points of the same items before and after a perturbation, in one order.
+
+    `not_applicable` counts items whose text had nothing to change.
+    """
+
+    perturbation: str
+    expectation: Expectation
+    original: FloatArray
+    perturbed: FloatArray
+    not_applicable: int = 0
+
+    @property
+    def ordered(self) -> tuple[FloatArray, FloatArray]:
+        """Both conditions, so that second less first is above 0 where items moved as expected."""
+        pair = self.original, self.perturbed
+        return pair[::-1] if self.expectation is Expectation.DROP else pair
+
+    @property
+    def differences(self) -> FloatArray:
+        """How far each item moved: down for a drop, else up."""
+        return self.ordered[1] - self.ordered[0]
+
+
+def effect_checks(
+    effects: Sequence[Effect], margins: Margins, rng: np.random.Generator
+) -> list[Check]:
+    """Return a check per perturbation: that it moves the score as expected, or not at all.
+
+    A drop (or rise) passes when its sign-flip p is below 0.025 after Holm, and fails when the
+    interval of d_z lies below `margins.smallest_effect`, though it be significant. An invariance
+    passes by two one-sided tests against ± `margins.equivalence`, and fails when the interval of
+    the mean change lies beyond it. Anything else is inconclusive, with the items that it takes.
+    """
+    raw = [_measured(effect, margins, rng) for effect in effects]
+    return [
+        _judged(effect, check, p, margins)
+        for effect, check, p in zip(effects, raw, adjusted(raw), strict=True)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Mean points of items x severities, ascending from the original at 0."""
+
+    perturbation: str
+    expectation: Expectation
+    severities: FloatArray
+    points: FloatArray
+
+
+def curve_checks(curves: Sequence[Curve]) -> list[Check]:
+    """Return a check per perturbation that should move the score: the more of it, the further.
+
+    Page's trend over severities, one-sided, Holm over perturbations; it fails when the trend the
+    other way is as clear. Needs three severities, the original among them. The estimate is the
+    mean over items of the least-squares slope, in points from severity 0 to 1.
+    """
+    graded = [one for one in curves if one.expectation is not Expectation.INVARIANT]
+    raw = [_trend(curve) for curve in graded]
+    return [
+        _judged_trend(curve, check, p)
+        for curve, check, p in zip(graded, raw, adjusted(raw), strict=True)
+    ]
+
+
+def severity_means(curve: Curve) -> list[Estimate]:
+    """Return the mean points at each severity, with t intervals over items."""
+    items = len(curve.points)
+    return [
+        mean_over_items("points_at_severity", points, n=items, unit="points", bounds=(0.0, 100.0))
+        for points in curve.points.T
+    ]
+
+
+def _measured(effect: Effect, margins: Margins, rng: np.random.Generator) -> Check:
+    """Return the check before its p is corrected; its result is still open."""
+    moved, n = effect.differences, len(effect.original)
+    word = {Expectation.DROP: "lowers", Expectation.RISE: "raises"}.get(effect.expectation)
+    question = f"{effect.perturbation} {word} the score"
+    if not word:
+        question = (
+            f"{effect.perturbation} moves the score by less than {margins.equivalence:g} points"
+        )
+    name = f"{effect.expectation}:{effect.perturbation}"
+    metric = f"score_{effect.expectation}" if word else "score_change"
+    found = mean_over_items(metric, moved, n=n, unit="points", bounds=(-100.0, 100.0))
+    p = None
+    if n and word:
+        p = sign_flip_p(moved, rng, above=True)
+    elif n:
+        p = _equivalence(moved, margins.equivalence, rng)
+    tested = "one-sided sign flips" if word else "two one-sided tests"
+    if p is not None:
+        found = replace(found, p=p, method=f"{found.method}; p by {tested}")
+    beside = tuple(standardised_effects(*effect.ordered))
+    return Check(name, question, found, Result.INCONCLUSIVE, "", beside=beside)
+
+
+def _equivalence(moved: FloatArray, margin: float, rng: np.random.Generator) -> float:
+    """Return the TOST p, by sign flips about the margins where no item differs from another."""
+    by_t = equivalence_p(moved, -margin, margin)
+    if by_t is not None:
+        return by_t
+    return max(sign_flip_p(side, rng, above=True) for side in (margin - moved, margin + moved))
+
+
+def _judged(effect: Effect, check: Check, p: float | None, margins: Margins) -> Check:
+    items = check.estimate.n_items
+    if p is None:
+        because = "no item was both scored and changed"
+        if effect.not_applicable:
+            because = f"none of {effect.not_applicable} items had anything to change"
+        absent = not_estimable(check.estimate.metric, because, unit="points")
+        action = "Use texts that this perturbation can change, or leave it out."
+        return replace(
+            check, estimate=absent, result=Result.NOT_APPLICABLE, reason=because, action=action
+        )
+    if effect.expectation is Expectation.INVARIANT:
+        result = _stayed(check, p, margins)
+    else:
+        result = _moved(check, p, margins)
+    reason = f"{span(check.estimate)}; p {p:.3g} after Holm"
+    if effect.not_applicable:
+        reason += f"; {effect.not_applicable} items had nothing to change"
+    action = _action(effect, result, items, margins)
+    return replace(check, result=result, reason=reason, action=action, p_adjusted=p)
+
+
+def _moved(check: Check, p: float, margins: Margins) -> Result:
+    effect, mean = check.beside[0], check.estimate.estimate or 0.0
+    if effect.upper is not None and effect.upper < margins.smallest_effect:
+        return Result.FAILS
+    if p < ALPHA:
+        return Result.PASSES
+    unmoved = effect.estimate is None and mean <= EPSILON
+    enough = check.estimate.n_items >= LEAST_ITEMS
+    return Result.FAILS if unmoved and enough else Result.INCONCLUSIVE
+
+
+def _stayed(check: Check, p: float, margins: Margins) -> Result:
+    found, margin = check.estimate, margins.equivalence
+    if p < ALPHA:
+        return Result.PASSES
+    if found.lower is not None and found.upper is not None:
+        beyond = found.lower >= margin or found.upper <= -margin
+    else:
+        beyond = abs(found.estimate or 0.0) >= margin and found.n_items >= LEAST_ITEMS
+    return Result.FAILS if beyond else Result.INCONCLUSIVE
+
+
+def _action(effect: Effect, result: Result, items: int, margins: Margins) -> str:
+    if result is Result.PASSES:
+        return ""
+    if result is Result.FAILS:
+        return _MEND[effect.expectation].format(effect.perturbation)
+    if effect.expectation is Expectation.INVARIANT:
+        spread = float(effect.differences.std(ddof=1)) if items > 1 else margins.equivalence
+        needed = equivalence_items(spread, margins.equivalence)
+        to = f"to show a change below {margins.equivalence:g} points"
+    else:
+        needed = max(LEAST_ITEMS, items_needed(margins.smallest_effect))
+        to = f"to find an effect of d_z {margins.smallest_effect:g}"
+    if items < needed:
+        return f"Use more items: {needed} items needed {to}, you have {items}."
+    return "Use more items, or texts of which more can be changed: the effect is near the margin."
+
+
+_MEND = {
+    Expectation.DROP: (
+        "The judge does not see {}: name it among the criteria, show an example of it, or use "
+        "another judge."
+    ),
+    Expectation.RISE: "The judge does not reward {}: name it among the criteria.",
+    Expectation.INVARIANT: (
+        "The judge reacts to {} though nothing of substance changed: say in the rubric that it "
+        "does not count, or use another judge."
+    ),
+}
+
+
+def _trend(curve: Curve) -> Check:
+    question = f"more {curve.perturbation}, further from the original score"
+    name = f"trend:{curve.perturbation}"
+    items, levels = curve.points.shape
+    if levels < LEAST_LEVELS or items < 2:
+        because = f"it needs {LEAST_LEVELS} severities and 2 items; there are {levels} and {items}"
+        absent = not_estimable("severity_slope", because, n=items, n_items=items, unit="points")
+        return Check(name, question, absent, Result.NOT_APPLICABLE, absent.reason)
+    rising = -curve.points if curve.expectation is Expectation.DROP else curve.points
+    centred = curve.severities - curve.severities.mean()
+    slopes = rising @ centred / (centred @ centred)
+    found = mean_over_items("severity_slope", slopes, n=rising.size, unit="points")
+    method = f"{found.method}; p by Page's trend over {levels} severities"
+    page, p = page_trend(rising)
+    statistic = Estimate("page_l", page, None, None, rising.size, items, method="Page's L", p=p)
+    found = replace(found, p=p, method=method)
+    return Check(name, question, found, Result.INCONCLUSIVE, "", beside=(statistic,))
+
+
+def _judged_trend(curve: Curve, check: Check, p: float | None) -> Check:
+    if p is None:
+        return replace(check, action="Score three severities, the original among them.")
+    falling = curve.points if curve.expectation is Expectation.DROP else -curve.points
+    result, action = Result.INCONCLUSIVE, "Use more items, or more severities."
+    if p < ALPHA:
+        result, action = Result.PASSES, ""
+    elif page_trend(falling)[1] < ALPHA:
+        result = Result.FAILS
+        action = f"The judge rewards {curve.perturbation}: do not use it where that can happen."
+    reason = f"{span(check.estimate)}; p {p:.3g} after Holm"
+    return replace(check, result=result, reason=reason, action=action, p_adjusted=p)

@@ -1,0 +1,94 @@
+"""Whether a new judge may replace an old one, and what asking a second one costs and gains."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from judge_gym.calibration.checks import Margins, Result
+from judge_gym.calibration.escalating import Asked, policies, sufficient
+from judge_gym.calibration.replacing import compare_judges
+
+MARGINS = Margins()
+
+
+def test_a_correlation_near_one_is_no_licence(rng):
+    old = rng.uniform(20, 70, 60)
+    shifted = compare_judges(old, old + 20 + rng.normal(0, 1, 60), MARGINS, rng)
+    assert shifted.result is Result.FAILS
+    named = {figure.metric: figure.estimate for figure in shifted.figures}
+    assert named["rank_agreement"] > 0.9
+    assert named["concordance"] < 0.7
+    assert "may not replace" in shifted.sentence
+
+
+def test_a_judge_that_scores_alike_may_replace_it(rng):
+    old = rng.uniform(20, 70, 60)
+    alike = compare_judges(old, old + rng.normal(0, 4, 60), MARGINS, rng)
+    assert alike.result is Result.PASSES
+    assert [check.name for check in alike.checks] == ["bias", "limits"]
+
+
+def test_a_few_items_do_not_tell(rng):
+    few = compare_judges(np.array([20.0, 50, 70]), np.array([30.0, 45, 78]), MARGINS, rng)
+    assert few.result is Result.INCONCLUSIVE
+    assert "more items" in few.checks[1].action
+    assert "do not tell" in few.sentence
+
+
+def test_the_worse_limit_counts_and_the_furthest_come_first(rng):
+    old = np.full(40, 80.0)
+    new = old - rng.uniform(0, 50, 40)
+    found = compare_judges(old, new, MARGINS, rng, shown=3)
+    limit = found.checks[1].estimate
+    assert limit.estimate == pytest.approx(-found.figures[0].estimate)
+    assert limit.lower < limit.estimate < limit.upper
+    gaps = np.abs(new - old)
+    assert gaps[list(found.furthest)].tolist() == sorted(gaps, reverse=True)[:3]
+
+
+def asked(judge, family, right, cost, doubt=None, answer=None):
+    right = np.array(right, dtype=bool)
+    return Asked(
+        judge, family, np.asarray(right if answer is None else answer, dtype=float), right,
+        np.full(len(right), cost), np.zeros(len(right)) if doubt is None else np.array(doubt),
+    )  # fmt: skip
+
+
+def test_policies_by_hand():
+    # the cheap judge errs on its two items in most doubt, and a second family sees one of them
+    cheap = asked("cheap", "a", [1] * 6 + [0, 0], 1.0, doubt=[0, 0, 0, 0, 0, 0, 9, 8])
+    strong = asked("strong", "b", [1] * 8, 10.0)
+    other = asked("other", "c", [1] * 6 + [0, 1], 2.0)
+    found = {one.name: one for one in policies(cheap, strong, [other])}
+    assert next(iter(found)) == "cheap alone"
+    quarter = found["cheap, then strong on the 25% in most doubt"]
+    assert (quarter.accuracy.estimate, quarter.cost.estimate) == (1, 1 + 2 * 10 / 8)
+    assert quarter.asked_twice.estimate == 0.25
+    differ = found["cheap and other, then strong where they differ"]
+    assert (differ.accuracy.estimate, differ.cost.estimate) == (7 / 8, 1 + 2 + 10 / 8)
+    assert found["strong alone"].loss.upper == 0
+    assert found["cheap alone"].loss.estimate == 0.25
+
+
+def test_a_judge_is_no_second_opinion_on_itself():
+    cheap = asked("cheap", "a", [1, 0, 1], 1.0)
+    again = asked("cheap again", "a", [0, 1, 1], 1.0)
+    strong = asked("strong", "b", [1, 1, 1], 5.0)
+    names = [one.name for one in policies(cheap, strong, [again])]
+    assert not any("cheap and cheap again" in name for name in names)
+
+
+def test_the_cheapest_policy_that_loses_little():
+    rng = np.random.default_rng(2)
+    right = rng.random(300) < 0.95
+    cheap = asked("cheap", "a", right, 1.0, doubt=np.where(right, 0.0, 1.0))
+    strong = asked("strong", "b", np.ones(300), 10.0)
+    found = policies(cheap, strong)
+    assert sufficient(found, 0.02).name == "cheap, then strong on the 10% in most doubt"
+    assert sufficient(found, 0.2).name == "cheap alone"
+    # eight items cannot show that so little is lost, though none is
+    few = policies(asked("cheap", "a", [1] * 8, 1.0), asked("strong", "b", [1] * 8, 10.0))
+    assert sufficient(few, 0.02).loss.upper == 0
+    with pytest.raises(ValueError, match="different items"):
+        policies(cheap, replace(strong, cost=np.ones(2)))
