@@ -1,8 +1,11 @@
 """Analysis: every figure of a sweep, with its uncertainty, as result rows."""
 
 from prefect import flow
+from prefect.logging import get_run_logger
+from prefect.runtime import deployment
 
 from tasks.analysis import analyse_sweep
+from tasks.results import show_results
 from tasks.runtime import runtime
 
 
@@ -10,8 +13,15 @@ from tasks.runtime import runtime
 async def analysis(sweep: str) -> int:
     """Analyse a sweep; returns the id of the analysis run.
 
+    A run of a deployment writes the report too, where it runs; a command does so by itself.
+
     Args:
         sweep: the sweep's name.
     """
     async with runtime():
-        return await analyse_sweep(sweep)
+        run_id = await analyse_sweep(sweep)
+        try:
+            await show_results(sweep, run_id, with_report=deployment.id is not None)
+        except Exception as error:  # its task has failed; the figures are there
+            get_run_logger().warning("The results are stored, but cannot be shown: %s", error)
+    return run_id

@@ -10,6 +10,7 @@ from prefect import Task
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
+from flows.progress import Counted
 from flows.waiting import Waiting, run_again_later
 from judge_gym.errors import JudgeGymError, first_line
 from judge_gym.runtime import Runtime
@@ -106,9 +107,11 @@ def by_provider(
 
 
 async def run_chunks(
-    runtime: Runtime, works: Sequence[Work], check: Callable[[], None] | None = None
+    runtime: Runtime, what: str, works: Sequence[Work], check: Callable[[], None] | None = None
 ) -> Tally:
     """Do all the work, a few chunks at a time, and count how it ended.
+
+    Prefect's page shows how far it is: one request a chunk; `what` names the units, in the plural.
 
     A failed chunk is a problem in the tally and leaves the others alone; an error that the user
     has to mend stops new chunks, lets those in progress end, and is raised. `check` raises such
@@ -116,6 +119,8 @@ async def run_chunks(
     """
     unheard = await collect_batches() if await any_open(runtime) else []
     tally = Tally()
+    progress = Counted(what, sum(len(work.units) for work in works))
+    await progress.add({})
     waiting = [
         (work, start, work.units[start:end])
         for work in works
@@ -131,6 +136,7 @@ async def run_chunks(
                 if check is not None:
                     await asyncio.to_thread(check)
                 ends = Counter(await _configured(runtime, work, start, units)())
+                await progress.add(ends)
                 if count := ends.pop(WAITING, 0):
                     label = work.label.rstrip(",")
                     tally.waiting[f"{label} wait in batches at {work.provider}"] += count

@@ -10,6 +10,7 @@ from prefect.states import Completed, Failed
 
 from flows.analysis import analysis
 from flows.chunks import Gaps
+from flows.progress import sweep_followed
 from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
 from flows.w3_scoring import w3_scoring
@@ -46,7 +47,7 @@ async def sweep(
     """
     loaded = load_sweep(file)
     layers = await settings_of_this_run(settings or {})
-    async with runtime(layers) as current:
+    async with runtime(layers) as current, sweep_followed(current, loaded.name):
         await check_keys(current, loaded)
         run = prepare(current, loaded, retry_failed=retry_failed)
         problems = []

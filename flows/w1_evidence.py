@@ -5,7 +5,9 @@ from prefect.client.schemas.objects import State
 
 from flows.chunks import Tally, Work, run_chunks
 from flows.claiming import alone
+from flows.names import of_windows
 from flows.parameters import Model
+from flows.progress import Counted
 from judge_gym.design.experiment import EvidenceView
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.store.windows import missing_views
@@ -15,7 +17,7 @@ from tasks.limits import declare_limits
 from tasks.runtime import runtime
 
 
-@flow(name="w1-evidence", flow_run_name="evidence of windows {windows}", validate_parameters=True)
+@flow(name="w1-evidence", flow_run_name=of_windows, validate_parameters=True)
 async def w1_evidence(
     windows: list[int],
     views: list[EvidenceView],
@@ -35,8 +37,10 @@ async def w1_evidence(
         await declare_limits()
         check = spending_check(current, budget)
         tally = Tally()
+        progress = Counted("windows", len(windows))
         for window_id in windows:
             await collect_window(window_id)
+            await progress.add({"collected": 1})
         for view in VIEWS[1:]:
             if view not in views:
                 continue
@@ -53,7 +57,7 @@ async def w1_evidence(
                     )
                     for window_id in windows
                 ]
-            tally.add(await run_chunks(current, works, check))
+            tally.add(await run_chunks(current, f"{view} views", works, check))
             if tally.waiting:  # the next view is made from this one
                 break
         return await tally.state(current)

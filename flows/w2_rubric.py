@@ -7,7 +7,7 @@ from prefect.client.schemas.objects import State
 
 from flows.chunks import by_provider, run_chunks
 from flows.claiming import alone
-from flows.names import of_experiments
+from flows.names import of_rubrics
 from flows.parameters import Model
 from judge_gym.agents.rubricer import RubricRequest
 from judge_gym.store.experiments import experiments_by_tag
@@ -18,7 +18,7 @@ from tasks.rubrics import write_rubrics
 from tasks.runtime import runtime
 
 
-@flow(name="w2-rubric", flow_run_name=of_experiments("write rubrics of"))
+@flow(name="w2-rubric", flow_run_name=of_rubrics)
 async def w2_rubric(
     experiments: list[str],
     critic_model: Model,
@@ -53,4 +53,5 @@ async def w2_rubric(
             as_batches=False,
             critic_model=critic_model,
         )
-        return await (await run_chunks(current, works, check)).state(current)
+        what = "second rubrics" if sham else "rubrics"
+        return await (await run_chunks(current, what, works, check)).state(current)

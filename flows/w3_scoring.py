@@ -27,7 +27,7 @@ async def w3_scoring(experiments: list[str], budget: SweepBudget | None = None) 
         with current.session() as session:
             missing, unusable = plan_scoring(session, experiments)
         works = by_provider(current, judge, missing.by_model, "judgements")
-        tally = await run_chunks(current, works, check)
+        tally = await run_chunks(current, "judgements", works, check)
         tally.problems += unusable
         if missing.blocked:
             tally.problems.append(

@@ -31,4 +31,4 @@ async def w4_swap(
         with current.session() as session:
             missing = plan_swaps(session, experiments, plan)
         works = by_provider(current, judge, missing.by_model, "swapped judgements")
-        return await (await run_chunks(current, works, check)).state(current)
+        return await (await run_chunks(current, "swapped judgements", works, check)).state(current)

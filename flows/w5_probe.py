@@ -27,4 +27,4 @@ async def w5_probe(experiments: list[str], budget: SweepBudget | None = None) ->
         with current.session() as session:
             missing = plan_probing(session, experiments)
         works = by_provider(current, probe, missing, "probes")
-        return await (await run_chunks(current, works, check)).state(current)
+        return await (await run_chunks(current, "probes", works, check)).state(current)

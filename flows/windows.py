@@ -11,13 +11,15 @@ from pydantic import Field
 
 from flows.chunks import Tally
 from flows.claiming import alone
+from flows.names import of_rolling
+from flows.progress import Counted
 from judge_gym.design.rolling import Cadence, load_rolling, periods
 from judge_gym.workflows.rolling import plan_collection
 from tasks.evidence import collect_window
 from tasks.runtime import runtime
 
 
-@flow(name="windows", flow_run_name="{cadence} windows of {file.name}")
+@flow(name="windows", flow_run_name=of_rolling)
 async def windows(
     file: Path,
     cadence: Cadence = "daily",
@@ -46,13 +48,16 @@ async def windows(
 
 async def _collected(window_ids: Sequence[int]) -> Tally:
     """Collect these windows; one that cannot be collected leaves the others alone."""
-    tally = Tally()
+    tally, progress = Tally(), Counted("windows", len(window_ids))
+    await progress.add({})
     for window_id in window_ids:
         try:
             kept = await collect_window(window_id)
         except Exception as error:
             tally.problems.append(f"window {window_id}: {error}")
+            await progress.add({"failed": 1})
         else:
             tally.outcomes["collected"] += 1
+            await progress.add({"collected": 1})
             tally.outcomes["documents kept"] += kept.get("kept", 0)
     return tally

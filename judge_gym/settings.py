@@ -77,6 +77,9 @@ class Settings(BaseSettings):
     """Longer documents are cut here, and the cut is recorded."""
     log_format: Literal["text", "json"] = "text"
     """`json` has the command line log what runs do as JSON lines on standard error."""
+    reports_url: str = Field(default="", pattern=r"^(https?://\S+[^/\s])?$")
+    """Where the folder `reports` of `data_dir` is served, without a last slash: Prefect's page
+    links there. `judge-gym up` serves it beside that page."""
     reader_url: SecretStr | None = None
     """A login with the role judge_gym_reader, for the SQL of `judge-gym mcp`; the embedded
     database needs none."""

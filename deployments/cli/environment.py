@@ -47,6 +47,7 @@ def server_settings() -> dict[str, str]:
     return {
         "DO_NOT_TRACK": "1",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_LOGGING_TO_API_ENABLED": "false",
         # In memory, the default, slots of a process that was killed with the server are lost.
         "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": (

@@ -177,19 +177,11 @@ def _progress_bars(engine: Any, sweep: Sweep) -> Iterator[None]:
 
 
 def _watch(engine: Any, sweep: str, progress: Progress, stop: threading.Event) -> None:
-    from sqlalchemy.orm import Session
-
-    from judge_gym.store.experiments import experiments_by_tag, sweep_tags
-    from judge_gym.store.progress import sweep_progress
+    from judge_gym.workflows.status import progress_of
 
     bars = {name: progress.add_task(title, total=None) for name, title in _TITLES.items()}
     last = False
     while not last:
         last = stop.wait(POLL_S)
-        with Session(engine) as session:
-            try:
-                ids = list(experiments_by_tag(session, sweep_tags(session, sweep)))
-            except JudgeGymError:
-                continue  # not registered yet
-            for name, part in sweep_progress(session, ids).items():
-                progress.update(bars[name], completed=part.done, total=part.total)
+        for name, part in (progress_of(engine, sweep) or {}).items():
+            progress.update(bars[name], completed=part.done, total=part.total)

@@ -13,7 +13,9 @@ from deployments.local.processes import HOST, beside
 from judge_gym.errors import JudgeGymError
 
 POLL_S = 0.1
-_SERVER = ("--factory", "prefect.server.api.server:create_app", "--lifespan", "on")
+REPORTS = "/reports"
+PLAIN = "prefect.server.api.server:create_app"
+WITH_REPORTS = "deployments.local.page:with_reports"
 # What `prefect server start` starts its own server with.
 _FINAL = {"PREFECT__SERVER_FINAL": "1"}
 
@@ -23,19 +25,23 @@ def api_url(port: int) -> str:
     return f"http://{HOST}:{port}/api"
 
 
+def reports_url(port: int) -> str:
+    """Return where a server on this port that is `WITH_REPORTS` has them."""
+    return f"http://{HOST}:{port}{REPORTS}"
+
+
 @contextmanager
 def prefect_server(
-    port: int, environment: Mapping[str, str], log: Path | None = None
+    port: int, environment: Mapping[str, str], log: Path | None = None, *, app: str = PLAIN
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """Have a server in the block, which may not be healthy yet (`wait_healthy`).
 
     `environment` goes over that of this process.
     """
-    command = [sys.executable, "-m", "uvicorn", *_SERVER, "--host", HOST, "--port", str(port)]
+    command = [sys.executable, "-m", "uvicorn", "--factory", app, "--lifespan", "on"]
     level = "error" if log is None else "info"
-    with beside(
-        [*command, "--log-level", level], {**os.environ, **_FINAL, **environment}, log=log
-    ) as process:
+    options = ["--host", HOST, "--port", str(port), "--log-level", level]
+    with beside([*command, *options], {**os.environ, **_FINAL, **environment}, log=log) as process:
         yield process
 
 

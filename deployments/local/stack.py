@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from deployments.local.prefect_database import prefect_database
-from deployments.local.prefect_server import api_url, prefect_server, wait_healthy
+from deployments.local.prefect_server import (
+    WITH_REPORTS,
+    api_url,
+    prefect_server,
+    reports_url,
+    wait_healthy,
+)
 from deployments.local.processes import beside, is_free
 from judge_gym.errors import JudgeGymError
 from judge_gym.settings import REPOSITORY, Settings
@@ -26,6 +32,7 @@ if TYPE_CHECKING:
     from deployments.bootstrap import Step
 
 SIMULATOR_URL = "JUDGE_GYM_SIMULATOR_URL"
+REPORTS_URL = "JUDGE_GYM_REPORTS_URL"
 WATCH_S = 1.0
 SERVER_START_S = 300.0
 WORKER_STOP_S = 30.0
@@ -124,6 +131,7 @@ def _environment(settings: Settings, data: Path, port: int, simulator: str) -> M
         "PREFECT_SERVER_API_PORT": str(port),
         # Flow runs work in another folder, from which these have to be found too.
         "JUDGE_GYM_DATA_DIR": str(data),
+        REPORTS_URL: os.environ.get(REPORTS_URL, reports_url(port)),
         **({"JUDGE_GYM_DATABASE_URL": given.get_secret_value()} if given else {}),
         "JUDGE_GYM_HOME": os.environ.get("JUDGE_GYM_HOME", str(REPOSITORY)),
         SIMULATOR_URL: simulator,
@@ -183,7 +191,7 @@ def _simulator(data: Path, logs: Path) -> Iterator[tuple[str, list[Part]]]:
 @contextmanager
 def _server(port: int, records: str, log: Path) -> Iterator[Part]:
     environment = {"PREFECT_SERVER_DATABASE_CONNECTION_URL": records}
-    with prefect_server(port, environment, log) as process:
+    with prefect_server(port, environment, log, app=WITH_REPORTS) as process:
         wait_healthy(process, api_url(port), SERVER_START_S, f"See {log}.")
         yield _part("Prefect's server", process, log)
 

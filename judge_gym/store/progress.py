@@ -1,7 +1,7 @@
 """How far the work is, derived from rows: per workflow of a set of experiments, per experiment."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,20 @@ class Progress:
         if self.done < self.total:
             return "running"
         return "complete with failures" if self.failed else "complete"
+
+
+def share_done(progress: Mapping[str, Progress]) -> float:
+    """Return how much of all workflows is done, from 0 to 1; each weighs the same.
+
+    What comes after an unfinished workflow counts as not begun: its total is not settled yet.
+    """
+    done = 0.0
+    for part in progress.values():
+        if part.total is None or part.done < part.total:
+            done += part.done / part.total if part.total else 0.0
+            break
+        done += 1.0
+    return done / len(progress)
 
 
 def sweep_progress(session: Session, experiment_ids: Sequence[int]) -> dict[str, Progress]:

@@ -1,10 +1,10 @@
 """Holding a sweep to its budget: prices known before it starts, spending read as it goes on."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from judge_gym.design.budget import Budget
+from judge_gym.design.frozen import Frozen
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.llm.pricing import price_of
 from judge_gym.llm.providers import Providers
@@ -19,13 +19,15 @@ class BudgetPassedError(JudgeGymError):
     """A sweep has used what its file allows; it goes on when the file allows more."""
 
 
-@dataclass(frozen=True)
-class SweepBudget:
+class SweepBudget(Frozen):
     """A stored sweep, the file that bounds it, and the bounds."""
 
     sweep: str
+    """The sweep's name; what its experiments, windows and rubrics have cost counts."""
     file: Path
+    """The sweep file that the bounds are from, which messages name."""
     limits: Budget
+    """The bounds themselves."""
 
 
 def check_priced(providers: Providers, models: Iterable[str], budget: SweepBudget) -> None:

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.workflow_names import PROBE
+from judge_gym.errors import StoreError
 from judge_gym.llm.calls import SIMULATED
 from judge_gym.store import tables as t
 from judge_gym.store.activity import (
@@ -111,6 +112,16 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         refusals=refusals(session, scope),
         expected=expected(progress, lately, sum(in_batches.values()), now),
     )
+
+
+def progress_of(engine: sa.Engine, sweep: str) -> dict[str, Progress] | None:
+    """Return the progress of a sweep's workflows; None while it is not stored yet."""
+    with Session(engine) as session:
+        try:
+            tags = sweep_tags(session, sweep)
+        except StoreError:
+            return None
+        return sweep_progress(session, list(experiments_by_tag(session, tags)))
 
 
 def all_sweeps(session: Session) -> list[str]:

@@ -76,7 +76,9 @@ def stored_plan(sweep: Sweep) -> dict[str, Any] | None:
 
 
 def _budget(sweep: Sweep) -> SweepBudget | None:
-    return SweepBudget(sweep.name, sweep.path, sweep.budget) if sweep.budget else None
+    if sweep.budget is None:
+        return None
+    return SweepBudget(sweep=sweep.name, file=sweep.path, limits=sweep.budget)
 
 
 async def check_keys(runtime: Runtime, sweep: Sweep) -> None:

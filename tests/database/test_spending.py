@@ -194,7 +194,7 @@ def test_failures_are_a_share_from_the_twentieth_call_on(database: str, tmp_path
 
 
 def checking(study: Study, **limits: Any) -> Any:
-    budget = SweepBudget("mine", Path("my.yaml"), Budget(**limits))
+    budget = SweepBudget(sweep="mine", file=Path("my.yaml"), limits=Budget(**limits))
     return spending_check(study.runtime, budget)
 
 
@@ -208,7 +208,7 @@ def test_a_bounded_cost_needs_prices() -> None:
         },
         Path("providers.toml"),
     )
-    budget = SweepBudget("mine", Path("my.yaml"), Budget(max_cost_usd=5))
+    budget = SweepBudget(sweep="mine", file=Path("my.yaml"), limits=Budget(max_cost_usd=5))
     check_priced(providers, ["sim/calm-1", "local/cheap", "openai/gpt-4.1"], budget)
     unlisted = ["sim/calm-1", "local/dear"]
     with pytest.raises(ConfigError) as error:
@@ -216,4 +216,6 @@ def test_a_bounded_cost_needs_prices() -> None:
     assert "the price of local/dear is in no list" in error.value.message
     assert 'prices."dear" = {prompt = ' in error.value.remedy
     assert "table [local] of providers.toml" in error.value.remedy
-    check_priced(providers, unlisted, SweepBudget("mine", Path("m"), Budget(max_calls=5)))
+    check_priced(
+        providers, unlisted, SweepBudget(sweep="mine", file=Path("m"), limits=Budget(max_calls=5))
+    )

@@ -16,7 +16,7 @@ from flows.sweep import sweep
 from judge_gym.errors import ConfigError
 from judge_gym.store import tables as t
 from judge_gym.workflows.budgeting import BudgetPassedError
-from support.flow_runs import error_of
+from support.flow_runs import artifacts, error_of
 from support.misbehaving import Step, answers, misbehaving, refuses
 
 REPOSITORY = Path(__file__).parents[2]
@@ -95,6 +95,12 @@ def test_a_sweep_stops_at_its_budget_and_goes_on_when_it_is_raised(
     assert words in error.message
     assert f"in {sweep_file} and run the same command" in error.remedy
     assert requests == judged(database) == 8
+    # What a person reads in Prefect's page: where it stopped, and what to do.
+    [progress] = artifacts(state)
+    assert "w3-scoring 8 of 24, " in str(progress.description)
+    assert progress.data == 46.6  # of five workflows two and a third
+    assert state.message is not None
+    assert error.remedy in state.message
 
     # The same command with the same limit asks nothing and says the same.
     state, requests = run_sweep(sweep_file, budget, answers())

@@ -67,7 +67,7 @@ def test_a_late_and_a_repeated_run_collect_the_same_day_once(database: str, file
     state = collected("2026-01-10T00:00:00+00:00", file)
     assert state.name == "Completed"
     assert state.message == "4 collected, 0 collected before, 8 documents kept"
-    assert flow_run(state).name == "daily windows of rolling.yaml"
+    assert flow_run(state).name == "daily windows of rolling.yaml before 2026-01-10"
     again = collected("2026-01-10T23:59:59+00:00", file)
     assert again.message == "4 collected before"
     assert rows(database) == [("2026-01-09", "2026-01-09", 4, 8)]

@@ -1,5 +1,7 @@
 """W1 to W5 and the analysis, each run alone by ids, in order; then all of them again."""
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +22,15 @@ from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
 from judge_gym.store import tables as t
 from judge_gym.workflows.sweeps import SweepRun
-from support.flow_runs import configured, flow_run, prepared, rows_of, run_flow, task_runs
+from support.flow_runs import (
+    artifacts,
+    configured,
+    flow_run,
+    prepared,
+    rows_of,
+    run_flow,
+    task_runs,
+)
 from support.postgres import temporary_database
 from support.simulation import Simulator
 
@@ -128,6 +138,48 @@ def test_a_second_run_asks_nothing_and_changes_no_row(done: Done, simulator: Sim
     assert {state.name for state in states.values()} == {"Completed"}
     assert states["w3"].message == "nothing was missing"
     assert again.is_completed(), again.message
+    [whole] = artifacts(again)
+    assert (whole.key, whole.data) == ("progress-sweep-quick", 100)
+    assert "w3-scoring 30 of 30, w4-swap 40 of 40, w5-probe" in str(whole.description)
+    assert progress(states["w3"]) == [(100, "No judgements were missing.")]
+
+
+def progress(state: State[Any]) -> list[tuple[float, str]]:
+    """(percent, of what) of a run's progress artifacts."""
+    found = [one for one in artifacts(state) if one.type == "progress"]
+    assert {one.key for one in found} <= {f"progress-{slug(flow_run(state).name)}"}
+    return [(float(one.data), str(one.description)) for one in found]
+
+
+def slug(name: str) -> str:
+    return re.sub(r"\W+", "-", name)
+
+
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("w1", ["1 of 1 windows", "5 of 5 cleaned views", "5 of 5 neutralized views"]),
+        ("w2", ["3 of 3 rubrics"]),
+        ("w2 sham", ["3 of 3 second rubrics"]),
+        ("w3", ["30 of 30 judgements"]),
+        ("w4", ["40 of 40 swapped judgements"]),
+    ],
+)
+def test_progress_ends_at_100_and_says_of_what(done: Done, key: str, said: list[str]) -> None:
+    assert progress(done.states[key]) == [(100, one) for one in said]
+
+
+def test_the_analysis_shows_its_findings_marked_as_simulated(done: Done) -> None:
+    shown = artifacts(done.states["analysis"])
+    assert [one.key for one in shown] == ["findings-quick", "figures-quick"]
+    text, table = shown
+    assert "**SIMULATED**" in str(text.data)
+    assert "`judge-gym analyse SWEEP` writes the report" in str(text.data)
+    assert re.search(r"## What failed\n\nNothing, in \d+ calls", str(text.data))
+    rows = json.loads(str(table.data))
+    assert {row["source"] for row in rows} == {"SIMULATED"}
+    assert all(re.fullmatch(r"-?[\d.]+ \[-?[\d.]+, -?[\d.]+\]", row["figure"]) for row in rows)
+    assert "**SIMULATED**" in str(table.description)
 
 
 def test_every_analysis_of_the_same_rows_gives_the_same_figures(done: Done) -> None:
@@ -152,8 +204,9 @@ def test_every_analysis_of_the_same_rows_gives_the_same_figures(done: Done) -> N
 @pytest.mark.parametrize(
     ("key", "flow_name", "run_name"),
     [
-        ("w1", "w1-evidence", "evidence of windows [{window}]"),
+        ("w1", "w1-evidence", "evidence of window {window}"),
         ("w2", "w2-rubric", "write rubrics of {first} and 2 more"),
+        ("w2 sham", "w2-rubric", "write second rubrics of {first} and 2 more"),
         ("w3", "w3-scoring", "score {first} and 2 more"),
         ("w4", "w4-swap", "swap {first} and 2 more"),
         ("w5", "w5-probe", "probe {first} and 2 more"),

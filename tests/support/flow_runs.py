@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from prefect import Flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, TaskRunFilter
-from prefect.client.schemas.objects import FlowRun, State, TaskRun
+from prefect.client.schemas.objects import Artifact, FlowRun, State, TaskRun
 
 from judge_gym.design.sweep import load_sweep
 from judge_gym.runtime import runtime
@@ -109,3 +109,16 @@ def rows_of(url: str, *, without: Callable[[str], bool] = lambda _: False) -> di
             )
             for name in names
         }
+
+
+def artifacts(state: State[Any]) -> Sequence[Artifact]:
+    """The artifacts that a flow run and its tasks have shown, the oldest first."""
+
+    async def read() -> list[Artifact]:
+        async with get_client() as client:
+            chosen = FlowRunFilter(id=FlowRunFilterId(any_=[_run_id(state)]))
+            found = await client.read_artifacts(flow_run_filter=chosen)
+        # Prefect keeps results of states as artifacts without a key.
+        return sorted((one for one in found if one.key), key=lambda one: one.created)
+
+    return asyncio.run(read())

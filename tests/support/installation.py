@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import psutil
+import sqlalchemy as sa
 
 from judge_gym.store import embedded
 from support.command_line import CommandLine
@@ -82,6 +83,13 @@ class Installation:
     def post(self, path: str, **body: Any) -> Any:
         """What Prefect's API answers to POST."""
         return self.ask("POST", path, **body)
+
+    def judgements(self) -> int:
+        """How many judgements its database holds."""
+        server = self.postgres()
+        assert server is not None
+        with sa.create_engine(server.url, poolclass=sa.NullPool).connect() as connection:
+            return int(connection.scalar(sa.text("SELECT count(*) FROM samples")) or 0)
 
     def run(self, deployment: str, **parameters: Any) -> str:
         """Ask for a flow run; its id."""

@@ -1,0 +1,52 @@
+"""The findings in short: what is cut, what is marked, and that no text is read as markup."""
+
+import pytest
+
+from judge_gym.report.in_short import MOST_ROWS, escaped, records, told
+from judge_gym.report.table import Row, Table
+
+
+def table(rows: int, **more: bool) -> Table:
+    return Table(
+        "Findings",
+        "What was found.",
+        ("about", "figure"),
+        tuple(Row((f"judge {n}", f"{n}"), heading="H1  Judges differ.") for n in range(rows)),
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain, with a dot.", "plain, with a dot."),
+        ("<img src=x onerror=a()>", r"\<img src=x onerror=a()\>"),
+        ("[here](http://x)", r"\[here\](http://x)"),
+        ("`a` **b** _c_", r"\`a\` \*\*b\*\* \_c\_"),
+        ("one\n\n# two\n| three", r"one \# two \| three"),
+        ("- a list", r"\- a list"),
+        ("1. a list", r"1\. a list"),
+        ("a\\`", r"a\\\`"),
+    ],
+)
+def test_text_of_others_is_shown_as_it_is(text: str, shown: str) -> None:
+    assert escaped(text) == shown
+
+
+def test_a_long_table_is_cut_and_says_so() -> None:
+    assert len(records(table(MOST_ROWS + 1))) == MOST_ROWS
+    assert told(table(MOST_ROWS + 1)).endswith("The first 60 of 61 rows.")
+    assert told(table(MOST_ROWS)) == "Findings. What was found."
+
+
+def test_rows_say_what_they_rest_on() -> None:
+    simulated = table(1, simulated=True, imported=True)
+    assert records(simulated) == [
+        {
+            "group": "H1",
+            "about": "judge 0",
+            "figure": "0",
+            "source": "SIMULATED and IMPORTED",
+        }
+    ]
+    assert told(simulated) == "**SIMULATED** **IMPORTED** Findings. What was found."
