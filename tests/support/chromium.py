@@ -1,0 +1,127 @@
+"""Chromium without a screen: opens pages as a person would, and reads what stands on them.
+
+It speaks the DevTools protocol, and finds no host but loopback.
+"""
+
+import itertools
+import json
+import shutil
+import subprocess
+from base64 import b64decode
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from websockets.sync.client import ClientConnection, connect
+
+from support.waiting import until
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+START_S = 60.0
+ANSWER_S = 60.0
+_OPTIONS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--remote-debugging-port=0",
+    "--window-size=1280,1600",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+)
+
+
+@dataclass
+class Browser:
+    """One tab."""
+
+    _connection: ClientConnection
+    _ids: Iterator[int] = field(default_factory=itertools.count)
+    asked: set[str] = field(default_factory=set)
+    """The hosts and ports that pages have asked for anything."""
+
+    def open(self, url: str, *texts: str, seconds: float = 60.0) -> str:
+        """Open a page and wait until it shows all of these texts; what else it shows, too."""
+        self.ask("Page.navigate", url=url)
+        return self.shows(*texts, seconds=seconds)
+
+    def shows(self, *texts: str, seconds: float = 60.0) -> str:
+        """Wait until the page shows all of these texts; all it shows."""
+        missing = list(texts)
+
+        def there() -> bool:
+            shown = self.text()
+            missing[:] = [one for one in texts if one not in shown]
+            return not missing
+
+        try:
+            until(there, f"{texts} on {self.value('location.href')}", seconds, every=0.25)
+        except AssertionError:
+            pytest.fail(f"{missing} not on {self.value('location.href')}:\n{self.text()}")
+        return self.text()
+
+    def text(self) -> str:
+        """What the page shows, as a person could select it."""
+        return str(self.value("document.body ? document.body.innerText : ''"))
+
+    def value(self, expression: str) -> Any:
+        """The value of an expression of JavaScript on the page."""
+        given = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
+        return given["result"].get("value")
+
+    def picture(self, file: Path) -> None:
+        """Save how the page looks."""
+        file.write_bytes(b64decode(self.ask("Page.captureScreenshot")["data"]))
+
+    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
+        """What the tab answers to a command of the DevTools protocol."""
+        number = next(self._ids)
+        self._connection.send(json.dumps({"id": number, "method": method, "params": parameters}))
+        while True:
+            said = json.loads(self._connection.recv(timeout=ANSWER_S))
+            if said.get("method") == "Network.requestWillBeSent":
+                url = httpx.URL(said["params"]["request"]["url"])
+                self.asked |= {url.netloc.decode()} if url.scheme in ("http", "https") else set()
+            if said.get("id") == number:
+                assert "error" not in said, said
+                return dict(said["result"])
+
+
+@contextmanager
+def chromium(folder: Path) -> Iterator[Browser]:
+    """Have a browser, with its profile in a folder; skips the test where there is none."""
+    program = next(filter(None, map(shutil.which, NAMES)), None)
+    if program is None:
+        pytest.skip(f"none of {', '.join(NAMES)} is installed")
+    process = subprocess.Popen(
+        [program, *_OPTIONS, f"--user-data-dir={folder}", "about:blank"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        port = until(lambda: _port(folder / "DevToolsActivePort"), "Chromium", START_S)
+        [tab] = [
+            one
+            for one in httpx.get(f"http://127.0.0.1:{port}/json/list").json()
+            if one["type"] == "page"
+        ]
+        with connect(tab["webSocketDebuggerUrl"], max_size=None) as connection:
+            browser = Browser(connection)
+            browser.ask("Network.enable")
+            yield browser
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _port(file: Path) -> str | None:
+    """The port it listens on, once it has written that down."""
+    lines = file.read_text().splitlines() if file.exists() else []
+    return lines[0] if len(lines) > 1 else None
