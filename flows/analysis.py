@@ -4,6 +4,7 @@ from prefect import flow
 from prefect.logging import get_run_logger
 from prefect.runtime import deployment
 
+from judge_gym.errors import first_line
 from tasks.analysis import analyse_sweep
 from tasks.results import show_results
 from tasks.runtime import runtime
@@ -23,5 +24,5 @@ async def analysis(sweep: str) -> int:
         try:
             await show_results(sweep, run_id, with_report=deployment.id is not None)
         except Exception as error:  # its task has failed; the figures are there
-            get_run_logger().warning("The results are stored, but cannot be shown: %s", error)
+            get_run_logger().warning("The figures cannot be shown: %s", first_line(error))
     return run_id

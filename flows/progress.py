@@ -12,6 +12,7 @@ from prefect.artifacts import acreate_progress_artifact, aupdate_progress_artifa
 from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 
+from judge_gym.errors import first_line
 from judge_gym.runtime import Runtime
 from judge_gym.store.progress import Progress, share_done
 from judge_gym.workflows.asking import WAITING
@@ -108,7 +109,7 @@ def _only_logged() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        get_run_logger().warning("The progress of this run cannot be shown: %s", error)
+        get_run_logger().warning("Its progress cannot be shown: %s", first_line(error))
 
 
 def _told(progress: Mapping[str, Progress]) -> str:

@@ -21,8 +21,8 @@ async def show_results(sweep: str, run_id: int, *, with_report: bool) -> None:
     """Show an analysis run as a text and a table, `with_report` after its report is written."""
     async with runtime() as current:
         short = await asyncio.to_thread(_in_short, current, run_id, with_report=with_report)
-    await acreate_markdown_artifact(short.markdown, artifact_key("findings", sweep))
-    await acreate_table_artifact(short.rows, artifact_key("figures", sweep), short.about)
+    await acreate_markdown_artifact(short.said, artifact_key("findings", sweep), short.about_said)
+    await acreate_table_artifact(short.rows, artifact_key("figures", sweep), short.about_rows)
 
 
 def _in_short(runtime: Runtime, run_id: int, *, with_report: bool) -> InShort:

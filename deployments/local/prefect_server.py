@@ -40,7 +40,9 @@ def prefect_server(
     """
     command = [sys.executable, "-m", "uvicorn", "--factory", app, "--lifespan", "on"]
     level = "error" if log is None else "info"
-    options = ["--host", HOST, "--port", str(port), "--log-level", level]
+    # The page would ask a host of its maker's for something, even when told not to.
+    policy = f"Content-Security-Policy:connect-src 'self' http://{HOST}:{port} ws://{HOST}:{port}"
+    options = ["--host", HOST, "--port", str(port), "--log-level", level, "--header", policy]
     with beside([*command, *options], {**os.environ, **_FINAL, **environment}, log=log) as process:
         yield process
 

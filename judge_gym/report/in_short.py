@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from judge_gym.report.findings import findings_table
 from judge_gym.report.largest import largest_effects
 from judge_gym.report.sentences import sentences
-from judge_gym.report.table import Table
+from judge_gym.report.table import Table, marks_of
 from judge_gym.report.tables import result_tables
 from judge_gym.store.results import load_findings, load_results, run_info
 from judge_gym.workflows.status import Status, sweep_status
@@ -27,11 +27,15 @@ _BEGINS_A_LIST = re.compile(r"^(\d*)([-+=.)])")
 
 @dataclass(frozen=True)
 class InShort:
-    """`markdown` has the findings in words; `rows` are the table `about` tells of, by heading."""
+    """`said` has the findings in words; `rows` are a table of them, by heading.
 
-    markdown: str
-    about: str
+    All but `rows` is Markdown.
+    """
+
+    said: str
+    about_said: str
     rows: list[dict[str, str]]
+    about_rows: str
 
 
 def in_short(session: Session, run_id: int, report: str) -> InShort:
@@ -44,15 +48,17 @@ def in_short(session: Session, run_id: int, report: str) -> InShort:
     figures, found = load_results(session, run_id), load_findings(session, run_id)
     findings = findings_table(found, run.standing)
     headline = findings if findings.rows else next(iter(result_tables(figures)), findings)
+    imported = any(row.imported for row in figures)
     lines = [
         f"# Sweep {escaped(run.sweep)}",
-        *(f"**{mark}**: {_MEANS[mark]}" for mark in headline.marks),
+        *(f"**{mark}**: {_MEANS[mark]}" for mark in marks_of(run.simulated, imported)),
         report,
-        *_listed("Findings", sentences(found), headline.marks),
-        *_listed("Largest effects", largest_effects(figures), headline.marks),
+        *_listed("Findings", sentences(found), headline),
+        *_listed("Largest effects", largest_effects(figures), headline),
         *_failures(sweep_status(session, run.sweep)),
     ]
-    return InShort("\n\n".join(lines), told(headline), records(headline))
+    about_said = f"{_marks(headline)}The findings in words, what failed, and where the report is."
+    return InShort("\n\n".join(lines), about_said, records(headline), told(headline))
 
 
 def escaped(text: str) -> str:
@@ -61,11 +67,14 @@ def escaped(text: str) -> str:
     return _BEGINS_A_LIST.sub(r"\1\\\2", line)
 
 
-def _listed(title: str, said: Sequence[str], marks: Sequence[str]) -> Iterator[str]:
+def _listed(title: str, said: Sequence[str], marked: Table) -> Iterator[str]:
     if said:
-        mark = "".join(f"**{one}** " for one in marks)
         yield f"## {title}"
-        yield "\n".join(f"- {mark}{escaped(sentence)}" for sentence in said)
+        yield "\n".join(f"- {_marks(marked)}{escaped(sentence)}" for sentence in said)
+
+
+def _marks(table: Table) -> str:
+    return "".join(f"**{mark}** " for mark in table.marks)
 
 
 def _failures(status: Status) -> Iterator[str]:
@@ -90,24 +99,24 @@ def _failures(status: Status) -> Iterator[str]:
 
 def told(table: Table) -> str:
     """Return in Markdown what a table is, what it rests on, and whether it is cut."""
-    marks = "".join(f"**{one}** " for one in table.marks)
-    cut = f" The first {MOST_ROWS} of {len(table.rows)} rows." if _is_cut(table) else ""
-    return f"{marks}{table.title}. {table.explanation}{cut}"
-
-
-def _is_cut(table: Table) -> bool:
-    return len(table.rows) > MOST_ROWS
+    cut = (
+        f" The first {MOST_ROWS} of {len(table.rows)} rows." if len(table.rows) > MOST_ROWS else ""
+    )
+    return f"{_marks(table)}{table.title}. {table.explanation}{cut}"
 
 
 def records(table: Table) -> list[dict[str, str]]:
     """Return the first rows of a table by heading, with what they rest on beside a real call."""
     source = {"source": " and ".join(table.marks)} if table.marks else {}
     headed = any(row.heading for row in table.rows)
+    # Figures beside what they are about: a page shows few columns without scrolling.
+    words = range(1, table.words)
+    order = [0, *range(table.words, len(table.columns)), *words]
     return [
         {
             # A finding's heading is its hypothesis, two spaces and what that says.
             **({"group": row.heading.partition("  ")[0]} if headed else {}),
-            **dict(zip(table.columns, row.cells, strict=True)),
+            **{table.columns[place]: row.cells[place] for place in order},
             **source,
         }
         for row in table.rows[:MOST_ROWS]

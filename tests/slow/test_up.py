@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import psutil
+import sqlalchemy as sa
 from ruamel.yaml import YAML
 
 from support.command_line import SWEEPS, Ended

@@ -10,8 +10,11 @@ def table(rows: int, **more: bool) -> Table:
     return Table(
         "Findings",
         "What was found.",
-        ("about", "figure"),
-        tuple(Row((f"judge {n}", f"{n}"), heading="H1  Judges differ.") for n in range(rows)),
+        ("about", "conclusion", "figure"),
+        tuple(
+            Row((f"judge {n}", "open", f"{n}"), heading="H1  Judges differ.") for n in range(rows)
+        ),
+        words=2,
         **more,
     )
 
@@ -39,14 +42,14 @@ def test_a_long_table_is_cut_and_says_so() -> None:
     assert told(table(MOST_ROWS)) == "Findings. What was found."
 
 
-def test_rows_say_what_they_rest_on() -> None:
+def test_rows_have_the_figure_beside_its_subject_and_say_what_they_rest_on() -> None:
     simulated = table(1, simulated=True, imported=True)
-    assert records(simulated) == [
-        {
-            "group": "H1",
-            "about": "judge 0",
-            "figure": "0",
-            "source": "SIMULATED and IMPORTED",
-        }
+    [row] = records(simulated)
+    assert list(row.items()) == [
+        ("group", "H1"),
+        ("about", "judge 0"),
+        ("figure", "0"),
+        ("conclusion", "open"),
+        ("source", "SIMULATED and IMPORTED"),
     ]
     assert told(simulated) == "**SIMULATED** **IMPORTED** Findings. What was found."
