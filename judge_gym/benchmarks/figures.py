@@ -1,0 +1,148 @@
+"""What a judge gets right of a benchmark: by category, in both orders, beside others.
+
+A pair is right when its judgements, one in each order, are right on balance (Tan et al. 2024): a
+judge that always prefers the first answer gets none. Failed judgements are no vote.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judge_gym.metrics.accuracy import accuracy_by_pair, both_orders_correct, cohens_kappa
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Verdicts
+from judge_gym.metrics.estimate import Estimate, mean_over_items
+from judge_gym.metrics.inference import holm_over
+from judge_gym.metrics.pairwise import order_inconsistency, votes
+from judge_gym.metrics.score_agreement import bland_altman, concordance, rank_agreement
+
+FIRST, TIE, SECOND = 1, 2, 3
+"""The stages of a pair, in the file's own order whatever was shown first."""
+EVERYTHING = ""
+"""The category that stands for all items."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """What one judge said of pairs, an entry per judgement.
+
+    `item` is the place of the pair in the file, `chosen` FIRST, TIE or SECOND, 0 without a
+    verdict; `reversed_order` says whether the second answer was shown first.
+    """
+
+    item: IntArray
+    chosen: IntArray
+    reversed_order: BoolArray
+
+
+def pair_figures(
+    decisions: Decisions, better: IntArray, category: Sequence[str], rng: np.random.Generator
+) -> dict[str, list[Estimate]]:
+    """Return category → accuracy, order inconsistency and κ; `EVERYTHING` first.
+
+    `better` holds FIRST or SECOND per pair. Accuracy has a Wilson interval over pairs, κ is that
+    of the decision on balance against the truth.
+    """
+    return {
+        name: _of_pairs(_within(decisions, chosen), better, rng)
+        for name, chosen in _parts(category).items()
+    }
+
+
+def judges_apart(
+    decisions: Mapping[str, Decisions], better: IntArray, rng: np.random.Generator
+) -> dict[tuple[str, str], Estimate]:
+    """Return, per pair of judges, the second's accuracy less the first's; p by exact McNemar.
+
+    Paired over the pairs that both were given, p adjusted by Holm over all pairs of judges.
+    """
+    judges = list(decisions)
+    rows = [
+        (number, item, right)
+        for number, judge in enumerate(judges)
+        for item, right in _right(decisions[judge], better).items()
+    ]
+    if not rows:
+        return {}
+    judge, item, right = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
+    verdicts = Verdicts(
+        judge=judge, item=item, stages=1 << right,
+        n_judges=len(judges), n_items=len(better), n_stages=2,
+    )  # fmt: skip
+    found = accuracy_by_pair(verdicts, np.full(len(better), 2, dtype=np.int64), rng)
+    adjusted = holm_over(list(found.values()))
+    return {
+        (judges[one], judges[other]): estimate
+        for (one, other), estimate in zip(found, adjusted, strict=True)
+    }
+
+
+def score_figures(
+    judged: FloatArray, truth: FloatArray, category: Sequence[str], rng: np.random.Generator
+) -> dict[str, list[Estimate]]:
+    """Return category → mean absolute error, bias, concordance and τ-b against known scores.
+
+    Both arrays are in points, one entry per item. Concordance and τ-b need four items.
+    """
+    return {
+        name: _of_scores(judged[chosen], truth[chosen], rng)
+        for name, chosen in _parts(category).items()
+    }
+
+
+def _of_scores(judged: FloatArray, truth: FloatArray, rng: np.random.Generator) -> list[Estimate]:
+    error = mean_over_items(
+        "absolute_error", np.abs(judged - truth), n=len(judged), unit="points", bounds=(0.0, 100.0)
+    )
+    return [
+        error,
+        bland_altman(truth, judged)[0],
+        concordance(truth, judged, rng),
+        rank_agreement(truth, judged, rng),
+    ]
+
+
+def _of_pairs(decisions: Decisions, better: IntArray, rng: np.random.Generator) -> list[Estimate]:
+    stages = np.where(decisions.chosen > 0, 1 << np.maximum(decisions.chosen - 1, 0), 0)
+    vote = votes(stages, better[decisions.item], SECOND)
+    accuracy = both_orders_correct(decisions.item, vote, len(better))
+    scored = decisions.chosen > 0
+    given = _verdicts(decisions.item[scored], stages[scored], len(better))
+    inconsistent = order_inconsistency(given, decisions.reversed_order[scored])
+    toward = np.bincount(decisions.item, weights=_direction(decisions), minlength=len(better))
+    judged = np.unique(decisions.item)
+    balance = 1 << (np.sign(toward[judged]).astype(np.int64) + 1)
+    kappa = cohens_kappa(_verdicts(judged, balance, len(better)), better, rng)
+    return [replace(accuracy, metric="accuracy"), inconsistent, kappa]
+
+
+def _right(decisions: Decisions, better: IntArray) -> dict[int, int]:
+    """Return pair → whether it was decided rightly on balance, of the pairs given."""
+    toward = np.bincount(decisions.item, weights=_direction(decisions), minlength=len(better))
+    right = toward * (better - TIE) > 0
+    return {int(item): int(right[item]) for item in np.unique(decisions.item)}
+
+
+def _direction(decisions: Decisions) -> FloatArray:
+    """Return -1 for the first answer, 1 for the second, 0 for a tie or no verdict."""
+    return np.where(decisions.chosen > 0, decisions.chosen - TIE, 0).astype(np.float64)
+
+
+def _verdicts(item: IntArray, stages: IntArray, n_items: int) -> Verdicts:
+    return Verdicts(
+        judge=np.zeros(len(item), dtype=np.int64), item=item, stages=stages,
+        n_judges=1, n_items=n_items, n_stages=SECOND,
+    )  # fmt: skip
+
+
+def _within(decisions: Decisions, chosen: BoolArray) -> Decisions:
+    kept = chosen[decisions.item]
+    return Decisions(decisions.item[kept], decisions.chosen[kept], decisions.reversed_order[kept])
+
+
+def _parts(category: Sequence[str]) -> dict[str, BoolArray]:
+    """Return category → its items, all of them first; one category alone is all of them."""
+    of_items = np.array(category, dtype=np.str_)
+    named = sorted(set(of_items.tolist()) - {EVERYTHING})
+    parts = {EVERYTHING: np.ones(len(of_items), dtype=np.bool_)}
+    return parts | {name: of_items == name for name in named if len(named) > 1}

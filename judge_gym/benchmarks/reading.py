@@ -1,0 +1,146 @@
+"""A benchmark's file, read by its mapping: items with their known answers, or one error."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from judge_gym.benchmarks.mapping import Benchmark, Better, PairColumns, ScoreColumns
+from judge_gym.design.files import corpus_files
+from judge_gym.errors import EvidenceError
+from judge_gym.evidence.corpus_files import Row, read_rows
+from judge_gym.evidence.normal_text import normal_line, normal_text
+
+MAX_ITEMS = 100_000
+"""Most items of one benchmark."""
+MAX_CHARACTERS = 200_000
+"""Longest text of an item."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairItem:
+    """Two answers to a question, and which is known to be better."""
+
+    key: str
+    category: str
+    question: str
+    first: str
+    second: str
+    better: Better
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredItem:
+    """A text and the score that is known to be right, on the mapping's scale."""
+
+    key: str
+    category: str
+    question: str
+    text: str
+    score: float
+
+
+Item = PairItem | ScoredItem
+
+
+def read_benchmark(file: Path, benchmark: Benchmark) -> list[Item]:
+    """Read a JSONL or CSV file in its order.
+
+    Raises `EvidenceError` naming file, line, column and value at the first row that does not fit,
+    and `ConfigError` for a file that is none: a benchmark with holes would be another benchmark.
+    """
+    corpus_files(file)
+    reading = _Reading(file, benchmark)
+    items = [reading.item(row) for row in read_rows(file)]
+    if not items:
+        raise EvidenceError(f"{file} has no row.", "Check that it is the benchmark's file.")
+    return items
+
+
+class _Reading:
+    def __init__(self, file: Path, benchmark: Benchmark) -> None:
+        self._file, self._benchmark = file, benchmark
+        self._line_of: dict[str, int] = {}
+
+    def item(self, row: Row) -> Item:
+        if row.fault:
+            raise self._fault(row, row.fault)
+        key = self._key(row)
+        category = normal_line(self._text(row, self._benchmark.category), 500)
+        if self._benchmark.pair is not None:
+            return self._pair(row, key, category, self._benchmark.pair)
+        assert self._benchmark.score is not None
+        return self._scored(row, key, category, self._benchmark.score)
+
+    def _key(self, row: Row) -> str:
+        parts = [self._filled(row, column) for column in self._benchmark.key]
+        key = normal_line(" ".join(parts), 200)
+        first = self._line_of.setdefault(key, row.line)
+        if first != row.line:
+            raise self._fault(
+                row, f"{' and '.join(self._benchmark.key)} is {key!r}, as on line {first}",
+                "Name the columns that together tell items apart under `key`.",
+            )  # fmt: skip
+        if len(self._line_of) > MAX_ITEMS:
+            raise self._fault(row, f"more than {MAX_ITEMS} items", "Split the file.")
+        return key
+
+    def _pair(self, row: Row, key: str, category: str, columns: PairColumns) -> PairItem:
+        first, second = self._filled(row, columns.first), self._filled(row, columns.second)
+        if first == second:
+            raise self._fault(
+                row, f"{columns.first} and {columns.second} are the same text",
+                "A pair of equal answers has no better one: remove it.",
+            )  # fmt: skip
+        return PairItem(
+            key, category, self._text(row, columns.question), first, second,
+            columns.better or self._truth(row, columns),
+        )  # fmt: skip
+
+    def _truth(self, row: Row, columns: PairColumns) -> Better:
+        written = self._text(row, columns.truth)
+        if written not in columns.truths:
+            known = ", ".join(map(repr, columns.truths))
+            raise self._fault(row, f"{columns.truth} is {written!r}", f"`truths` has {known}.")
+        return columns.truths[written]
+
+    def _scored(self, row: Row, key: str, category: str, columns: ScoreColumns) -> ScoredItem:
+        written = self._text(row, columns.truth)
+        try:
+            score = float(written)
+        except ValueError:
+            score = math.nan
+        if not columns.lowest <= score <= columns.highest:
+            raise self._fault(
+                row, f"{columns.truth} is {written!r}",
+                f"Use a number from {columns.lowest:g} to {columns.highest:g}.",
+            )  # fmt: skip
+        text = self._filled(row, columns.text)
+        return ScoredItem(key, category, self._text(row, columns.question), text, score)
+
+    def _filled(self, row: Row, column: str) -> str:
+        text = self._text(row, column)
+        if not text:
+            raise self._fault(row, f"{column} is empty")
+        return text
+
+    def _text(self, row: Row, column: str) -> str:
+        """Return a value as normal text; "" for a column that the mapping does not name."""
+        if not column:
+            return ""
+        if column not in row.values:
+            raise self._fault(row, f"there is no {column!r}", _there(list(row.values)))
+        value = row.values[column]
+        if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+            raise self._fault(row, f"{column} is {type(value).__name__}, not text or a number")
+        text = "" if value is None else normal_text(str(value))
+        if len(text) > MAX_CHARACTERS:
+            raise self._fault(row, f"{column} is longer than {MAX_CHARACTERS} characters")
+        return text
+
+    def _fault(self, row: Row, what: str, remedy: str = "") -> EvidenceError:
+        return EvidenceError(f"{self._file} line {row.line}: {what[:500]}.", remedy[:500])
+
+
+def _there(columns: Sequence[str]) -> str:
+    return f"The row has {', '.join(map(repr, columns))}."
