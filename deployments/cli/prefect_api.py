@@ -6,10 +6,11 @@ from importlib import import_module
 
 from deployments.local.prefect_server import api_url, prefect_server, wait_healthy
 from deployments.local.processes import free_port
+from judge_gym.settings import settings
 
 # What Prefect starts its own temporary server with.
 _TEMPORARY = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
-_REMEDY = "Run the command again, or name a server of your own by PREFECT_API_URL."
+_REMEDY = "See {}; run the command again, or name a server of your own by PREFECT_API_URL."
 
 
 @contextmanager
@@ -28,11 +29,14 @@ def prefect_api(*modules: str) -> Iterator[None]:
         return
     port = free_port()
     url = api_url(port)
+    # Not the terminal: it may be stopped while it writes, and then says so at length.
+    log = settings().data_dir.absolute() / "logs" / "prefect-server.log"
     with (
-        prefect_server(port, _TEMPORARY) as process,
+        prefect_server(port, _TEMPORARY, log) as process,
         temporary_settings({PREFECT_API_URL: url}),
     ):
         for module in modules:
             import_module(module)
-        wait_healthy(process, url, configured.server.ephemeral.startup_timeout_seconds, _REMEDY)
+        longest_s = configured.server.ephemeral.startup_timeout_seconds
+        wait_healthy(process, url, longest_s, _REMEDY.format(log))
         yield

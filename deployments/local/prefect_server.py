@@ -32,17 +32,16 @@ def reports_url(port: int) -> str:
 
 @contextmanager
 def prefect_server(
-    port: int, environment: Mapping[str, str], log: Path | None = None, *, app: str = PLAIN
+    port: int, environment: Mapping[str, str], log: Path, *, app: str = PLAIN
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """Have a server in the block, which may not be healthy yet (`wait_healthy`).
 
-    `environment` goes over that of this process.
+    `environment` goes over that of this process; what it says goes to `log`.
     """
     command = [sys.executable, "-m", "uvicorn", "--factory", app, "--lifespan", "on"]
-    level = "error" if log is None else "info"
     # The page would ask a host of its maker's for something, even when told not to.
     policy = f"Content-Security-Policy:connect-src 'self' http://{HOST}:{port} ws://{HOST}:{port}"
-    options = ["--host", HOST, "--port", str(port), "--log-level", level, "--header", policy]
+    options = ["--host", HOST, "--port", str(port), "--log-level", "warning", "--header", policy]
     with beside([*command, *options], {**os.environ, **_FINAL, **environment}, log=log) as process:
         yield process
 
