@@ -208,7 +208,7 @@ def test_what_does_not_pass_fails_after_bounded_attempts(
 ) -> None:
     # The first reply shows that somebody is there.
     script = (refuses(500, "boom"), step)
-    outcome, row, provider, rubrics = ask_once(database, *script, attempts=3, timeout_s=1)
+    outcome, row, provider, rubrics = ask_once(database, *script, attempts=3, timeout_s=2)
     assert isinstance(outcome, Failure)
     assert outcome.kind == kind
     assert len(provider.requests) == 3

@@ -19,7 +19,7 @@ from judge_gym.settings import settings
 from judge_gym.workflows.sweeps import SweepRun, prepare
 from support.waiting import until
 
-RECORDED_S = 30.0
+RECORDED_S = 120.0
 
 
 @contextmanager

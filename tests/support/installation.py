@@ -16,7 +16,7 @@ from support.prefect_server import free_port
 from support.waiting import until
 
 READY = "Ctrl-C stops everything."
-STOP_S = 90.0
+STOP_S = 180.0
 
 
 @dataclass

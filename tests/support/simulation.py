@@ -27,7 +27,7 @@ class Simulator:
 
     def statistics(self) -> dict[str, Any]:
         """What it says of itself: answers, refusals and faults so far."""
-        with urllib.request.urlopen(f"{self._address}/stats", timeout=10) as reply:
+        with urllib.request.urlopen(f"{self._address}/stats", timeout=60) as reply:
             stats: dict[str, Any] = json.load(reply)
         return stats
 
@@ -38,7 +38,7 @@ class Simulator:
             data=json.dumps({"seed": 3, "fault": faults}).encode(),
             headers={"Content-Type": "application/json"},
         )
-        urllib.request.urlopen(request, timeout=10).close()
+        urllib.request.urlopen(request, timeout=60).close()
 
     @property
     def _address(self) -> str:

@@ -468,7 +468,7 @@ def test_a_state_that_cannot_be_read_is_said_in_one_line(tmp_path):
         with pytest.raises(JudgeGymError, match=str(state)):
             against(None, state=state)
     command = [sys.executable, "-m", "judge_gym.simulator", "--state", str(tmp_path)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=30)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert result.returncode == 1
     (said,) = result.stderr.splitlines()
     assert f"{tmp_path / 'batches' / 'b.json'}: it is not a record" in said

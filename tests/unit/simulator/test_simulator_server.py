@@ -34,14 +34,14 @@ def _post(url: str, body: Any) -> tuple[int, dict[str, Any]]:
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
     try:
-        with urllib.request.urlopen(request, timeout=20) as response:
+        with urllib.request.urlopen(request, timeout=120) as response:
             return response.status, json.load(response)
     except urllib.error.HTTPError as error:
         return error.code, json.load(error)
 
 
 def _get(url: str) -> dict[str, Any]:
-    with urllib.request.urlopen(url, timeout=20) as response:
+    with urllib.request.urlopen(url, timeout=120) as response:
         return json.load(response)
 
 
@@ -79,7 +79,7 @@ def test_answer_has_the_shape_marks_and_counts_of_a_provider(base_url):
 def test_equal_requests_have_equal_answers_byte_for_byte(base_url):
     def raw(body: dict[str, Any]) -> bytes:
         request = urllib.request.Request(f"{base_url}/chat/completions", json.dumps(body).encode())
-        with urllib.request.urlopen(request, timeout=20) as response:
+        with urllib.request.urlopen(request, timeout=120) as response:
             return response.read()
 
     assert raw({**ASK, "seed": 5}) == raw({**ASK, "seed": 5})
@@ -184,7 +184,7 @@ def test_it_stops_when_the_block_ends_and_when_the_parent_is_killed():
         "    os.kill(os.getpid(), signal.SIGKILL)"
     )
     parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    url = parent.communicate(timeout=30)[0].strip()
+    url = parent.communicate(timeout=120)[0].strip()
     assert parent.returncode == -signal.SIGKILL
     _wait_until_refused(url)
 
@@ -203,7 +203,7 @@ def test_port_in_use_is_said_in_one_line():
     with running() as url:
         port = url.split(":")[2].removesuffix("/v1")
         command = [sys.executable, "-m", "judge_gym.simulator", "--port", port]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=30)
+        result = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert result.returncode == 1
     assert result.stderr.strip().splitlines() == [
         f"the simulator cannot listen on port {port}: {result.stderr.split(': ', 1)[1].strip()}"
