@@ -65,18 +65,23 @@ class Place:
             **given,
         }
 
-    def providers(self, task_slots: int = 1) -> None:
-        """Write the providers file: 100 requests in flight, shared by so many chunks."""
+    def providers(self, task_slots: int = 1, concurrency: int = 100) -> None:
+        """Write the providers file: so many requests in flight, shared by so many chunks."""
         (self.folder / "providers.toml").write_text(
             '[sim]\nlitellm = "openai"\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\n'
-            f"concurrency = 100\ntask_slots = {task_slots}\n"
+            f"concurrency = {concurrency}\ntask_slots = {task_slots}\n"
         )
 
     def requests(self) -> int:
         """How many requests the simulator has had so far."""
-        with urllib.request.urlopen(self.url.removesuffix("/v1") + "/stats", timeout=10) as reply:
-            stats = json.load(reply)
+        stats = self.statistics()
         return int(stats["total"]) + int(stats["refused"])
+
+    def statistics(self) -> dict[str, Any]:
+        """What the simulator says of itself."""
+        with urllib.request.urlopen(self.url.removesuffix("/v1") + "/stats", timeout=10) as reply:
+            stats: dict[str, Any] = json.load(reply)
+        return stats
 
     def measure(self, command: Sequence[str], environment: dict[str, str]) -> dict[str, Any]:
         """Run a client; its own figures, and what the servers used meanwhile."""

@@ -105,6 +105,11 @@ def deployed(here: Place, server: int, api: dict[str, str], sweep: Path, workers
 
 
 def _figures(database: str, begun: float, client_s: float, server_s: float) -> Figures:
+    return {**pace(database, begun), "cpu_s": client_s, "server_s": server_s}
+
+
+def pace(database: str, begun: float) -> Figures:
+    """Calls a second from the first call to the last answer, and when the first came."""
     engine = sa.create_engine(database, poolclass=sa.NullPool)
     with engine.connect() as connection:
         count, first, last = connection.execute(
@@ -114,8 +119,6 @@ def _figures(database: str, begun: float, client_s: float, server_s: float) -> F
         ).one()
     return {
         "rate": count / (last - first).total_seconds(),
-        "cpu_s": client_s,
-        "server_s": server_s,
         "start_s": first.timestamp() - begun,
     }
 

@@ -1,7 +1,7 @@
-"""What deployments need on a Prefect server: work pool, limits, variables, keys. Idempotent.
+"""What deployments need on a Prefect server: work pool, limits, automations, variables, keys.
 
-What an operator has changed stays: a work pool of any type, the value of a variable. Limits follow
-the providers file, since flows set them from it too.
+All of it idempotent. What an operator has changed stays: a work pool of any type, an automation,
+the value of a variable. Limits follow the providers file, since flows set them from it too.
 """
 
 import os
@@ -17,6 +17,7 @@ from prefect.variables import Variable
 from prefect.workers.process import ProcessWorker
 from pydantic import SecretStr
 
+from deployments import lost_runs
 from judge_gym.llm.keys import kept_name
 from judge_gym.llm.providers import Providers
 from judge_gym.workflows.evidence import FIRECRAWL_KEY
@@ -45,6 +46,7 @@ async def bootstrap(providers: Providers, *, secrets: bool = False) -> list[Step
     async with get_client() as client:
         steps = [await _work_pool(client)]
         steps += [step async for step in _limits(client, providers)]
+        steps += [step async for step in _automations(client)]
     steps.append(await _variable())
     if secrets:
         steps += [step async for step in _secrets(providers)]
@@ -82,6 +84,12 @@ async def _limits(client: PrefectClient, providers: Providers) -> AsyncIterator[
             before = None
         await client.upsert_global_concurrency_limit_by_name(name, slots)
         yield Step(f"limit {name}: {slots} at once", outcome(before, slots))
+
+
+async def _automations(client: PrefectClient) -> AsyncIterator[Step]:
+    for automation in lost_runs.described():
+        made = await lost_runs.make(client, automation)
+        yield Step(f"automation {automation.name!r}", "created" if made else "unchanged")
 
 
 async def _variable() -> Step:

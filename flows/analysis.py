@@ -6,11 +6,12 @@ from prefect.runtime import deployment
 
 from judge_gym.errors import first_line
 from tasks.analysis import analyse_sweep
+from tasks.events import tell_failure
 from tasks.results import show_results
 from tasks.runtime import runtime
 
 
-@flow(name="analysis", flow_run_name="analyse {sweep}")
+@flow(name="analysis", flow_run_name="analyse {sweep}", on_failure=[tell_failure])
 async def analysis(sweep: str) -> int:
     """Analyse a sweep; returns the id of the analysis run.
 

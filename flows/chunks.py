@@ -20,6 +20,7 @@ from judge_gym.workflows.batching import any_open
 from tasks.batches import collect_batches
 from tasks.policy import provider_tag
 
+NOTHING = "nothing was missing"
 REMEDY = "Run the flow again: it does what is still missing."
 ALL_FAILED = (
     "Everything that was asked failed: see the errors in the ledger (llm_calls), check that the "
@@ -55,7 +56,7 @@ class Tally:
             what = [f"{count} {where}" for where, count in sorted(self.waiting.items())]
             return await run_again_later(runtime, Waiting("; ".join(what + self.problems)))
         done = ", ".join(f"{count} {status}" for status, count in sorted(self.outcomes.items()))
-        message = done or "nothing was missing"
+        message = done or NOTHING
         if self.problems:
             some = "; ".join(self.problems[:3])
             gaps = Gaps(f"{message}. {len(self.problems)} failed: {some}.", REMEDY)

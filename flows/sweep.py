@@ -1,15 +1,18 @@
 """Sweep: everything a sweep file asks for, in order, and the tables at the end."""
 
-from collections.abc import Awaitable, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from prefect import flow
+from prefect import Flow, flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
+from pydantic import Field
 
 from flows.analysis import analysis
 from flows.chunks import Gaps
+from flows.fanning_out import FanOut
+from flows.parameters import RunSettings
 from flows.progress import sweep_followed
 from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
@@ -20,16 +23,20 @@ from flows.waiting import Waiting, run_again_later
 from judge_gym.design.sweep import load_sweep
 from judge_gym.design.workflow_names import WORKFLOWS, Part
 from judge_gym.workflows.sweeps import SweepRun, check_keys, prepare
+from tasks.events import tell_failure
 from tasks.runtime import runtime
-from tasks.settings import settings_of_this_run
+from tasks.settings import settings_of_this_run, together
+
+Workflow = Flow[..., Coroutine[Any, Any, State[Any]]]
 
 
-@flow(name="sweep", flow_run_name="sweep {file.name}")
+@flow(name="sweep", flow_run_name="sweep {file.name}", on_failure=[tell_failure])
 async def sweep(
     file: Path,
     retry_failed: bool = False,
-    settings: dict[str, Any] | None = None,
+    settings: RunSettings = None,
     only: list[Part] | None = None,
+    at_once: Annotated[int, Field(ge=1)] | None = None,
 ) -> State[int]:
     """Run a sweep file to the end: W1 to W5, then the analysis; the state's data is its run id.
 
@@ -44,49 +51,63 @@ async def sweep(
             variable judge_gym_settings, a JSON object, goes over them.
         only: the parts to run, in the order of the whole; without it, all. What an earlier part
             has not made yet is missing in a later one.
+        at_once: share W3 to W5 out to workers, a flow run per experiment, at most so many at
+            once; this run waits for them and takes a place of its own. Without it, this process
+            does everything.
     """
     loaded = load_sweep(file)
     layers = await settings_of_this_run(settings or {})
     async with runtime(layers) as current, sweep_followed(current, loaded.name):
         await check_keys(current, loaded)
         run = prepare(current, loaded, retry_failed=retry_failed)
-        problems = []
-        for workflow in _workflows(run, only):
-            result = await (await workflow).aresult(raise_on_failure=False)
+        fan_out = FanOut(current, run, together(layers), at_once) if at_once else None
+        gaps: list[Gaps] = []
+        for workflow, parameters in _workflows(run, only):
+            if fan_out is not None:
+                gaps += await fan_out.do(workflow, parameters)
+            state = await workflow(**parameters, return_state=True)
+            result = await state.aresult(raise_on_failure=False)
             if isinstance(result, Waiting):
                 # What is kept as failed has been asked again, once.
                 return await run_again_later(current, result, retry_failed=False)
             if isinstance(result, Gaps):
-                problems.append(result)
+                gaps.append(result)
             elif isinstance(result, BaseException):
                 raise result
         analysed = only is None or "analysis" in only
-        run_id = await analysis(run.name) if analysed else None
-    if problems:
+        return _end(gaps, await analysis(run.name) if analysed else None, only)
+
+
+def _end(gaps: Sequence[Gaps], run_id: int | None, only: Sequence[Part] | None) -> State[int]:
+    """Return the final state, which says what is missing and where the figures are."""
+    if gaps:
         # One remedy for all that have the same.
-        remedy = " ".join(dict.fromkeys(problem.remedy for problem in problems))
-        said = " ".join(problem.message for problem in problems)
-        gaps = Gaps(f"Finished with gaps: {said}", remedy)
+        remedy = " ".join(dict.fromkeys(one.remedy for one in gaps))
+        said = " ".join(one.message for one in gaps)
+        all_gaps = Gaps(f"Finished with gaps: {said}", remedy)
         rest = f" Analysis run {run_id} holds the rest." if run_id else ""
-        return Failed(message=gaps.message + rest, data=gaps)
+        return Failed(message=all_gaps.message + rest, data=all_gaps)
     if run_id is None:
         return Completed(message=f"{', '.join(only or ())} ended.")
     return Completed(message=f"Analysis run {run_id} holds the figures.", data=run_id)
 
 
-def _workflows(run: SweepRun, only: list[Part] | None) -> Iterator[Awaitable[State[Any]]]:
-    """Yield W1 to W5, or `only` some, each to be awaited before the next is begun."""
-    more: dict[str, Any] = {"budget": run.budget, "return_state": True}
+def _workflows(
+    run: SweepRun, only: Sequence[Part] | None
+) -> Iterator[tuple[Workflow, dict[str, Any]]]:
+    """Yield W1 to W5, or `only` some, with their parameters; each needs the one before."""
     chosen = set(only or WORKFLOWS)
+    work: dict[str, Any] = {"experiments": run.tags, "budget": run.budget}
     if "w1-evidence" in chosen:
-        yield w1_evidence(run.windows, run.views, run.utility_model, **more)
+        windows = {"windows": run.windows, "views": run.views, "utility_model": run.utility_model}
+        yield w1_evidence, {**windows, "budget": run.budget}
     if "w2-rubric" in chosen:
-        yield w2_rubric(run.tags, run.utility_model, **more)
+        yield w2_rubric, {**work, "critic_model": run.utility_model}
         if run.swap is not None and run.swap.sham:
-            yield w2_rubric(run.tags, run.utility_model, sham=True, **more)
+            yield w2_rubric, {**work, "critic_model": run.utility_model, "sham": True}
     if "w3-scoring" in chosen:
-        yield w3_scoring(run.tags, **more)
+        yield w3_scoring, work
     if run.swap is not None and "w4-swap" in chosen:
-        yield w4_swap(run.tags, run.swap, **more)
+        yield w4_swap, {**work, "plan": run.swap}
     if "w5-probe" in chosen:
-        yield w5_probe(run.tags, **more)
+        yield w5_probe, work

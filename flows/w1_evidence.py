@@ -12,12 +12,18 @@ from judge_gym.design.experiment import EvidenceView
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.store.windows import missing_views
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
+from tasks.events import tell_failure
 from tasks.evidence import collect_window, make_views
 from tasks.limits import declare_limits
 from tasks.runtime import runtime
 
 
-@flow(name="w1-evidence", flow_run_name=of_windows, validate_parameters=True)
+@flow(
+    name="w1-evidence",
+    flow_run_name=of_windows,
+    validate_parameters=True,
+    on_failure=[tell_failure],
+)
 async def w1_evidence(
     windows: list[int],
     views: list[EvidenceView],

@@ -13,12 +13,13 @@ from judge_gym.agents.rubricer import RubricRequest
 from judge_gym.store.experiments import experiments_by_tag
 from judge_gym.workflows import rubrics
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
+from tasks.events import tell_failure
 from tasks.limits import declare_limits
 from tasks.rubrics import write_rubrics
 from tasks.runtime import runtime
 
 
-@flow(name="w2-rubric", flow_run_name=of_rubrics)
+@flow(name="w2-rubric", flow_run_name=of_rubrics, on_failure=[tell_failure])
 async def w2_rubric(
     experiments: list[str],
     critic_model: Model,

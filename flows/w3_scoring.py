@@ -6,22 +6,29 @@ from prefect.client.schemas.objects import State
 from flows.chunks import by_provider, run_chunks
 from flows.claiming import alone
 from flows.names import of_experiments
+from flows.parameters import RunSettings
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from judge_gym.workflows.scoring import plan_scoring
+from tasks.events import tell_failure
 from tasks.judging import judge
 from tasks.limits import declare_limits
 from tasks.runtime import runtime
+from tasks.settings import given
 
 
-@flow(name="w3-scoring", flow_run_name=of_experiments("score"))
-async def w3_scoring(experiments: list[str], budget: SweepBudget | None = None) -> State[None]:
+@flow(name="w3-scoring", flow_run_name=of_experiments("score"), on_failure=[tell_failure])
+async def w3_scoring(
+    experiments: list[str], budget: SweepBudget | None = None, settings: RunSettings = None
+) -> State[None]:
     """Judge what these experiments still lack.
 
     Args:
         experiments: tags, as `judge-gym experiment list` shows them.
         budget: what the sweep may use; no new work begins once it is passed.
+        settings: settings of this run, over judge-gym.toml, such as {"workers": 8}.
     """
-    async with runtime() as current, alone(current, "experiments", experiments):
+    layers = given(settings)
+    async with runtime(layers) as current, alone(current, "experiments", experiments):
         await declare_limits()
         check = spending_check(current, budget)
         with current.session() as session:

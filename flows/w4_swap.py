@@ -6,26 +6,35 @@ from prefect.client.schemas.objects import State
 from flows.chunks import by_provider, run_chunks
 from flows.claiming import alone
 from flows.names import of_experiments
+from flows.parameters import RunSettings
 from judge_gym.design.swap_plan import SwapPlan
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from judge_gym.workflows.swapping import plan_swaps
+from tasks.events import tell_failure
 from tasks.judging import judge
 from tasks.limits import declare_limits
 from tasks.runtime import runtime
+from tasks.settings import given
 
 
-@flow(name="w4-swap", flow_run_name=of_experiments("swap"))
+@flow(name="w4-swap", flow_run_name=of_experiments("swap"), on_failure=[tell_failure])
 async def w4_swap(
-    experiments: list[str], plan: SwapPlan, budget: SweepBudget | None = None
+    experiments: list[str],
+    plan: SwapPlan | None,
+    budget: SweepBudget | None = None,
+    settings: RunSettings = None,
 ) -> State[None]:
     """Judge the swap and sham arms of these experiments.
 
     Args:
         experiments: tags, as `judge-gym experiment list` shows them.
-        plan: which pairs swap, and whether there is a sham.
+        plan: which pairs swap, chosen among these experiments, and whether there is a sham; null
+            for what was planned before.
         budget: what the sweep may use; no new work begins once it is passed.
+        settings: settings of this run, over judge-gym.toml, such as {"workers": 8}.
     """
-    async with runtime() as current, alone(current, "experiments", experiments):
+    layers = given(settings)
+    async with runtime(layers) as current, alone(current, "experiments", experiments):
         await declare_limits()
         check = spending_check(current, budget)
         with current.session() as session:

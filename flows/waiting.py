@@ -10,6 +10,7 @@ from prefect.context import FlowRunContext
 from prefect.states import Completed, Scheduled
 
 from judge_gym.runtime import Runtime
+from tasks.policy import LAUNCHED
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,13 @@ async def run_again_later(runtime: Runtime, waiting: Waiting, **changes: Any) ->
 
 
 async def _schedule(after_s: float, changes: dict[str, Any]) -> datetime | None:
-    """Schedule another run of this run's deployment; returns when, None when it has none."""
+    """Schedule another run of this run's deployment; returns when, None when it has none.
+
+    A run that a sweep has launched is launched again by that one.
+    """
     context = FlowRunContext.get()
     run = context.flow_run if context else None
-    if run is None or run.deployment_id is None:
+    if run is None or run.deployment_id is None or LAUNCHED in run.tags:
         return None
     at = datetime.now(UTC) + timedelta(seconds=after_s)
     async with get_client() as client:

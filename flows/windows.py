@@ -15,11 +15,12 @@ from flows.names import of_rolling
 from flows.progress import Counted
 from judge_gym.design.rolling import Cadence, load_rolling, periods
 from judge_gym.workflows.rolling import plan_collection
+from tasks.events import tell_failure
 from tasks.evidence import collect_window
 from tasks.runtime import runtime
 
 
-@flow(name="windows", flow_run_name=of_rolling)
+@flow(name="windows", flow_run_name=of_rolling, on_failure=[tell_failure])
 async def windows(
     file: Path,
     cadence: Cadence = "daily",

@@ -3,7 +3,9 @@
 from prefect import task
 
 from judge_gym.design.experiment import EvidenceView
+from judge_gym.store.windows import load_window
 from judge_gym.workflows import evidence
+from tasks.events import tell_empty
 from tasks.policy import WRITING
 from tasks.runtime import runtime
 
@@ -12,7 +14,13 @@ from tasks.runtime import runtime
 async def collect_window(window_id: int) -> dict[str, int]:
     """Collect one window; returns how many documents were kept and dropped, by reason."""
     async with runtime() as current:
-        return await evidence.collect_window(current, window_id)
+        counts = await evidence.collect_window(current, window_id)
+        if counts.get("kept") == 0:
+            with current.session() as session:
+                name = load_window(session, window_id).name
+            kept_out = {reason: count for reason, count in counts.items() if reason != "kept"}
+            tell_empty(window_id, name, kept_out)
+        return counts
 
 
 @task(name="make-views", **WRITING)

@@ -8,6 +8,9 @@ from prefect.tasks import Task, exponential_backoff
 
 from judge_gym.errors import JudgeGymError
 
+LAUNCHED = "launched-by-a-sweep"
+"""The tag of a flow run whose sweep runs it again, and says how it ended."""
+
 
 async def may_pass(_task: Task[..., Any], _run: TaskRun, state: State[Any]) -> bool:
     """Whether a failure may pass by itself: an error the user has to mend does not."""

@@ -9,6 +9,17 @@ from judge_gym.errors import ConfigError
 from judge_gym.settings import Layers
 
 VARIABLE = "judge_gym_settings"
+_PARAMETERS = "run parameters"
+
+
+def given(settings: Mapping[str, Any] | None) -> Layers:
+    """Return the settings of a workflow's run; without any it has those of who began it."""
+    return ((_PARAMETERS, settings),) if settings else ()
+
+
+def together(layers: Layers) -> dict[str, Any]:
+    """Return what these layers come to, for a run elsewhere."""
+    return {name: value for _, values in layers for name, value in values.items()}
 
 
 async def settings_of_this_run(parameters: Mapping[str, Any]) -> Layers:
@@ -21,5 +32,5 @@ async def settings_of_this_run(parameters: Mapping[str, Any]) -> Layers:
             f"The Prefect variable {VARIABLE} is {variable!r}.",
             'Use a JSON object of settings, such as {"workers": 8}.',
         )
-    layers = (("run parameters", parameters), (f"Prefect variable {VARIABLE}", variable))
+    layers = ((_PARAMETERS, parameters), (f"Prefect variable {VARIABLE}", variable))
     return tuple((source, values) for source, values in layers if values)

@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from judge_gym.design.sweep import name_in
+
 if TYPE_CHECKING:
     from judge_gym.store.selecting import Chosen
 
@@ -41,7 +43,6 @@ async def unfinished_runs(chosen: "Chosen", sweep: str) -> list[FoundRun]:
                 flow_filter=f.FlowFilter(name=f.FlowFilterName(any_=list(FLOWS))),
                 flow_run_filter=f.FlowRunFilter(
                     state=f.FlowRunFilterState(type=f.FlowRunFilterStateType(any_=going)),
-                    parent_task_run_id=f.FlowRunFilterParentTaskRunId(is_null_=True),
                 ),
                 limit=PAGE,
                 offset=len(runs),
@@ -52,7 +53,9 @@ async def unfinished_runs(chosen: "Chosen", sweep: str) -> list[FoundRun]:
     return [
         FoundRun(run.id, run.name, run.state_name or "", run.deployment_id is not None)
         for run in runs
-        if works_on(run.parameters, chosen, sweep)
+        # What a run has begun in its own process ends with it.
+        if (run.deployment_id or not run.parent_task_run_id)
+        and works_on(run.parameters, chosen, sweep)
     ]
 
 
@@ -64,22 +67,11 @@ def works_on(parameters: dict[str, Any], chosen: "Chosen", sweep: str) -> bool:
     if {str(one) for one in chosen.windows} & set(_strings(parameters.get("windows"))):
         return True
     file = parameters.get("file")
-    return file is not None and _named(Path(str(file))) == sweep
+    return file is not None and name_in(Path(str(file))) == sweep
 
 
 def _strings(values: Any) -> Iterable[str]:
     return map(str, values) if isinstance(values, list) else ()
-
-
-def _named(file: Path) -> str | None:
-    """Return the name of the sweep in a file; None where this machine cannot read it."""
-    from judge_gym.design.sweep import load_sweep
-    from judge_gym.errors import JudgeGymError
-
-    try:
-        return load_sweep(file).name
-    except JudgeGymError:
-        return None
 
 
 async def end(runs: Iterable[FoundRun]) -> None:

@@ -21,8 +21,9 @@ def init(
 ) -> None:
     """Migrate the database, and make what deployments need on your Prefect server.
 
-    That is the work pool, the limits of the providers, the variable of settings and the
-    deployments of prefect.yaml. Running it again changes nothing, and says so.
+    That is the work pool, the limits of the providers, the automations that notice lost runs, the
+    variable of settings and the deployments of prefect.yaml. Running it again changes nothing, and
+    says so.
     """
     import asyncio
 

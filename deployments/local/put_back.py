@@ -19,6 +19,7 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.states import Scheduled
 
+from deployments import lost_runs
 from deployments.bootstrap import WORK_POOL
 from judge_gym import processes
 
@@ -39,10 +40,15 @@ async def put_back(stopped: Iterable[UUID]) -> None:
 async def put_back_lost() -> int:
     """Schedule the runs again that count as running while their process is gone; returns how many.
 
-    That is what a kill leaves behind.
+    That is what a kill leaves behind. The server may have noticed before we ask.
     """
-    found = await _in_state(StateType.RUNNING, StateType.PENDING)
-    return await _schedule([run for run in found if not _has_process(run)])
+    going = await _in_state(StateType.RUNNING, StateType.PENDING)
+    noticed = [
+        run
+        for run in await _in_state(StateType.CRASHED)
+        if run.state is not None and run.state.message == lost_runs.message()
+    ]
+    return await _schedule([run for run in going if not _has_process(run)] + noticed)
 
 
 async def _in_state(*states: StateType, of: Iterable[UUID] | None = None) -> list[FlowRun]:

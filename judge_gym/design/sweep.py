@@ -168,6 +168,14 @@ def load_sweep(path: Path) -> Sweep:
     )
 
 
+def name_in(file: Path) -> str | None:
+    """Return the name of the sweep in a file; None where this machine cannot read it."""
+    try:
+        return load_sweep(file).name
+    except ConfigError:
+        return None
+
+
 def _read_plan(node: Node, sweep: str) -> AnalysisPlan:
     if not isinstance(node.value, str) or not node.value:
         raise node.place.problem(f"is {shown(node.value)}", "Use the path of a plan file.")

@@ -77,7 +77,7 @@ async def serving(
 
 async def _chat(request: web.Request) -> web.StreamResponse:
     stats, injector = request.app[STATS], request.app[INJECTOR]
-    stats.in_flight += 1
+    stats.arrived()
     try:
         chat = read_body(await read_json(request))
         fault = injector.meet(subject_of(chat)) if injector.active else None

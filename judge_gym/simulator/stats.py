@@ -14,11 +14,13 @@ class Stats:
 
     `calls` counts answers made, on either route and whether or not they arrived: what a provider
     would charge. `batch_lines` of them were lines of batches. `refused` counts every refusal.
-    `news` counts requests for searches and pages, however they ended.
+    `news` counts requests for searches and pages, however they ended. `most_in_flight` is the most
+    chat requests that were being answered at one moment.
     """
 
     started_at: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     in_flight: int = 0
+    most_in_flight: int = 0
     refused: int = 0
     batch_lines: int = 0
     news: Counter[str] = field(default_factory=Counter)
@@ -26,10 +28,16 @@ class Stats:
         default_factory=lambda: defaultdict(lambda: defaultdict(int))
     )
 
+    def arrived(self) -> None:
+        """Count a chat request that is being answered from now on."""
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+
     def as_json(self) -> dict[str, Any]:
         return {
             "started_at": self.started_at,
             "in_flight": self.in_flight,
+            "most_in_flight": self.most_in_flight,
             "refused": self.refused,
             "total": sum(sum(roles.values()) for roles in self.calls.values()),
             "batch_lines": self.batch_lines,

@@ -41,13 +41,19 @@ def swappable(experiments: Experiments) -> Experiments:
     return {key: one for key, one in experiments.items() if one.rubric.kind == "own"}
 
 
-def plan_swaps(session: Session, tags: Sequence[str], plan: SwapPlan) -> Missing:
-    """Plan the swap and sham arms and return what is missing.
+def plan_swaps(session: Session, tags: Sequence[str], plan: SwapPlan | None) -> Missing:
+    """Plan the swap and sham arms, unless `plan` is None, and return what is missing of them.
 
     Raises `ConfigError` when a pair names a judge without an experiment here, or a rival whose
     rubric is missing or ambiguous, listing the candidates.
     """
     experiments = swappable(experiments_by_tag(session, tags))
+    if plan is not None:
+        _add_arms(session, experiments, plan)
+    return missing_samples(session, list(experiments), ["swap", "sham"])
+
+
+def _add_arms(session: Session, experiments: Experiments, plan: SwapPlan) -> None:
     for experiment_id, experiment in experiments.items():
         freeze_items(session, experiment_id, experiment)
     for swap in _swaps(session, experiments, plan):
@@ -57,7 +63,6 @@ def plan_swaps(session: Session, tags: Sequence[str], plan: SwapPlan) -> Missing
     if plan.sham:
         for experiment_id, experiment in experiments.items():
             _add_sham(session, experiment_id, experiment)
-    return missing_samples(session, list(experiments), ["swap", "sham"])
 
 
 def _swaps(session: Session, experiments: Experiments, plan: SwapPlan) -> Iterator[_Swap]:

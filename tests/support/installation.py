@@ -4,23 +4,21 @@ import os
 import signal
 import subprocess
 from dataclasses import dataclass, field
-from typing import Any
 
-import httpx
 import psutil
 import sqlalchemy as sa
 
 from judge_gym.store import embedded
 from support.command_line import CommandLine
+from support.prefect_api import PrefectApi
 from support.prefect_server import free_port
-from support.waiting import until
 
 READY = "Ctrl-C stops everything."
 STOP_S = 180.0
 
 
 @dataclass
-class Installation:
+class Installation(PrefectApi):
     """An installation whose data are in the folder of a command line."""
 
     command: CommandLine
@@ -66,47 +64,12 @@ class Installation:
         """Its PostgreSQL, when that runs."""
         return embedded.status(self.command.data / "postgres")
 
-    def ask(self, method: str, path: str, **body: Any) -> Any:
-        """What Prefect's API answers; asked again while it is busy, as Prefect's client does."""
-
-        def answer() -> httpx.Response | None:
-            given = httpx.request(method, f"{self.api}{path}", json=body or None, timeout=30)
-            return None if given.status_code == httpx.codes.SERVICE_UNAVAILABLE else given
-
-        given = until(answer, f"an answer to {method} {path}", every=0.5).raise_for_status()
-        return given.json() if given.content else None
-
-    def get(self, path: str) -> Any:
-        """What Prefect's API answers to GET."""
-        return self.ask("GET", path)
-
-    def post(self, path: str, **body: Any) -> Any:
-        """What Prefect's API answers to POST."""
-        return self.ask("POST", path, **body)
-
     def judgements(self) -> int:
         """How many judgements its database holds."""
         server = self.postgres()
         assert server is not None
         with sa.create_engine(server.url, poolclass=sa.NullPool).connect() as connection:
             return int(connection.scalar(sa.text("SELECT count(*) FROM samples")) or 0)
-
-    def run(self, deployment: str, **parameters: Any) -> str:
-        """Ask for a flow run; its id."""
-        found = self.get(f"/deployments/name/{deployment}")
-        path = f"/deployments/{found['id']}/create_flow_run"
-        return str(self.post(path, parameters=parameters, state={"type": "SCHEDULED"})["id"])
-
-    def reaches(self, run: str, state: str, seconds: float = 120) -> None:
-        """Wait until a flow run is in a state; fails the test when it ended in another."""
-
-        def there() -> bool:
-            now = self.get(f"/flow_runs/{run}")["state"]
-            ended = now["type"] in ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
-            assert now["type"] == state or not ended, now
-            return bool(now["type"] == state)
-
-        until(there, f"flow run {run} to be {state}", seconds, every=0.5)
 
     def remove(self) -> None:
         """End whatever is left of it, and delete its database."""

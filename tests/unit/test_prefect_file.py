@@ -25,7 +25,11 @@ def test_every_deployment_can_be_found_described_and_limited(file: dict[str, Any
         assert one["description"]
         assert one["concurrency_limit"]["collision_strategy"] == "ENQUEUE"
         assert one["work_pool"]["name"] == "judge-gym"
-        assert one["work_pool"]["job_variables"]["env"] == {"OPENBLAS_NUM_THREADS": "1"}
+        assert one["work_pool"]["job_variables"]["env"] == {
+            "OPENBLAS_NUM_THREADS": "1",
+            # What deployments/automations/lost-runs.yaml misses.
+            "PREFECT_FLOWS_HEARTBEAT_FREQUENCY": "30",
+        }
 
 
 def test_schedules_are_made_switched_off_in_a_stated_time_zone(file: dict[str, Any]) -> None:

@@ -1,0 +1,180 @@
+"""Fanning out: a workflow's experiments as flow runs of its deployment, so many at once.
+
+Workers do the work. How the workflow ended is found afterwards, by running it here over all
+experiments: it asks for what they left, mostly nothing, and ends as if it had done everything. So
+a flow run that is lost costs time and never work, and every end of a sweep is told in one place.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from prefect import Flow
+from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas import filters as f
+from prefect.client.schemas.objects import FlowRun, StateType
+from prefect.deployments import arun_deployment
+from prefect.exceptions import ObjectNotFound
+from prefect.logging import get_run_logger
+from prefect.runtime import flow_run as this_run
+from pydantic_core import to_jsonable_python
+
+from flows.chunks import ALL_FAILED, NOTHING, REMEDY, Gaps
+from judge_gym.design.workflow_names import PROBE, SCORING, SWAP
+from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.runtime import Runtime
+from judge_gym.workflows.budgeting import spending_check
+from judge_gym.workflows.lacking import lacking
+from judge_gym.workflows.sweeps import SweepRun
+from tasks.policy import LAUNCHED
+
+FANNED_OUT = (SCORING, SWAP, PROBE)
+"""W1 works by windows, and only one W2 runs at a time, since experiments share rubrics."""
+LAUNCHES = 3
+"""How often an experiment's flow run is launched when it crashes; what is left is done here."""
+POLL_S = 5.0
+_ENDED = [StateType.COMPLETED, StateType.FAILED, StateType.CRASHED, StateType.CANCELLED]
+_UNFINISHED = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED]
+
+
+@dataclass(frozen=True)
+class FanOut:
+    """How a sweep's experiments are shared out."""
+
+    runtime: Runtime
+    run: SweepRun
+    settings: Mapping[str, Any]
+    """The settings of the sweep's run, for its flow runs too."""
+    at_once: int
+
+    async def do(self, workflow: Flow[..., Any], parameters: Mapping[str, Any]) -> list[Gaps]:
+        """Have flow runs do what experiments lack, and wait for them; does nothing for W1 and W2.
+
+        `parameters` are those of the workflow over all experiments, which is to be run afterwards.
+        Returns what that would not find. Raises `JudgeGymError` when there is no deployment, or
+        when a flow run was cancelled.
+        """
+        name = workflow.name
+        if name not in FANNED_OUT:
+            return []
+        with self.runtime.session() as session:
+            tags = lacking(session, name, self.run.tags, self.run.swap)
+        if not tags:
+            return []
+        async with get_client() as client:
+            shared = await self._shared(client, name, parameters)
+            await shared.do(tags)
+        if shared.cancelled:
+            raise Gaps(f"A flow run was cancelled: {', '.join(shared.cancelled)}.", REMEDY)
+        if shared.said - {NOTHING} == {ALL_FAILED}:
+            return [Gaps(f"All that was asked in {name} failed.", ALL_FAILED)]
+        return []
+
+    async def _shared(
+        self, client: PrefectClient, name: str, parameters: Mapping[str, Any]
+    ) -> "_Shared":
+        try:
+            deployment = await client.read_deployment_by_name(f"{name}/default")
+        except ObjectNotFound:
+            raise ConfigError(
+                f"The Prefect server has no deployment {name}/default, which at_once needs.",
+                "Make it with `judge-gym init`, or leave at_once out.",
+            ) from None
+        of_one = {**parameters, "settings": self.settings}
+        if name == SWAP:
+            of_one["plan"] = None  # pairs are chosen among all experiments, which has been done
+        check = spending_check(self.runtime, self.run.budget)
+        return _Shared(client, deployment.id, of_one, self.at_once, check)
+
+
+@dataclass(frozen=True)
+class _Launch:
+    experiment: str
+    number: int = 1
+
+
+@dataclass
+class _Shared:
+    """One workflow's flow runs: those to come, those going on, and what became of the others."""
+
+    client: PrefectClient
+    deployment: UUID
+    parameters: Mapping[str, Any]
+    at_once: int
+    check: Callable[[], None] | None
+    waiting: deque[_Launch] = field(default_factory=deque)
+    going: dict[UUID, _Launch] = field(default_factory=dict)
+    said: set[str] = field(default_factory=set)
+    """Messages of final states."""
+    cancelled: list[str] = field(default_factory=list)
+
+    async def do(self, tags: list[str]) -> None:
+        """Launch a flow run per experiment, `at_once` at a time, and wait for all of them."""
+        found = await self._unfinished()
+        self.going = {found[tag]: _Launch(tag) for tag in tags if tag in found}
+        self.waiting.extend(_Launch(tag) for tag in tags if tag not in found)
+        while self.waiting or self.going:
+            while self.waiting and len(self.going) < self.at_once and await self._may_go_on():
+                await self._launch(self.waiting.popleft())
+            await asyncio.sleep(POLL_S)
+            for run in await self._read(f.FlowRunFilterId(any_=list(self.going)), _ENDED):
+                self._take_end(run, self.going.pop(run.id))
+
+    async def _may_go_on(self) -> bool:
+        """Whether the budget allows a launch; else none follows, and the workflow says why."""
+        try:
+            if self.check is not None:
+                await asyncio.to_thread(self.check)
+        except JudgeGymError:
+            self.waiting.clear()
+        return bool(self.waiting)
+
+    async def _launch(self, launch: _Launch) -> None:
+        begun = f"{this_run.id}-{this_run.run_count}"
+        run = await arun_deployment(
+            self.deployment,
+            parameters=to_jsonable_python({**self.parameters, "experiments": [launch.experiment]}),
+            # A request that is sent again launches nothing twice.
+            idempotency_key=f"{begun}-{self.deployment}-{launch.experiment}-{launch.number}",
+            tags=[LAUNCHED],
+            timeout=0,
+        )
+        self.going[run.id] = launch
+
+    def _take_end(self, run: FlowRun, launch: _Launch) -> None:
+        assert run.state is not None
+        message = run.state.message or ""
+        if run.state.is_crashed():
+            get_run_logger().warning("Flow run %s has crashed: %s", run.name, message)
+            if launch.number < LAUNCHES:
+                self.waiting.append(_Launch(launch.experiment, launch.number + 1))
+            return
+        if run.state.is_cancelled():
+            self.cancelled.append(run.name)
+        self.said.add(message)
+        # Work that failed leaves other experiments alone; an error that the user has to mend, or a
+        # cancellation, lets those in progress end.
+        if not run.state.is_completed() and not message.endswith((REMEDY, ALL_FAILED)):
+            self.waiting.clear()
+
+    async def _unfinished(self) -> dict[str, UUID]:
+        """Return experiment → a flow run that a sweep before this one has left at work on it.
+
+        One beyond the first page is not seen: its second would wait for its claim, then find
+        nothing missing.
+        """
+        runs = await self._read(None, _UNFINISHED)
+        given = [(run.parameters.get("experiments"), run.id) for run in runs]
+        return {tags[0]: run for tags, run in given if isinstance(tags, list) and len(tags) == 1}
+
+    async def _read(self, ids: f.FlowRunFilterId | None, states: list[StateType]) -> list[FlowRun]:
+        return await self.client.read_flow_runs(
+            deployment_filter=f.DeploymentFilter(id=f.DeploymentFilterId(any_=[self.deployment])),
+            flow_run_filter=f.FlowRunFilter(
+                id=ids,
+                state=f.FlowRunFilterState(type=f.FlowRunFilterStateType(any_=states)),
+            ),
+        )

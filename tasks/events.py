@@ -1,0 +1,93 @@
+"""What judge-gym tells Prefect's automations: a run failed, a budget stopped it, a window is empty.
+
+| event | its resource | payload |
+|---|---|---|
+| `judge-gym.run.failed` | the flow run | flow, flow_run_id, sweep, message, remedy |
+| `judge-gym.budget.stopped` | the flow run | the same |
+| `judge-gym.window.empty` | `judge-gym.window.<id>` | window, message, remedy, kept_out by reason |
+
+Related are the flow run, its flow and deployment, their tags and, where known, the sweep as
+`judge-gym.sweep.<name>`. A workflow that a sweep has begun leaves it to the sweep to tell.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from prefect import Flow
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.events import RelatedResource, emit_event
+
+from judge_gym.design.sweep import name_in
+from judge_gym.errors import JudgeGymError
+from judge_gym.workflows.budgeting import BudgetPassedError
+from tasks.policy import LAUNCHED
+
+RUN_FAILED = "judge-gym.run.failed"
+BUDGET_STOPPED = "judge-gym.budget.stopped"
+WINDOW_EMPTY = "judge-gym.window.empty"
+LONGEST = 1000
+"""Characters of a message: errors may repeat what a provider has said."""
+
+
+async def tell_failure(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
+    """Emit why a flow run has failed; a hook of flows."""
+    in_another = flow_run.parent_task_run_id is not None and flow_run.deployment_id is None
+    if in_another or LAUNCHED in flow_run.tags:
+        return
+    error = await state.aresult(raise_on_failure=False)
+    # The text of a defect may hold anything, rows and prompts included.
+    message, remedy = f"It ended with {type(error).__name__}.", "See the log of the run."
+    if isinstance(error, JudgeGymError):
+        message, remedy = error.message[:LONGEST], error.remedy
+    sweep = _sweep(flow_run.parameters)
+    related = {}
+    if flow_run.deployment_id is not None:
+        related["deployment"] = f"prefect.deployment.{flow_run.deployment_id}"
+    if sweep is not None:
+        related["sweep"] = f"judge-gym.sweep.{sweep}"
+    emit_event(
+        BUDGET_STOPPED if isinstance(error, BudgetPassedError) else RUN_FAILED,
+        resource={
+            "prefect.resource.id": f"prefect.flow-run.{flow_run.id}",
+            "prefect.resource.name": flow_run.name,
+        },
+        related=[
+            RelatedResource({"prefect.resource.id": name, "prefect.resource.role": role})
+            for role, name in related.items()
+        ],
+        payload={
+            "flow": flow.name,
+            "flow_run_id": str(flow_run.id),
+            "sweep": sweep,
+            "message": message,
+            "remedy": remedy,
+        },
+    )
+
+
+def tell_empty(window_id: int, name: str, kept_out: Mapping[str, int]) -> None:
+    """Emit that a window was collected and has no document; `kept_out` is by reason."""
+    found = sum(kept_out.values())
+    emit_event(
+        WINDOW_EMPTY,
+        resource={
+            "prefect.resource.id": f"judge-gym.window.{window_id}",
+            "prefect.resource.name": name,
+        },
+        payload={
+            "window": name,
+            "message": f"Window {name} has no document: {found} were found and kept out.",
+            "remedy": f"See why with: judge-gym window show {window_id}.",
+            "kept_out": dict(kept_out),
+        },
+    )
+
+
+def _sweep(parameters: Mapping[str, Any]) -> str | None:
+    """Return the sweep that a run with these parameters works on, where they tell."""
+    if "sweep" in parameters:
+        return str(parameters["sweep"])
+    if budget := parameters.get("budget"):
+        return str(budget["sweep"] if isinstance(budget, dict) else budget.sweep)
+    return name_in(Path(str(parameters["file"]))) if "file" in parameters else None

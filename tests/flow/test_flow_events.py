@@ -1,0 +1,146 @@
+"""What judge-gym tells automations, and the example automation doing its work."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import FlowRun
+from prefect.events import AutomationCore
+from prefect.flow_engine import run_flow_async
+from ruamel.yaml import YAML
+
+from deployments import lost_runs
+from flows.sweep import sweep
+from flows.w1_evidence import w1_evidence
+from support.command_line import REPOSITORY
+from support.flow_runs import flow_run, prepared, run_flow
+from support.waiting import until
+
+pytestmark = pytest.mark.usefixtures("place")
+EXAMPLE = REPOSITORY / "deployments" / "automations" / "budget-stop.yaml"
+# 4 articles as they are, a rubric given: W3 asks first, 8 times.
+SWEEP = f"""
+name: told
+windows:
+  valmora:
+    country: Valmora
+    max_documents: 4
+    source: {{kind: corpus, path: {REPOSITORY}/deployments/sweeps/corpora/valmora.jsonl}}
+blocks:
+  - concept: democratic backsliding
+    window: valmora
+    evidence_view: raw
+    rubric: {{provided: {REPOSITORY}/deployments/sweeps/rubrics/backsliding.yaml}}
+    model: sim/calm-1
+    replicates: 2
+"""
+RECORDED_S = 60.0
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "told.yaml"
+    path.write_text(SWEEP)
+    return path
+
+
+def events(prefix: str, **resource: list[str]) -> list[dict[str, Any]]:
+    """The events of ours with this prefix and resource that Prefect keeps; it writes them later."""
+
+    async def read() -> list[dict[str, Any]]:
+        async with get_client() as client:
+            chosen = {"event": {"prefix": [prefix]}, "any_resource": resource}
+            answer = await client.request("POST", "/events/filter", json={"filter": chosen})
+            return list(answer.json()["events"])
+
+    return until(lambda: asyncio.run(read()), f"{prefix} events", RECORDED_S, every=0.3)
+
+
+def related(event: dict[str, Any]) -> dict[str, str]:
+    """Role → resource of what an event is related to, tags left out."""
+    return {
+        one["prefect.resource.role"]: one["prefect.resource.id"]
+        for one in event["related"]
+        if one["prefect.resource.role"] != "tag"
+    }
+
+
+async def deployed(file: Path, automation: AutomationCore) -> tuple[FlowRun, UUID, UUID]:
+    """Run the sweep as a deployment's run while there is the automation; the run and their ids."""
+    async with get_client() as client:
+        made = await client.create_automation(automation)
+        deployment = await client.create_deployment(await client.create_flow(sweep), "nightly")
+        given = {"file": str(file), "settings": {"chunk_size": 4, "workers": 1}}
+        run = await client.create_flow_run_from_deployment(deployment, parameters=given)
+        await run_flow_async(sweep, run, given, return_type="state")
+    return run, deployment, made
+
+
+def test_a_budget_that_stops_a_run_is_told_once_and_pauses_its_schedule(file: Path) -> None:
+    file.write_text(f"{SWEEP}budget: {{max_calls: 1}}\n")
+    example = AutomationCore.model_validate(YAML(typ="safe").load(EXAMPLE))
+    run, deployment, made = asyncio.run(deployed(file, example))
+
+    async def paused() -> bool:
+        async with get_client() as client:
+            return bool((await client.read_deployment(deployment)).paused)
+
+    async def remove() -> None:
+        async with get_client() as client:
+            await client.delete_automation(made)
+            await client.delete_deployment(deployment)
+
+    until(lambda: asyncio.run(paused()), "the deployment to be paused", RECORDED_S, every=0.3)
+    [event] = events("judge-gym.", id=[f"prefect.flow-run.{run.id}"])
+    asyncio.run(remove())
+    assert event["event"] == "judge-gym.budget.stopped"
+    payload = event["payload"]
+    assert payload["flow"] == "sweep"
+    assert payload["flow_run_id"] == str(run.id)
+    assert payload["sweep"] == "told"
+    assert "max_calls is 1, and 4 calls have cost" in payload["message"]
+    assert f"Raise max_calls in {file}" in payload["remedy"]
+    assert related(event)["deployment"] == f"prefect.deployment.{deployment}"
+    assert related(event)["sweep"] == "judge-gym.sweep.told"
+
+
+def test_a_run_that_fails_is_told_with_its_remedy(file: Path) -> None:
+    file.write_text(SWEEP.replace("replicates", "replicants"))
+    state = run_flow(sweep, file)
+    [event] = events("judge-gym.", id=[f"prefect.flow-run.{flow_run(state).id}"])
+    assert event["event"] == "judge-gym.run.failed"
+    assert "replicants" in event["payload"]["message"]
+    assert event["payload"]["remedy"]
+    assert event["payload"]["sweep"] is None
+
+
+def test_a_window_that_collected_nothing_is_told(file: Path) -> None:
+    file.write_text(SWEEP.replace("max_documents: 4", "start: 2020-01-01\n    end: 2020-01-02"))
+    run = prepared(file)
+    run_flow(w1_evidence, run.windows, run.views, run.utility_model)
+    [window] = run.windows
+    [event] = events("judge-gym.window.", id=[f"judge-gym.window.{window}"])
+    assert event["event"] == "judge-gym.window.empty"
+    assert event["payload"]["window"] == "valmora"
+    assert "has no document" in event["payload"]["message"]
+    assert f"judge-gym window show {window}" in event["payload"]["remedy"]
+
+
+def test_the_automations_for_lost_runs_are_made_once_and_stay_as_they_are_found() -> None:
+    async def made() -> list[bool]:
+        async with get_client() as client:
+            return [await lost_runs.make(client, one) for one in lost_runs.described()]
+
+    async def kept() -> list[int]:
+        async with get_client() as client:
+            return [
+                len(await client.read_automations_by_name(one.name))
+                for one in lost_runs.described()
+            ]
+
+    assert asyncio.run(made()) == [True, True]
+    assert asyncio.run(made()) == [False, False]
+    assert asyncio.run(kept()) == [1, 1]

@@ -1,0 +1,211 @@
+"""A sweep shared out to two workers, one of which is killed with its flow run half-way.
+
+Prefect's server, the workers, PostgreSQL and the provider are real processes. The same file is run
+by one process into another database, while the server has yet to notice what is gone.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psutil
+import pytest
+import sqlalchemy as sa
+
+from judge_gym.simulator.launch import running
+from support.command_line import REPOSITORY, CommandLine, sweep_text
+from support.natural_rows import Rows, natural_rows
+from support.postgres import temporary_database
+from support.prefect_api import PrefectApi
+from support.prefect_server import PrefectServer
+from support.simulation import Simulator
+from support.waiting import until
+
+IN_FLIGHT = 8
+LATENCY_S = 0.5
+PROVIDERS = f"""
+[sim]
+litellm = "openai"
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+concurrency = {IN_FLIGHT}
+task_slots = 4
+"""
+CHANGES = (("max_documents: 5", "max_documents: 8"), ("replicates: 2", "replicates: 4"))
+JUDGEMENTS = 3 * 8 * 4
+"""Of W3, a third of them by each flow run."""
+LONGEST_S = 400.0
+
+
+@dataclass
+class Server(PrefectApi):
+    """The Prefect server of the session."""
+
+    url: str
+
+    @property
+    def api(self) -> str:
+        return self.url
+
+    def runs(self, workflow: str) -> list[dict[str, Any]]:
+        """The flow runs of a workflow's deployment, oldest first."""
+        found = self.get(f"/deployments/name/{workflow}/default")["id"]
+        chosen = {"deployments": {"id": {"any_": [found]}}, "sort": "EXPECTED_START_TIME_ASC"}
+        return list(self.post("/flow_runs/filter", **chosen))
+
+
+@dataclass(frozen=True)
+class Story:
+    """What was left in the end."""
+
+    server: Server
+    rows: Rows
+    alone: Rows
+    killed: dict[str, Any]
+    """The flow run that lost its process."""
+    on_its_way: int
+    """Calls that had been sent and not answered when it did."""
+    provider: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def story(
+    postgres_server: str,
+    migrated_template: str,
+    prefect_server: PrefectServer,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Story]:
+    folder = tmp_path_factory.mktemp("workers")
+    file = folder / "quick.yaml"
+    file.write_text(sweep_text("quick.yaml", *CHANGES))
+    (folder / "providers.toml").write_text(PROVIDERS)
+    server = Server(prefect_server.url)
+    with ExitStack() as stack:
+        shared, alone = (
+            stack.enter_context(temporary_database(postgres_server, migrated_template))
+            for _ in range(2)
+        )
+        provider = Simulator(stack.enter_context(running(latency=LATENCY_S)))
+        environment = {
+            **prefect_server.environment,
+            "PREFECT_WORKER_QUERY_SECONDS": "2",
+            "JUDGE_GYM_DATABASE_URL": shared,
+            "JUDGE_GYM_SIMULATOR_URL": provider.url,
+            "JUDGE_GYM_PROVIDERS_FILE": str(folder / "providers.toml"),
+            "JUDGE_GYM_CHUNK_SIZE": "10",
+            "JUDGE_GYM_HOME": str(REPOSITORY),
+        }
+        command = CommandLine(folder, environment)
+        command("init").fine()
+        stack.enter_context(worker(command, "first", limit=2))
+        sweep = server.run("sweep/default", file=str(file), at_once=2)
+        server.reaches(sweep, "RUNNING", LONGEST_S)
+        # The first has a place for the sweep and one of its flow runs, so this one gets another.
+        second = stack.enter_context(worker(command, "second", limit=1))
+        killed, on_its_way = kill_at_work(server, second, count_in(shared))
+        done = command("sweep", "run", file, JUDGE_GYM_DATABASE_URL=alone).fine()
+        assert "Report" in done.output
+        server.reaches(sweep, "COMPLETED", LONGEST_S)
+        stats = provider.statistics()
+        yield Story(server, natural_rows(shared), natural_rows(alone), killed, on_its_way, stats)
+
+
+@contextmanager
+def worker(command: CommandLine, name: str, limit: int) -> Iterator[psutil.Process]:
+    """`prefect worker start` in the block; killed with what it runs in the end."""
+    arguments = ["worker", "start", "--pool", "judge-gym", "--name", name, "--limit", str(limit)]
+    with (command.folder / f"{name}.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "prefect", *arguments],
+            cwd=command.folder,
+            env=command.variables(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        yield psutil.Process(process.pid)
+    finally:
+        kill(psutil.Process(process.pid))
+        process.wait()
+
+
+def kill(process: psutil.Process) -> None:
+    """End a process and all it has started, without a word."""
+    for one in [process, *process.children(recursive=True)]:
+        os.kill(one.pid, signal.SIGKILL)
+
+
+def count_in(url: str) -> Callable[[str], int]:
+    """What counts rows of a database: the number that a query gives."""
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+
+    def count(query: str) -> int:
+        with engine.connect() as connection:
+            return int(connection.scalar(sa.text(query)) or 0)
+
+    return count
+
+
+def kill_at_work(
+    server: Server, process: psutil.Process, count: Callable[[str], int]
+) -> tuple[dict[str, Any], int]:
+    """Kill a worker in the middle of a flow run: that run, and the calls that were on their way."""
+
+    def at_work() -> dict[str, Any] | None:
+        own = {one.pid for one in process.children(recursive=True)}
+        return next(
+            (
+                run
+                for run in server.runs("w3-scoring")
+                if run["state_type"] == "RUNNING"
+                and int((run["infrastructure_pid"] or ":0").rpartition(":")[2]) in own
+            ),
+            None,
+        )
+
+    run = until(at_work, "a flow run of the second worker", LONGEST_S, every=0.2)
+    [tag] = run["parameters"]["experiments"]
+    judged = f"""
+        SELECT count(*) FROM samples JOIN arms ON arms.id = arm_id
+        JOIN experiments ON experiments.id = experiment_id WHERE tag = '{tag}'
+    """  # noqa: S608
+    until(lambda: count(judged) >= JUDGEMENTS / 3 / 4, "a quarter of its judgements", LONGEST_S)
+    kill(process)
+    return run, count("SELECT count(*) FROM llm_calls WHERE status = 'sent'")
+
+
+def test_what_is_left_is_what_one_process_leaves(story: Story) -> None:
+    for table, rows in story.alone.items():
+        assert rows
+        assert story.rows[table] == rows, table
+
+
+def test_the_limit_of_the_provider_holds_over_all_processes(story: Story) -> None:
+    assert IN_FLIGHT / 2 < story.provider["most_in_flight"] <= IN_FLIGHT
+
+
+def test_only_what_was_on_its_way_is_asked_again(story: Story) -> None:
+    calls = len(story.rows["llm_calls"]) + len(story.alone["llm_calls"])
+    assert calls <= story.provider["total"] <= calls + story.on_its_way
+
+
+def test_the_lost_flow_run_was_noticed_and_another_did_the_rest(story: Story) -> None:
+    runs = story.server.runs("w3-scoring")
+    ends = {run["id"]: run["state_type"] for run in runs}
+    lost = story.killed
+    assert ends.pop(lost["id"]) == "CRASHED"
+    assert set(ends.values()) == {"COMPLETED"}
+    of_it = lost["parameters"]["experiments"]
+    again = [ends.get(one["id"]) for one in runs if one["parameters"]["experiments"] == of_it]
+    assert again == [None, "COMPLETED"]
+
+
+def test_every_experiment_has_a_flow_run_of_its_own(story: Story) -> None:
+    for workflow in ("w4-swap", "w5-probe"):
+        runs = story.server.runs(workflow)
+        assert len({tuple(run["parameters"]["experiments"]) for run in runs}) == len(runs) == 3

@@ -1,0 +1,49 @@
+"""A Prefect server by its API: asking for flow runs, and waiting for what becomes of them."""
+
+from typing import Any, Protocol
+
+import httpx
+
+from support.waiting import until
+
+
+class PrefectApi(Protocol):
+    """What can be asked of a server whose API is at `api`."""
+
+    @property
+    def api(self) -> str: ...
+
+    def ask(self, method: str, path: str, **body: Any) -> Any:
+        """What Prefect's API answers; asked again while it is busy, as Prefect's client does."""
+
+        def answer() -> httpx.Response | None:
+            given = httpx.request(method, f"{self.api}{path}", json=body or None, timeout=30)
+            return None if given.status_code == httpx.codes.SERVICE_UNAVAILABLE else given
+
+        given = until(answer, f"an answer to {method} {path}", every=0.5).raise_for_status()
+        return given.json() if given.content else None
+
+    def get(self, path: str) -> Any:
+        """What Prefect's API answers to GET."""
+        return self.ask("GET", path)
+
+    def post(self, path: str, **body: Any) -> Any:
+        """What Prefect's API answers to POST."""
+        return self.ask("POST", path, **body)
+
+    def run(self, deployment: str, **parameters: Any) -> str:
+        """Ask for a flow run; its id."""
+        found = self.get(f"/deployments/name/{deployment}")
+        path = f"/deployments/{found['id']}/create_flow_run"
+        return str(self.post(path, parameters=parameters, state={"type": "SCHEDULED"})["id"])
+
+    def reaches(self, run: str, state: str, seconds: float = 120) -> None:
+        """Wait until a flow run is in a state; fails the test when it ended in another."""
+
+        def there() -> bool:
+            now = self.get(f"/flow_runs/{run}")["state"]
+            ended = now["type"] in ("COMPLETED", "FAILED", "CRASHED", "CANCELLED")
+            assert now["type"] == state or not ended, now
+            return bool(now["type"] == state)
+
+        until(there, f"flow run {run} to be {state}", seconds, every=0.5)
