@@ -18,17 +18,15 @@ from flows.sweep import sweep
 from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
+from judge_gym.design.workflow_names import WORKFLOWS
 from judge_gym.errors import ConfigError
 from judge_gym.store import tables as t
 from judge_gym.workflows.budgeting import BudgetPassedError
-from support.command_line import REPOSITORY, SWEEPS
+from support.command_line import REPOSITORY, sweep_text
 from support.flow_runs import error_of, prepared, run_flow
 from support.in_process_worker import Worker, worker_for
-from support.natural_rows import natural_rows
-from support.postgres import temporary_database
 from support.simulation import Simulator
 
-QUICK = SWEEPS / "quick.yaml"
 # Three judges, 4 articles as they are, a rubric given: W3 asks first, 4 times a judge.
 SWEEP = f"""
 name: three-judges
@@ -46,11 +44,12 @@ blocks:
     replicates: 1
 """
 JUDGEMENTS = 3 * 4
+UP_TO_SCORES = WORKFLOWS[:3]
 
 
 @pytest.fixture(autouse=True)
 def _soon(place: pytest.MonkeyPatch) -> None:
-    place.setattr(fanning_out, "POLL_S", 0.1)
+    place.setattr(fanning_out, "POLL_S", 0.3)
 
 
 @pytest.fixture
@@ -85,14 +84,13 @@ def judged(url: str) -> int:
         return connection.execute(sa.select(sa.func.count()).select_from(t.Sample)).scalar_one()
 
 
-def test_it_leaves_what_one_process_leaves(
-    database: str,
-    place: pytest.MonkeyPatch,
-    postgres_server: str,
-    migrated_template: str,
-    simulator: Simulator,
+@pytest.mark.usefixtures("place")
+def test_each_workflow_is_done_by_a_flow_run_per_experiment_and_only_once(
+    simulator: Simulator, tmp_path: Path
 ) -> None:
-    state, worker = shared(QUICK, settings={"chunk_size": 7})
+    file = tmp_path / "quick.yaml"
+    file.write_text(sweep_text("quick.yaml", ("max_documents: 5", "max_documents: 2")))
+    state, worker = shared(file, settings={"chunk_size": 7}, only=WORKFLOWS)
     assert state.is_completed(), state.message
     asked = simulator.answered()
     for workflow in ("w3-scoring", "w4-swap", "w5-probe"):
@@ -100,17 +98,10 @@ def test_it_leaves_what_one_process_leaves(
         assert len({experiment(run) for run in runs}) == len(runs) == 3
         assert all(run.parameters["settings"] == {"chunk_size": 7} for run in runs)
     assert worker.most_at_once == 2
-    again, idle = shared(QUICK)
+    again, idle = shared(file, only=WORKFLOWS[2:])
     assert again.is_completed()
     assert not idle.taken
     assert simulator.answered() == asked
-    with temporary_database(postgres_server, migrated_template) as alone:
-        place.setenv("JUDGE_GYM_DATABASE_URL", alone)
-        from judge_gym.settings import settings
-
-        settings.cache_clear()
-        assert run_flow(sweep, QUICK).is_completed()
-        assert natural_rows(alone) == natural_rows(database)
 
 
 def test_a_run_that_crashes_is_launched_again_and_what_is_left_is_done_here(
@@ -122,7 +113,7 @@ def test_a_run_that_crashes_is_launched_again_and_what_is_left_is_done_here(
         return Crashed(message="gone") if experiment(run) == unlucky else None
 
     before = simulator.answered()
-    state, worker = shared(file, fate)
+    state, worker = shared(file, fate, only=UP_TO_SCORES)
     assert state.is_completed(), state.message
     launches = Counter(map(experiment, worker.of("w3-scoring")))
     assert launches.pop(unlucky) == fanning_out.LAUNCHES
@@ -143,7 +134,9 @@ def test_a_run_that_is_still_at_work_is_picked_up(database: str, file: Path) -> 
             found = worker.id_of("w3-scoring")
             left = await worker.client.create_flow_run_from_deployment(found, parameters=given)
             worker.taken[left.id] = left  # and at work for longer than the sweep needs to ask
-            asking = asyncio.create_task(sweep(file, at_once=3, return_state=True))
+            asking = asyncio.create_task(
+                sweep(file, at_once=3, only=UP_TO_SCORES, return_state=True)
+            )
             while len(worker.of("w3-scoring")) < len(tags):
                 await asyncio.sleep(0.1)
             del worker.taken[left.id]
@@ -168,7 +161,7 @@ def test_a_budget_stops_the_launches_and_ends_the_sweep_as_ever(database: str, f
 
 @pytest.mark.usefixtures("place")
 def test_when_all_that_was_asked_failed_the_sweep_says_so(file: Path) -> None:
-    state, _ = shared(file, lambda run: Failed(message=ALL_FAILED))
+    state, _ = shared(file, lambda run: Failed(message=ALL_FAILED), only=UP_TO_SCORES)
     assert state.is_failed()
     error = error_of(state)
     assert isinstance(error, Gaps)
@@ -179,7 +172,7 @@ def test_when_all_that_was_asked_failed_the_sweep_says_so(file: Path) -> None:
 def test_an_error_to_mend_ends_the_launches_and_is_met_here(database: str, file: Path) -> None:
     """What one worker cannot do, as for want of a key, the sweep's own process may."""
     raised = Failed(message="Flow run encountered an exception: ConfigError: no key")
-    state, worker = shared(file, lambda run: raised, at_once=1)
+    state, worker = shared(file, lambda run: raised, at_once=1, only=UP_TO_SCORES)
     assert state.is_completed(), state.message
     assert len(worker.of("w3-scoring")) == 1
     assert judged(database) == JUDGEMENTS

@@ -22,7 +22,7 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import FlowRun, State, StateType
 from prefect.flow_engine import run_flow_async
 
-POLL_S = 0.05
+POLL_S = 0.2
 
 
 @dataclass
