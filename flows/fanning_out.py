@@ -87,7 +87,7 @@ class FanOut:
         if name == SWAP:
             of_one["plan"] = None  # pairs are chosen among all experiments, which has been done
         check = spending_check(self.runtime, self.run.budget)
-        return _Shared(client, deployment.id, of_one, self.at_once, check)
+        return _Shared(client, name, deployment.id, of_one, self.at_once, check)
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,7 @@ class _Shared:
     """One workflow's flow runs: those to come, those going on, and what became of the others."""
 
     client: PrefectClient
+    workflow: str
     deployment: UUID
     parameters: Mapping[str, Any]
     at_once: int
@@ -138,7 +139,8 @@ class _Shared:
             self.deployment,
             parameters=to_jsonable_python({**self.parameters, "experiments": [launch.experiment]}),
             # A request that is sent again launches nothing twice.
-            idempotency_key=f"{begun}-{self.deployment}-{launch.experiment}-{launch.number}",
+            idempotency_key=f"{begun}-{self.workflow}-{launch.experiment}-{launch.number}",
+            flow_run_name=f"{self.workflow} of {launch.experiment}",
             tags=[LAUNCHED],
             timeout=0,
         )
