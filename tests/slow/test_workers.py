@@ -101,10 +101,10 @@ def story(
         }
         command = CommandLine(folder, environment)
         command("init").fine()
-        stack.enter_context(worker(command, "first", limit=2))
-        sweep = server.run("sweep/default", file=str(file), at_once=2)
+        stack.enter_context(worker(command, "first", limit=3))
+        sweep = server.run("sweep/default", file=str(file), at_once=3)
         server.reaches(sweep, "RUNNING", LONGEST_S)
-        # The first has a place for the sweep and one of its flow runs, so this one gets another.
+        # The first has places for the sweep and two of its flow runs, so this one gets the third.
         second = stack.enter_context(worker(command, "second", limit=1))
         killed, on_its_way = kill_at_work(server, second, count_in(shared))
         done = command("sweep", "run", file, JUDGE_GYM_DATABASE_URL=alone).fine()
