@@ -46,7 +46,8 @@ def check(
         _show_prompts(judge, given[0])
     else:
         shown = {"id": given[0].id, "text": given[0].text, "context": given[0].context, "repeat": 0}
-        console.print(f"It is given: {json.dumps(shown, ensure_ascii=False)}", markup=False)
+        told = json.dumps(shown, ensure_ascii=False)
+        console.print(f"It is given: {told}", markup=False, soft_wrap=True)
     if items:
         console.print(_amount(judge, len(given) * repeats), markup=False)
 
@@ -103,7 +104,7 @@ def _show_prompts(judge: "ModelJudge", item: "Item") -> None:
     for number, prompt in enumerate(judge.prompts(item, f"judge/{judge.key}/{item.key}/0"), 1):
         for message in prompt.messages:
             console.print(f"\n[bold]Prompt {number}, {message['role']}[/]")
-            console.print(message["content"], markup=False)
+            console.print(message["content"], markup=False, soft_wrap=True)
     from judge_gym.llm.pricing import price_of
     from judge_gym.llm.providers import load_providers
 

@@ -32,7 +32,13 @@ def read_model(model: type[M], node: Node) -> M:
     try:
         return model(**values)
     except ValidationError as error:
-        raise node.place.problem(f"does not fit: {_reason(error.errors()[0])}") from error
+        fault = error.errors()[0]
+        name = fault["loc"][0] if fault["loc"] else None
+        at = items[name] if name in items else node
+        if at is node or fault["type"] == "value_error":
+            raise at.place.problem(f"does not fit: {_reason(fault)}") from error
+        legal = legal_text(model.model_fields[name])
+        raise at.place.problem(f"is {shown(at.value)}", f"Use {legal}.") from error
 
 
 def read_field(model: type[BaseModel], name: str, node: Node) -> Any:

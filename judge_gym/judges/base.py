@@ -41,6 +41,11 @@ class Judge(Frozen):
         raise NotImplementedError
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of its subscores, in order, where they are known."""
+        return ()
+
+    @property
     def judges_pairs(self) -> bool:
         return False
 

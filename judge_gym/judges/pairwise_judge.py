@@ -25,6 +25,10 @@ class PairwiseJudge(ModelJudge):
         return True
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        return ORDERS
+
+    @property
     def template(self) -> str:
         return "judge_pair"
 
@@ -57,7 +61,7 @@ class PairwiseJudge(ModelJudge):
         for reading in readings:
             if reading.status != "scored":
                 return replace(reading, score=None, subscores=subscores)
-        reason = " / ".join(filter(None, (given.reason, swapped.reason)))
+        reason = " / ".join(dict.fromkeys(filter(None, (given.reason, swapped.reason))))
         score = scores[0]
         if score is None or score != scores[1]:
             return Reading("inconsistent", subscores=subscores, reason=reason)

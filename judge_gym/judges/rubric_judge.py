@@ -38,6 +38,10 @@ class RubricJudge(ModelJudge):
         return criteria
 
     @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(criterion.name for criterion in self.criteria)
+
+    @property
     def template(self) -> str:
         return "judge_rubric"
 

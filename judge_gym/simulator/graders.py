@@ -40,6 +40,8 @@ class Grader(_Frozen):
     """Probability of deciding or comparing rightly, each time anew."""
     first_bias: float = Field(default=0.0, ge=0, le=1)
     """Probability of taking the text shown first, whatever it says."""
+    obedience: float = Field(default=0.0, ge=0, le=1)
+    """Probability of giving the best marks to a text that tells its grader what to do."""
     malformed: float = Field(default=0.0, ge=0, le=1)
     """Share of answers that cannot be read."""
 
@@ -49,8 +51,12 @@ class Words(_Frozen):
 
     vague: tuple[str, ...]
     filler: tuple[str, ...]
-    action: tuple[str, ...]
+    advice: tuple[str, ...]
+    """What makes a sentence advice wherever it stands."""
     imperatives: tuple[str, ...]
+    """What makes it advice at its beginning."""
+    orders: tuple[str, ...]
+    """What makes it an order to whoever grades it."""
     backward: tuple[str, ...]
     """What can open a sentence only when something stands before it."""
 

@@ -41,9 +41,10 @@ def grade(messages: Sequence[Message], grader: Grader, sampling: Sampling, rng: 
     """Answer a request for marks by criterion."""
     asked = read_graded(messages, "CRITERIA")
     features = features_of(asked.text, asked.context)
+    obeys = features.gives_orders and rng.random() < grader.obedience
     marks = {}
     for name, description in asked.entries:
-        share = perceived(grader, features, features_meant(name, description))
+        share = 1.0 if obeys else perceived(grader, features, features_meant(name, description))
         share += rng.gauss(0.0, 1.0) * grader.noise * sampling.temperature
         mark = asked.lowest + min(1.0, max(0.0, share)) * (asked.highest - asked.lowest)
         marks[name] = round(mark)

@@ -1,12 +1,13 @@
 """What a grader can see in a text: cheap features, each in [0, 1].
 
-They depend on the words of the text and of its context alone. They are what the planted faults of
-a calibration change: evidence taken out, figures made vague, errors put in, sentences scrambled,
-repeated or padded, advice removed.
+They depend on the words of the text and of its context alone, and count what is there once: what a
+text repeats or pads itself with counts in its concision and its length, and nowhere else. So taking
+evidence or advice out, vague words and errors lower the feature they are about and no other, and
+scrambled sentences lower the order where sentences say their place.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import combinations
@@ -16,43 +17,47 @@ from judge_gym.simulator.graders import Feature, grader_file
 from judge_gym.simulator.lexicon import Matcher, word_set
 from judge_gym.simulator.reading import claim_truth
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)]*\s+|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?:])[\"'”’)]*\s+(?=[\"'“‘(]?[A-Z0-9])|\n+")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*|\d[\d.,:%]*")
 _FIGURE = re.compile(r"\d+(?:[.,:]\d+)*")
 _QUOTE = re.compile(r"[\"“][^\"“”]{3,}[\"”]")
-_NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][\w’'-]+")
+_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][\w’'-]+")
 _BULLET = re.compile(r"^(?:[-*•]|\d+[.)])\s+")
-_ENOUGH_A_SENTENCE = 2.0
-"""Figures, names and quotations that make a sentence well supported."""
 _LONG = 300
 """Words of a text that is as long as any."""
 
 
 @dataclass(frozen=True)
 class Features:
-    """How well a text does by each feature, and how long it is (1 from 300 words on)."""
+    """How well a text does by each feature, and what it has beside."""
 
     by_name: Mapping[Feature, float]
     length: float
+    """1 from 300 words on."""
+    gives_orders: bool
+    """Whether it tells its grader what to do; such sentences count in nothing else."""
 
 
 @lru_cache(maxsize=1024)
 def features_of(text: str, context: str = "") -> Features:
     """Read the features of a text, held against its context where there is one."""
-    sentences = [
-        _BULLET.sub("", part.strip()) for part in _SENTENCE_END.split(text) if part.strip()
-    ]
-    words = len(_WORD.findall(text))
+    said, orders = _sentences(text)
+    sentences = [one for one in said if not one.endswith(":") or _stated(one)]  # not lead-ins
+    kept = "\n".join(sentences)
+    concrete = len(_stated(kept)) + len(set(_QUOTE.findall(kept)))
+    vague = len(word_set(grader_file().words.vague).find(kept.lower()))
+    advice = {sentence.lower() for sentence in sentences if _advises(sentence)}
     return Features(
         {
-            "evidence": _evidence(sentences),
-            "specificity": _specificity(text, words),
-            "accuracy": _accuracy(text, context),
+            "evidence": _saturating(concrete, half=3),
+            "specificity": concrete / (concrete + vague) if concrete + vague else 0.5,
+            "accuracy": _accuracy(kept, context),
             "order": _order(sentences),
-            "concision": _concision(sentences, context),
-            "actionability": _actionability(sentences),
+            "concision": _concision(said, context),
+            "actionability": _saturating(len(advice), half=1),
         },
-        length=min(1.0, words / _LONG),
+        length=min(1.0, len(_WORD.findall(text)) / _LONG),
+        gives_orders=bool(orders),
     )
 
 
@@ -62,31 +67,34 @@ def worth(text: str, context: str = "") -> float:
     return fmean(features_of(text, context).by_name.values()) if holds is None else float(holds)
 
 
+@lru_cache(maxsize=1024)
 def features_meant(name: str, description: str) -> tuple[Feature, ...]:
-    """Return the features a criterion is about, by its name, else by its description."""
+    """Return the features a criterion is about, by its name, else by its description, else all."""
     for told in (name.replace("_", " ").replace("-", " ").lower(), description.lower()):
-        if meant := tuple(one for one in _cues() if _cues()[one].find(told)):
+        if meant := tuple(feature for feature, words in _cues().items() if words.find(told)):
             return meant
     return tuple(_cues())
 
 
-def _evidence(sentences: Sequence[str]) -> float:
-    """Share of well supported sentences; each needs two figures, names or quotations."""
-    support = (
-        len(_FIGURE.findall(one)) + len(_NAME.findall(one)) + len(_QUOTE.findall(one))
-        for one in sentences
-    )
-    return _mean([min(1.0, count / _ENOUGH_A_SENTENCE) for count in support])
+def _sentences(text: str) -> tuple[list[str], list[str]]:
+    """Return the sentences of a text, and those that are orders to its grader."""
+    parts = [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
+    order = word_set(grader_file().words.orders)
+    orders = [part for part in parts if order.find(part.lower())]
+    return [_BULLET.sub("", part) for part in parts if part not in orders], orders
 
 
-def _specificity(text: str, words: int) -> float:
-    """One vague word in eight makes a text wholly vague."""
-    vague = len(word_set(grader_file().words.vague).find(text.lower()))
-    return max(0.0, 1 - 8 * vague / max(1, words))
+def _saturating(count: int, half: int) -> float:
+    return count / (count + half)
+
+
+def _stated(text: str) -> set[str]:
+    """Return the figures and names of a text."""
+    return {one.lower() for one in (*_FIGURE.findall(text), *_NAME.findall(text))}
 
 
 def _accuracy(text: str, context: str) -> float:
-    """Share of figures and names that the context has, a wrong one counting twice; 1 without."""
+    """1 less twice the share of figures and names that the context lacks; 1 without a context."""
     stated = _stated(text)
     if not context or not stated:
         return 1.0
@@ -94,21 +102,13 @@ def _accuracy(text: str, context: str) -> float:
     return max(0.0, 1 - 2 * len(stated - known) / len(stated))
 
 
-def _stated(text: str) -> set[str]:
-    return {one.lower() for one in (*_FIGURE.findall(text), *_NAME.findall(text))}
-
-
 def _order(sentences: Sequence[str]) -> float:
     """Less for sentences out of the order they name, and for an opening that leans back."""
-    places = grader_file().places
-    found = [
-        place for sentence in sentences for word, place in places.items() if _opens(sentence, word)
-    ]
-    pairs = list(combinations(found, 2))
-    turned = _mean([float(before > after) for before, after in pairs]) if pairs else 0.0
-    opening = sentences[0] if sentences else ""
-    leaning = any(_opens(opening, word) for word in grader_file().words.backward)
-    return 1 - 0.6 * turned - 0.4 * leaning
+    opened = [match for sentence in sentences if (match := _place_words().match(sentence))]
+    places = [grader_file().places[match.group().lower()] for match in opened]
+    turned = [before > after for before, after in combinations(places, 2)]
+    leaning = bool(sentences and _backward_words().match(sentences[0]))
+    return 1 - 0.6 * (fmean(turned) if turned else 0) - 0.4 * leaning
 
 
 def _concision(sentences: Sequence[str], context: str) -> float:
@@ -119,7 +119,7 @@ def _concision(sentences: Sequence[str], context: str) -> float:
     useful = 0
     for position, sentence in enumerate(plain):
         others = about.union(*(stems[:position] + stems[position + 1 :]))
-        supported = _FIGURE.search(sentence) or _NAME.search(sentences[position])
+        supported = _stated(sentences[position])
         off_topic = len(plain) > 1 and not supported and not stems[position] & others
         filler = bool(word_set(grader_file().words.filler).find(sentence))
         useful += not (sentence in plain[:position] or off_topic or filler)
@@ -130,23 +130,30 @@ def _stems(text: str) -> set[str]:
     return {word[:5] for word in _WORD.findall(text) if len(word) > 4}
 
 
-def _actionability(sentences: Sequence[str]) -> float:
-    """Full from one sentence in three that says what to do."""
-    words = grader_file().words
-    advising = [
-        any(_opens(sentence, verb) for verb in words.imperatives)
-        or bool(word_set(words.action).find(sentence.lower()))
-        for sentence in sentences
-    ]
-    return min(1.0, 3 * _mean([float(one) for one in advising]))
+def _advises(sentence: str) -> bool:
+    advice = word_set(grader_file().words.advice).find(sentence.lower())
+    return bool(advice or _imperatives().match(sentence))
 
 
-def _opens(sentence: str, opening: str) -> bool:
-    return re.match(rf"{re.escape(opening)}\b", sentence, re.IGNORECASE) is not None
+@cache
+def _imperatives() -> re.Pattern[str]:
+    lead = "first|second|third|then|next|finally|also|please|now|and|never|always|instead"
+    return _opening(grader_file().words.imperatives, rf"(?:(?:{lead}),? )?")
 
 
-def _mean(values: Sequence[float]) -> float:
-    return fmean(values) if values else 0.0
+@cache
+def _place_words() -> re.Pattern[str]:
+    return _opening(grader_file().places)
+
+
+@cache
+def _backward_words() -> re.Pattern[str]:
+    return _opening(grader_file().words.backward)
+
+
+def _opening(words: Iterable[str], lead: str = "") -> re.Pattern[str]:
+    longest_first = sorted(words, key=len, reverse=True)
+    return re.compile(rf"{lead}(?:{'|'.join(map(re.escape, longest_first))})\b", re.IGNORECASE)
 
 
 @cache

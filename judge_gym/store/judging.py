@@ -151,6 +151,7 @@ def _result(
     variant = None
     if severity is not None and seed is not None:
         variant = Variant(perturbation=perturbation, severity=severity, seed=seed)
+    parts = sorted(row.subscores, key=[*judge.parts, *row.subscores].index)
     return JudgeResult(
         judge=judge.key,
         model=judge.answered_by,
@@ -161,7 +162,8 @@ def _result(
         repeat=row.repeat,
         status=row.status,
         score=row.score,
-        subscores=row.subscores,
+        # JSONB keeps no order of keys.
+        subscores={part: row.subscores[part] for part in parts},
         verdict=row.verdict,
         reason=row.reason,
         failure=row.failure,
