@@ -38,6 +38,14 @@ def simulator(
             "that any dates find some.",
         ),
     ] = NEWS,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What graders know beyond what they read: lines of JSON with a text and its worth "
+            "from 0 to 1.",
+        ),
+    ] = None,
 ) -> None:
     """Serve the simulated judges and news on loopback until Ctrl-C; prints the addresses to use."""
     import asyncio
@@ -54,6 +62,7 @@ def simulator(
                 batch_seconds=batch_seconds,
                 state=state,
                 news=news,
+                known=known,
             )
         )
     except OSError as error:

@@ -33,8 +33,8 @@ def read_model(model: type[M], node: Node) -> M:
         return model(**values)
     except ValidationError as error:
         fault = error.errors()[0]
-        name = fault["loc"][0] if fault["loc"] else None
-        at = items[name] if name in items else node
+        name = str(fault["loc"][0]) if fault["loc"] else ""
+        at = items.get(name, node)
         if at is node or fault["type"] == "value_error":
             raise at.place.problem(f"does not fit: {_reason(fault)}") from error
         legal = legal_text(model.model_fields[name])

@@ -27,6 +27,7 @@ def main() -> None:
     parser.add_argument("--batch-seconds", type=_seconds, default=1.0, help="from creation to end")
     parser.add_argument("--state", type=Path, help="a folder in which files and batches survive")
     parser.add_argument("--news", type=Path, help="a corpus file or folder to serve as news")
+    parser.add_argument("--known", type=Path, help="texts of known worth, for graders (JSONL)")
     parser.add_argument("--stop-with-stdin", action="store_true", help="stop when stdin closes")
     arguments = parser.parse_args()
     stop_with_stdin: bool = arguments.stop_with_stdin
@@ -35,6 +36,7 @@ def main() -> None:
         batch_seconds=arguments.batch_seconds,
         state=arguments.state,
         news=arguments.news,
+        known=arguments.known,
     )
     port, latency = arguments.port, arguments.latency
     try:

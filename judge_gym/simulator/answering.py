@@ -16,6 +16,7 @@ from judge_gym.simulator.anonymizing import abstract
 from judge_gym.simulator.families import Family, family_named, is_own_rubric, planted
 from judge_gym.simulator.graders import grader_of
 from judge_gym.simulator.judging import Case, Sampling, Shown
+from judge_gym.simulator.known import NOTHING, Known
 from judge_gym.simulator.obeying import obeys, stage_demanded
 from judge_gym.simulator.prompt_reader import (
     Message,
@@ -68,6 +69,7 @@ class _Turn:
     family_name: str
     family: Family
     rng: Random
+    known: Known
 
     @property
     def sampling(self) -> Sampling:
@@ -78,13 +80,16 @@ class _Turn:
         return next((text for who, text in reversed(self.request.messages) if who == "user"), "")
 
 
-def answer(request: Request) -> Answer:
-    """Answer a request; raises `KeyError` for a `sim/` model that no family has."""
+def answer(request: Request, known: Known = NOTHING) -> Answer:
+    """Answer a request; raises `KeyError` for a `sim/` model that no family has.
+
+    Graders answer with what is `known`.
+    """
     name = family_named(request.model)
     if name is None:
         raise KeyError(request.model)
     role = role_of(request.messages)
-    turn = _Turn(request, name, planted()[name], generator(*request.identity))
+    turn = _Turn(request, name, planted()[name], generator(*request.identity), known)
     return Answer(_ROLES[role](turn), role)
 
 
@@ -163,11 +168,13 @@ def _grade(turn: _Turn) -> str:
 
 
 def _decide(turn: _Turn) -> str:
-    return grading.decide(turn.request.messages, grader_of(turn.request.model), turn.rng)
+    grader = grader_of(turn.request.model)
+    return grading.decide(turn.request.messages, grader, turn.rng, turn.known)
 
 
 def _compare(turn: _Turn) -> str:
-    return grading.compare(turn.request.messages, grader_of(turn.request.model), turn.rng)
+    grader = grader_of(turn.request.model)
+    return grading.compare(turn.request.messages, grader, turn.rng, turn.known)
 
 
 def _other(turn: _Turn) -> str:

@@ -10,6 +10,7 @@ from random import Random
 from judge_gym.simulator.graders import Feature, Grader
 from judge_gym.simulator.grading_prompts import read_graded
 from judge_gym.simulator.judging import Sampling
+from judge_gym.simulator.known import Known, identity
 from judge_gym.simulator.prompt_reader import Message
 from judge_gym.simulator.reading import claim_truth
 from judge_gym.simulator.text_features import Features, features_meant, features_of, worth
@@ -52,26 +53,26 @@ def grade(messages: Sequence[Message], grader: Grader, sampling: Sampling, rng: 
     return _said({"reason": f"Strongest in {strongest}.", "scores": marks}, grader, rng)
 
 
-def decide(messages: Sequence[Message], grader: Grader, rng: Random) -> str:
+def decide(messages: Sequence[Message], grader: Grader, rng: Random, known: Known) -> str:
     """Answer a request for one of two verdicts; the first is right for a text that fits.
 
-    That is a claim that holds, a text that says what a line of its context says, or without a
-    context a text worth more than the middle.
+    That is a text known to be right, a claim that holds, a text that says what a line of its
+    context says, or without a context a text worth more than the middle.
     """
     asked = read_graded(messages, "DECISIONS")
-    right = 0 if _fits(asked.text, asked.context) else 1
+    right = 0 if _fits(asked.text, asked.context, known) else 1
     chosen = right if rng.random() < grader.accuracy else 1 - right
     reason = "It fits." if chosen == 0 else "It does not fit."
     named = asked.entries[chosen][0] if chosen < len(asked.entries) else ""
     return _said({"reason": reason, "decision": named}, grader, rng)
 
 
-def compare(messages: Sequence[Message], grader: Grader, rng: Random) -> str:
+def compare(messages: Sequence[Message], grader: Grader, rng: Random, known: Known) -> str:
     """Answer a request for the better of two texts."""
     asked = read_graded(messages, "")
     if len(asked.texts) != 2:
         return "The message does not show two texts to compare."
-    first, second = (worth(text, asked.context) for text in asked.texts)
+    first, second = (worth(text, asked.context, known) for text in asked.texts)
     chosen: int | str
     if rng.random() < grader.first_bias:
         chosen = 1
@@ -83,12 +84,9 @@ def compare(messages: Sequence[Message], grader: Grader, rng: Random) -> str:
     return _said({"reason": "It answers the task more fully.", "winner": chosen}, grader, rng)
 
 
-def _fits(text: str, context: str) -> bool:
-    holds = claim_truth([text])
-    if holds is not None:
-        return holds
-    if not context:
-        return worth(text) > 0.5
+def _fits(text: str, context: str, known: Known) -> bool:
+    if not context or identity(text) in known or claim_truth([text]) is not None:
+        return worth(text, context, known) > 0.5
     words = _words(text)
     shares = (len(words & _words(line)) / max(1, len(words)) for line in context.splitlines())
     return max(shares, default=0.0) >= 0.5

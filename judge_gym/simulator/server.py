@@ -24,6 +24,7 @@ from judge_gym.simulator.faults.injector import INJECTOR, Injector
 from judge_gym.simulator.faults.reading import load_plan, read_plan
 from judge_gym.simulator.faults.spoiling import deliver, refusal, spoilt, subject_of
 from judge_gym.simulator.json_http import read_json, refusals_as_json
+from judge_gym.simulator.known import Known, read_known
 from judge_gym.simulator.news.archive import read_archive
 from judge_gym.simulator.news.routes import add_news_routes
 from judge_gym.simulator.refusals import Refusal
@@ -33,6 +34,7 @@ from judge_gym.simulator.stats import STATS, Stats
 HOST = "127.0.0.1"
 MAX_BODY_BYTES = 8 * 1024 * 1024
 _LATENCY = web.AppKey("latency", float)
+_KNOWN: web.AppKey[Known] = web.AppKey("known")
 
 
 def create_app(latency: float = 0.0, **settings: Unpack[Settings]) -> web.Application:
@@ -44,6 +46,7 @@ def create_app(latency: float = 0.0, **settings: Unpack[Settings]) -> web.Applic
     app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[refusals_as_json])
     app[STATS] = Stats()
     app[_LATENCY] = latency
+    app[_KNOWN] = read_known(settings.get("known"))
     app[INJECTOR] = Injector(load_plan(faults) if faults else plan.FaultPlan())
     app.router.add_get("/v1/models", _models)
     app.router.add_post("/v1/chat/completions", _chat)
@@ -85,7 +88,7 @@ async def _chat(request: web.Request) -> web.StreamResponse:
             await asyncio.sleep(latency)
         if isinstance(fault, plan.Refused):
             raise refusal(fault)
-        given = answer(chat.request)
+        given = answer(chat.request, request.app[_KNOWN])
         stats.calls[chat.request.model][given.role] += 1
         if isinstance(fault, plan.Content):
             return web.json_response(spoilt(fault, chat, given))

@@ -15,6 +15,8 @@ class Settings(TypedDict, total=False):
     """A folder in which files and batches outlive the process; memory when not given."""
     news: Path | None
     """A corpus file or folder to serve as news; no news when not given."""
+    known: Path | None
+    """What graders know (JSONL, see `known`); nothing when not given."""
 
 
 def as_arguments(settings: Settings) -> list[str]:

@@ -14,6 +14,7 @@ from itertools import combinations
 from statistics import fmean
 
 from judge_gym.simulator.graders import Feature, grader_file
+from judge_gym.simulator.known import NOTHING, Known, identity
 from judge_gym.simulator.lexicon import Matcher, word_set
 from judge_gym.simulator.reading import claim_truth
 
@@ -61,10 +62,10 @@ def features_of(text: str, context: str = "") -> Features:
     )
 
 
-def worth(text: str, context: str = "") -> float:
-    """Return what a text is worth in all: the mean of its features, or whether its claim holds."""
-    holds = claim_truth([text])
-    return fmean(features_of(text, context).by_name.values()) if holds is None else float(holds)
+def worth(text: str, context: str = "", known: Known = NOTHING) -> float:
+    """Return what a text is worth in all: as known, else whether its claim holds, else as read."""
+    told = known.get(identity(text), claim_truth([text]))
+    return fmean(features_of(text, context).by_name.values()) if told is None else float(told)
 
 
 @lru_cache(maxsize=1024)

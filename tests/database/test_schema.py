@@ -221,6 +221,19 @@ GOOD: dict[Any, dict[str, Any]] = {
     },
     t.Sweep: {"id": 1, "name": "s", "description": ""},
     t.SweepExperiment: {"sweep_id": 1, "experiment_id": 1},
+    t.Judge: {"id": 1, "key": "j", "kind": "rubric", "name": "", "model": "m", "config": {}},
+    t.JudgeItem: {"id": 1, "key": "i", "corpus": "", "name": "1", "text": "x", "context": ""},
+    t.JudgeResult: {
+        "id": 1,
+        "judge_id": 1,
+        "item_id": 1,
+        "repeat": 0,
+        "status": "scored",
+        "score": 0.0,
+        "subscores": {},
+        "reason": "",
+        "call_ids": [],
+    },
     t.AnalysisRun: {"id": 1, "sweep_id": 1, "version": "0", "simulated": True},
 }
 
@@ -335,6 +348,25 @@ REFUSED = [
     (t.Probe, {"replicate": 1, "status": "late"}, "ck_probes"),
     (t.Sweep, {}, "uq_sweeps_name"),
     (t.SweepExperiment, {}, "pk_sweep_experiments"),
+    (t.Judge, {}, "uq_judges_key"),
+    (t.Judge, {"key": "2", "kind": "oracle"}, "ck_judges_kind_known"),
+    (t.JudgeItem, {}, "uq_judge_items_key"),
+    (t.JudgeItem, {"key": "2", "perturbation": "tone", "severity": 2.0, "seed": 1},
+     "ck_judge_items_severity_range"),
+    (t.JudgeItem, {"key": "2", "severity": 0.5}, "ck_judge_items_variant_whole"),
+    (t.JudgeItem, {"key": "2", "perturbation": "tone", "severity": 0.5},
+     "ck_judge_items_variant_whole"),
+    (t.JudgeResult, {}, "uq_judge_results_judge_id_item_id_repeat"),
+    (t.JudgeResult, {"repeat": -1}, "ck_judge_results_repeat_not_negative"),
+    (t.JudgeResult, {"repeat": 1, "status": "tied", "score": None},
+     "ck_judge_results_status_known"),
+    (t.JudgeResult, {"repeat": 1, "score": None}, "ck_judge_results_score_when_scored"),
+    (t.JudgeResult, {"repeat": 1, "score": float("nan")}, "ck_judge_results_score_finite"),
+    (t.JudgeResult, {"repeat": 1, "status": "inconsistent"}, "ck_judge_results_score_when_scored"),
+    (t.JudgeResult, {"repeat": 1, "status": "failed", "score": None},
+     "ck_judge_results_failure_when_not_judged"),
+    (t.JudgeResult, {"repeat": 1, "failure": "x"}, "ck_judge_results_failure_when_not_judged"),
+    (t.JudgeResult, {"repeat": 1, "item_id": 9}, "fk_judge_results_item_id"),
 ]  # fmt: skip
 
 
@@ -363,6 +395,9 @@ def test_a_bad_row_is_refused(
         (t.Rubric, {"key": "3", "status": "failed", "stages": None, "failure": "x"}),
         (t.Rubric, {"key": "3", "status": "refused", "failure": "x", "observability": 0.0}),
         (t.Call, {"key": "2", "status": "succeeded", "answer": ""}),
+        (t.JudgeItem, {"key": "2", "perturbation": "tone", "severity": 0.0, "seed": 0}),
+        (t.JudgeResult, {"repeat": 1, "status": "inconsistent", "score": None}),
+        (t.JudgeResult, {"repeat": 1, "status": "failed", "score": None, "failure": "x"}),
     ],
 )
 def test_a_good_row_is_taken(filled: Session, table: Any, change: dict[str, Any]) -> None:
@@ -384,7 +419,7 @@ def test_what_stands_and_falls_together(filled: Session) -> None:
     assert filled.scalar(sa.select(sa.func.count()).select_from(t.Item)) == 1
 
 
-@pytest.mark.parametrize("table", [t.Window, t.Item])
+@pytest.mark.parametrize("table", [t.Window, t.Item, t.JudgeItem])
 def test_evidence_in_use_cannot_be_deleted(filled: Session, table: Any) -> None:
     with pytest.raises(sa.exc.IntegrityError):
         filled.execute(sa.delete(table))

@@ -1,5 +1,6 @@
 """Graders answer the prompts of product judges with what is planted in them, and nothing else."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean
@@ -8,6 +9,7 @@ import pytest
 
 from judge_gym.calibration.editing import Expectation, Perturbed
 from judge_gym.calibration.perturbations import perturbations
+from judge_gym.errors import EvidenceError
 from judge_gym.judges import (
     BinaryJudge,
     Criterion,
@@ -23,6 +25,7 @@ from judge_gym.llm.calls import Answer
 from judge_gym.metrics.intervals import wilson
 from judge_gym.simulator.answering import Request, answer
 from judge_gym.simulator.graders import grader_file, grader_of
+from judge_gym.simulator.known import NOTHING, read_known
 from judge_gym.simulator.text_features import features_meant, features_of
 
 NOTES = read_items(Path(__file__).parents[3] / "deployments" / "judges" / "notes.jsonl")
@@ -194,6 +197,30 @@ def test_as_many_answers_cannot_be_read_as_planted() -> None:
         for n in range(300)
     ]
     assert share(unread)(grader_of("sim/mumbling-1").malformed)
+
+
+def test_what_is_known_goes_before_what_is_read(tmp_path: Path) -> None:
+    rich, poor = NOTES[0].text, "It  depends.\n\nSome like it."
+    file = tmp_path / "known.jsonl"
+    lines = ({"text": rich, "worth": 0}, {"text": poor, "worth": 1})
+    file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    judge = PairwiseJudge(name="p", model="sim/good-1", task="Which is right?")
+    (prompt, _) = judge.prompts(Item(id="1", text=poor, second=rich), "key")
+    messages = tuple((one["role"], one["content"]) for one in prompt.messages)
+    asked = [Request(judge.model, messages, seed=seed) for seed in range(100)]
+    for known, winner in [(read_known(file), 1), (NOTHING, 2)]:
+        texts = [answer(one, known).text for one in asked]
+        assert share([f'"winner": {winner}' in text for text in texts])(0.95)
+
+
+@pytest.mark.parametrize(
+    "line", ['{"text": "x"}', '{"text": "x", "worth": true}', '{"text": "x", "worth": NaN}', "x"]
+)
+def test_a_line_that_says_nothing_known_is_named(tmp_path: Path, line: str) -> None:
+    file = tmp_path / "known.jsonl"
+    file.write_text(f'{{"text": "a", "worth": 0.5}}\n{line}\n')
+    with pytest.raises(EvidenceError, match="line 2"):
+        read_known(file)
 
 
 def test_a_text_cannot_pass_for_the_request() -> None:

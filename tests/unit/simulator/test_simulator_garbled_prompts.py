@@ -26,6 +26,12 @@ PIECES = (
     '{"observability": <number>}',
     "summary of at most 0 words",
     "by its role",
+    "CRITERIA\n- a: b\n- : \n",
+    "DECISIONS\n- yes: x\n",
+    "number from 9 (worst) to 1 (best)",
+    'Answer with one JSON object of this form\n{"scores": {}}',
+    'Answer with one JSON object of this form\n{"decision": <x>}',
+    'Answer with one JSON object of this form\n{"winner": <1 or 2>}',
     "without navigation",
 )
 
