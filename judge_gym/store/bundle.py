@@ -16,8 +16,11 @@ from judge_gym.errors import StoreError
 from judge_gym.store import tables as t
 
 MANIFEST = "manifest.json"
-NOT_IN_BUNDLES = frozenset({"gate_changes", "llm_batches"})
-"""Tables of the place where judge-gym ran: what it has sent is nobody else's to fetch."""
+_OF_THE_PLACE = {"gate_changes", "llm_batches"}
+"""What judge-gym has sent from here is nobody else's to fetch."""
+_OF_PRODUCTS = {"judges", "judge_items", "judge_results"}
+"""Judges of products, and what they judge, belong to no experiment."""
+NOT_IN_BUNDLES = frozenset(_OF_THE_PLACE | _OF_PRODUCTS)
 TABLES: dict[str, sa.Table] = {
     table.name: table for table in t.Base.metadata.sorted_tables if table.name not in NOT_IN_BUNDLES
 }
