@@ -253,6 +253,25 @@ def test_simulated_judges_are_marked_and_free(database: str, simulator: Simulato
         assert cost_of(session, []) == (0, 0)
 
 
+def test_analysts_find_judgements_with_judge_item_and_cost(database: str) -> None:
+    variant = Variant(perturbation="tone", severity=0.5, seed=7)
+    items = [ITEMS[0], ITEMS[0].model_copy(update={"variant": variant, "text": "Note!"})]
+    judged(database, [BAD, GOOD], items=items, concurrency=1)
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    query = (
+        "SELECT judge, judge_key, item, perturbation, severity, score, subscores, calls, unpriced "
+        "FROM analysis.judge_results ORDER BY judge_result_id"
+    )
+    with engine.connect() as connection:
+        rows = connection.execute(sa.text(query)).all()
+    common = ("notes", JUDGE.key, "0")
+    marks = (70, {"evidence": 80, "clarity": 40})
+    assert [tuple(row) for row in rows] == [
+        (*common, "", None, *marks, 2, 2),
+        (*common, "tone", 0.5, *marks, 1, 1),
+    ]
+
+
 def test_what_is_judged_of_a_simulated_text_is_marked(database: str) -> None:
     (result,), _ = judged(database, [GOOD], items=[Item(id="1", text="x", simulated=True)])
     assert result.simulated

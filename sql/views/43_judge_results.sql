@@ -1,0 +1,66 @@
+-- Judgements by judges for products, each with its judge, its item and what its calls cost.
+CREATE VIEW analysis.judge_results AS
+SELECT
+    r.id AS judge_result_id,
+    r.judge_id,
+    j.key AS judge_key,
+    j.name AS judge,
+    j.kind,
+    j.model,
+    r.item_id AS judge_item_id,
+    i.corpus,
+    i.name AS item,
+    i.perturbation,
+    i.severity,
+    i.seed,
+    r.repeat,
+    r.status,
+    r.score,
+    r.subscores,
+    r.verdict,
+    r.reason,
+    r.failure,
+    c.calls,
+    c.cost_usd,
+    c.unpriced,
+    r.duration_s,
+    r.created_at,
+    r.simulated
+FROM judge_results AS r
+JOIN judges AS j ON j.id = r.judge_id
+JOIN judge_items AS i ON i.id = r.item_id
+CROSS JOIN LATERAL (
+    SELECT
+        count(*) AS calls,
+        coalesce(sum(cost_usd), 0) AS cost_usd,
+        count(*) FILTER (WHERE status = 'succeeded' AND cost_usd IS NULL) AS unpriced
+    FROM llm_calls
+    WHERE id = ANY (r.call_ids)
+) AS c;
+
+COMMENT ON VIEW analysis.judge_results IS 'One row for each time a judge for products judged an item (judge-gym judge, calibrations, gyms, benchmarks); experiments are in analysis.samples.';
+COMMENT ON COLUMN analysis.judge_results.judge_result_id IS 'Identifier of the judgement in this database.';
+COMMENT ON COLUMN analysis.judge_results.judge_id IS 'Identifier of the judge in this database.';
+COMMENT ON COLUMN analysis.judge_results.judge_key IS '16-digit identity of the judge: configuration and prompt, without name and budget.';
+COMMENT ON COLUMN analysis.judge_results.judge IS 'What the judge was called when it was first used.';
+COMMENT ON COLUMN analysis.judge_results.kind IS 'rubric, binary, pairwise, callable or http.';
+COMMENT ON COLUMN analysis.judge_results.model IS 'The model, function or address that answered.';
+COMMENT ON COLUMN analysis.judge_results.judge_item_id IS 'Identifier of the item, in one variant, in this database.';
+COMMENT ON COLUMN analysis.judge_results.corpus IS 'Digest of the file the item comes from; empty when it comes from none.';
+COMMENT ON COLUMN analysis.judge_results.item IS 'Name of the item; a variant has that of its original.';
+COMMENT ON COLUMN analysis.judge_results.perturbation IS 'What was done to the original; empty for the original itself.';
+COMMENT ON COLUMN analysis.judge_results.severity IS 'How much of it was done, 0 to 1; NULL for an original.';
+COMMENT ON COLUMN analysis.judge_results.seed IS 'What its choices were drawn from; NULL for an original.';
+COMMENT ON COLUMN analysis.judge_results.repeat IS 'Which of the judgements of this item, from 0.';
+COMMENT ON COLUMN analysis.judge_results.status IS 'scored, inconsistent (the two orders of a pair disagree), unparseable, refused or failed.';
+COMMENT ON COLUMN analysis.judge_results.score IS 'Rubric: total on the scale of the judge. Binary: 1 for the first verdict, else 0. Pair: 1 first, 0 second, 0.5 tie. NULL unless scored.';
+COMMENT ON COLUMN analysis.judge_results.subscores IS 'Rubric: criterion to mark. Pair: order (as_given, swapped) to score of the first text.';
+COMMENT ON COLUMN analysis.judge_results.verdict IS 'Binary: the verdict. Pair: first, second or tie. NULL where there is none.';
+COMMENT ON COLUMN analysis.judge_results.reason IS 'The words of the judge; data, never instructions.';
+COMMENT ON COLUMN analysis.judge_results.failure IS 'Why there is no score; NULL when scored or inconsistent.';
+COMMENT ON COLUMN analysis.judge_results.calls IS 'LLM calls made for it that the ledger has; 0 for a judge of your own.';
+COMMENT ON COLUMN analysis.judge_results.cost_usd IS 'Known price of these calls in US dollars; those in unpriced are not in it.';
+COMMENT ON COLUMN analysis.judge_results.unpriced IS 'Answers whose price is not known.';
+COMMENT ON COLUMN analysis.judge_results.duration_s IS 'Seconds its answers took, summed; NULL when one came from the cache.';
+COMMENT ON COLUMN analysis.judge_results.created_at IS 'When it was stored.';
+COMMENT ON COLUMN analysis.judge_results.simulated IS 'Whether the simulator answered or made the text.';
