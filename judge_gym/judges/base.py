@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 from pydantic import Field
 
@@ -94,7 +93,3 @@ class Judge(Frozen):
                 concurrency=concurrency,
                 retry_failed=retry_failed,
             )
-
-    def config(self) -> dict[str, Any]:
-        """Return the whole configuration, as it is stored."""
-        return self.model_dump(mode="json")

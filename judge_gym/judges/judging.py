@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
+from judge_gym.errors import ConfigError
 from judge_gym.judges.asking import Asking, Unit, result_values
 from judge_gym.judges.base import CONCURRENCY, Judge
 from judge_gym.judges.budgeting import check_price, check_spent
@@ -14,8 +15,6 @@ from judge_gym.judges.results import JudgeResult
 from judge_gym.runtime import Runtime
 from judge_gym.store import judging as store
 from judge_gym.workflows.asking import all_of
-
-Make = Callable[[Unit], Awaitable[None]]
 
 
 async def judge_items(
@@ -31,6 +30,9 @@ async def judge_items(
 
     A model's calls are bounded by its provider's limits, too.
     """
+    for name, given in (("repeats", repeats), ("concurrency", concurrency)):
+        if given < 1:
+            raise ConfigError(f"{name} is {given}.", "Use 1 or more.")
     for item in items:
         judge.check(item)
     if isinstance(judge, ModelJudge):
@@ -50,7 +52,7 @@ async def judge_items(
     ]
     if isinstance(judge, ModelJudge):
         await _by_model(runtime, judge, judge_id, missing, concurrency)
-    elif isinstance(judge, OwnJudge):
+    elif isinstance(judge, OwnJudge) and missing:
         await _by_own(runtime, judge, judge_id, missing, concurrency)
     with runtime.session() as session:
         results = store.results(session, judge, judge_id, ids, repeats)

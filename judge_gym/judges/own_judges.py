@@ -151,7 +151,9 @@ class HttpJudge(OwnJudge):
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Ask]:
-        async with aiohttp.ClientSession(headers=self._headers()) as session:
+        # Its own limit of time would end a longer one of the judge's.
+        unlimited = aiohttp.ClientTimeout(total=None)
+        async with aiohttp.ClientSession(headers=self._headers(), timeout=unlimited) as session:
 
             async def ask(asked: dict[str, Any]) -> Any:
                 async with session.post(self.url, json=asked, allow_redirects=False) as response:

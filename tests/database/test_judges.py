@@ -216,6 +216,12 @@ def test_a_cost_that_cannot_be_bounded_is_refused(database: str) -> None:
     assert not ledger(database)
 
 
+@pytest.mark.parametrize("name", ["repeats", "concurrency"])
+def test_none_at_all_is_refused(database: str, name: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} is 0"):
+        judged(database, [GOOD], **{name: 0})
+
+
 def test_pairs_are_asked_in_both_orders(database: str) -> None:
     pair = PAIR.model_copy(update={"model": "real/m"})
     items = [Item(id="1", text="alpha", second="omega")]
