@@ -13,6 +13,7 @@ from deployments.cli import (
     axes,
     batches,
     bundle,
+    calibrate,
     cancel,
     clean,
     demo,
@@ -63,6 +64,7 @@ app.command("import")(bundle.import_bundle)
 app.add_typer(roles.app, name="database")
 app.command()(injection.injection)
 app.add_typer(judge.app, name="judge")
+app.command()(calibrate.calibrate)
 app.command()(simulator.simulator)
 app.command()(mcp.mcp)
 app.command()(doctor.doctor)

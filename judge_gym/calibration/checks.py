@@ -11,6 +11,7 @@ from judge_gym.design.frozen import Frozen
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.hypotheses_margins import Claim, Conclusion, conclude
 from judge_gym.metrics.inference import holm
+from judge_gym.metrics.intervals import normal_quantile
 
 ALPHA = 0.025
 """Level of every one-sided test, after Holm: the 95% interval on the side that counts."""
@@ -88,14 +89,18 @@ _RESULTS = {
 
 def claimed(
     name: str, question: str, estimate: Estimate, claim: Claim, failed: str,
-    beside: tuple[Estimate, ...] = (),
+    beside: tuple[Estimate, ...] = (), undecided: str = "",
 ) -> Check:  # fmt: skip
     """Return the check that the interval of `estimate` lies where `claim` puts the value.
 
-    `failed` is the action when it does not. Without an interval an estimate decides nothing.
+    `failed` is the action when it does not, `undecided` when that is open; without it, how many
+    items it takes. Without an interval an estimate decides nothing.
     """
     result = _RESULTS[conclude(estimate, claim)]
-    actions = {Result.FAILS: failed, Result.INCONCLUSIVE: more_items(estimate, claim)}
+    actions = {
+        Result.FAILS: failed,
+        Result.INCONCLUSIVE: undecided or more_items(estimate, claim),
+    }
     return Check(name, question, estimate, result, span(estimate), actions.get(result, ""), beside)
 
 
@@ -120,7 +125,13 @@ def more_items(estimate: Estimate, claim: Claim) -> str:
     half = value - estimate.lower if edge < value else estimate.upper - value
     if abs(value - edge) * 20 < half:
         return "Use many more items: the value lies at the margin."
-    needed = max(items + 1, math.ceil(items * (half / abs(value - edge)) ** 2))
+    if value in (estimate.lower, estimate.upper):
+        # A share of 0 or 1: the far end of Wilson's interval comes nearer as 1/n, not as 1/√n.
+        z2 = normal_quantile() ** 2
+        needed = math.ceil((items + z2) * half / abs(value - edge) - z2)
+    else:
+        needed = math.ceil(items * (half / abs(value - edge)) ** 2)
+    needed = max(items + 1, needed)
     return f"Use more items: about {needed} would decide it, you have {items}."
 
 

@@ -3,9 +3,13 @@
 Of the corpus at hand: texts of one quality rightly get scores of one size.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
-from judge_gym.calibration.checks import Check, Margins, claimed, gated
+from judge_gym.calibration.checks import Check, Margins, Result, claimed, gated
+from judge_gym.calibration.editing import Expectation
 from judge_gym.metrics.hypotheses_margins import Claim, Direction
 from judge_gym.metrics.points import (
     HIGHEST,
@@ -23,6 +27,7 @@ _ANCHORS = (
     "Describe in the rubric what a score of 20, 40, 60 and 80 looks like, or use fewer stages; "
     "first make sure that the texts differ in quality."
 )
+_MOVES_NOTHING = "but it puts nearly everything together, so that little can move"
 # A count reaches a margin when it equals it.
 _HALF = 0.5
 
@@ -36,6 +41,7 @@ def distribution_checks(scores: Scores, margins: Margins, rng: np.random.Generat
             bins_in_use(scores),
             Claim(Direction.ABOVE, margins.bins - _HALF),
             _ANCHORS,
+            undecided="Use more items: from 73 on, a bin without a score is known to be unused.",
         ),
         claimed(
             "band",
@@ -59,6 +65,21 @@ def distribution_checks(scores: Scores, margins: Margins, rng: np.random.Generat
             "Use better texts, or a scale with room below: what is at the floor cannot drop.",
             beside=(share_at_floor(scores, floor=HIGHEST),),
         ),
+    ]
+
+
+def held_back(checks: Sequence[Check], spread: Sequence[Check]) -> list[Check]:
+    """Return checks of invariance that pass as not applicable where the judge clusters.
+
+    `spread` are the `distribution_checks`. What moves nothing stays put for free.
+    """
+    if not any(check.name == "band" and check.result is Result.FAILS for check in spread):
+        return list(checks)
+    return [
+        replace(check, result=Result.NOT_APPLICABLE, reason=f"{check.reason}, {_MOVES_NOTHING}")
+        if check.name.startswith(f"{Expectation.INVARIANT}:") and check.result is Result.PASSES
+        else check
+        for check in checks
     ]
 
 

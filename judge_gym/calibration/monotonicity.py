@@ -142,7 +142,7 @@ def _judged(effect: Effect, check: Check, p: float | None, margins: Margins) -> 
     if p is None:
         because = "no item was both scored and changed"
         if effect.not_applicable:
-            because = f"none of {effect.not_applicable} items had anything to change"
+            because = f"there was nothing to change in any of {effect.not_applicable} items"
         absent = not_estimable(check.estimate.metric, because, unit="points")
         action = "Use texts that this perturbation can change, or leave it out."
         return replace(
@@ -154,9 +154,13 @@ def _judged(effect: Effect, check: Check, p: float | None, margins: Margins) -> 
         result = _moved(check, p, margins)
     reason = f"{span(check.estimate)}; p {p:.3g} after Holm"
     if effect.not_applicable:
-        reason += f"; {effect.not_applicable} items had nothing to change"
+        reason += f"; nothing to change in {effect.not_applicable} of {_all(effect)} items"
     action = _action(effect, result, items, margins)
     return replace(check, result=result, reason=reason, action=action, p_adjusted=p)
+
+
+def _all(effect: Effect) -> int:
+    return len(effect.original) + effect.not_applicable
 
 
 def _moved(check: Check, p: float, margins: Margins) -> Result:

@@ -198,7 +198,7 @@ def runs_near(scores: Scores, near: float = NEAR) -> Estimate:
 def _runs(scores: Scores) -> Iterator[tuple[int, FloatArray]]:
     order = np.argsort(scores.item, kind="stable")
     items, starts = np.unique(scores.item[order], return_index=True)
-    runs = np.split(scores.points[order], starts[1:])
+    runs = np.split(scores.points[order], starts)[1:]
     yield from zip(items.tolist(), runs, strict=True)
 
 

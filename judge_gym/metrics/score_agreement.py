@@ -2,7 +2,8 @@
 
 A score of an item is its mean over runs. Correlations are no agreement: two judges that rank alike
 may lie 40 points apart. Intervals of coefficients are t intervals on Fisher's scale, with the
-standard error of resampling items, and so stay within the coefficient's range.
+standard error of resampling items, and so stay within the coefficient's range. Perfect agreement
+shows no spread: its interval reaches to (n - 3)/(n + 1), what one more item could make of τ-b.
 """
 
 from collections.abc import Callable
@@ -168,16 +169,19 @@ def _coefficient(
         return not_estimable(metric, "one of the two is the same for all items", n=n, n_items=n)
     value = float(np.clip(statistic(np.ones((1, n)))[0], -1.0, 1.0))
     method = "over items; t interval on Fisher's scale, items resampled"
+    if abs(value) >= 1 - EPSILON:
+        method = "over items; to what one item more could make of it"
     found = Estimate(metric, value, None, None, n, n, method=method, unit="coefficient")
-    absent = "no interval, because the two agree perfectly"
-    return with_interval(found, _on_fishers_scale(value, statistic, n, rng), absent=absent)
+    return with_interval(found, _on_fishers_scale(value, statistic, n, rng))
 
 
 def _on_fishers_scale(
     value: float, statistic: Callable[[FloatArray], FloatArray], n: int, rng: np.random.Generator
 ) -> Interval | None:
     if abs(value) >= 1 - EPSILON:
-        return None
+        # τ of a perfect order and one item more that is out of order with every other.
+        ends = sorted((value, value * (n - 3) / (n + 1)))
+        return ends[0], ends[1]
 
     def stretched(weights: FloatArray) -> FloatArray:
         values = statistic(weights)

@@ -1,17 +1,13 @@
 """The report: one HTML file that opens by a double click and loads nothing from anywhere."""
 
-import os
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import jinja2
 from sqlalchemy.orm import Session
 
-from judge_gym.errors import JudgeGymError
 from judge_gym.report.download import data_address, results_csv
 from judge_gym.report.evidence import ShownWindow, shown_evidence
 from judge_gym.report.facts import Facts, read_facts
@@ -28,20 +24,9 @@ from judge_gym.report.sentences import sentences
 from judge_gym.report.specs import MIXED_TITLE
 from judge_gym.report.table import Table
 from judge_gym.report.tables import result_tables
+from judge_gym.report.writing import ENVIRONMENT, ReportError, replace_file
 from judge_gym.store.results import load_findings, load_results
 from judge_gym.workflows.analysis.loading import load_sweep_data
-
-_environment = jinja2.Environment(
-    loader=jinja2.PackageLoader("judge_gym", "report"),
-    undefined=jinja2.StrictUndefined,
-    autoescape=True,  # names, titles and answers come from outside
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-
-
-class ReportError(JudgeGymError):
-    """The report cannot be written."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +104,7 @@ def save_report(report: Report, folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         older = path.read_text("utf-8", errors="replace") if path.exists() else ""
-        _replace(path, render_page(report, older))
+        replace_file(path, render_page(report, older))
     except OSError as error:
         raise ReportError(
             f"The report {path} cannot be written: {error.strerror or error}.",
@@ -133,7 +118,7 @@ def render_page(report: Report, older: str = "") -> str:
 
     `older` is a page whose drawings are taken over where they show the same.
     """
-    template = _environment.get_template("page.html.j2")
+    template = ENVIRONMENT.get_template("page.html.j2")
     before = drawn_before(older)
     return template.render(
         report=report,
@@ -157,17 +142,3 @@ def _anchor(title: str) -> str:
 def _file_name(sweep: str) -> str:
     """Return a sweep's name as part of a file name, whatever characters it has."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", sweep).strip("-.") or "sweep"
-
-
-def _replace(path: Path, text: str) -> None:
-    """Put the text in place in one step, so that no reader ever sees half a page."""
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-    ) as draft:
-        draft.write(text)
-    try:
-        Path(draft.name).chmod(0o644)
-        os.replace(draft.name, path)
-    except BaseException:
-        Path(draft.name).unlink(missing_ok=True)
-        raise

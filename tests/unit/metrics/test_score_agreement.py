@@ -43,8 +43,10 @@ def test_concordance_sees_what_a_correlation_does_not(rng):
     one = np.array([1.0, 2, 3] * 3)
     assert concordance(one, one + 3, rng).estimate == pytest.approx((4 / 3) / (4 / 3 + 9))
     same = concordance(one, one, rng)
-    assert (same.estimate, same.lower) == (1, None)
-    assert "agree perfectly" in same.reason
+    # perfect agreement of 9 items, and of one more that disagrees with all: (36 - 9)/45
+    assert (same.estimate, same.lower, same.upper) == (1, 0.6, 1)
+    opposite = rank_agreement(one[:4], np.array([3.0, 2, 1, 3]), rng)
+    assert (opposite.lower, opposite.estimate, opposite.upper) == (-1, -1, -0.2)
     assert "4 items" in concordance(one[:3], one[:3], rng).reason
     assert "the same for all items" in concordance(one, np.ones(9), rng).reason
 

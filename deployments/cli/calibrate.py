@@ -1,0 +1,112 @@
+"""`judge-gym calibrate`: what a judge can and cannot tell apart, before it is trusted."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deployments.cli.output import console, show_table
+
+if TYPE_CHECKING:
+    from judge_gym.calibration.design import CalibrationDesign
+
+
+def calibrate(
+    file: Annotated[Path, typer.Argument(help="The calibration file (YAML).", show_default=False)],
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what it would ask; spends nothing.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
+    ] = False,
+) -> None:
+    """Judge texts, and the same texts changed in known ways; write a page on what that shows.
+
+    Stopped, it goes on with the same command: what is judged is not asked again.
+    """
+    from judge_gym.calibration.design import load_calibration
+
+    design = load_calibration(file)
+    if plan:
+        _plan(design)
+        return
+    _run(file, design, retry_failed=retry_failed)
+
+
+def _plan(design: "CalibrationDesign") -> None:
+    from judge_gym.workflows.calibrating.judging import load_judges, load_texts
+
+    judges, texts = load_judges(design), load_texts(design)
+    rows = [
+        (
+            one.name,
+            design.expectation(one),
+            ", ".join(f"{severity:g}" for severity in design.severities_of(one)),
+            str(sum(len(texts.changed[one.name, s]) for s in design.severities_of(one))),
+            str(texts.not_applicable[one.name]),
+        )
+        for one in design.chosen
+    ]
+    show_table(
+        f"Calibration {design.name}: {len(texts.originals)} texts",
+        ("change", "expected", "severities", "texts to judge", "nothing to change in"),
+        rows,
+    )
+    each = len(texts.items) * design.repeats
+    console.print(
+        f"{len(texts.items)} texts, {design.repeats} times each: {each} judgements by each judge, "
+        f"{each * len(judges)} in all, and one more call for each answer that cannot be read. What "
+        "is already judged is not asked again.",
+        markup=False,
+    )
+
+
+def _run(file: Path, design: "CalibrationDesign", *, retry_failed: bool) -> None:
+    import asyncio
+
+    from deployments.cli.environment import prepare_environment
+    from deployments.cli.prefect_api import prefect_api
+    from deployments.cli.running import lost_servers_named, simulator
+    from judge_gym.settings import settings
+    from judge_gym.workflows.calibrating.judging import load_judges, load_texts
+
+    # A mistake in a file is said before any server is started.
+    simulated = any(judge.answered_by.startswith("sim/") for judge in load_judges(design))
+    load_texts(design)
+    prepare_environment(settings().data_dir, verbose=False)
+    with (
+        simulator() if simulated else nullcontext(),
+        prefect_api("flows.calibration"),
+        lost_servers_named(),
+    ):
+        from flows.calibration import calibration
+
+        made: Any = calibration(file, retry_failed=retry_failed, return_state=True)
+        result = asyncio.run(asyncio.run(made).aresult(raise_on_failure=False))
+        if isinstance(result, BaseException):
+            raise result
+        asyncio.run(_show(design))
+    console.print(f"The page: {result.resolve()}", markup=False, soft_wrap=True)
+
+
+async def _show(design: "CalibrationDesign") -> None:
+    from judge_gym.runtime import runtime
+    from judge_gym.workflows.calibrating.reporting import read_report
+
+    async with runtime() as current:
+        report = read_report(current, design)
+    for one in report.assessments:
+        mark = " (SIMULATED)" if one.simulated else ""
+        rows = [(c.question, c.result, c.reason, c.action) for c in one.checks]
+        show_table(
+            f"{one.judge.name}, {one.judge.answered_by}{mark}",
+            ("check", "result", "figure", "what to do"),
+            rows,
+        )
+    if report.together:
+        rows = [(c.question, c.result, c.reason, c.action) for c in report.together]
+        show_table("Between the judges", ("check", "result", "figure", "what to do"), rows)
+    console.print(report.why, markup=False)
+    if report.simulated:
+        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")

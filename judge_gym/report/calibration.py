@@ -1,0 +1,201 @@
+"""The page of a calibration: one HTML file, and the tables behind it as CSV."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from judge_gym.calibration.checks import Check, span
+from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.report.writing import ENVIRONMENT, ReportError, replace_file
+from judge_gym.workflows.calibrating.assessing import Assessment, Case
+from judge_gym.workflows.calibrating.texts import Texts
+
+LONGEST_SHOWN = 6000
+"""Characters of a text that are shown of a case, on either side."""
+_BAR = 5
+
+
+@dataclass(frozen=True)
+class CalibrationReport:
+    """What the page shows. `chosen` is the place of the recommended judge, `why` says why."""
+
+    design: CalibrationDesign
+    texts: Texts
+    assessments: Sequence[Assessment]
+    together: Sequence[Check]
+    costs: Sequence[float]
+    chosen: int
+    why: str
+    written: datetime
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a score is of a simulated judge."""
+        return any(one.simulated for one in self.assessments)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of a shown text; `changed` marks what the other side has not."""
+
+    text: str
+    changed: bool
+
+
+def save_calibration(report: CalibrationReport, folder: Path) -> Path:
+    """Write `calibration-<name>.html` and the tables beside it; returns the page's path.
+
+    `calibration-<name>-checks.csv` has a row per check, `-cases.csv` one per surprising case.
+    Raises `ReportError` when the folder cannot be written to.
+    """
+    stem = f"calibration-{report.design.name}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        replace_file(folder / f"{stem}-checks.csv", _csv(_check_rows(report)))
+        replace_file(folder / f"{stem}-cases.csv", _csv(_case_rows(report)))
+        page = folder / f"{stem}.html"
+        replace_file(page, calibration_page(report))
+    except OSError as error:
+        raise ReportError(
+            f"The report in {folder} cannot be written: {error.strerror or error}.",
+            "Choose a folder you can write to with JUDGE_GYM_DATA_DIR.",
+        ) from error
+    return page
+
+
+def calibration_page(report: CalibrationReport) -> str:
+    """Return the whole page; equal reports give equal text."""
+    template = ENVIRONMENT.get_template("calibration.html.j2")
+    return template.render(
+        report=report, span=span, before=before, after=after, histogram=_histogram,
+        forest=_forest, curves=_curves,
+    )  # fmt: skip
+
+
+def before(case: Case) -> list[Piece]:
+    """Return the original with what was changed in it."""
+    pieces, at, original = [], 0, case.original.text
+    for edit in case.changed.edits:
+        pieces += [
+            Piece(original[at : edit.start], False),
+            Piece(original[edit.start : edit.end], True),
+        ]
+        at = edit.end
+    return _cut([*pieces, Piece(original[at:], False)])
+
+
+def after(case: Case) -> list[Piece]:
+    """Return the variant with what is new in it."""
+    pieces, at, original = [], 0, case.original.text
+    for edit in case.changed.edits:
+        pieces += [Piece(original[at : edit.start], False), Piece(edit.text, True)]
+        at = edit.end
+    return _cut([*pieces, Piece(original[at:], False)])
+
+
+def _cut(pieces: Sequence[Piece]) -> list[Piece]:
+    left = LONGEST_SHOWN
+    kept: list[Piece] = []
+    for piece in filter(lambda one: one.text, pieces):
+        if left <= 0:
+            return [*kept, Piece(" …", False)]
+        kept.append(Piece(piece.text[:left], piece.changed))
+        left -= len(piece.text)
+    return kept
+
+
+def _histogram(one: Assessment) -> str:
+    counts, edges = np.histogram(one.scores.points, bins=100 // _BAR, range=(0, 100))
+    rows = [{"points": float(edge), "scores": int(count)}
+            for edge, count in zip(edges[:-1], counts, strict=True)]  # fmt: skip
+    return _drawn("histogram", one, rows, f"How often {one.judge.name} gave each score")
+
+
+def _forest(one: Assessment) -> str:
+    rows = [
+        {"change": _effect_of(check), "effect": found.estimate, "lower": found.lower,
+         "upper": found.upper, "unit": "points"}
+        for check in one.checks
+        if (found := check.estimate).metric.startswith("score_") and found.unit == "points"
+        and found.estimate is not None
+    ]  # fmt: skip
+    if not rows:
+        return ""
+    return _drawn("forest", one, rows, f"What each perturbation does to scores of {one.judge.name}")
+
+
+def _effect_of(check: Check) -> str:
+    expected, _, perturbation = check.name.partition(":")
+    return f"{perturbation} ({expected})"
+
+
+def _curves(one: Assessment) -> Iterator[tuple[str, str]]:
+    """Yield perturbation and drawing of those judged at two severities or more."""
+    for name, points in one.curves.items():
+        known = [(severity, found) for severity, found in points if found.estimate is not None]
+        if len(known) > 2:
+            rows = [
+                {"severity": severity, "points": found.estimate, "lower": found.lower,
+                 "upper": found.upper}
+                for severity, found in known
+            ]  # fmt: skip
+            yield name, _drawn("severity_curve", one, rows, f"{one.judge.name}: {name}", name)
+
+
+def _drawn(
+    kind: str, one: Assessment, rows: Sequence[Mapping[str, Any]], label: str, part: str = ""
+) -> str:
+    from importlib import import_module
+
+    from judge_gym.report.plots.svg import inline_svg
+
+    name = "-".join(filter(None, (kind, part, one.judge.key))).replace("_", "-")
+    said = f"SIMULATED. {label}" if one.simulated else label
+    return inline_svg(import_module(f"judge_gym.report.plots.{kind}").draw(rows), name, said)
+
+
+def _check_rows(report: CalibrationReport) -> Iterator[dict[str, Any]]:
+    some = [(one.judge.name, one.simulated, check) for one in report.assessments
+            for check in one.checks]  # fmt: skip
+    some += [("", report.simulated, check) for check in report.together]
+    for judge, simulated, check in some:
+        yield {
+            "judge": judge, "check": check.name, "result": check.result,
+            **_figures(check.estimate), "p_adjusted": check.p_adjusted, "reason": check.reason,
+            "action": check.action, "simulated": simulated,
+        }  # fmt: skip
+
+
+def _figures(estimate: Estimate) -> dict[str, Any]:
+    return {
+        "metric": estimate.metric, "estimate": estimate.estimate, "lower": estimate.lower,
+        "upper": estimate.upper, "unit": estimate.unit, "n": estimate.n,
+        "items": estimate.n_items, "p": estimate.p, "method": estimate.method,
+    }  # fmt: skip
+
+
+def _case_rows(report: CalibrationReport) -> Iterator[dict[str, Any]]:
+    for one in report.assessments:
+        for case in one.cases:
+            yield {
+                "judge": one.judge.name, "item": case.original.id,
+                "perturbation": case.perturbation, "expected": case.expectation,
+                "severity": case.severity, "before": case.before, "after": case.after,
+                "simulated": one.simulated,
+            }  # fmt: skip
+
+
+def _csv(rows: Iterator[dict[str, Any]]) -> str:
+    written = list(rows)
+    file = io.StringIO()
+    writer = csv.DictWriter(file, list(written[0]) if written else [])
+    writer.writeheader()
+    writer.writerows(written)
+    return file.getvalue()

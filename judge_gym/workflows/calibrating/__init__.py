@@ -1,0 +1,6 @@
+"""Calibration: change the texts, have them judged, and say what the judges can tell apart.
+
+- `texts`: the originals and what was made of them
+- `judging`: what is still to be judged, and what came of it
+- `assessing`: the checks, from scores alone
+"""

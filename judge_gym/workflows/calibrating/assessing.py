@@ -1,0 +1,266 @@
+"""What a judge can tell apart, from what it said of the originals and of their variants."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from judge_gym.calibration.between import between_checks
+from judge_gym.calibration.checks import Check, Result
+from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.calibration.distribution import distribution_checks, held_back, repetition_checks
+from judge_gym.calibration.editing import Expectation
+from judge_gym.calibration.monotonicity import (
+    Curve,
+    Effect,
+    curve_checks,
+    effect_checks,
+    severity_means,
+)
+from judge_gym.judges import Judge, JudgeResult
+from judge_gym.judges.items import Item
+from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.correction import prediction_powered_mean
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.isotonic import IsotonicCurve, isotonic_calibration
+from judge_gym.metrics.points import Scores, to_points
+from judge_gym.seeds import derive_seed
+from judge_gym.workflows.calibrating.texts import Changed, Texts
+
+SHOWN_CASES = 20
+_FIRST = ("band", "discrimination")
+Results = Mapping[str, Sequence[JudgeResult]]
+"""Item key → what the judge said of it."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A variant whose score is not what was expected: `surprise` points on the wrong side."""
+
+    perturbation: str
+    expectation: Expectation
+    severity: float
+    original: Item
+    changed: Changed
+    before: float
+    after: float
+    surprise: float
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """What is said of one judge. Scores are in points of 100 on the judge's own scale.
+
+    `curves` are perturbation → severity → mean points; `truth` what known scores make of the
+    judge's, empty without any. `statuses` counts judgements however they ended.
+    """
+
+    judge: Judge
+    checks: list[Check]
+    scores: Scores
+    curves: dict[str, list[tuple[float, Estimate]]]
+    cases: list[Case]
+    truth: list[Estimate]
+    calibrated: IsotonicCurve | None
+    statuses: Counter[str]
+    call_ids: list[int]
+    simulated: bool
+
+    def count(self, result: Result) -> int:
+        """Return how many checks ended so."""
+        return sum(check.result is result for check in self.checks)
+
+
+def assess(judge: Judge, texts: Texts, results: Results, design: CalibrationDesign) -> Assessment:
+    """Return everything that is said of one judge; the same results give the same figures."""
+    rng = np.random.default_rng(derive_seed("calibration", design.name, judge.key))
+    points = {key: _points(judge, some) for key, some in results.items()}
+    means = {key: float(np.mean(given)) for key, given in points.items() if given}
+    scores = _scores([points[item.key] for item in texts.originals])
+    effects = [_effect(texts, means, design, name) for name in _names(design)]
+    curves = [_curve(texts, means, design, name) for name in _names(design)]
+    known, calibrated = _truth(judge, texts, means, rng)
+    said = [one for some in results.values() for one in some]
+    spread = distribution_checks(scores, design.margins, rng)
+    return Assessment(
+        judge=judge,
+        checks=[
+            *held_back(effect_checks(effects, design.margins, rng), spread),
+            *curve_checks(curves),
+            *spread,
+            *repetition_checks(scores, design.margins, rng),
+        ],
+        scores=scores,
+        curves={
+            one.perturbation: list(zip(one.severities.tolist(), severity_means(one), strict=True))
+            for one in curves
+        },
+        cases=_cases(texts, means, design),
+        truth=known,
+        calibrated=calibrated,
+        statuses=Counter(one.status for one in said),
+        call_ids=[call for one in said for call in one.call_ids],
+        simulated=any(one.simulated for one in said),
+    )
+
+
+def assess_together(
+    judges: Sequence[Judge], texts: Texts, results: Sequence[Results], design: CalibrationDesign
+) -> list[Check]:
+    """Return what two or more judges say of each other, on the originals."""
+    if len(judges) < 2:
+        return []
+    rng = np.random.default_rng(derive_seed("calibration together", design.name))
+    table = np.array(
+        [
+            [
+                _mean(_points(judge, said[item.key]))
+                for judge, said in zip(judges, results, strict=True)
+            ]
+            for item in texts.originals
+        ]
+    )
+    truth = np.array([_known(judges[0], item) for item in texts.originals])
+    names = [judge.name for judge in judges]
+    given = None if np.isnan(truth).all() else truth
+    return between_checks(names, table, given, design.margins, rng)
+
+
+def recommended(assessments: Sequence[Assessment], costs: Sequence[float]) -> tuple[int, str]:
+    """Return the place of the judge to use, and why in a sentence.
+
+    Judges that put everything together, or differ as much between runs as between texts, come
+    last: the rest of what they pass says little. Then fewest checks that fail, fewest that are
+    open, and the cheaper one.
+    """
+
+    def standing(place: int) -> tuple[bool, int, int, float]:
+        one = assessments[place]
+        tells = all(c.result is not Result.FAILS for c in one.checks if c.name in _FIRST)
+        return not tells, one.count(Result.FAILS), one.count(Result.INCONCLUSIVE), costs[place]
+
+    best = min(range(len(assessments)), key=standing)
+    one = assessments[best]
+    fails, still_open = one.count(Result.FAILS), one.count(Result.INCONCLUSIVE)
+    name, passes = one.judge.name, one.count(Result.PASSES)
+    of = f"{passes} checks pass, {fails} fail and {still_open} are open"
+    if fails:
+        failing = ", ".join(c.name for c in one.checks if c.result is Result.FAILS)
+        best_of = "the best of these, but do" if len(assessments) > 1 else "no judge to rely on: do"
+        return best, f"{name} is {best_of} not use it before this is mended: {failing}. {of}."
+    if still_open:
+        return best, f"Use {name} with care: {of}. More items will decide the rest."
+    return best, f"Use {name}: {of}."
+
+
+def _names(design: CalibrationDesign) -> list[tuple[str, Expectation]]:
+    return [(one.name, design.expectation(one)) for one in design.chosen]
+
+
+def _effect(
+    texts: Texts,
+    means: Mapping[str, float],
+    design: CalibrationDesign,
+    named: tuple[str, Expectation],
+) -> Effect:
+    """Return the effect at the highest severity."""
+    name, expectation = named
+    pairs = _pairs(texts, means, texts.changed[name, design.severities[-1]])
+    before = np.array([one for one, _ in pairs], dtype=np.float64)
+    after = np.array([other for _, other in pairs], dtype=np.float64)
+    return Effect(name, expectation, before, after, texts.not_applicable[name])
+
+
+def _curve(
+    texts: Texts,
+    means: Mapping[str, float],
+    design: CalibrationDesign,
+    named: tuple[str, Expectation],
+) -> Curve:
+    """Return the mean points of the items that have a score at every severity."""
+    name, expectation = named
+    graded = [s for s in design.severities if (name, s) in texts.changed]
+    by_item: dict[int, list[float]] = {
+        place: [means[item.key]] for place, item in enumerate(texts.originals) if item.key in means
+    }
+    for severity in graded:
+        for one in texts.changed[name, severity]:
+            if one.original in by_item and one.item.key in means:
+                by_item[one.original].append(means[one.item.key])
+    complete = [row for row in by_item.values() if len(row) == 1 + len(graded)]
+    points = np.array(complete, dtype=np.float64).reshape(len(complete), 1 + len(graded))
+    return Curve(name, expectation, np.array([0.0, *graded]), points)
+
+
+def _pairs(
+    texts: Texts, means: Mapping[str, float], changed: Sequence[Changed]
+) -> list[tuple[float, float]]:
+    return [
+        (means[texts.originals[one.original].key], means[one.item.key])
+        for one in changed
+        if texts.originals[one.original].key in means and one.item.key in means
+    ]
+
+
+def _cases(texts: Texts, means: Mapping[str, float], design: CalibrationDesign) -> list[Case]:
+    """Return the most surprising variants, the worst first; one an item and perturbation."""
+    found = []
+    severity = design.severities[-1]
+    for name, expectation in _names(design):
+        for one in texts.changed[name, severity]:
+            original = texts.originals[one.original]
+            before, after = means.get(original.key), means.get(one.item.key)
+            if before is None or after is None:
+                continue
+            moved = after - before
+            surprise = {Expectation.DROP: moved, Expectation.RISE: -moved}.get(
+                expectation, abs(moved)
+            )
+            found.append(Case(name, expectation, severity, original, one, before, after, surprise))
+    return sorted(found, key=lambda case: -case.surprise)[:SHOWN_CASES]
+
+
+def _truth(
+    judge: Judge, texts: Texts, means: Mapping[str, float], rng: np.random.Generator
+) -> tuple[list[Estimate], IsotonicCurve | None]:
+    """Return the corrected mean and the curve to the truth, where some scores are known."""
+    rows = [(means[item.key], _known(judge, item)) for item in texts.originals if item.key in means]
+    judged = np.array([points for points, _ in rows])
+    known = np.array([truth for _, truth in rows])
+    labelled = ~np.isnan(known)
+    if not labelled.any():
+        return [], None
+    corrected = prediction_powered_mean(known[labelled], judged[labelled], judged[~labelled])
+    return [corrected], isotonic_calibration(known[labelled], judged[labelled], rng)
+
+
+def _known(judge: Judge, item: Item) -> float:
+    """Return the known score in points, NaN where there is none on the judge's scale."""
+    if isinstance(item.truth, str) or item.truth is None:
+        return float("nan")
+    points = to_points(np.array([float(item.truth)]), *_scale(judge))[0]
+    return float(points) if 0 <= points <= 100 else float("nan")
+
+
+def _points(judge: Judge, results: Sequence[JudgeResult]) -> list[float]:
+    given = np.array([one.score for one in results if one.score is not None], dtype=np.float64)
+    found: list[float] = to_points(given, *_scale(judge)).tolist()
+    return found
+
+
+def _scale(judge: Judge) -> tuple[float, float]:
+    """Return the lowest and highest score; a verdict is 0 or 1."""
+    scale = getattr(judge, "scale", None)
+    return (scale.lowest, scale.highest) if scale is not None else (0.0, 1.0)
+
+
+def _scores(runs: Sequence[Sequence[float]]) -> Scores:
+    item = np.repeat(np.arange(len(runs)), [len(one) for one in runs])
+    points: FloatArray = np.array([p for one in runs for p in one], dtype=np.float64)
+    judge = np.zeros(len(item), dtype=np.int64)
+    return Scores(judge=judge, item=item, points=points, n_judges=1, n_items=len(runs))
+
+
+def _mean(points: Sequence[float]) -> float:
+    return float(np.mean(points)) if points else float("nan")

@@ -1,0 +1,66 @@
+"""What of a calibration is still to be judged, and what came of what was."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sqlalchemy.orm import Session
+
+from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.errors import ConfigError
+from judge_gym.judges import Judge, JudgeResult, load_judge, read_items
+from judge_gym.judges.items import Item
+from judge_gym.store import judging as store
+from judge_gym.workflows.calibrating.texts import Texts, changed_texts
+
+
+def load_judges(design: CalibrationDesign) -> list[Judge]:
+    """Read the judges; raises `ConfigError` for one that cannot be used or is there twice."""
+    judges: dict[str, Path] = {}
+    found: list[Judge] = []
+    for path in design.judges:
+        judge = load_judge(path)
+        if judge.judges_pairs:
+            raise ConfigError(
+                f"{path} is a judge of pairs, and calibration needs scores of single texts.",
+                "Calibrate a judge of kind rubric, binary, callable or http.",
+            )
+        if judge.key in judges:
+            raise ConfigError(f"{path} is the same judge as {judges[judge.key]}.", "Name one.")
+        judges[judge.key] = path
+        found.append(judge)
+    return found
+
+
+def load_texts(design: CalibrationDesign) -> Texts:
+    """Read the texts and change them; raises `EvidenceError` or `ConfigError` as the file does."""
+    return changed_texts(read_items(design.items), design)
+
+
+def missing(
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int, *, retry_failed: bool
+) -> list[Item]:
+    """Return the items that a judge has not judged `repeats` times, after storing them.
+
+    With `retry_failed` what is kept as failed is forgotten first.
+    """
+    judge_id, ids = store.save_judge(session, judge), store.save_items(session, items)
+    if retry_failed:
+        store.forget_failures(session, judge_id, ids.values(), repeats)
+    done = store.judged(session, judge_id, ids.values(), repeats)
+    return [
+        item
+        for item in items
+        if any((ids[item.key], repeat) not in done for repeat in range(repeats))
+    ]
+
+
+def results_of(
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int
+) -> dict[str, list[JudgeResult]]:
+    """Return item key → what the judge said of it so far, by repeat."""
+    judge_id, ids = store.save_judge(session, judge), store.save_items(session, items)
+    found = store.results(session, judge, judge_id, ids, repeats)
+    return {
+        item.key: [found[item.key, n] for n in range(repeats) if (item.key, n) in found]
+        for item in items
+    }

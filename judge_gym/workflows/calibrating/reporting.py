@@ -1,0 +1,51 @@
+"""From what is stored to the page, the tables and the logbook entry of a calibration."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.errors import StoreError
+from judge_gym.report.calibration import CalibrationReport, save_calibration
+from judge_gym.report.logbook import append_entry
+from judge_gym.runtime import Runtime
+from judge_gym.store.judging import cost_of
+from judge_gym.workflows.calibrating.assessing import assess, assess_together, recommended
+from judge_gym.workflows.calibrating.judging import load_judges, load_texts, results_of
+
+LOGBOOK = "LOGBOOK.md"
+
+
+def read_report(runtime: Runtime, design: CalibrationDesign) -> CalibrationReport:
+    """Return what is to be said of a calibration, of what is judged so far.
+
+    Raises `StoreError` when nothing is.
+    """
+    judges, texts = load_judges(design), load_texts(design)
+    with runtime.session() as session:
+        results = [results_of(session, judge, texts.items, design.repeats) for judge in judges]
+        assessments = [
+            assess(judge, texts, said, design) for judge, said in zip(judges, results, strict=True)
+        ]
+        costs = [cost_of(session, one.call_ids)[0] for one in assessments]
+    if not any(one.statuses for one in assessments):
+        raise StoreError(f"Nothing is judged of calibration {design.name}.", "Run it first.")
+    chosen, why = recommended(assessments, costs)
+    return CalibrationReport(
+        design=design,
+        texts=texts,
+        assessments=assessments,
+        together=assess_together(judges, texts, results, design),
+        costs=costs,
+        chosen=chosen,
+        why=why,
+        written=datetime.now(UTC),
+    )
+
+
+def write_calibration(runtime: Runtime, design: CalibrationDesign) -> Path:
+    """Write the page and the tables, append to the logbook; returns the page's path."""
+    report = read_report(runtime, design)
+    folder = runtime.settings.data_dir / "reports"
+    page = save_calibration(report, folder)
+    append_entry(report, folder / LOGBOOK)
+    return page

@@ -1,0 +1,190 @@
+"""From results to what is said of judges, the page and the logbook, on judges that are planted."""
+
+from datetime import UTC, datetime
+from functools import cache
+
+import numpy as np
+import pytest
+
+from judge_gym.calibration.checks import Result
+from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.calibration.editing import Expectation
+from judge_gym.judges import CallableJudge, Item, JudgeResult
+from judge_gym.report.calibration import CalibrationReport, after, before, save_calibration
+from judge_gym.report.logbook import append_entry
+from judge_gym.workflows.calibrating.assessing import assess, assess_together, recommended
+from judge_gym.workflows.calibrating.texts import changed_texts
+
+REPEATS = 3
+DESIGN = CalibrationDesign(
+    name="planted", judges=("a.yaml",), items="items.jsonl", repeats=REPEATS,
+    perturbations=("vague_ify", "tone", "shuffle_labels"), severities=(0.5, 1.0),
+)  # fmt: skip
+# between 0 and 29 figures in a text of as many sentences: worth what share has one
+ITEMS = [
+    Item(
+        id=f"n{k}",
+        text=" ".join(f"Site {n} gave <b>{n + 11} tonnes</b>." if n < k else "It rained there."
+                      for n in range(30)),
+        truth=50.0 if k % 3 == 0 else None,
+    )
+    for k in range(30)
+]  # fmt: skip
+
+
+def judge(name):
+    return CallableJudge(name=name, function=f"planted:{name}")
+
+
+def result(of, item, repeat, score):
+    return JudgeResult(
+        judge=of.key, model=of.answered_by, item=item.id, item_key=item.key, corpus="",
+        variant=item.variant, repeat=repeat, status="failed" if score is None else "scored",
+        score=score, subscores={}, verdict=None, reason="",
+        failure="timeout: x" if score is None else None, call_ids=(), duration_s=0.1,
+        simulated=True,
+    )  # fmt: skip
+
+
+def results(of, texts, score):
+    rng = np.random.default_rng(7)
+    return {
+        item.key: [result(of, item, n, score(item.text, rng)) for n in range(REPEATS)]
+        for item in texts.items
+    }
+
+
+def good(text, rng):
+    """Points for each figure that is stated; blind to how it is said."""
+    stated = sum(f"{n + 11} tonnes" in text for n in range(30))
+    return float(np.clip(3 + 3.2 * stated + rng.normal(0, 1), 0, 100))
+
+
+def clustering(text, rng):
+    return 75 + good(text, rng) / 20
+
+
+def loves_noise(text, rng):
+    return float(np.clip(good(text, rng) / 2 + 0.5 * text.count("!"), 0, 100))
+
+
+@cache
+def texts():
+    return changed_texts(ITEMS, DESIGN)
+
+
+def assessed(name, score):
+    return assess(judge(name), texts(), results(judge(name), texts(), score), DESIGN)
+
+
+@pytest.fixture(scope="module")
+def all_assessed():
+    return [assessed("clustering", clustering), assessed("good", good)]
+
+
+def of(assessment):
+    return {check.name: check.result for check in assessment.checks}
+
+
+def test_a_good_judge_is_told_from_one_that_clusters(all_assessed):
+    clusters, sees = (of(one) for one in all_assessed)
+    assert sees["drop:vague_ify"] is sees["trend:vague_ify"] is Result.PASSES
+    assert sees["invariant:tone"] is sees["discrimination"] is sees["band"] is Result.PASSES
+    assert sees["invariant:shuffle_labels"] is Result.NOT_APPLICABLE
+    assert clusters["band"] is clusters["entropy"] is Result.FAILS
+    # it moves nothing by more than a few points, which is no merit
+    assert clusters["invariant:tone"] is Result.NOT_APPLICABLE
+
+
+def test_a_judge_that_loves_exclamations_is_found_out():
+    found = of(assessed("loud", loves_noise))
+    assert found["invariant:tone"] is Result.FAILS
+    assert found["drop:vague_ify"] is Result.PASSES
+
+
+def test_the_recommended_judge_is_not_the_one_that_moves_nothing(all_assessed):
+    place, why = recommended(all_assessed, [0.0, 9.0])
+    assert place == 1
+    assert why.startswith("Use good")
+    place, why = recommended(all_assessed[:1], [0.0])
+    assert "band, entropy" in why
+
+
+def test_the_same_results_give_the_same_figures(all_assessed):
+    again = assessed("good", good)
+    assert again.checks == all_assessed[1].checks
+
+
+def test_known_scores_correct_the_mean(all_assessed):
+    corrected = all_assessed[1].truth[0]
+    assert corrected.estimate == pytest.approx(50, abs=1)
+    assert len(all_assessed[1].calibrated.truth) == len(all_assessed[1].calibrated.at)
+
+
+def test_judgements_without_a_score_are_left_out_and_counted():
+    def sometimes(text, rng):
+        return None if rng.random() < 0.3 else good(text, rng)
+
+    found = assessed("mumbling", sometimes)
+    assert found.statuses["failed"] > 30
+    assert found.statuses.total() == REPEATS * len(texts().items)
+    assert len(found.scores) < REPEATS * len(ITEMS)
+    nothing = assessed("silent", lambda text, rng: None)
+    assert {check.result for check in nothing.checks} == {Result.NOT_APPLICABLE}
+    assert nothing.cases == []
+
+
+def test_judges_are_compared_on_the_originals(all_assessed):
+    judges = [one.judge for one in all_assessed]
+    said = [results(judges[0], texts(), clustering), results(judges[1], texts(), good)]
+    checks = {check.name: check for check in assess_together(judges, texts(), said, DESIGN)}
+    assert checks["rank agreement: clustering and good"].result is Result.PASSES
+    assert checks["alpha"].result is Result.FAILS
+    assert assess_together(judges[:1], texts(), said[:1], DESIGN) == []
+
+
+def report(all_assessed):
+    place, why = recommended(all_assessed, [0.0, 9.0])
+    return CalibrationReport(
+        design=DESIGN, texts=texts(), assessments=all_assessed, together=[], costs=[0.0, 9.0],
+        chosen=place, why=why, written=datetime(2026, 1, 2, tzinfo=UTC),
+    )  # fmt: skip
+
+
+def test_cases_show_what_was_changed(all_assessed):
+    case = all_assessed[1].cases[0]
+    assert len(all_assessed[1].cases) == 20
+    assert case.surprise == max(one.surprise for one in all_assessed[1].cases)
+    old, new = before(case), after(case)
+    assert "".join(piece.text for piece in old) == case.original.text
+    assert "".join(piece.text for piece in new) == case.changed.item.text
+    kept = ["".join(p.text for p in side if not p.changed) for side in (old, new)]
+    assert kept[0] == kept[1]
+    drops = [one for one in all_assessed[1].cases if one.expectation is Expectation.DROP]
+    assert all(one.surprise == one.after - one.before for one in drops)
+
+
+def test_the_page_shows_texts_as_text(all_assessed, tmp_path):
+    page = save_calibration(report(all_assessed), tmp_path).read_text()
+    assert "<b>11 tonnes" not in page
+    assert "&lt;b&gt;" in page
+    assert "SIMULATED" in page
+    assert "Use good" in page
+    assert page.count("<svg") == 2 * 3
+    assert "http" not in page.replace("http://www.w3.org", "")
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {f"calibration-planted{end}" for end in (".html", "-checks.csv", "-cases.csv")}
+    rows = (tmp_path / "calibration-planted-checks.csv").read_text().splitlines()
+    assert len(rows) == 1 + sum(len(one.checks) for one in all_assessed)
+
+
+def test_the_logbook_is_appended_once(all_assessed, tmp_path):
+    book = tmp_path / "LOGBOOK.md"
+    assert append_entry(report(all_assessed), book)
+    first = book.read_text()
+    assert "## 2026-01-02 planted" in first
+    assert "- Decided: Use good" in first
+    assert "Did not hold: band, entropy" in first
+    assert not append_entry(report(all_assessed), book)
+    assert append_entry(report(all_assessed[:1]), book)
+    assert book.read_text().startswith(first)

@@ -1,0 +1,84 @@
+"""The calibration file: what it says, and what is said of one that does not fit."""
+
+from pathlib import Path
+
+import pytest
+
+from judge_gym.calibration.design import load_calibration
+from judge_gym.calibration.editing import Expectation
+from judge_gym.calibration.perturbations import perturbations
+from judge_gym.errors import ConfigError
+from judge_gym.workflows.calibrating.judging import load_judges, load_texts
+
+EXAMPLES = Path(__file__).parents[3] / "deployments" / "calibrations"
+FILE = "name: mine\njudges: [judge.yaml]\nitems: items.jsonl\n"
+
+
+def written(tmp_path, more=""):
+    path = tmp_path / "calibration.yaml"
+    path.write_text(FILE + more)
+    return path
+
+
+def test_paths_are_found_from_the_file_and_everything_has_a_default(tmp_path):
+    design = load_calibration(written(tmp_path))
+    assert design.judges == (tmp_path / "judge.yaml",)
+    assert design.items == tmp_path / "items.jsonl"
+    assert [one.name for one in design.chosen] == list(perturbations())
+    assert design.repeats == 3
+    assert design.margins.equivalence == 5
+
+
+def test_expectations_decide_at_which_severities_a_text_is_judged(tmp_path):
+    more = "severities: [0.2, 0.9]\nexpectations: {tone: drop}\nperturbations: [tone, verbosity]\n"
+    design = load_calibration(written(tmp_path, more))
+    tone, verbosity = design.chosen
+    assert design.expectation(tone) is Expectation.DROP
+    assert design.severities_of(tone) == (0.2, 0.9)
+    assert design.severities_of(verbosity) == (0.9,)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ("severities: [1, 0.5]", "severities are not ascending"),
+        ("severities: [0, 1]", "severities are not ascending"),
+        ("perturbations: [tona]", "there is no perturbation 'tona'. Did you mean tone?"),
+        ("expectations: {tone: down}", "Use a mapping of perturbations to drop, invariant or rise"),
+        ("repeats: 0", "Use a whole number from 1 to 50"),
+        ("margins: {bins: 9}", "Use a whole number from 1 to 5"),
+        ("margin: {bins: 3}", "Did you mean margins?"),
+    ],
+)
+def test_a_file_that_does_not_fit_is_named(tmp_path, more, said):
+    with pytest.raises(ConfigError) as error:
+        load_calibration(written(tmp_path, more))
+    assert said in str(error.value)
+    assert "calibration.yaml, line " in str(error.value)
+
+
+def test_the_examples_can_be_read_and_changed():
+    design = load_calibration(EXAMPLES / "notes.yaml")
+    assert [judge.name for judge in load_judges(design)] == ["good", "clustering"]
+    texts = load_texts(design)
+    assert len(texts.originals) == 16
+    for name, severity in texts.changed:
+        changed = texts.changed[name, severity]
+        assert len(changed) + texts.not_applicable[name] == 16
+        assert all(one.item.text != texts.originals[one.original].text for one in changed)
+        assert all(one.item.id == texts.originals[one.original].id for one in changed)
+    assert len({item.key for item in texts.items}) == len(texts.items)
+
+
+def test_a_judge_of_pairs_and_a_judge_twice_are_refused(tmp_path):
+    judge = (EXAMPLES / "good.yaml").read_text()
+    for name in ("judge.yaml", "other.yaml"):
+        (tmp_path / name).write_text(judge)
+    twice = written(tmp_path)
+    twice.write_text(FILE.replace("judge.yaml", "judge.yaml, other.yaml"))
+    with pytest.raises(ConfigError, match="is the same judge as"):
+        load_judges(load_calibration(twice))
+    pairs = (EXAMPLES.parent / "judges" / "answers.yaml").read_text()
+    (tmp_path / "judge.yaml").write_text(pairs)
+    with pytest.raises(ConfigError, match="judge of pairs"):
+        load_judges(load_calibration(written(tmp_path)))
