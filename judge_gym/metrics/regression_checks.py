@@ -4,7 +4,6 @@ They ask whether a conclusion of `least_squares` hangs on its assumptions. Each 
 says why there are none; a fit that did not converge is no figure.
 """
 
-import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -35,10 +34,6 @@ MAX_MIXED_ITEMS = 80
 """Items that a mixed model is fitted to: each is a random level, and a fit costs their square."""
 _RUNAWAY = 15.0
 """Log odds beyond which a level has only one stage in practice."""
-
-# What fits warn of is asked of their results. Another thread that leaves a `catch_warnings` of its
-# own undoes the one below, but not this.
-warnings.filterwarnings("ignore", module=re.escape(__name__))
 
 
 def check_by_ordered_logit(spec: ModelSpec, table: Table) -> Fit:
@@ -223,6 +218,9 @@ def _fitted(
     method: str,
 ) -> list[Coefficient]:
     """Fit the columns that are determined; what fails or is not finite becomes a reason."""
+    # It has every warning shown when it is first imported, so not inside the block below.
+    import statsmodels.tools.sm_exceptions  # noqa: F401
+
     columns = np.array([name not in untold for name in names])
     try:
         with warnings.catch_warnings():

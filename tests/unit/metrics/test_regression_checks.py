@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -142,3 +144,20 @@ def test_many_rows_are_bounded_to_whole_items(table, monkeypatch):
 def test_a_model_without_terms_has_no_log_odds():
     stage, item = np.array([1, 2, 1, 2]), np.array([0, 0, 1, 1])
     assert ordered_logit([], np.empty((4, 0)), stage, item) == []
+
+
+# Items differ less than their replicates let expect, so that the fit ends at a variance of 0.
+ENDS_AT_ZERO = """
+import numpy as np
+from judge_gym.metrics.regression_checks import mixed_model
+outcome = np.random.default_rng(5).integers(0, 2, 36).astype(float)
+design = np.column_stack([np.ones(36), np.tile([0.0, 1.0, 0.0], 12)])
+item = np.repeat(np.arange(12), 3)
+fits = mixed_model(["intercept", "b"], design, outcome, {"item": item})
+print([one.estimate.estimate is not None for one in fits])
+"""
+
+
+def test_what_a_fit_warns_of_stays_off_the_terminal():
+    ended = subprocess.run([sys.executable, "-c", ENDS_AT_ZERO], capture_output=True, text=True)
+    assert (ended.stdout, ended.stderr) == ("[True, True, True, True]\n", "")
