@@ -64,7 +64,7 @@ class Asking:
         read: list[Reading] = []
 
         def derive(call_id: int, outcome: Answer | Failure) -> list[Row]:
-            reading = self._judge.read(outcome)
+            reading = self._judge.read(outcome, self._unit.item.shown)
             read.append(reading)
             self._call_ids.append(call_id)
             self._seconds.append(_seconds(outcome, started))

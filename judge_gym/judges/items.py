@@ -55,6 +55,11 @@ class Item(Frozen):
             raise ValueError("has a NUL or half a character")
         return given
 
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The texts that a judge sees."""
+        return tuple(text for text in (self.text, self.second, self.context) if text)
+
     @cached_property
     def key(self) -> str:
         """16-digit identity: name, corpus, variant and content, but not truth and category."""

@@ -1,13 +1,14 @@
 """Judges that ask a model: what they send, and how an answer is read."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import Field
 
 from judge_gym.agents.outcome import UNPRINTED, NoAnswer, readable, unreadable
 from judge_gym.agents.shown import ShownDocument, fence_mark
-from judge_gym.answer_json import read_json_object
 from judge_gym.design.budget import Budget
+from judge_gym.judges.answer_object import own_object
 from judge_gym.judges.base import Judge
 from judge_gym.judges.items import Item
 from judge_gym.judges.results import LONGEST_REASON, Reading, Unfit
@@ -61,12 +62,15 @@ class ModelJudge(Judge):
         again = render("judge_again", failure=failure, form=self.form)
         return continued(before, answer, again)
 
-    def read(self, outcome: Answer | Failure) -> Reading:
-        """Turn an outcome into a reading; what cannot be read is never a score."""
+    def read(self, outcome: Answer | Failure, shown: Sequence[str] = ()) -> Reading:
+        """Turn an outcome into a reading; what cannot be read is never a score.
+
+        An object that the answer repeats of the texts `shown` is not the judge's.
+        """
         answer = readable(outcome)
         if isinstance(answer, NoAnswer):
             return Reading(answer.status, failure=answer.failure)
-        found = read_json_object(answer.text)
+        found = own_object(answer.text, shown)
         if isinstance(found, ParseFailure):
             failure = unreadable(answer, found.reason, found.detail)
             return Reading("unparseable", failure=failure)
