@@ -23,6 +23,7 @@ from deployments.cli import (
     init,
     injection,
     judge,
+    judge_compare,
     mcp,
     power,
     retry,
@@ -63,6 +64,7 @@ app.command("export")(bundle.export_bundle)
 app.command("import")(bundle.import_bundle)
 app.add_typer(roles.app, name="database")
 app.command()(injection.injection)
+judge.app.command("compare")(judge_compare.compare)
 app.add_typer(judge.app, name="judge")
 app.command()(calibrate.calibrate)
 app.command()(simulator.simulator)

@@ -17,6 +17,10 @@ ALPHA = 0.025
 """Level of every one-sided test, after Holm: the 95% interval on the side that counts."""
 
 
+_FAR = 7
+"""Half an interval over the distance to its margin, from which 50 times the items are needed."""
+
+
 class Margins(Frozen):
     """What counts as enough, said before a judge is run; points are of 100."""
 
@@ -123,7 +127,7 @@ def more_items(estimate: Estimate, claim: Claim) -> str:
     edges = [edge for edge in claim.region if math.isfinite(edge)]
     edge = min(edges, key=lambda one: abs(value - one))
     half = value - estimate.lower if edge < value else estimate.upper - value
-    if abs(value - edge) * 20 < half:
+    if abs(value - edge) * _FAR < half:
         return "Use many more items: the value lies at the margin."
     if value in (estimate.lower, estimate.upper):
         # A share of 0 or 1: the far end of Wilson's interval comes nearer as 1/n, not as 1/√n.

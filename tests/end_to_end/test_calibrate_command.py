@@ -45,3 +45,19 @@ def test_a_file_that_does_not_fit_is_named_before_anything_starts(
     ended = command("calibrate", str(file))
     assert ended.code == 1
     assert "Did you mean vague_ify?" in " ".join(ended.errors.split())
+
+
+def test_a_judge_that_clusters_may_not_replace_one_that_does_not(
+    command: CommandLine, tmp_path: Path
+) -> None:
+    items = tmp_path / "items.jsonl"
+    items.write_text((EXAMPLES / "notes.jsonl").read_text())
+    files = (EXAMPLES / "good.yaml", EXAMPLES / "clustering.yaml")
+    ended = command("judge", "compare", *files, "--items", items, "--shown", "2").fine()
+    said = " ".join(ended.output.split())
+    assert "clustering, sim/clustering-1, in place of good, sim/good-1" in said
+    assert "The new judge may not replace the old one under these margins." in said
+    assert "SIMULATED: these figures" in said
+    refused = command("judge", "compare", files[0], files[0], "--items", items)
+    assert refused.code == 1
+    assert "are the same judge" in " ".join(refused.errors.split())

@@ -75,7 +75,7 @@ class Assessment:
 def assess(judge: Judge, texts: Texts, results: Results, design: CalibrationDesign) -> Assessment:
     """Return everything that is said of one judge; the same results give the same figures."""
     rng = np.random.default_rng(derive_seed("calibration", design.name, judge.key))
-    points = {key: _points(judge, some) for key, some in results.items()}
+    points = {key: points_of(judge, some) for key, some in results.items()}
     means = {key: float(np.mean(given)) for key, given in points.items() if given}
     scores = _scores([points[item.key] for item in texts.originals])
     effects = [_effect(texts, means, design, name) for name in _names(design)]
@@ -115,7 +115,7 @@ def assess_together(
     table = np.array(
         [
             [
-                _mean(_points(judge, said[item.key]))
+                _mean(points_of(judge, said[item.key]))
                 for judge, said in zip(judges, results, strict=True)
             ]
             for item in texts.originals
@@ -243,7 +243,8 @@ def _known(judge: Judge, item: Item) -> float:
     return float(points) if 0 <= points <= 100 else float("nan")
 
 
-def _points(judge: Judge, results: Sequence[JudgeResult]) -> list[float]:
+def points_of(judge: Judge, results: Sequence[JudgeResult]) -> list[float]:
+    """Return the scores among the results in points of 100, whatever the judge's scale."""
     given = np.array([one.score for one in results if one.score is not None], dtype=np.float64)
     found: list[float] = to_points(given, *_scale(judge)).tolist()
     return found

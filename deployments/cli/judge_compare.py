@@ -1,0 +1,118 @@
+"""`judge-gym judge compare`: may a new judge take the place of an old one?"""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deployments.cli.output import console, errors, show_table
+
+if TYPE_CHECKING:
+    from judge_gym.judges import AnyJudge, Item, JudgeResult
+    from judge_gym.workflows.calibrating.comparing import Comparison
+
+_LONGEST_CELL = 90
+_NAMES = {
+    "agreement_lower": "lower limit of agreement",
+    "agreement_upper": "upper limit of agreement",
+    "concordance": "concordance correlation",
+    "cohens_kappa_quadratic": "κ over five bins, quadratic",
+    "rank_agreement": "rank agreement, τ-b",
+}
+
+
+def compare(
+    old: Annotated[Path, typer.Argument(help="The judge file in use.", show_default=False)],
+    new: Annotated[Path, typer.Argument(help="The judge file to replace it.", show_default=False)],
+    items: Annotated[
+        Path, typer.Option(help="Texts for both to judge (JSONL or CSV).", show_default=False)
+    ],
+    repeats: Annotated[int, typer.Option(help="How often each item is judged.", min=1)] = 1,
+    bias: Annotated[
+        float, typer.Option(help="Points of 100 by which the mean may move.", min=0.1, max=100)
+    ] = 5.0,
+    limits: Annotated[
+        float, typer.Option(help="Points within which 95% of items must lie.", min=0.1, max=100)
+    ] = 20.0,
+    shown: Annotated[int, typer.Option(help="Items shown, the furthest apart first.", min=0)] = 5,
+) -> None:
+    """Judge one corpus with both, and say whether the new judge may replace the old one.
+
+    By the bias and the limits of agreement, not by a correlation. What is already judged is not
+    asked again.
+    """
+    import asyncio
+
+    from deployments.cli.environment import prepare_environment
+    from deployments.cli.running import lost_servers_named, simulator
+    from judge_gym.calibration.checks import Margins
+    from judge_gym.errors import ConfigError
+    from judge_gym.judges import load_judge, read_items
+    from judge_gym.settings import settings
+    from judge_gym.workflows.calibrating.comparing import compare as compared
+
+    judges = load_judge(old), load_judge(new)
+    if judges[0].key == judges[1].key:
+        raise ConfigError(f"{old} and {new} are the same judge.", "Name two that differ.")
+    given = read_items(items)
+    prepare_environment(settings().data_dir, verbose=False)
+    simulated = any(judge.answered_by.startswith("sim/") for judge in judges)
+    with (
+        simulator() if simulated else nullcontext(),
+        lost_servers_named(),
+        errors.status(f"Judging {len(given)} items twice."),
+    ):
+        results = asyncio.run(_judged(judges, given, repeats))
+    margins = Margins(replacement_bias=bias, replacement_limits=limits)
+    found = compared(judges, given, results, margins)
+    _show(judges, found, len(given), shown)
+    if any(result.simulated for side in results for result in side):
+        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
+
+
+async def _judged(
+    judges: "tuple[AnyJudge, AnyJudge]", items: "Sequence[Item]", repeats: int
+) -> "tuple[list[JudgeResult], list[JudgeResult]]":
+    from judge_gym.judges.judging import judge_items
+    from judge_gym.runtime import runtime
+
+    async with runtime() as current:
+        old, new = judges
+        return (
+            await judge_items(current, old, items, repeats=repeats),
+            await judge_items(current, new, items, repeats=repeats),
+        )
+
+
+def _show(judges: "tuple[AnyJudge, AnyJudge]", found: "Comparison", given: int, shown: int) -> None:
+    from judge_gym.calibration.checks import span
+
+    old, new = judges
+    replacement = found.replacement
+    show_table(
+        f"{new.name}, {new.answered_by}, in place of {old.name}, {old.answered_by}",
+        ("check", "result", "figure", "what to do"),
+        [(c.question, c.result, c.reason, c.action) for c in replacement.checks],
+    )
+    show_table(
+        "Agreement",
+        ("figure", "value"),
+        [(_NAMES[one.metric], span(one)) for one in replacement.figures],
+    )
+    rows = [
+        (
+            found.items[place].id,
+            f"{found.old[place]:.4g}",
+            f"{found.new[place]:.4g}",
+            " ".join(found.items[place].text.split())[:_LONGEST_CELL],
+        )
+        for place in replacement.furthest[:shown]
+    ]
+    if rows:
+        show_table("Furthest apart, in points of 100", ("item", "old", "new", "text"), rows)
+    without = given - len(found.items)
+    if without:
+        console.print(f"{without} of {given} items have no score by one of the two.")
+    console.print(replacement.sentence)
