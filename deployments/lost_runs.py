@@ -1,7 +1,7 @@
 """The automations that notice flow runs whose process is gone, as their file describes them."""
 
 from prefect.automations import ChangeFlowRunState
-from prefect.client.orchestration import PrefectClient
+from prefect.client.orchestration import PrefectClient, get_client
 from prefect.events import AutomationCore
 from ruamel.yaml import YAML
 
@@ -29,3 +29,16 @@ async def make(client: PrefectClient, automation: AutomationCore) -> bool:
         return False
     await client.create_automation(automation)
     return True
+
+
+async def begin_anew() -> None:
+    """Have the automations that there are forget what they wait for, as they do when they are made.
+
+    After a stop they still wait for heartbeats from before it, and a server that was started anew
+    shows them the states that runs are put into only a quarter of an hour later.
+    """
+    async with get_client() as client:
+        for one in described():
+            for found in await client.read_automations_by_name(one.name):
+                await client.delete_automation(found.id)
+                await client.create_automation(AutomationCore(**found.model_dump(exclude={"id"})))

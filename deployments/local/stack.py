@@ -118,7 +118,9 @@ async def _made_ready() -> "tuple[list[Step], int]":
     # Prefect reads the environment when it is imported.
     from deployments.cli.init import made_ready
     from deployments.local.put_back import put_back_lost
+    from deployments.lost_runs import begin_anew
 
+    await begin_anew()  # before deploying, which takes long enough for what they have begun to end
     return await made_ready(), await put_back_lost()
 
 

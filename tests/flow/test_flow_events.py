@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import FlowRun
-from prefect.events import AutomationCore
+from prefect.events import Automation, AutomationCore
 from prefect.flow_engine import run_flow_async
 from ruamel.yaml import YAML
 
@@ -129,18 +129,24 @@ def test_a_window_that_collected_nothing_is_told(file: Path) -> None:
     assert f"judge-gym window show {window}" in event["payload"]["remedy"]
 
 
-def test_the_automations_for_lost_runs_are_made_once_and_stay_as_they_are_found() -> None:
-    async def made() -> list[bool]:
+def test_the_automations_for_lost_runs_are_made_once_and_begin_anew_as_they_are() -> None:
+    async def make() -> list[bool]:
         async with get_client() as client:
             return [await lost_runs.make(client, one) for one in lost_runs.described()]
 
-    async def kept() -> list[int]:
+    async def kept() -> list[Automation]:
         async with get_client() as client:
-            return [
-                len(await client.read_automations_by_name(one.name))
-                for one in lost_runs.described()
-            ]
+            names = [one.name for one in lost_runs.described()]
+            return [one for name in names for one in await client.read_automations_by_name(name)]
 
-    assert asyncio.run(made()) == [True, True]
-    assert asyncio.run(made()) == [False, False]
-    assert asyncio.run(kept()) == [1, 1]
+    assert asyncio.run(make()) == [True, True]
+    assert asyncio.run(make()) == [False, False]
+    before = asyncio.run(kept())
+    assert len(before) == 2
+    asyncio.run(lost_runs.begin_anew())
+    after = asyncio.run(kept())
+    assert [one.model_dump(exclude={"id"}) for one in after] == [
+        one.model_dump(exclude={"id"}) for one in before
+    ]
+    # Anew: what a trigger waits for is kept under the id.
+    assert not {one.id for one in after} & {one.id for one in before}
