@@ -168,16 +168,20 @@ def _show(judge: "AnyJudge", results: Sequence["JudgeResult"], cost: dict[str, A
     show_table(f"{judge.name}, {judge.answered_by}{mark}", columns, rows)
     ends = Counter(result.status for result in results)
     told = ", ".join(f"{count} {status}" for status, count in ends.most_common())
-    unknown = f" and the unknown cost of {cost['unpriced_calls']}" if cost["unpriced_calls"] else ""
-    console.print(
-        f"{len(results)} judgements: {told}. {cost['calls']} calls have cost "
-        f"{cost['cost_usd']:.4g} USD{unknown}.",
-        markup=False,
-    )
+    console.print(f"{len(results)} judgements: {told}. {_paid(judge, cost)}", markup=False)
     if simulated:
         console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
     if ends["failed"]:
         console.print(f"Failed ones are asked again by: {command()} judge score … --retry-failed")
+
+
+def _paid(judge: "AnyJudge", cost: dict[str, Any]) -> str:
+    from judge_gym.judges import ModelJudge
+
+    if not isinstance(judge, ModelJudge):
+        return "What a judge of your own costs is not known here."
+    unknown = f" and the unknown cost of {cost['unpriced_calls']}" if cost["unpriced_calls"] else ""
+    return f"{cost['calls']} calls have cost {cost['cost_usd']:.4g} USD{unknown}."
 
 
 def _number(value: float | None) -> str:

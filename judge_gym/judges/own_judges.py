@@ -20,6 +20,7 @@ import importlib
 import inspect
 import json
 import os
+import re
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -44,7 +45,18 @@ MAX_ANSWER_BYTES = 1_000_000
 MAX_SUBSCORES = 100
 _LONGEST_VERDICT = 200
 
+_CLUTTER = re.compile(r" ssl:\S+")
+"""What aiohttp puts into the message of a connection that fails."""
+
 Ask = Callable[[dict[str, Any]], Awaitable[Any]]
+
+
+class AskError(Exception):
+    """An endpoint gave no answer; raised with the kind of failure."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 class OwnJudge(Judge):
@@ -70,9 +82,11 @@ class OwnJudge(Judge):
                 answer = await ask(asked)
         except Unfit as unfit:
             return _unparseable(unfit)
+        except AskError as error:
+            return _failed(error.kind, str(error))
         except TimeoutError:
             return _failed("timeout", f"no answer within {self.timeout_s:g} s")
-        except Exception as error:  # it is the user's code, or whatever runs at their address
+        except Exception as error:  # it is the user's code
             return _failed(type(error).__name__, str(error))
         try:
             return self.read_object(answer if isinstance(answer, dict) else {"score": answer})
@@ -156,10 +170,12 @@ class HttpJudge(OwnJudge):
         async with aiohttp.ClientSession(headers=self._headers(), timeout=unlimited) as session:
 
             async def ask(asked: dict[str, Any]) -> Any:
-                async with session.post(self.url, json=asked, allow_redirects=False) as response:
-                    if response.status != 200:
-                        raise ConnectionError(f"status {response.status}")
-                    return await _json(response)
+                try:
+                    post = session.post(self.url, json=asked, allow_redirects=False)
+                    async with post as response:
+                        return await _json(response)
+                except aiohttp.ClientError as error:
+                    raise AskError("connection", _CLUTTER.sub("", str(error))) from None
 
             yield ask
 
@@ -172,11 +188,13 @@ class HttpJudge(OwnJudge):
 
 
 async def _json(response: aiohttp.ClientResponse) -> Any:
+    if response.status != 200:
+        raise AskError("status", f"{response.status} {response.reason}")
     body = b""
     async for part in response.content.iter_chunked(65_536):
         body += part
         if len(body) > MAX_ANSWER_BYTES:
-            raise ValueError(f"the answer is longer than {MAX_ANSWER_BYTES} bytes")
+            raise AskError("too_long", f"the answer has more than {MAX_ANSWER_BYTES} bytes")
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as error:

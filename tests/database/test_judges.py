@@ -419,9 +419,9 @@ def test_an_endpoint_is_a_judge(database: str, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("given", "status", "failure"),
     [
-        (reply({}, 500), "failed", "ConnectionError: status 500"),
-        (reply({}, 307, Location="/judge"), "failed", "ConnectionError: status 307"),
-        (reply(b"x" * 1_000_001), "failed", "ValueError: the answer is longer than 1000000 bytes"),
+        (reply({}, 500), "failed", "status: 500 Internal Server Error"),
+        (reply({}, 307, Location="/judge"), "failed", "status: 307 Temporary Redirect"),
+        (reply(b"x" * 1_000_001), "failed", "too_long: the answer has more than 1000000 bytes"),
         (20.0, "failed", "timeout: no answer within 0.3 s"),
         (reply(b"<html>"), "unparseable", "out_of_form: the answer is not JSON"),
         (reply([1]), "unparseable", "out_of_form: score: '[1]' is not a number"),
@@ -436,6 +436,13 @@ def test_what_goes_wrong_at_an_endpoint_is_recorded(
     (result,), asked = at_endpoint(database, given, timeout_s=timeout_s)
     assert (result.status, result.score, len(asked)) == (status, None, 1)
     assert (result.failure or "").startswith(failure)
+
+
+def test_an_endpoint_that_is_not_there_is_recorded(database: str, simulator: Simulator) -> None:
+    judge = HttpJudge(name="http", url="http://127.0.0.1:9/judge")
+    (result,) = simulated(database, simulator, judge, items=ITEMS[:1])
+    assert result.status == "failed"
+    assert (result.failure or "").startswith("connection: Cannot connect to host 127.0.0.1:9 [")
 
 
 def test_a_token_that_is_missing_is_asked_for(database: str) -> None:
