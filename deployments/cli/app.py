@@ -12,6 +12,7 @@ from deployments.cli import (
     analyse,
     axes,
     batches,
+    benchmark,
     bundle,
     calibrate,
     cancel,
@@ -67,6 +68,7 @@ app.command()(injection.injection)
 judge.app.command("compare")(judge_compare.compare)
 app.add_typer(judge.app, name="judge")
 app.command()(calibrate.calibrate)
+app.command()(benchmark.benchmark)
 app.command()(simulator.simulator)
 app.command()(mcp.mcp)
 app.command()(doctor.doctor)

@@ -1,5 +1,6 @@
 """`judge-gym calibrate` and `judge compare`, from the files to what a person reads."""
 
+import json
 from pathlib import Path
 
 from support.command_line import CommandLine
@@ -39,4 +40,21 @@ def test_a_judge_that_clusters_may_not_replace_one_that_does_not(command: Comman
     said = " ".join(ended.output.split())
     assert "clustering, sim/clustering-1, in place of good, sim/good-1" in said
     assert "The new judge may not replace the old one under these margins." in said
+    assert "SIMULATED: these figures" in said
+
+
+def test_a_benchmark_is_judged_in_both_orders(command: CommandLine, tmp_path: Path) -> None:
+    deployed = EXAMPLES.parent
+    file = tmp_path / "pairs.jsonl"
+    rows = [
+        {"id": n, "subset": "s", "prompt": "What is 6 x 7?", "chosen": f"42, {n}", "rejected": "7"}
+        for n in range(3)
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    mapping = deployed / "benchmarks" / "chosen-rejected.yaml"
+    judge = deployed / "judges" / "answers.yaml"
+    ended = command("benchmark", judge, "--items", file, "--mapping", mapping).fine()
+    said = " ".join(ended.output.split())
+    assert "answers, sim/firstpick-1: name the data set here" in said
+    assert "order decides" in said
     assert "SIMULATED: these figures" in said

@@ -1,0 +1,112 @@
+"""Real benchmark files judged by simulated judges: what is planted in them is found again."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from judge_gym.benchmarks.mapping import load_benchmark
+from judge_gym.errors import ConfigError
+from judge_gym.judges import Criterion, JudgeResult, PairwiseJudge, RubricJudge
+from judge_gym.llm.calls import Answer
+from judge_gym.simulator.answering import Request, answer
+from judge_gym.simulator.graders import grader_of
+from judge_gym.simulator.known import identity
+from judge_gym.workflows.benchmarking import benchmark_figures, check_judge, load_set
+
+REPOSITORY = Path(__file__).parents[3]
+MAPPINGS = REPOSITORY / "deployments" / "benchmarks"
+SHARED = REPOSITORY.parent / "shared" / "data"
+FILES = {"llmbar": "llmbar_natural_manual.jsonl", "judgebench": "judgebench_sample.jsonl"}
+needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
+
+
+def pairwise(model):
+    return PairwiseJudge(name=model, model=f"sim/{model}", task="Which answer is better?")
+
+
+def result_of(judge, item, status, score, subscores):
+    return JudgeResult(
+        judge=judge.key, model=judge.answered_by, item=item.id, item_key=item.key, corpus="",
+        variant=None, repeat=0, status=status, score=score, subscores=subscores, verdict=None,
+        reason="", failure=None, call_ids=(), duration_s=None, simulated=True,
+    )  # fmt: skip
+
+
+def judged(judge, chosen):
+    """What a grader that knows the right answers says of each pair, in both orders."""
+    known = {
+        identity(text): float((one.better == "first") == is_first)
+        for one in chosen.known
+        for text, is_first in ((one.first, True), (one.second, False))
+    }
+    found = []
+    for number, item in enumerate(chosen.items):
+        readings = []
+        for order, prompt in enumerate(judge.prompts(item, "key")):
+            messages = tuple((one["role"], one["content"]) for one in prompt.messages)
+            request = Request(
+                judge.model.removeprefix("sim/"), messages, temperature=1.0, seed=2 * number + order
+            )
+            told = answer(request, known).text
+            readings.append(judge.read(Answer(told, "stop", 1, 1, 0, 1.0, simulated=True)))
+        both = judge.combined(tuple(readings))
+        found.append(result_of(judge, item, both.status, both.score, dict(both.subscores)))
+    return found
+
+
+@needs_shared
+@pytest.mark.parametrize("name", FILES)
+def test_planted_accuracy_and_position_bias_are_recovered(name):
+    chosen = load_set(SHARED / FILES[name], load_benchmark(MAPPINGS / f"{name}.yaml"))
+    judges = [pairwise("good-1"), pairwise("firstpick-1")]
+    figures = benchmark_figures(judges, [judged(one, chosen) for one in judges], chosen)
+    assert set(figures.by_judge[0]) > {""}
+    for place, model in enumerate(("good-1", "firstpick-1")):
+        grader = grader_of(model)
+        bias, right = grader.first_bias, grader.accuracy
+        # shown first, the better one is chosen with b + (1 - b)·a, else with (1 - b)·a; a pair
+        # without ties is right when both orders are, and consistent when both are or neither is
+        ahead, behind = bias + (1 - bias) * right, (1 - bias) * right
+        accuracy, inconsistent, _ = figures.by_judge[place][""]
+        assert accuracy.lower <= ahead * behind <= accuracy.upper
+        apart = ahead * (1 - behind) + behind * (1 - ahead)
+        assert inconsistent.lower <= apart <= inconsistent.upper
+    difference = figures.apart[0, 1]
+    assert difference.upper < 0
+    assert difference.p < 0.001
+    assert bool(figures.published) == (name == "judgebench")
+
+
+def test_failed_pairs_are_no_vote(tmp_path):
+    file = tmp_path / "set.jsonl"
+    rows = [
+        json.dumps({"id": n, "subset": "a", "prompt": "q", "chosen": "x", "rejected": "y"})
+        for n in range(3)
+    ]
+    file.write_text("\n".join(rows))
+    chosen = load_set(file, load_benchmark(MAPPINGS / "chosen-rejected.yaml"), limit=2)
+    judge = pairwise("good-1")
+    said = [
+        result_of(judge, chosen.items[0], "scored", 1.0, {"as_given": 1.0, "swapped": 1.0}),
+        result_of(judge, chosen.items[1], "failed", None, {}),
+    ]
+    accuracy, inconsistent, _ = benchmark_figures([judge], [said], chosen).by_judge[0][""]
+    assert (accuracy.estimate, accuracy.n_items) == (0.5, 2)
+    assert inconsistent.n_items == 1
+
+
+def test_known_scores(tmp_path):
+    file = tmp_path / "set.jsonl"
+    file.write_text("\n".join(f'{{"id": {n}, "text": "t{n}", "score": {n}}}' for n in range(1, 6)))
+    chosen = load_set(file, load_benchmark(MAPPINGS / "scored.yaml"))
+    criterion = Criterion(name="worth", description="Its worth.")
+    judge = RubricJudge(name="r", model="sim/good-1", task="Mark it.", criteria=(criterion,))
+    # known 0, 25, 50, 75, 100 points; given 10 more each, and nothing for the last
+    said = [result_of(judge, item, "scored", 25.0 * n + 10, {})
+            for n, item in enumerate(chosen.items[:4])]  # fmt: skip
+    said.append(result_of(judge, chosen.items[4], "unparseable", None, {}))
+    error, bias, _, ranks = benchmark_figures([judge], [said], chosen).by_judge[0][""]
+    assert (error.estimate, bias.estimate, ranks.estimate, error.n_items) == (10, 10, 1, 4)
+    with pytest.raises(ConfigError, match="Use a judge of kind rubric"):
+        check_judge(pairwise("good-1"), chosen)
