@@ -91,6 +91,7 @@ def _run(file: Path, design: "CalibrationDesign", *, retry_failed: bool) -> None
 
 
 async def _show(design: "CalibrationDesign") -> None:
+    from judge_gym.calibration.checks import span
     from judge_gym.runtime import runtime
     from judge_gym.workflows.calibrating.reporting import read_report
 
@@ -107,6 +108,15 @@ async def _show(design: "CalibrationDesign") -> None:
     if report.together:
         rows = [(c.question, c.result, c.reason, c.action) for c in report.together]
         show_table("Between the judges", ("check", "result", "figure", "what to do"), rows)
+    if report.policies:
+        show_table(
+            "When to ask a second judge",
+            ("who is asked", "right", "less than the best judge", "cost a text, USD"),
+            [
+                (one.name, span(one.accuracy), span(one.loss), f"{one.cost.estimate or 0:.3g}")
+                for one in report.policies
+            ],
+        )
     console.print(report.why, markup=False)
     if report.simulated:
         console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")

@@ -12,6 +12,7 @@ import numpy as np
 
 from judge_gym.calibration.checks import Check, span
 from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.calibration.escalating import PolicyFigures, sufficient
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.writing import ENVIRONMENT, ReportError, replace_file
 from judge_gym.workflows.calibrating.assessing import Assessment, Case
@@ -30,10 +31,16 @@ class CalibrationReport:
     texts: Texts
     assessments: Sequence[Assessment]
     together: Sequence[Check]
+    policies: Sequence[PolicyFigures]
     costs: Sequence[float]
     chosen: int
     why: str
     written: datetime
+
+    @property
+    def enough(self) -> PolicyFigures | None:
+        """The cheapest way to ask that surely loses little accuracy, if known scores tell."""
+        return sufficient(self.policies, self.design.margins.accuracy_loss)
 
     @property
     def simulated(self) -> bool:

@@ -121,7 +121,7 @@ def assess_together(
             for item in texts.originals
         ]
     )
-    truth = np.array([_known(judges[0], item) for item in texts.originals])
+    truth = np.array([known_points(judges[0], item) for item in texts.originals])
     names = [judge.name for judge in judges]
     given = None if np.isnan(truth).all() else truth
     return between_checks(names, table, given, design.margins, rng)
@@ -225,7 +225,11 @@ def _truth(
     judge: Judge, texts: Texts, means: Mapping[str, float], rng: np.random.Generator
 ) -> tuple[list[Estimate], IsotonicCurve | None]:
     """Return the corrected mean and the curve to the truth, where some scores are known."""
-    rows = [(means[item.key], _known(judge, item)) for item in texts.originals if item.key in means]
+    rows = [
+        (means[item.key], known_points(judge, item))
+        for item in texts.originals
+        if item.key in means
+    ]
     judged = np.array([points for points, _ in rows])
     known = np.array([truth for _, truth in rows])
     labelled = ~np.isnan(known)
@@ -235,7 +239,7 @@ def _truth(
     return [corrected], isotonic_calibration(known[labelled], judged[labelled], rng)
 
 
-def _known(judge: Judge, item: Item) -> float:
+def known_points(judge: Judge, item: Item) -> float:
     """Return the known score in points, NaN where there is none on the judge's scale."""
     if isinstance(item.truth, str) or item.truth is None:
         return float("nan")

@@ -10,6 +10,7 @@ from judge_gym.report.logbook import append_entry
 from judge_gym.runtime import Runtime
 from judge_gym.store.judging import cost_of
 from judge_gym.workflows.calibrating.assessing import assess, assess_together, recommended
+from judge_gym.workflows.calibrating.escalation import escalation
 from judge_gym.workflows.calibrating.judging import load_judges, load_texts, results_of
 
 LOGBOOK = "LOGBOOK.md"
@@ -30,11 +31,15 @@ def read_report(runtime: Runtime, design: CalibrationDesign) -> CalibrationRepor
     if not any(one.statuses for one in assessments):
         raise StoreError(f"Nothing is judged of calibration {design.name}.", "Run it first.")
     chosen, why = recommended(assessments, costs)
+    each = [
+        cost / max(1, one.statuses.total()) for cost, one in zip(costs, assessments, strict=True)
+    ]
     return CalibrationReport(
         design=design,
         texts=texts,
         assessments=assessments,
         together=assess_together(judges, texts, results, design),
+        policies=escalation(judges, texts, results, each, design),
         costs=costs,
         chosen=chosen,
         why=why,

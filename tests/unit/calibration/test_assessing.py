@@ -13,6 +13,7 @@ from judge_gym.judges import CallableJudge, Item, JudgeResult
 from judge_gym.report.calibration import CalibrationReport, after, before, save_calibration
 from judge_gym.report.logbook import append_entry
 from judge_gym.workflows.calibrating.assessing import assess, assess_together, recommended
+from judge_gym.workflows.calibrating.escalation import escalation
 from judge_gym.workflows.calibrating.texts import changed_texts
 
 REPEATS = 3
@@ -143,12 +144,33 @@ def test_judges_are_compared_on_the_originals(all_assessed):
     assert assess_together(judges[:1], texts(), said[:1], DESIGN) == []
 
 
+SCORES = {"clustering": clustering, "good": good}
+
+
 def report(all_assessed):
     place, why = recommended(all_assessed, [0.0, 9.0])
     return CalibrationReport(
-        design=DESIGN, texts=texts(), assessments=all_assessed, together=[], costs=[0.0, 9.0],
+        design=DESIGN, texts=texts(), assessments=all_assessed, together=[],
+        policies=escalation(
+            [one.judge for one in all_assessed], texts(),
+            [results(one.judge, texts(), SCORES[one.judge.name]) for one in all_assessed],
+            [0.001, 0.03], DESIGN,
+        ) if len(all_assessed) > 1 else [],
+        costs=[0.0, 9.0],
         chosen=place, why=why, written=datetime(2026, 1, 2, tzinfo=UTC),
     )  # fmt: skip
+
+
+def test_what_a_second_judge_costs_and_gains(all_assessed):
+    # known scores are 50, which the clustering judge, near 77, never comes within 10 points of
+    found = {one.name: one for one in report(all_assessed).policies}
+    known = [n for n in range(30) if n % 3 == 0]
+    near = sum(abs(3 + 3.2 * n - 50) <= 10 for n in known)
+    assert found["clustering alone"].accuracy.estimate == 0
+    assert found["good alone"].accuracy.estimate == near / len(known)
+    half = found["clustering, then good on the 50% in most doubt"]
+    assert half.cost.estimate == pytest.approx(0.001 + 0.03 / 2)
+    assert report(all_assessed).enough.name == "good alone"
 
 
 def test_cases_show_what_was_changed(all_assessed):
