@@ -135,6 +135,7 @@ def _shown(one: "Status") -> RenderableType:
 
 
 def _parts(one: "Status") -> Iterator[RenderableType]:
+    # A screen that is too short for all of it keeps the beginning.
     yield as_table(
         f"Sweep {one.sweep}: {one.experiments} experiments",
         ("workflow", "state", "done", "of", "failed", "wait in batches"),
@@ -151,12 +152,19 @@ def _parts(one: "Status") -> Iterator[RenderableType]:
         ),
     )
     yield Text()
-    yield as_table(
-        "Windows",
-        ("id", "name", "documents", "kept out"),
-        ((part.id, part.name, part.documents, part.dropped) for part in one.windows),
-    )
+    yield Text(f"Calls: {one.spent.calls}. Cost so far: {_cost(one)}.")
+    yield Text(f"Left: {_left(one.expected)}. {_sentence(one.expected)}")
     yield Text()
+    if one.failures or one.refusals:
+        yield as_table(
+            "Failures",
+            ("workflow", "class", "failed", "asked again by"),
+            [
+                *((f.workflow, f.failure, f.count, "judge-gym retry") for f in one.failures),
+                *((f.workflow, f.failure, f.calls, "the next run") for f in one.refusals),
+            ],
+        )
+        yield Text()
     if one.providers:
         yield as_table(
             "Lately",
@@ -172,18 +180,11 @@ def _parts(one: "Status") -> Iterator[RenderableType]:
             f"{lowered.provider}: at most {lowered.in_flight} requests in flight in process "
             f"{lowered.process} since {lowered.at:%H:%M:%S} UTC ({lowered.reason})."
         )
-    if one.failures or one.refusals:
-        yield as_table(
-            "Failures",
-            ("workflow", "class", "failed", "asked again by"),
-            [
-                *((f.workflow, f.failure, f.count, "judge-gym retry") for f in one.failures),
-                *((f.workflow, f.failure, f.calls, "the next run") for f in one.refusals),
-            ],
-        )
-        yield Text()
-    yield Text(f"Calls: {one.spent.calls}. Cost so far: {_cost(one)}.")
-    yield Text(f"Left: {_left(one.expected)}. {_sentence(one.expected)}")
+    yield as_table(
+        "Windows",
+        ("id", "name", "documents", "kept out"),
+        ((part.id, part.name, part.documents, part.dropped) for part in one.windows),
+    )
 
 
 def _cost(one: "Status") -> str:

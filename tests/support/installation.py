@@ -28,8 +28,12 @@ class Installation(PrefectApi):
     _process: "subprocess.Popen[str] | None" = None
 
     @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
     def api(self) -> str:
-        return f"http://127.0.0.1:{self.port}/api"
+        return f"{self.address}/api"
 
     @property
     def environment(self) -> dict[str, str]:
