@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from judge_gym.design.sweep import name_in
+from judge_gym.settings import REPOSITORY
 
 if TYPE_CHECKING:
     from judge_gym.store.selecting import Chosen
@@ -67,7 +68,9 @@ def works_on(parameters: dict[str, Any], chosen: "Chosen", sweep: str) -> bool:
     if {str(one) for one in chosen.windows} & set(_strings(parameters.get("windows"))):
         return True
     file = parameters.get("file")
-    return file is not None and name_in(Path(str(file))) == sweep
+    # Runs of deployments find their files from the checkout of their worker.
+    places = [] if file is None else [Path(str(file)), REPOSITORY / str(file)]
+    return sweep in map(name_in, places)
 
 
 def _strings(values: Any) -> Iterable[str]:

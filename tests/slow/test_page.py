@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from support.chromium import Browser, chromium
-from support.command_line import SWEEPS
+from support.command_line import SWEEPS, sweep_text
 from support.installation import Installation
 
 QUICK = str(SWEEPS / "quick.yaml")
@@ -39,14 +39,14 @@ def test_lists_name_what_there_is(up: Installation, run: str, browser: Browser) 
     browser.open(page(up, "deployments?limit=50"), "w5-probe", "windows", "demo", "10 Deployments")
     browser.open(page(up, "work-pools/work-pool/judge-gym"), "Flow runs of judge-gym, as processes")
     browser.open(page(up, "variables"), "judge_gym_settings")
-    browser.open(page(up, "concurrency-limits?limit=50"), "tag:provider:sim")
+    browser.open(page(up, "concurrency-limits"), "Global Concurrency Limits", "deployment:")
 
 
 @pytest.mark.parametrize("name", ["sweep/default", "windows/daily", "w4-swap/default"])
 def test_a_form_explains_every_parameter(up: Installation, browser: Browser, name: str) -> None:
     deployment = up.get(f"/deployments/name/{name}")
     given = deployment["parameter_openapi_schema"]["properties"].values()
-    explained = [one["description"].replace("`", "") for one in given]
+    explained = [" ".join(one["description"].split()) for one in given]
     browser.open(page(up, f"deployments/deployment/{deployment['id']}/run"), "Submit", *explained)
 
 
@@ -54,8 +54,10 @@ def test_a_run_has_tasks_with_names_and_progress(
     up: Installation, run: str, browser: Browser
 ) -> None:
     browser.open(page(up, f"runs/flow-run/{run}?tab=Artifacts"), "w3-scoring 30 of 30, w4-swap 40")
-    shown = up.post("/flow_runs/filter", flows={"name": {"any_": ["w3-scoring"]}})
-    of_scoring = page(up, f"runs/flow-run/{shown[0]['id']}")
+    of_this = {"parent_flow_run_id": {"any_": [run]}}
+    flow = {"name": {"any_": ["w3-scoring"]}}
+    [scoring] = up.post("/flow_runs/filter", flow_runs=of_this, flows=flow)
+    of_scoring = page(up, f"runs/flow-run/{scoring['id']}")
     browser.open(f"{of_scoring}?tab=TaskRuns", "judgements 1-30 of 30", "provider:sim")
     browser.open(f"{of_scoring}?tab=Artifacts", "30 of 30 judgements")
 
@@ -78,10 +80,10 @@ def test_a_run_that_failed_says_what_to_do(
     up: Installation, browser: Browser, tmp_path: Path
 ) -> None:
     wrong = tmp_path / "wrong.yaml"
-    wrong.write_text(Path(QUICK).read_text().replace("replicates", "replicants"))
+    wrong.write_text(sweep_text("quick.yaml", ("replicates: 2", "replicants: 2")))
     failed = up.run("sweep/default", file=str(wrong))
     up.reaches(failed, "FAILED")
-    said = [f"{wrong}", "replicants", "Use "]
+    said = (str(wrong), "replicants", "Did you mean replicates?")
     browser.open(page(up, f"runs/flow-run/{failed}?tab=Details"), "Failed", *said)
 
 
