@@ -18,6 +18,7 @@ from judge_gym.store.progress import Progress, share_done
 from judge_gym.workflows.asking import WAITING
 from judge_gym.workflows.status import progress_of
 from tasks.artifacts import artifact_key
+from tasks.policy import LAUNCHED
 
 LOOK_S = 15.0
 """How often the progress of a whole sweep is read."""
@@ -28,7 +29,8 @@ class Bar:
     """A progress artifact of this flow run, made when it is shown first.
 
     Its key is the name of the work: a later run of the same work is shown in its place, while runs
-    of other work have a bar of their own.
+    of other work have a bar of their own. One of a sweep's many launched runs is shown with its run
+    alone.
     """
 
     work: str
@@ -39,7 +41,8 @@ class Bar:
         percent = math.floor(1000 * share) / 10  # 100 says that all is done
         with _only_logged():
             if self._artifact is None:
-                key = artifact_key("progress", self.work)
+                launched = LAUNCHED in flow_run.tags
+                key = None if launched else artifact_key("progress", self.work)
                 self._artifact = await acreate_progress_artifact(percent, key, said)
             else:
                 await aupdate_progress_artifact(self._artifact, percent, said)

@@ -1,7 +1,7 @@
 """`judge-gym cancel`: end the runs of a sweep, its batches and its calls without an answer."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -81,12 +81,15 @@ def _show(title: str, runs: "Iterable[FoundRun]", batches: Mapping[int, int]) ->
     show_table("Batches", ("batch", "calls of it"), batches.items())
 
 
-async def _end(runs: "Iterable[FoundRun]", batches: Iterable[int]) -> None:
+async def _end(runs: "Sequence[FoundRun]", batches: Iterable[int]) -> None:
     from deployments.cli.flow_runs import end
     from judge_gym.workflows.batching import cancel as cancel_batch
     from tasks.runtime import runtime
 
-    await end(runs)
+    if runs:
+        console.print("Waiting for the workers to end them ...")
+    # What a run still does while it ends would be left as calls without an answer.
+    await end(runs, PATIENCE_S)
     if not batches:
         return
     async with runtime() as current:

@@ -1,6 +1,8 @@
 """Flow runs of a sweep at the user's Prefect server: which there are, and telling them to end."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +12,13 @@ from judge_gym.design.sweep import name_in
 from judge_gym.settings import REPOSITORY
 
 if TYPE_CHECKING:
+    from prefect.client.orchestration import PrefectClient
+
     from judge_gym.store.selecting import Chosen
 
 FLOWS = ("sweep", "w1-evidence", "w2-rubric", "w3-scoring", "w4-swap", "w5-probe")
 PAGE = 200
+POLL_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -77,11 +82,24 @@ def _strings(values: Any) -> Iterable[str]:
     return map(str, values) if isinstance(values, list) else ()
 
 
-async def end(runs: Iterable[FoundRun]) -> None:
-    """Tell these runs to end: workers kill what runs, and what has not begun never does."""
+async def end(runs: Sequence[FoundRun], patience_s: float) -> None:
+    """Tell these runs to end, and wait so long at most until they have.
+
+    Workers kill what runs, and what has not begun never does.
+    """
     from prefect.client.orchestration import get_client
     from prefect.states import Cancelling
 
     async with get_client() as client:
         for run in runs:
             await client.set_flow_run_state(run.id, Cancelling())
+        with suppress(TimeoutError):  # one still at work holds its claims
+            async with asyncio.timeout(patience_s):
+                for run in runs:
+                    while not await _has_ended(client, run.id):
+                        await asyncio.sleep(POLL_S)
+
+
+async def _has_ended(client: "PrefectClient", run: UUID) -> bool:
+    state = (await client.read_flow_run(run)).state
+    return state is not None and state.is_final()
