@@ -71,8 +71,7 @@ def test_results_are_marked_and_lead_to_the_report(
     of_findings = page(up, f"artifacts/artifact/{latest['findings-quick']}")
     said = ("SIMULATED: judges of a simulator", "The report has every", "Nothing, in ")
     browser.open(of_findings, *said)
-    links = browser.value("[...document.links].map(one => [one.innerText, one.href])")
-    address = dict(links)["The report"]
+    address = browser.leads_to("The report")
     assert address == f"{up.address}/reports/report-quick.html"
     browser.open(address, "judge-gym report", "Sweep quick", "SIMULATED.")
 

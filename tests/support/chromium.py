@@ -70,6 +70,11 @@ class Browser:
         """What the page shows, as a person could select it."""
         return str(self.value("document.body ? document.body.innerText : ''"))
 
+    def leads_to(self, link: str) -> str:
+        """The address of the link with this text, once there is one."""
+        links = "[...document.links].map(one => [one.innerText, one.href])"
+        return str(until(lambda: dict(self.value(links)).get(link), f"a link {link!r}", every=0.25))
+
     def value(self, expression: str) -> Any:
         """The value of an expression of JavaScript on the page."""
         given = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
