@@ -36,7 +36,7 @@ def test_lists_name_what_there_is(up: Installation, run: str, browser: Browser) 
         page(up, "runs"), "sweep quick.yaml", "evidence of window 1", "analyse quick"
     )
     assert "write second rubrics of democratic-backsliding" in shown
-    browser.open(page(up, "deployments?limit=50"), "w5-probe", "windows", "demo", "10 Deployments")
+    browser.open(page(up, "deployments?limit=50"), "w5-probe", "windows", "demo")
     browser.open(page(up, "work-pools/work-pool/judge-gym"), "Flow runs of judge-gym, as processes")
     browser.open(page(up, "variables"), "judge_gym_settings")
     browser.open(page(up, "concurrency-limits"), "Global Concurrency Limits", "deployment:")
