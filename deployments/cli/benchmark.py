@@ -1,28 +1,34 @@
 """`judge-gym benchmark`: what judges get right where the answers are known."""
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deployments.cli.output import console, errors, show_table
+from deployments.cli.output import console, show_table
 
 if TYPE_CHECKING:
-    from judge_gym.judges import AnyJudge, JudgeResult
+    from judge_gym.judges import Judge
     from judge_gym.metrics.estimate import Estimate
-    from judge_gym.workflows.benchmarking import BenchmarkFigures, BenchmarkSet
+    from judge_gym.workflows.benchmarking import BenchmarkReport, BenchmarkSet
+    from judge_gym.workflows.judging_plan import JudgePlan
 
 _NAMES = {
     "accuracy": "accuracy",
     "order_inconsistency": "order decides",
+    "position_bias": "bias to the first shown",
     "cohens_kappa": "κ",
     "absolute_error": "absolute error",
     "agreement_bias": "bias",
     "concordance": "concordance",
     "rank_agreement": "τ-b",
 }
+_UNKNOWN = "—"
 
 
 def benchmark(
@@ -41,85 +47,167 @@ def benchmark(
     limit: Annotated[
         int | None, typer.Option(help="Judge the first items only.", min=1, show_default="all")
     ] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what it would ask and cost; spends nothing.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
+    ] = False,
 ) -> None:
     """Judge a known-answer set and show accuracy by category; pairs in both orders.
 
-    A pair is right when both orders are right on balance. What is already judged is not asked
-    again.
+    A pair is right when both orders are right on balance. Stopped, it goes on with the same
+    command: what is already judged is not asked again.
     """
+    from deployments.cli.environment import prepare_environment
+    from judge_gym.settings import settings
+    from judge_gym.workflows.benchmarking import load_judges, load_set
+
+    # A mistake in a file is said before any server is started.
+    chosen = load_set(items, mapping, limit)
+    loaded = load_judges(judges, chosen)
+    prepare_environment(settings().data_dir, verbose=False)
+    _plan(chosen, loaded)
+    if plan:
+        return
+    given = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}
+    table = _run(chosen, loaded, given | {"retry_failed": retry_failed})
+    console.print(f"The figures as a table: {table.resolve()}", markup=False, soft_wrap=True)
+
+
+def _plan(chosen: "BenchmarkSet", judges: "Sequence[Judge]") -> None:
+    from deployments.cli.database import database
+    from judge_gym.llm.providers import load_providers
+    from judge_gym.settings import settings
+    from judge_gym.workflows.judging_plan import plan_judging
+
+    providers = load_providers(settings().providers_file)
+    with database() as session:
+        plans = plan_judging(session, providers, settings(), judges, chosen.items)
+    show_table(
+        f"What {chosen.benchmark.name} will use, {len(chosen.items)} items",
+        ("judge", "judged", "to judge", "calls", "prompt tokens", "answer tokens", "USD", "time"),
+        [_planned(one) for one in plans],
+    )
+    console.print("An answer that cannot be read is asked for once more, which is a call more.")
+    if any(one.used is None or one.used.cost_usd is None for one in plans):
+        console.print(f"{_UNKNOWN} is not known: the price is in no list, or the judge your own.")
+
+
+def _planned(one: "JudgePlan") -> tuple[object, ...]:
+    from deployments.cli.estimates import dollars, duration
+
+    named = (f"{one.judge.name}, {one.judge.answered_by}", one.done, one.to_do, one.calls)
+    if one.used is None:
+        return (*named, *[_UNKNOWN] * 4)
+    cost = _UNKNOWN if one.used.cost_usd is None else dollars(one.used.cost_usd)
+    if one.judge.answered_by.startswith("sim/"):
+        cost = "0 (simulated)"
+    tokens = (f"{one.used.prompt_tokens:,}", f"{one.used.answer_tokens:,}")
+    return (*named, *tokens, cost, duration(one.used.seconds))
+
+
+def _run(chosen: "BenchmarkSet", judges: "Sequence[Judge]", given: dict[str, Any]) -> Path:
     import asyncio
 
-    from deployments.cli.environment import prepare_environment
-    from deployments.cli.running import lost_servers_named, simulator
-    from judge_gym.benchmarks.mapping import load_benchmark
-    from judge_gym.judges import load_judge
-    from judge_gym.settings import settings
-    from judge_gym.workflows.benchmarking import benchmark_figures, check_judge, load_set
+    from deployments.cli.database import database
+    from deployments.cli.prefect_api import prefect_api
+    from deployments.cli.running import lost_servers_named
+    from judge_gym.workflows.benchmarking import read_report
 
-    chosen = load_set(items, load_benchmark(mapping), limit)
-    loaded = [load_judge(file) for file in judges]
-    for judge in loaded:
-        check_judge(judge, chosen)
-    prepare_environment(settings().data_dir, verbose=False)
-    simulated = any(judge.answered_by.startswith("sim/") for judge in loaded)
+    simulated = any(judge.answered_by.startswith("sim/") for judge in judges)
     with (
-        simulator() if simulated else nullcontext(),
+        _simulator(chosen) if simulated else nullcontext(),
+        prefect_api("flows.benchmark"),
         lost_servers_named(),
-        errors.status(f"Judging {len(chosen.items)} items."),
     ):
-        results = asyncio.run(_judged(loaded, chosen))
-    _show(loaded, chosen, benchmark_figures(loaded, results, chosen), results)
-    if any(result.simulated for said in results for result in said):
-        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
+        from flows.benchmark import benchmark
+
+        made: Any = benchmark(**given, return_state=True)
+        result = asyncio.run(asyncio.run(made).aresult(raise_on_failure=False))
+        if isinstance(result, BaseException):
+            raise result
+        with database() as session:
+            report = read_report(session, chosen, judges)
+    _show(report)
+    return Path(result)
 
 
-async def _judged(
-    judges: "Sequence[AnyJudge]", chosen: "BenchmarkSet"
-) -> "list[list[JudgeResult]]":
-    from judge_gym.judges.judging import judge_items
-    from judge_gym.runtime import runtime
+@contextmanager
+def _simulator(chosen: "BenchmarkSet") -> Iterator[None]:
+    """Have a simulator whose graders know the right answers of pairs, unless one is there."""
+    from deployments.cli.running import SIMULATOR_URL, simulator
+    from judge_gym.settings import settings
 
-    async with runtime() as current:
-        return [await judge_items(current, judge, chosen.items) for judge in judges]
+    path = settings().data_dir / f"benchmark-{chosen.benchmark.name}-known.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = (
+        json.dumps({"text": text, "worth": float(item.truth == side)}) + "\n"
+        for item in chosen.items
+        if item.second is not None
+        for text, side in ((item.text, "first"), (item.second, "second"))
+    )
+    path.write_text("".join(lines), encoding="utf-8")
+    if url := os.environ.get(SIMULATOR_URL):
+        said = f"The simulator at {url} knows the right answers only if it has --known {path}."
+        console.print(said, markup=False, soft_wrap=True)
+    with simulator(known=path):
+        yield
 
 
-def _show(
-    judges: "Sequence[AnyJudge]",
-    chosen: "BenchmarkSet",
-    figures: "BenchmarkFigures",
-    results: "Sequence[Sequence[JudgeResult]]",
-) -> None:
-    for judge, by_category, said in zip(judges, figures.by_judge, results, strict=True):
+def _show(report: "BenchmarkReport") -> None:
+    marks = [" (SIMULATED)" if simulated else "" for simulated in report.simulated]
+    names = [f"{one.name}{mark}" for one, mark in zip(report.judges, marks, strict=True)]
+    for place, by_category in enumerate(report.figures.by_judge):
         metrics = [one.metric for one in next(iter(by_category.values()))]
         show_table(
-            f"{judge.name}, {judge.answered_by}: {chosen.benchmark.source}",
+            f"{report.judges[place].name}, {report.judges[place].answered_by}{marks[place]}: "
+            f"{report.chosen.benchmark.source}",
             ("category", *(_NAMES[metric] for metric in metrics), "items"),
             [
                 (name or "all", *map(_said, found), found[0].n_items)
                 for name, found in by_category.items()
             ],
         )
-        without = sum(result.status not in ("scored", "inconsistent") for result in said)
-        if without:
-            console.print(f"{without} of {len(said)} items have no answer that counts.")
-    if figures.apart:
+        console.print(_ended(report, place), markup=False)
+    if report.figures.apart:
         show_table(
             "Accuracy, the second less the first (exact McNemar, Holm)",
             ("first", "second", "difference", "p"),
             [
-                (judges[one].name, judges[other].name, _said(found), _p(found))
-                for (one, other), found in figures.apart.items()
+                (names[one], names[other], _said(found), _p(found))
+                for (one, other), found in report.figures.apart.items()
             ],
         )
-    if figures.published:
+    if report.figures.published:
         show_table(
             "Accuracy, less what others recorded for theirs",
-            ("judge", "theirs, answers by", "difference"),
+            ("judge", "theirs, answers by", "difference", "theirs"),
             [
-                (judges[place].name, name, _said(found))
-                for (place, name), found in figures.published.items()
+                (
+                    names[place],
+                    name,
+                    _said(found),
+                    found.method.partition(";")[0].removeprefix("less "),
+                )
+                for (place, name), found in report.figures.published.items()
             ],
         )
+    if any(report.simulated):
+        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
+
+
+def _ended(report: "BenchmarkReport", place: int) -> str:
+    """Return how many judgements ended in which way, and what became of them in the figures."""
+    ends = Counter(one.status if one else "missing" for one in report.results[place])
+    told = [", ".join(f"{count} {end}" for end, count in ends.most_common()) + "."]
+    if ends["unparseable"] or ends["refused"]:
+        told.append("An order that cannot be read or is refused is no vote.")
+    if ends["failed"]:
+        told.append("Failed ones are left out; --retry-failed asks them again.")
+    if report.costs[place]:
+        told.append(f"All its calls have cost {report.costs[place]:.4g} USD.")
+    return " ".join(told) + "\n"
 
 
 def _said(found: "Estimate") -> str:

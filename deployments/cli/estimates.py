@@ -59,7 +59,7 @@ def _show_estimates(
         # One workflow waits for the one before.
         sum(one.seconds for one in used),
     )
-    dollars = _dollars(sum(known)) + (f" + {_UNKNOWN}" if len(known) < len(used) else "")
+    dollars = dollars(sum(known)) + (f" + {_UNKNOWN}" if len(known) < len(used) else "")
     if all(map(_is_simulated, lines)):
         dollars = _SIMULATED_COST
     rows.append(("", "all", "", *_cells(whole, dollars)))
@@ -67,25 +67,25 @@ def _show_estimates(
 
 
 def _cells(used: Estimate, cost: str) -> tuple[str, str, str, str]:
-    return f"{used.prompt_tokens:,}", f"{used.answer_tokens:,}", cost, _duration(used.seconds)
+    return f"{used.prompt_tokens:,}", f"{used.answer_tokens:,}", cost, duration(used.seconds)
 
 
 def _cost(line: PlanLine, used: Estimate) -> str:
     if _is_simulated(line):
         return _SIMULATED_COST
-    return _UNKNOWN if used.cost_usd is None else _dollars(used.cost_usd)
+    return _UNKNOWN if used.cost_usd is None else dollars(used.cost_usd)
 
 
 def _is_simulated(line: PlanLine) -> bool:
     return f"{line.provider}/" == SIMULATED
 
 
-def _dollars(amount: float) -> str:
+def dollars(amount: float) -> str:
     """Return cents, or the first two digits of less than ten of them."""
     return f"{amount:,.2f}" if amount >= 0.1 or not amount else f"{amount:.2g}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     if seconds < 90:
         return f"{seconds:.0f} s" if seconds >= 1 or not seconds else "1 s"
     if seconds < 5400:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import httpx
 import sqlalchemy as sa
@@ -21,6 +21,9 @@ from deployments.cli.prefect_api import prefect_api
 from judge_gym.design.sweep import Sweep, load_sweep
 from judge_gym.errors import JudgeGymError, first_line
 from judge_gym.settings import settings
+
+if TYPE_CHECKING:
+    from judge_gym.simulator.settings import Settings as SimulatorSettings
 
 SIMULATOR_URL = "JUDGE_GYM_SIMULATOR_URL"
 POLL_S = 0.5
@@ -110,8 +113,8 @@ def _finished(sweep: Sweep) -> int | None:
 
 
 @contextmanager
-def simulator() -> Iterator[None]:
-    """Have a simulator listening in the block, unless there is one."""
+def simulator(**given: "Unpack[SimulatorSettings]") -> Iterator[None]:
+    """Have a simulator listening in the block, unless there is one; then it is as it was set."""
     if os.environ.get(SIMULATOR_URL):
         yield
         return
@@ -119,7 +122,7 @@ def simulator() -> Iterator[None]:
 
     log = settings().data_dir / "simulator.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    with running(log) as url:
+    with running(log, **given) as url:
         os.environ[SIMULATOR_URL] = url
         try:
             yield

@@ -11,7 +11,7 @@ import numpy as np
 
 from judge_gym.metrics.accuracy import accuracy_by_pair, both_orders_correct, cohens_kappa
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Verdicts
-from judge_gym.metrics.estimate import Estimate, mean_over_items
+from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, mean_over_items
 from judge_gym.metrics.inference import holm_over
 from judge_gym.metrics.pairwise import order_inconsistency, votes
 from judge_gym.metrics.score_agreement import bland_altman, concordance, rank_agreement
@@ -38,7 +38,7 @@ class Decisions:
 def pair_figures(
     decisions: Decisions, better: IntArray, category: Sequence[str], rng: np.random.Generator
 ) -> dict[str, list[Estimate]]:
-    """Return category → accuracy, order inconsistency and κ; `EVERYTHING` first.
+    """Return category → accuracy, order inconsistency, position bias and κ; `EVERYTHING` first.
 
     `better` holds FIRST or SECOND per pair. Accuracy has a Wilson interval over pairs, κ is that
     of the decision on balance against the truth.
@@ -113,7 +113,24 @@ def _of_pairs(decisions: Decisions, better: IntArray, rng: np.random.Generator) 
     judged = np.unique(decisions.item)
     balance = 1 << (np.sign(toward[judged]).astype(np.int64) + 1)
     kappa = cohens_kappa(_verdicts(judged, balance, len(better)), better, rng)
-    return [replace(accuracy, metric="accuracy"), inconsistent, kappa]
+    return [replace(accuracy, metric="accuracy"), inconsistent, _position_bias(decisions), kappa]
+
+
+def _position_bias(decisions: Decisions) -> Estimate:
+    """Return the mean of +1 for the answer shown first, -1 for the second, in [-1, 1].
+
+    Over pairs decided in both orders, where mistakes that do not see the order cancel out; what is
+    left is how much oftener the place decides for the first than for the second.
+    """
+    scored = decisions.chosen > 0
+    shown_first = np.where(decisions.reversed_order, 1.0, -1.0) * _direction(decisions)
+    counts = np.bincount(decisions.item[scored])
+    both = counts == 2
+    per_pair = np.bincount(decisions.item, weights=shown_first, minlength=len(both))
+    return mean_over_items(
+        "position_bias", per_pair[: len(both)][both] / 2, n=2 * int(both.sum()), unit="share",
+        bounds=SIGNED_UNIT,
+    )  # fmt: skip
 
 
 def _right(decisions: Decisions, better: IntArray) -> dict[int, int]:

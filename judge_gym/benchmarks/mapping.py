@@ -75,6 +75,9 @@ class Benchmark(Frozen):
     """The columns that together tell items apart."""
     category: str = ""
     """The part of the benchmark; accuracy is given for each."""
+    part: str = ""
+    """The column that says which part of it published figures are of; each is compared with the
+    items of its own part alone."""
     pair: PairColumns | None = None
     """The columns of two answers."""
     score: ScoreColumns | None = None

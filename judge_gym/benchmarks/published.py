@@ -56,7 +56,7 @@ def above_published(accuracy: Estimate, published: PublishedAccuracy) -> Estimat
     above = ((high - own) ** 2 + (other - other_low) ** 2) ** 0.5
     found = Estimate(
         "accuracy_above_published", difference, None, None, accuracy.n, accuracy.n_items,
-        method=f"less {other:.3f} of {published.judge} on {published.pairs} pairs; Newcombe",
+        method=f"less {other:.3f} on {published.pairs} pairs; Newcombe",
         unit="share",
     )  # fmt: skip
     return with_interval(found, (difference - below, difference + above), SIGNED_UNIT)

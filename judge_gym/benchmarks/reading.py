@@ -27,6 +27,7 @@ class PairItem:
     first: str
     second: str
     better: Better
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class _Reading:
             )  # fmt: skip
         return PairItem(
             key, category, self._text(row, columns.question), first, second,
-            columns.better or self._truth(row, columns),
+            columns.better or self._truth(row, columns), self._text(row, self._benchmark.part),
         )  # fmt: skip
 
     def _truth(self, row: Row, columns: PairColumns) -> Better:

@@ -1,7 +1,5 @@
 """The page of a calibration: one HTML file, and the tables behind it as CSV."""
 
-import csv
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,8 +11,7 @@ import numpy as np
 from judge_gym.calibration.checks import Check, span
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.escalating import PolicyFigures, sufficient
-from judge_gym.metrics.estimate import Estimate
-from judge_gym.report.writing import ENVIRONMENT, ReportError, replace_file
+from judge_gym.report.writing import ENVIRONMENT, csv_of, figures_of, put_in_place
 from judge_gym.workflows.calibrating.assessing import Assessment, Case
 from judge_gym.workflows.calibrating.texts import Texts
 
@@ -63,17 +60,14 @@ def save_calibration(report: CalibrationReport, folder: Path) -> Path:
     Raises `ReportError` when the folder cannot be written to.
     """
     stem = f"calibration-{report.design.name}"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        replace_file(folder / f"{stem}-checks.csv", _csv(_check_rows(report)))
-        replace_file(folder / f"{stem}-cases.csv", _csv(_case_rows(report)))
-        page = folder / f"{stem}.html"
-        replace_file(page, calibration_page(report))
-    except OSError as error:
-        raise ReportError(
-            f"The report in {folder} cannot be written: {error.strerror or error}.",
-            "Choose a folder you can write to with JUDGE_GYM_DATA_DIR.",
-        ) from error
+    page = folder / f"{stem}.html"
+    put_in_place(
+        {
+            folder / f"{stem}-checks.csv": csv_of(_check_rows(report)),
+            folder / f"{stem}-cases.csv": csv_of(_case_rows(report)),
+            page: calibration_page(report),
+        }
+    )
     return page
 
 
@@ -175,17 +169,9 @@ def _check_rows(report: CalibrationReport) -> Iterator[dict[str, Any]]:
     for judge, simulated, check in some:
         yield {
             "judge": judge, "check": check.name, "result": check.result,
-            **_figures(check.estimate), "p_adjusted": check.p_adjusted, "reason": check.reason,
+            **figures_of(check.estimate), "p_adjusted": check.p_adjusted, "reason": check.reason,
             "action": check.action, "simulated": simulated,
         }  # fmt: skip
-
-
-def _figures(estimate: Estimate) -> dict[str, Any]:
-    return {
-        "metric": estimate.metric, "estimate": estimate.estimate, "lower": estimate.lower,
-        "upper": estimate.upper, "unit": estimate.unit, "n": estimate.n,
-        "items": estimate.n_items, "p": estimate.p, "method": estimate.method,
-    }  # fmt: skip
 
 
 def _case_rows(report: CalibrationReport) -> Iterator[dict[str, Any]]:
@@ -197,12 +183,3 @@ def _case_rows(report: CalibrationReport) -> Iterator[dict[str, Any]]:
                 "severity": case.severity, "before": case.before, "after": case.after,
                 "simulated": one.simulated,
             }  # fmt: skip
-
-
-def _csv(rows: Iterator[dict[str, Any]]) -> str:
-    written = list(rows)
-    file = io.StringIO()
-    writer = csv.DictWriter(file, list(written[0]) if written else [])
-    writer.writeheader()
-    writer.writerows(written)
-    return file.getvalue()

@@ -56,6 +56,19 @@ def judged(
     return {(item_id, repeat) for item_id, repeat in rows}
 
 
+def judged_keys(session: Session, judge: Judge, items: Sequence[Item]) -> set[str]:
+    """Return the keys of the items that a judge has judged once; nothing needs to be stored yet."""
+    keys = sa.literal([item.key for item in items], sa.ARRAY(sa.Text))
+    found = session.scalars(
+        sa.select(t.JudgeItem.key)
+        .join(t.JudgeResult, t.JudgeResult.item_id == t.JudgeItem.id)
+        .join(t.Judge, t.Judge.id == t.JudgeResult.judge_id)
+        .where(t.Judge.key == judge.key, t.JudgeResult.repeat == 0)
+        .where(t.JudgeItem.key == sa.any_(keys))
+    )
+    return set(found)
+
+
 def forget_failures(session: Session, judge_id: int, item_ids: Iterable[int], repeats: int) -> None:
     """Delete what is kept as `failed`, so that it is asked again, under the same ledger rows."""
     failed = t.JudgeResult.status == "failed"

@@ -19,6 +19,7 @@ USUAL_ANSWER_TOKENS = {
     "critic": 30,
     "scorer": 400,
     "prober": 200,
+    "judge": 150,
 }
 """Tokens of an answer to each agent, where the ledger has none to go by."""
 USUAL_LATENCY_S, USUAL_SIMULATED_LATENCY_S = 10.0, 0.1

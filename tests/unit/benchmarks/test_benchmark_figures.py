@@ -46,11 +46,13 @@ def test_pairs_by_hand(rng):
     given = decisions([(FIRST, FIRST), (FIRST, SECOND), (SECOND, TIE), (FIRST, FIRST), (SECOND, 0)])
     better = np.array([FIRST, FIRST, SECOND, SECOND, SECOND])
     figures = pair_figures(given, better, ["a", "a", "b", "b", "b"], rng)
-    accuracy, inconsistent, kappa = figures[""]
+    accuracy, inconsistent, bias, kappa = figures[""]
     assert accuracy.estimate == 3 / 5
     assert (accuracy.lower, accuracy.upper) == pytest.approx(wilson(3, 5))
     # of the four pairs judged twice, the second and the third
     assert (inconsistent.estimate, inconsistent.n_items) == (2 / 4, 4)
+    # shown first, less shown second, halved: 0, 1, (second, first as shown: tie) -1/2, 0
+    assert (bias.estimate, bias.n_items) == ((0 + 1 - 1 / 2 + 0) / 4, 4)
     # on balance FIRST TIE SECOND FIRST SECOND: agreed 3/5, by chance (2·2 + 2·3)/25
     assert kappa.estimate == pytest.approx((3 / 5 - 10 / 25) / (1 - 10 / 25))
     assert [figures[part][0].estimate for part in "ab"] == [1 / 2, 2 / 3]
@@ -78,9 +80,10 @@ def test_a_position_bias_is_told_from_errors(rng):
     biased = rng.random(pairs) < 0.3
     swapped = np.where(biased, SECOND, chosen)
     given = decisions(np.stack([np.where(biased, FIRST, chosen), swapped], axis=1))
-    accuracy, inconsistent, _ = pair_figures(given, better, [""] * pairs, rng)[""]
+    accuracy, inconsistent, bias, _ = pair_figures(given, better, [""] * pairs, rng)[""]
     assert accuracy.lower <= 0.8 * 0.7 <= accuracy.upper
     assert inconsistent.lower <= 0.3 <= inconsistent.upper
+    assert bias.lower <= 0.3 <= bias.upper
 
 
 def test_scores_against_known_ones(rng):

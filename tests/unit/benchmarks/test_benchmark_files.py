@@ -15,8 +15,8 @@ MAPPINGS = REPOSITORY / "deployments" / "benchmarks"
 SHARED = REPOSITORY.parent / "shared" / "data"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
 
-PAIR = {"pair_id": "p1", "source": "maths", "question": "1+1?", "response_A": "2",
-        "response_B": "3", "label": "A>B"}  # fmt: skip
+PAIR = {"pair_id": "p1", "source": "maths", "question": "1+1?", "response_model": "m",
+        "response_A": "2", "response_B": "3", "label": "A>B"}  # fmt: skip
 
 
 def written(path, rows):

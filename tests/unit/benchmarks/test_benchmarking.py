@@ -5,14 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from judge_gym.benchmarks.mapping import load_benchmark
-from judge_gym.errors import ConfigError
+from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.judges import Criterion, JudgeResult, PairwiseJudge, RubricJudge
 from judge_gym.llm.calls import Answer
 from judge_gym.simulator.answering import Request, answer
 from judge_gym.simulator.graders import grader_of
 from judge_gym.simulator.known import identity
-from judge_gym.workflows.benchmarking import benchmark_figures, check_judge, load_set
+from judge_gym.workflows.benchmarking import (
+    benchmark_figures,
+    check_judge,
+    load_judges,
+    load_set,
+)
 
 REPOSITORY = Path(__file__).parents[3]
 MAPPINGS = REPOSITORY / "deployments" / "benchmarks"
@@ -58,7 +62,7 @@ def judged(judge, chosen):
 @needs_shared
 @pytest.mark.parametrize("name", FILES)
 def test_planted_accuracy_and_position_bias_are_recovered(name):
-    chosen = load_set(SHARED / FILES[name], load_benchmark(MAPPINGS / f"{name}.yaml"))
+    chosen = load_set(SHARED / FILES[name], MAPPINGS / f"{name}.yaml")
     judges = [pairwise("good-1"), pairwise("firstpick-1")]
     figures = benchmark_figures(judges, [judged(one, chosen) for one in judges], chosen)
     assert set(figures.by_judge[0]) > {""}
@@ -68,7 +72,7 @@ def test_planted_accuracy_and_position_bias_are_recovered(name):
         # shown first, the better one is chosen with b + (1 - b)·a, else with (1 - b)·a; a pair
         # without ties is right when both orders are, and consistent when both are or neither is
         ahead, behind = bias + (1 - bias) * right, (1 - bias) * right
-        accuracy, inconsistent, _ = figures.by_judge[place][""]
+        accuracy, inconsistent, _, _ = figures.by_judge[place][""]
         assert accuracy.lower <= ahead * behind <= accuracy.upper
         apart = ahead * (1 - behind) + behind * (1 - ahead)
         assert inconsistent.lower <= apart <= inconsistent.upper
@@ -78,28 +82,79 @@ def test_planted_accuracy_and_position_bias_are_recovered(name):
     assert bool(figures.published) == (name == "judgebench")
 
 
-def test_failed_pairs_are_no_vote(tmp_path):
+def claims(tmp_path, pairs, **changes):
+    """Sums of which one is right, the right one first in every other pair."""
+    rows = []
+    for n in range(pairs):
+        right, wrong = f"Claim: {n} + 25 = {n + 25}", f"Claim: {n} + 25 = {n + 26}"
+        first, second = (right, wrong) if n % 2 else (wrong, right)
+        rows.append({"pair_id": n, "source": "even" if n % 4 < 2 else "odd", "question": "Which?",
+                     "response_model": "m", "response_A": first, "response_B": second,
+                     "label": "A>B" if n % 2 else "B>A"})  # fmt: skip
+    rows[-1].update(changes)
     file = tmp_path / "set.jsonl"
-    rows = [
-        json.dumps({"id": n, "subset": "a", "prompt": "q", "chosen": "x", "rejected": "y"})
-        for n in range(3)
-    ]
-    file.write_text("\n".join(rows))
-    chosen = load_set(file, load_benchmark(MAPPINGS / "chosen-rejected.yaml"), limit=2)
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return load_set(file, MAPPINGS / "judgebench.yaml")
+
+
+def test_a_planted_position_bias_is_told_from_mistakes(tmp_path):
+    chosen, judge = claims(tmp_path, 200), pairwise("firstpick-1")
+    figures = benchmark_figures([judge], [judged(judge, chosen)], chosen).by_judge[0]
+    assert list(figures) == ["", "even", "odd"]
+    _, _, bias, _ = figures[""]
+    assert bias.lower <= grader_of("firstpick-1").first_bias <= bias.upper
+    good = pairwise("good-1")
+    _, _, none, _ = benchmark_figures([good], [judged(good, chosen)], chosen).by_judge[0][""]
+    assert none.lower <= 0 <= none.upper
+
+
+def test_published_figures_are_of_their_own_part(tmp_path):
+    chosen = claims(tmp_path, 40, response_model="claude-3-5-sonnet-20240620")
     judge = pairwise("good-1")
+    (((_, name), found),) = benchmark_figures(
+        [judge], [judged(judge, chosen)], chosen
+    ).published.items()
+    assert name == "claude-3-haiku-20240307, claude-3-5-sonnet-20240620"
+    assert found.n_items == 1
+
+
+def test_failed_pairs_are_left_out_and_unreadable_orders_are_no_vote(tmp_path):
+    chosen, judge = claims(tmp_path, 5), pairwise("good-1")
+    right = [float(one.better == "first") for one in chosen.known]
     said = [
-        result_of(judge, chosen.items[0], "scored", 1.0, {"as_given": 1.0, "swapped": 1.0}),
-        result_of(judge, chosen.items[1], "failed", None, {}),
-    ]
-    accuracy, inconsistent, _ = benchmark_figures([judge], [said], chosen).by_judge[0][""]
-    assert (accuracy.estimate, accuracy.n_items) == (0.5, 2)
+        result_of(judge, chosen.items[0], "scored", right[0],
+                  {"as_given": right[0], "swapped": right[0]}),
+        result_of(judge, chosen.items[1], "failed", None, {"as_given": right[1]}),
+        result_of(judge, chosen.items[2], "unparseable", None, {}),
+        # right in the one order that could be read
+        result_of(judge, chosen.items[3], "unparseable", None, {"swapped": right[3]}),
+        None,
+    ]  # fmt: skip
+    accuracy, inconsistent, _, _ = benchmark_figures([judge], [said], chosen).by_judge[0][""]
+    assert (accuracy.estimate, accuracy.n_items) == (pytest.approx(2 / 3), 3)
     assert inconsistent.n_items == 1
+
+
+def test_nothing_judged_is_no_figure(tmp_path):
+    chosen, judge = claims(tmp_path, 4), pairwise("good-1")
+    figures = benchmark_figures([judge], [[None] * 4], chosen).by_judge[0][""]
+    assert {one.estimate for one in figures} == {None}
+
+
+def test_a_bad_line_and_judges_that_do_not_fit_are_named(tmp_path):
+    with pytest.raises(EvidenceError, match=r"set\.jsonl line 3: label is 'neither'"):
+        claims(tmp_path, 3, label="neither")
+    chosen = claims(tmp_path, 3)
+    with pytest.raises(ConfigError, match="Use a judge of kind pairwise"):
+        load_judges([REPOSITORY / "deployments/judges/notes.yaml"], chosen)
+    with pytest.raises(ConfigError, match="there is 'answers' already"):
+        load_judges([REPOSITORY / "deployments/judges/answers.yaml"] * 2, chosen)
 
 
 def test_known_scores(tmp_path):
     file = tmp_path / "set.jsonl"
     file.write_text("\n".join(f'{{"id": {n}, "text": "t{n}", "score": {n}}}' for n in range(1, 6)))
-    chosen = load_set(file, load_benchmark(MAPPINGS / "scored.yaml"))
+    chosen = load_set(file, MAPPINGS / "scored.yaml")
     criterion = Criterion(name="worth", description="Its worth.")
     judge = RubricJudge(name="r", model="sim/good-1", task="Mark it.", criteria=(criterion,))
     # known 0, 25, 50, 75, 100 points; given 10 more each, and nothing for the last

@@ -1,0 +1,35 @@
+"""Judging items with judges for products, in chunks: what calibrations and benchmarks share."""
+
+from collections.abc import Sequence
+
+from flows.chunks import Tally, Work, run_chunks
+from judge_gym.judges import Item, Judge, ModelJudge
+from judge_gym.runtime import Runtime
+from judge_gym.workflows.calibrating.judging import missing
+from tasks.judge_texts import judge_texts
+from tasks.limits import declare_limits
+
+
+async def judge_missing(
+    runtime: Runtime,
+    judges: Sequence[Judge],
+    items: Sequence[Item],
+    *,
+    repeats: int = 1,
+    retry_failed: bool,
+) -> Tally:
+    """Have every judge judge what it has not; a judge's budget stops new work once passed."""
+    await declare_limits()
+    works = []
+    for judge in judges:
+        with runtime.session() as session:
+            units = missing(session, judge, items, repeats, retry_failed=retry_failed)
+        arguments = {"judge": judge, "repeats": repeats}
+        label = f"texts by {judge.name}"
+        works.append(Work(judge_texts, _provider(runtime, judge), units, label, arguments))
+    return await run_chunks(runtime, "texts", works)
+
+
+def _provider(runtime: Runtime, judge: Judge) -> str:
+    """Return the provider whose limit a judge keeps to; empty for a judge of one's own."""
+    return runtime.providers.of(judge.model).name if isinstance(judge, ModelJudge) else ""

@@ -1,0 +1,55 @@
+"""What judging items will take, before anything is asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from judge_gym.judges import Item, Judge, ModelJudge
+from judge_gym.judges.asking import AGENT
+from judge_gym.llm.providers import Providers
+from judge_gym.settings import Settings
+from judge_gym.store.history import past_answers
+from judge_gym.store.judging import judged_keys
+from judge_gym.workflows.estimating import Estimate, estimate, per_call
+
+_EXAMPLES = 20
+"""Items whose prompts are counted, spread over all that are to be judged."""
+
+
+@dataclass(frozen=True)
+class JudgePlan:
+    """One judge's share. `used` is what its calls will use; None for a judge of one's own.
+
+    `calls` are the fewest: an answer that cannot be read is asked for once more.
+    """
+
+    judge: Judge
+    done: int
+    to_do: int
+    calls: int
+    used: Estimate | None
+
+
+def plan_judging(
+    session: Session,
+    providers: Providers,
+    settings: Settings,
+    judges: Sequence[Judge],
+    items: Sequence[Item],
+) -> list[JudgePlan]:
+    """Return what each judge still has to judge, and what that will use; writes nothing."""
+    plans = []
+    for judge in judges:
+        done = judged_keys(session, judge, items)
+        left = [item for item in items if item.key not in done]
+        calls, used = len(left), None
+        if isinstance(judge, ModelJudge):
+            examples = (left or items)[:: max(1, len(left) // _EXAMPLES)]
+            prompts = [prompt for item in examples for prompt in judge.prompts(item, judge.key)]
+            calls = len(left) * len(prompts) // len(examples)
+            past = past_answers(session, [judge.model])
+            each = per_call(providers, judge.model, AGENT, prompts, judge.max_tokens, past)
+            used = estimate(settings, providers.of(judge.model), [(calls, each)])
+        plans.append(JudgePlan(judge, len(items) - len(left), len(left), calls, used))
+    return plans

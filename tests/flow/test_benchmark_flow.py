@@ -1,0 +1,68 @@
+"""The benchmark flow: pairs are judged once in both orders, and the tables say what came of it."""
+
+import asyncio
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from flows.benchmark import benchmark
+from support.flow_runs import error_of, run_flow, task_runs
+from support.simulation import Simulator
+
+MAPPING = Path(__file__).parents[2] / "deployments" / "benchmarks" / "chosen-rejected.yaml"
+JUDGE = "kind: pairwise\nname: {0}\nmodel: sim/{0}-1\ntask: Which is right?\n"
+PAIRS = 12
+
+
+@pytest.fixture
+def given(place: pytest.MonkeyPatch, tmp_path: Path) -> tuple[list[Path], Path, Path]:
+    """Two judges, and sums of which the chosen one is right."""
+    for name in ("good", "firstpick"):
+        (tmp_path / f"{name}.yaml").write_text(JUDGE.format(name))
+    rows = [
+        {"id": n, "subset": "even" if n % 2 else "odd", "prompt": "Which?",
+         "chosen": f"Claim: {n} + 4 = {n + 4}", "rejected": f"Claim: {n} + 4 = {n + 5}"}
+        for n in range(PAIRS)
+    ]  # fmt: skip
+    (tmp_path / "set.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    judges = [tmp_path / "good.yaml", tmp_path / "firstpick.yaml"]
+    return judges, tmp_path / "set.jsonl", MAPPING
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_pairs_are_judged_once_whatever_was_done_before(
+    given: tuple[list[Path], Path, Path], simulator: Simulator, place: pytest.MonkeyPatch
+) -> None:
+    before = simulator.answered()
+    run_flow(benchmark, *given, limit=4)  # as a run that ended early
+    assert simulator.answered() - before == 2 * 2 * 4
+
+    state = run_flow(benchmark, *given)
+    assert simulator.answered() - before == 2 * 2 * PAIRS
+    assert "texts by good 1-8 of 8" in {run.name for run in task_runs(state, 3)}
+    table = asyncio.run(state.aresult())
+    figures = rows_of(table)
+    of = {(row["of"], row["judge"], row["category"], row["metric"]) for row in figures}
+    assert {("judge", "good", part, "accuracy") for part in ("", "even", "odd")} <= of
+    (apart,) = [row for row in figures if row["of"] == "apart"]
+    assert (apart["judge"], apart["less"]) == ("firstpick", "good")
+    assert apart["p"]
+    assert {row["simulated"] for row in figures} == {"True"}
+    said = rows_of(table.with_name("benchmark-chosen-rejected-judgements.csv"))
+    assert len(said) == 2 * PAIRS
+    assert {row["truth"] for row in said} == {"first"}
+
+    assert "nothing was missing" in str(run_flow(benchmark, *given).message)
+    assert simulator.answered() - before == 2 * 2 * PAIRS
+
+
+def test_a_judge_stops_at_its_budget(given: tuple[list[Path], Path, Path]) -> None:
+    judge = given[0][0]
+    judge.write_text(judge.read_text() + "budget: {max_calls: 4}\n")
+    assert "has passed its budget" in str(error_of(run_flow(benchmark, *given)))
