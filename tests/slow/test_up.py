@@ -32,6 +32,7 @@ DEPLOYMENTS = {
     "w4-swap/default",
     "w5-probe/default",
     "analysis/default",
+    "benchmark/default",
     "calibration/default",
     "windows/daily",
     "windows/weekly",
