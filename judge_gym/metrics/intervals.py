@@ -41,7 +41,10 @@ def wilson(successes: float, trials: float) -> Interval:
     centre = share + z * z / (2 * trials)
     half = z * (share * (1 - share) / trials + z * z / (4 * trials**2)) ** 0.5
     scale = 1 + z * z / trials
-    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
+    # At a share of 0 and of 1 an end is exact, where the difference would leave a rounding error.
+    lower = (centre - half) / scale if successes > 0 else 0.0
+    upper = (centre + half) / scale if successes < trials else 1.0
+    return max(0.0, lower), min(1.0, upper)
 
 
 def clustered_wilson(successes: IntArray, trials: IntArray) -> Interval:

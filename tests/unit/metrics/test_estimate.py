@@ -77,6 +77,11 @@ def test_wilson_of_nothing_still_has_an_upper_end():
         wilson(0, 0)
 
 
+def test_wilson_ends_exactly_where_all_trials_agree():
+    assert {wilson(0, n)[0] for n in range(1, 200)} == {0.0}
+    assert {wilson(n, n)[1] for n in range(1, 200)} == {1.0}
+
+
 def test_clustered_wilson_counts_agreeing_replicates_once_or_so():
     # 4 items of 5 samples, all or none: p = 1/2, sum (x - pn)^2 = 4 * 2.5^2 = 25,
     # variance 4/3 * 25/20^2 = 1/12; under independence 0.25/20 = 1/80; deff = 80/12 = 20/3;
