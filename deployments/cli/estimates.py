@@ -59,10 +59,10 @@ def _show_estimates(
         # One workflow waits for the one before.
         sum(one.seconds for one in used),
     )
-    dollars = dollars(sum(known)) + (f" + {_UNKNOWN}" if len(known) < len(used) else "")
+    cost = dollars(sum(known)) + (f" + {_UNKNOWN}" if len(known) < len(used) else "")
     if all(map(_is_simulated, lines)):
-        dollars = _SIMULATED_COST
-    rows.append(("", "all", "", *_cells(whole, dollars)))
+        cost = _SIMULATED_COST
+    rows.append(("", "all", "", *_cells(whole, cost)))
     show_table(title, (*_NAMES, "prompt tokens", "answer tokens", "USD", "time"), rows)
 
 
