@@ -25,9 +25,12 @@ run: $(READY) ## Run a sweep file: make run SWEEP=my-sweep.yaml
 # are not left to the end.
 test: $(READY) ## Run every test but the slow tier, on as many cores as there are
 	@$(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') --dist loadfile \
-		--no-loadscope-reorder
+		--no-loadscope-reorder -m "not slow"
 
-unit database flow end-to-end slow: $(READY) ## Run one tier of the tests
+slow: $(READY) ## Run what takes longest: kills, faults, `up` with its worker and page (25 minutes)
+	@$(BIN)/pytest tests/slow && $(BIN)/pytest -m slow tests/end_to_end tests/flow
+
+unit database flow end-to-end: $(READY) ## Run one tier of the tests
 	@$(BIN)/pytest tests/$(subst -,_,$@)
 
 chaos: $(READY) ## Kill the parts of a run at twenty moments, where the tests have five (5 minutes)

@@ -18,6 +18,7 @@ from support.command_line import CommandLine, Ended, sweep_text
 from support.prefect_server import PrefectServer
 from support.waiting import until
 
+pytestmark = pytest.mark.slow
 REPLICATES = 3
 OWN, SWAPPED = 3 * 5 * REPLICATES, (1 + 3) * 5 * REPLICATES
 """Judgements: 3 judges x 5 articles; 1 swapped pair and 3 shams."""

@@ -18,6 +18,7 @@ from support.misbehaving import answers, misbehaving, refuses
 from support.natural_rows import natural_rows
 from support.simulation import Simulator
 
+pytestmark = pytest.mark.slow
 REPOSITORY = Path(__file__).parents[2]
 SCORING = f"""
 name: scoring
