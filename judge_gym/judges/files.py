@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from judge_gym.design.config_model import read_model
-from judge_gym.design.config_tree import Node, read_tree
+from judge_gym.design.config_tree import Node, did_you_mean, read_tree, shown
 from judge_gym.design.frozen import Frozen
 from judge_gym.judges.binary_judge import BinaryJudge
+from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import CallableJudge, HttpJudge
 from judge_gym.judges.pairwise_judge import PairwiseJudge
 from judge_gym.judges.rubric_judge import RubricJudge
+from judge_gym.llm.calls import SIMULATED
 
 AnyJudge = RubricJudge | BinaryJudge | PairwiseJudge | CallableJudge | HttpJudge
 
@@ -19,5 +21,23 @@ class _File(Frozen):
 
 def load_judge(path: Path) -> AnyJudge:
     """Read a judge; `kind` says which. Raises `ConfigError` naming file, line, key and value."""
-    node = read_tree(path)
-    return read_model(_File, Node({"judge": node}, node.place)).judge
+    return judge_in(read_tree(path))
+
+
+def judge_in(node: Node) -> AnyJudge:
+    """Read a judge out of the tree of a file; raises as `load_judge`."""
+    judge = read_model(_File, Node({"judge": node}, node.place)).judge
+    if isinstance(judge, ModelJudge) and judge.model.startswith(SIMULATED):
+        _check_simulated(judge.model, node.items["model"])
+    return judge
+
+
+def _check_simulated(model: str, node: Node) -> None:
+    # A name that the simulator does not know is taken for a real model's, and answered all the
+    # same: a slip would be judged by somebody else.
+    from judge_gym.simulator.families import served_models
+
+    known = served_models()
+    if model not in known:
+        remedy = f"{did_you_mean(model, known)}Use {', '.join(known)}."
+        raise node.place.problem(f"is {shown(model)}, which the simulator does not have", remedy)

@@ -49,6 +49,8 @@ def test_every_kind_is_read(tmp_path: Path) -> None:
         ("kind: rubric\n", "", "kind is missing. Give rubric, binary, pairwise, callable or http"),
         ("kind: rubric", "kind: rubrik", "kind is 'rubrik'. Did you mean rubric?"),
         ("model: sim/good-1\n", "", "model is missing"),
+        ("sim/good-1", "sim/goood",
+         "line 3: model is 'sim/goood', which the simulator does not have. Did you mean sim/good-"),
         ("task:", "tusk:", "tusk is not a known key. Did you mean task?"),
         ("weight: 2", "weight: 0", "criteria[0].weight is 0. Use a number above 0"),
         ("weight: 2", "weight: two", "criteria[0].weight is 'two'. Use a number"),
@@ -57,7 +59,7 @@ def test_every_kind_is_read(tmp_path: Path) -> None:
         ("task: Mark it.", "task: Mark it.\nscale: {lowest: 5, highest: 1}", "highest is 1"),
         (RUBRIC, "just text", "'just text'"),
     ],
-)
+)  # fmt: skip
 def test_a_faulty_file_is_named_with_key_and_value(
     tmp_path: Path, old: str, new: str, said: str
 ) -> None:
