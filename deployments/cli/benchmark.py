@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from judge_gym.judges import Judge
     from judge_gym.metrics.estimate import Estimate
     from judge_gym.workflows.benchmarking import BenchmarkReport, BenchmarkSet
-    from judge_gym.workflows.judging_plan import JudgePlan
 
 _NAMES = {
     "accuracy": "accuracy",
@@ -28,7 +27,6 @@ _NAMES = {
     "concordance": "concordance",
     "rank_agreement": "τ-b",
 }
-_UNKNOWN = "—"
 
 
 def benchmark(
@@ -60,6 +58,7 @@ def benchmark(
     command: what is already judged is not asked again.
     """
     from deployments.cli.environment import prepare_environment
+    from deployments.cli.estimates import show_judging
     from judge_gym.settings import settings
     from judge_gym.workflows.benchmarking import load_judges, load_set
 
@@ -67,44 +66,13 @@ def benchmark(
     chosen = load_set(items, mapping, limit)
     loaded = load_judges(judges, chosen)
     prepare_environment(settings().data_dir, verbose=False)
-    _plan(chosen, loaded)
+    name = chosen.benchmark.name
+    show_judging(f"What {name} will use, {len(chosen.items)} items", loaded, chosen.items)
     if plan:
         return
     given = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}
     table = _run(chosen, loaded, given | {"retry_failed": retry_failed})
     console.print(f"The figures as a table: {table.resolve()}", markup=False, soft_wrap=True)
-
-
-def _plan(chosen: "BenchmarkSet", judges: "Sequence[Judge]") -> None:
-    from deployments.cli.database import database
-    from judge_gym.llm.providers import load_providers
-    from judge_gym.settings import settings
-    from judge_gym.workflows.judging_plan import plan_judging
-
-    providers = load_providers(settings().providers_file)
-    with database() as session:
-        plans = plan_judging(session, providers, settings(), judges, chosen.items)
-    show_table(
-        f"What {chosen.benchmark.name} will use, {len(chosen.items)} items",
-        ("judge", "judged", "to judge", "calls", "prompt tokens", "answer tokens", "USD", "time"),
-        [_planned(one) for one in plans],
-    )
-    console.print("An answer that cannot be read is asked for once more, which is a call more.")
-    if any(one.used is None or one.used.cost_usd is None for one in plans):
-        console.print(f"{_UNKNOWN} is not known: the price is in no list, or the judge your own.")
-
-
-def _planned(one: "JudgePlan") -> tuple[object, ...]:
-    from deployments.cli.estimates import dollars, duration
-
-    named = (f"{one.judge.name}, {one.judge.answered_by}", one.done, one.to_do, one.calls)
-    if one.used is None:
-        return (*named, *[_UNKNOWN] * 4)
-    cost = _UNKNOWN if one.used.cost_usd is None else dollars(one.used.cost_usd)
-    if one.judge.answered_by.startswith("sim/"):
-        cost = "0 (simulated)"
-    tokens = (f"{one.used.prompt_tokens:,}", f"{one.used.answer_tokens:,}")
-    return (*named, *tokens, cost, duration(one.used.seconds))
 
 
 def _run(chosen: "BenchmarkSet", judges: "Sequence[Judge]", given: dict[str, Any]) -> Path:

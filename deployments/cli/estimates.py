@@ -1,17 +1,22 @@
-"""The tables of `judge-gym sweep plan`: calls, and what they will use."""
+"""The tables of plans, of sweeps and of judges: calls, and what they will use."""
 
 from collections.abc import Callable, Sequence
 
+from deployments.cli.database import database
 from deployments.cli.output import console, show_table
 from judge_gym.design.budget import Budget
+from judge_gym.judges import Item, Judge
 from judge_gym.llm.calls import SIMULATED
-from judge_gym.llm.providers import Providers
+from judge_gym.llm.providers import Providers, load_providers
+from judge_gym.settings import settings
 from judge_gym.workflows.budgeting import how_to_price
 from judge_gym.workflows.estimating import Estimate
+from judge_gym.workflows.judging_plan import JudgePlan, plan_judging
 from judge_gym.workflows.planning import Plan, PlanLine
 
 _UNKNOWN, _SIMULATED_COST = "—", "0 (simulated)"
 _NAMES = ("workflow", "what", "provider")
+_USED = ("prompt tokens", "answer tokens", "USD", "time")
 
 
 def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
@@ -39,6 +44,35 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
         console.print(f"Budget: {', '.join(f'{key} {value:g}' for key, value in bounds)}.")
 
 
+def show_judging(
+    title: str, judges: Sequence[Judge], items: Sequence[Item], repeats: int = 1
+) -> None:
+    """Print what judging these items, each `repeats` times, will use; what is judged costs nothing.
+
+    The title says what they are; it is followed by how many judgements.
+    """
+    with database() as session:
+        providers = load_providers(settings().providers_file)
+        plans = plan_judging(session, providers, settings(), judges, items, repeats)
+    rows: list[tuple[object, ...]] = [
+        (f"{one.judge.name}, {one.judge.answered_by}", one.done, one.to_do, one.calls,
+         *_whole([one.used], simulated=_is_by_simulator(one)))
+        for one in plans
+    ]  # fmt: skip
+    if len(plans) > 1:
+        used = _whole([one.used for one in plans], simulated=all(map(_is_by_simulator, plans)))
+        sums = (sum(getattr(one, column) for one in plans) for column in ("done", "to_do", "calls"))
+        rows.append(("all", *sums, *used))
+    show_table(title, ("judge", "judged", "to judge", "calls", *_USED), rows)
+    console.print("An answer that cannot be read is asked for once more, which is a call more.")
+    if any(one.used is None or one.used.cost_usd is None for one in plans):
+        console.print(f"{_UNKNOWN} is not known: the price is in no list, or the judge your own.")
+
+
+def _is_by_simulator(plan: JudgePlan) -> bool:
+    return plan.judge.answered_by.startswith(SIMULATED)
+
+
 def _names(line: PlanLine) -> tuple[str, str, str]:
     return line.workflow, line.what, line.provider
 
@@ -48,32 +82,30 @@ def _show_estimates(
 ) -> None:
     used = [pick(line) for line in lines]
     rows = [
-        (*_names(line), *_cells(one, _cost(line, one)))
+        (*_names(line), *_whole([one], simulated=_is_simulated(line)))
         for line, one in zip(lines, used, strict=True)
     ]
-    known = [one.cost_usd for one in used if one.cost_usd is not None]
-    whole = Estimate(
-        sum(one.prompt_tokens for one in used),
-        sum(one.answer_tokens for one in used),
-        sum(known),
-        # One workflow waits for the one before.
-        sum(one.seconds for one in used),
+    rows.append(("", "all", "", *_whole(used, simulated=all(map(_is_simulated, lines)))))
+    show_table(title, (*_NAMES, *_USED), rows)
+
+
+def _whole(used: Sequence[Estimate | None], *, simulated: bool) -> tuple[str, str, str, str]:
+    """Return the cells of a sum; None is what cannot be told, and all of them one dash each.
+
+    Times add up, since one waits for the other.
+    """
+    told = [one for one in used if one is not None]
+    if not told:
+        return (_UNKNOWN,) * 4
+    known = [one.cost_usd for one in told if one.cost_usd is not None]
+    parts = [dollars(sum(known))] if known else []
+    parts += [_UNKNOWN] if len(known) < len(used) else []
+    return (
+        f"{sum(one.prompt_tokens for one in told):,}",
+        f"{sum(one.answer_tokens for one in told):,}",
+        _SIMULATED_COST if simulated else " + ".join(parts),
+        duration(sum(one.seconds for one in told)),
     )
-    cost = dollars(sum(known)) + (f" + {_UNKNOWN}" if len(known) < len(used) else "")
-    if all(map(_is_simulated, lines)):
-        cost = _SIMULATED_COST
-    rows.append(("", "all", "", *_cells(whole, cost)))
-    show_table(title, (*_NAMES, "prompt tokens", "answer tokens", "USD", "time"), rows)
-
-
-def _cells(used: Estimate, cost: str) -> tuple[str, str, str, str]:
-    return f"{used.prompt_tokens:,}", f"{used.answer_tokens:,}", cost, duration(used.seconds)
-
-
-def _cost(line: PlanLine, used: Estimate) -> str:
-    if _is_simulated(line):
-        return _SIMULATED_COST
-    return _UNKNOWN if used.cost_usd is None else dollars(used.cost_usd)
 
 
 def _is_simulated(line: PlanLine) -> bool:

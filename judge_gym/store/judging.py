@@ -56,17 +56,20 @@ def judged(
     return {(item_id, repeat) for item_id, repeat in rows}
 
 
-def judged_keys(session: Session, judge: Judge, items: Sequence[Item]) -> set[str]:
-    """Return the keys of the items that a judge has judged once; nothing needs to be stored yet."""
+def judged_times(
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int
+) -> dict[str, int]:
+    """Return item key → how many of its repeats are judged; nothing needs to be stored yet."""
     keys = sa.literal([item.key for item in items], sa.ARRAY(sa.Text))
-    found = session.scalars(
-        sa.select(t.JudgeItem.key)
+    found = session.execute(
+        sa.select(t.JudgeItem.key, sa.func.count())
         .join(t.JudgeResult, t.JudgeResult.item_id == t.JudgeItem.id)
         .join(t.Judge, t.Judge.id == t.JudgeResult.judge_id)
-        .where(t.Judge.key == judge.key, t.JudgeResult.repeat == 0)
+        .where(t.Judge.key == judge.key, t.JudgeResult.repeat < repeats)
         .where(t.JudgeItem.key == sa.any_(keys))
+        .group_by(t.JudgeItem.key)
     )
-    return set(found)
+    return dict(found.all())
 
 
 def forget_failures(session: Session, judge_id: int, item_ids: Iterable[int], repeats: int) -> None:

@@ -10,7 +10,7 @@ from judge_gym.judges.asking import AGENT
 from judge_gym.llm.providers import Providers
 from judge_gym.settings import Settings
 from judge_gym.store.history import past_answers
-from judge_gym.store.judging import judged_keys
+from judge_gym.store.judging import judged_times
 from judge_gym.workflows.estimating import Estimate, estimate, per_call
 
 _EXAMPLES = 20
@@ -19,7 +19,7 @@ _EXAMPLES = 20
 
 @dataclass(frozen=True)
 class JudgePlan:
-    """One judge's share. `used` is what its calls will use; None for a judge of one's own.
+    """One judge's share, in judgements. `used` is what its calls will use; None for one's own.
 
     `calls` are the fewest: an answer that cannot be read is asked for once more.
     """
@@ -37,19 +37,25 @@ def plan_judging(
     settings: Settings,
     judges: Sequence[Judge],
     items: Sequence[Item],
+    repeats: int = 1,
 ) -> list[JudgePlan]:
-    """Return what each judge still has to judge, and what that will use; writes nothing."""
+    """Return what each judge still has to judge, each item `repeats` times, and what that will use.
+
+    Writes nothing.
+    """
     plans = []
     for judge in judges:
-        done = judged_keys(session, judge, items)
-        left = [item for item in items if item.key not in done]
-        calls, used = len(left), None
+        times = judged_times(session, judge, items, repeats)
+        left = [item for item in items if times.get(item.key, 0) < repeats]
+        done = sum(times.values())
+        to_do = len(items) * repeats - done
+        calls, used = to_do, None
         if isinstance(judge, ModelJudge):
             examples = (left or items)[:: max(1, len(left) // _EXAMPLES)]
             prompts = [prompt for item in examples for prompt in judge.prompts(item, judge.key)]
-            calls = len(left) * len(prompts) // len(examples)
+            calls = to_do * len(prompts) // len(examples)
             past = past_answers(session, [judge.model])
             each = per_call(providers, judge.model, AGENT, prompts, judge.max_tokens, past)
             used = estimate(settings, providers.of(judge.model), [(calls, each)])
-        plans.append(JudgePlan(judge, len(items) - len(left), len(left), calls, used))
+        plans.append(JudgePlan(judge, done, to_do, calls, used))
     return plans
