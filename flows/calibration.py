@@ -9,16 +9,23 @@ from prefect.states import Completed
 from flows.claiming import alone
 from flows.judged_items import judge_missing
 from judge_gym.calibration.design import load_calibration
+from judge_gym.errors import StoreError
+from judge_gym.workflows.budgeting import BudgetPassedError
 from judge_gym.workflows.calibrating.judging import load_judges, load_texts
 from tasks.calibration import report_calibration
 from tasks.runtime import runtime
+
+
+class PartlyJudgedError(BudgetPassedError):
+    """A budget stopped a calibration; what had been judged is reported."""
 
 
 @flow(name="calibration", flow_run_name="calibrate {file.name}")
 async def calibration(file: Path, retry_failed: bool = False) -> State[Path]:
     """Judge what is still missing, then write the report; the state's data is its page.
 
-    A judge's budget, which stands in its file, stops new work once it is passed.
+    A judge's budget, which stands in its file, stops new work once it is passed; the report is then
+    of what was judged, and the flow fails.
 
     Args:
         file: the calibration file, as this process sees it.
@@ -27,9 +34,22 @@ async def calibration(file: Path, retry_failed: bool = False) -> State[Path]:
     design = load_calibration(file)
     judges, texts = load_judges(design), load_texts(design)
     async with runtime() as current, alone(current, "calibrations", [design.name]):
-        tally = await judge_missing(
-            current, judges, texts.items, repeats=design.repeats, retry_failed=retry_failed
-        )
+        try:
+            tally = await judge_missing(
+                current, judges, texts.items, repeats=design.repeats, retry_failed=retry_failed
+            )
+        except BudgetPassedError as stopped:
+            raise await _reported(file, stopped) from stopped
         page = await report_calibration(file)
         state = await tally.state(current)
     return state if state.is_failed() else Completed(message=state.message, data=page)
+
+
+async def _reported(file: Path, stopped: BudgetPassedError) -> BudgetPassedError:
+    """Report what was judged before the stop, if anything; returns what is to be raised."""
+    try:
+        page = await report_calibration(file)
+    except StoreError:
+        return stopped
+    told = f"{stopped.message} What was judged, and how much is missing: {page.resolve()}."
+    return PartlyJudgedError(told, stopped.remedy)

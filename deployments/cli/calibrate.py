@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def calibrate(
     file: Annotated[Path, typer.Argument(help="The calibration file (YAML).", show_default=False)],
     plan: Annotated[
-        bool, typer.Option("--plan", help="Say what it would ask; spends nothing.")
+        bool, typer.Option("--plan", help="Say what it would ask and cost; spends nothing.")
     ] = False,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
@@ -35,6 +35,7 @@ def calibrate(
 
 
 def _plan(design: "CalibrationDesign") -> None:
+    from deployments.cli.estimates import show_judging
     from judge_gym.workflows.calibrating.judging import load_judges, load_texts
 
     judges, texts = load_judges(design), load_texts(design)
@@ -53,12 +54,11 @@ def _plan(design: "CalibrationDesign") -> None:
         ("change", "expected", "severities", "texts to judge", "nothing to change in"),
         rows,
     )
-    each = len(texts.items) * design.repeats
-    console.print(
-        f"{len(texts.items)} texts, {design.repeats} times each: {each} judgements by each judge, "
-        f"{each * len(judges)} in all, and one more call for each answer that cannot be read. What "
-        "is already judged is not asked again.",
-        markup=False,
+    show_judging(
+        f"What it will use, {len(texts.items)} texts {design.repeats} times each",
+        judges,
+        texts.items,
+        design.repeats,
     )
 
 
@@ -80,13 +80,15 @@ def _run(file: Path, design: "CalibrationDesign", *, retry_failed: bool) -> None
         prefect_api("flows.calibration"),
         lost_servers_named(),
     ):
-        from flows.calibration import calibration
+        from flows.calibration import PartlyJudgedError, calibration
 
         made: Any = calibration(file, retry_failed=retry_failed, return_state=True)
         result = asyncio.run(asyncio.run(made).aresult(raise_on_failure=False))
-        if isinstance(result, BaseException):
+        if isinstance(result, BaseException) and not isinstance(result, PartlyJudgedError):
             raise result
         asyncio.run(_show(design))
+        if isinstance(result, PartlyJudgedError):
+            raise result
     console.print(f"The page: {result.resolve()}", markup=False, soft_wrap=True)
 
 
@@ -118,5 +120,7 @@ async def _show(design: "CalibrationDesign") -> None:
             ],
         )
     console.print(report.why, markup=False)
+    if report.gap:
+        console.print(report.gap, markup=False)
     if report.simulated:
         console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")

@@ -84,6 +84,11 @@ class Check:
     beside: tuple[Estimate, ...] = ()
     p_adjusted: float | None = None
 
+    @property
+    def perturbation(self) -> str:
+        """What was done to the texts; empty for a check of the originals."""
+        return self.name.partition(":")[2]
+
 
 _RESULTS = {
     Conclusion.SUPPORTED: Result.PASSES,

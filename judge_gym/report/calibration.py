@@ -40,6 +40,18 @@ class CalibrationReport:
         return sufficient(self.policies, self.design.margins.accuracy_loss)
 
     @property
+    def gap(self) -> str:
+        """What is not judged yet, in words; empty when everything is."""
+        each = len(self.texts.items) * self.design.repeats
+        missing = sum(each - one.statuses.total() for one in self.assessments)
+        if not missing:
+            return ""
+        return (
+            f"{missing} of {each * len(self.assessments)} judgements are missing: what is said "
+            "here rests on the others."
+        )
+
+    @property
     def simulated(self) -> bool:
         """Whether a score is of a simulated judge."""
         return any(one.simulated for one in self.assessments)
@@ -133,8 +145,7 @@ def _forest(one: Assessment) -> str:
 
 
 def _effect_of(check: Check) -> str:
-    expected, _, perturbation = check.name.partition(":")
-    return f"{perturbation} ({expected})"
+    return f"{check.perturbation} ({check.name.partition(':')[0]})"
 
 
 def _curves(one: Assessment) -> Iterator[tuple[str, str]]:

@@ -55,6 +55,8 @@ def _lines(report: CalibrationReport) -> Iterator[str]:
         f"- Tried: {len(report.texts.originals)} texts of {_plain(design.items.name)}, "
         f"{design.repeats} runs, {changes} at severities {severities}, seed {design.seed}."
     )
+    if report.gap:
+        yield f"- Incomplete: {report.gap}"
     for one in report.assessments:
         yield f"- {_plain(one.judge.name)} ({_plain(one.judge.answered_by)}, key {one.judge.key}):"
         for result, said in _SAID.items():

@@ -35,6 +35,7 @@ CALL_STATUSES = ("planned", "sent", "succeeded", "failed", "cancelled")
 OPEN_BATCHES = ("planned", "submitted", "cancelling")
 BATCH_STATUSES = (*OPEN_BATCHES, "completed", "failed", "expired", "cancelled", "vanished")
 ARMS = ("own", "swap", "sham")
+CHECK_RESULTS = ("passes", "fails", "inconclusive", "not applicable")
 CONCLUSIONS = ("supported", "refuted", "inconclusive", "not testable here")
 
 
@@ -658,4 +659,42 @@ class JudgeResult(Base):
             name="failure_when_not_judged",
         ),
         CheckConstraint("score NOT IN ('NaN', 'Infinity', '-Infinity')", name="score_finite"),
+    )
+
+
+class CalibrationCheck(Base):
+    """What the last calibration of a judge on a corpus found in one check."""
+
+    __tablename__ = "calibration_checks"
+    id: Mapped[int] = _id()
+    judge_id: Mapped[int] = _reference("judges.id")
+    corpus: Mapped[str]
+    """The digest of the file of the original texts."""
+    calibration: Mapped[str]
+    name: Mapped[str]
+    perturbation: Mapped[str] = mapped_column(server_default="")
+    """Empty for a check of the scores of the originals."""
+    question: Mapped[str]
+    result: Mapped[str]
+    reason: Mapped[str]
+    action: Mapped[str]
+    metric: Mapped[str]
+    estimate: Mapped[float | None]
+    lower: Mapped[float | None]
+    upper: Mapped[float | None]
+    n: Mapped[int] = mapped_column(Integer)
+    n_items: Mapped[int] = mapped_column(Integer)
+    unit: Mapped[str]
+    method: Mapped[str]
+    p: Mapped[float | None]
+    p_adjusted: Mapped[float | None]
+    beside: Mapped[list[Any]]
+    """Figures to be read with the estimate, such as d_z and d_av."""
+    simulated: Mapped[bool] = _simulated()
+    created_at: Mapped[datetime] = _created()
+    __table_args__ = (
+        _one_of("result", CHECK_RESULTS),
+        UniqueConstraint("judge_id", "corpus", "name"),
+        CheckConstraint("p BETWEEN 0 AND 1", name="p_range"),
+        CheckConstraint("p_adjusted BETWEEN 0 AND 1", name="p_adjusted_range"),
     )

@@ -234,6 +234,23 @@ GOOD: dict[Any, dict[str, Any]] = {
         "reason": "",
         "call_ids": [],
     },
+    t.CalibrationCheck: {
+        "id": 1,
+        "judge_id": 1,
+        "corpus": "",
+        "calibration": "",
+        "name": "band",
+        "question": "",
+        "result": "passes",
+        "reason": "",
+        "action": "",
+        "metric": "",
+        "n": 1,
+        "n_items": 1,
+        "unit": "",
+        "method": "",
+        "beside": [],
+    },
     t.AnalysisRun: {"id": 1, "sweep_id": 1, "version": "0", "simulated": True},
 }
 
@@ -367,6 +384,11 @@ REFUSED = [
      "ck_judge_results_failure_when_not_judged"),
     (t.JudgeResult, {"repeat": 1, "failure": "x"}, "ck_judge_results_failure_when_not_judged"),
     (t.JudgeResult, {"repeat": 1, "item_id": 9}, "fk_judge_results_item_id"),
+    (t.CalibrationCheck, {}, "uq_calibration_checks_judge_id_corpus_name"),
+    (t.CalibrationCheck, {"name": "2", "result": "holds"}, "ck_calibration_checks_result_known"),
+    (t.CalibrationCheck, {"name": "2", "p": 2.0}, "ck_calibration_checks_p_range"),
+    (t.CalibrationCheck, {"name": "2", "p_adjusted": -1.0},
+     "ck_calibration_checks_p_adjusted_range"),
 ]  # fmt: skip
 
 

@@ -6,10 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
+from click.testing import Result
 from prefect.client.schemas.objects import State
+from typer.testing import CliRunner
 
-from flows.calibration import calibration
+from deployments.cli.app import app
+from flows.calibration import PartlyJudgedError, calibration
 from flows.chunks import Gaps
+from judge_gym.settings import settings
 from support.flow_runs import error_of, run_flow, task_runs
 
 FUNCTION = """
@@ -31,6 +36,7 @@ repeats: 1
 perturbations: [vague_ify, tone]
 severities: [1.0]
 """
+GOOD = Path(__file__).parents[2] / "deployments" / "calibrations" / "good.yaml"
 TEXTS = [f"In 20{n}0 there were {'7' * n} ships. It rained." for n in range(1, 9)]
 
 
@@ -57,7 +63,17 @@ def page_of(state: State[Any]) -> Path:
     return asyncio.run(state.aresult())
 
 
-def test_texts_are_judged_once_and_the_page_is_written(file: Path) -> None:
+def checks(database: str) -> list[tuple[Any, ...]]:
+    """(judge, corpus, check, perturbation, result, items, simulated) of what is stored."""
+    statement = """
+        SELECT judge, corpus, name, perturbation, result, n_items, simulated
+        FROM analysis.calibration_checks ORDER BY judge, name
+    """
+    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
+        return [tuple(row) for row in connection.execute(sa.text(statement))]
+
+
+def test_texts_are_judged_once_and_the_page_is_written(file: Path, database: str) -> None:
     state = run_flow(calibration, file)
     # eight originals, each with vague words and with feeling
     assert len(asked(file)) == 24
@@ -68,8 +84,16 @@ def test_texts_are_judged_once_and_the_page_is_written(file: Path) -> None:
     # each digit is gone, and exclamations count for nothing
     assert "Held: invariant:tone, drop:vague_ify" in book
 
+    found = checks(database)
+    by_name = {row[2]: (row[3], row[4], row[5], row[6]) for row in found}
+    assert by_name["drop:vague_ify"] == ("vague_ify", "passes", 8, False)
+    assert by_name["invariant:tone"] == ("tone", "passes", 8, False)
+    assert by_name["band"][0] == ""
+    assert {row[0] for row in found} == {"own"}
+
     again = run_flow(calibration, file)
     assert again.is_completed()
+    assert checks(database) == found
     assert len(asked(file)) == 24
     assert (page.parent / "LOGBOOK.md").read_text() == book
 
@@ -93,3 +117,79 @@ def test_a_function_that_is_not_there_is_named(file: Path) -> None:
     error = error_of(run_flow(calibration, file))
     assert not isinstance(error, Gaps)
     assert "nowhere:score cannot be loaded" in str(error)
+
+
+@pytest.fixture
+def two(file: Path, place: pytest.MonkeyPatch) -> Path:
+    """A calibration of two simulated judges, one after the other; the first may call four times."""
+    place.setenv("JUDGE_GYM_WORKERS", "1")
+    settings.cache_clear()
+    for name in ("good", "mumbling"):
+        text = GOOD.read_text().replace("name: good", f"name: {name}")
+        (file.parent / f"{name}.yaml").write_text(text.replace("sim/good-1", f"sim/{name}-1"))
+    bound(file, 4)
+    file.write_text(FILE.replace("[judge.yaml]", "[good.yaml, mumbling.yaml]"))
+    return file
+
+
+def bound(file: Path, calls: int) -> None:
+    """Let the first judge make this many calls."""
+    judge = file.parent / "good.yaml"
+    text = judge.read_text().partition("budget:")[0]
+    judge.write_text(f"{text}budget: {{max_calls: {calls}}}\n")
+
+
+def commanded(*arguments: object) -> Result:
+    given = ["calibrate", *map(str, arguments)]
+    return CliRunner().invoke(app, given, env={"COLUMNS": "200"})
+
+
+def planned(file: Path) -> str:
+    ended = commanded(file, "--plan")
+    assert ended.exception is None
+    return " ".join(ended.output.split())
+
+
+def test_what_a_budget_leaves_over_is_reported_and_told(
+    two: Path, database: str, place: pytest.MonkeyPatch
+) -> None:
+    # It would set what this process, and the tests after this one, read.
+    place.setattr("deployments.cli.environment.prepare_environment", lambda *_, **__: None)
+    said = planned(two)
+    # eight texts, each with vague words and with feeling
+    assert "vague_ify │ drop │ 1 │ 8 │ 0" in said
+    assert "What it will use, 24 texts 1 times each" in said
+    assert "good, sim/good-1 │ 0 │ 24 │ 24 │" in said
+    assert "all │ 0 │ 48 │ 48 │" in said
+    assert "0 (simulated)" in said
+
+    ended = commanded(two)
+    error = ended.exception
+    assert isinstance(error, PartlyJudgedError)
+    assert "max_calls is 4" in error.message
+    assert "Raise budget.max_calls" in error.remedy
+    page = settings().data_dir / "reports" / "calibration-own.html"
+    assert str(page.resolve()) in error.message
+    # eight are in progress at once
+    gap = "40 of 48 judgements are missing"
+    assert gap in " ".join(ended.output.split())
+    assert gap in page.read_text()
+    assert gap in (page.parent / "LOGBOOK.md").read_text()
+    assert "Use good" in page.read_text() or "good is the best" in page.read_text()
+    assert {(row[0], row[6]) for row in checks(database)} == {("good", True), ("mumbling", False)}
+    assert "good, sim/good-1 │ 8 │ 16 │ 16 │" in planned(two)
+
+    bound(two, 4000)
+    before = len(checks(database))
+    assert run_flow(calibration, two).is_completed()
+    assert "are missing" not in page.read_text()
+    assert len(checks(database)) == before
+    assert {row[6] for row in checks(database)} == {True}
+
+    # Of other texts nothing is judged when the budget is used up already.
+    bound(two, 4)
+    items = two.parent / "items.jsonl"
+    items.write_text(items.read_text().replace("ships", "boats"))
+    error = error_of(run_flow(calibration, two))
+    assert "max_calls is 4" in str(error)
+    assert not isinstance(error, PartlyJudgedError)

@@ -130,15 +130,20 @@ def assess_together(
 def recommended(assessments: Sequence[Assessment], costs: Sequence[float]) -> tuple[int, str]:
     """Return the place of the judge to use, and why in a sentence.
 
-    Judges that put everything together, or differ as much between runs as between texts, come
-    last: the rest of what they pass says little. Then fewest checks that fail, fewest that are
-    open, and the cheaper one.
+    Last come judges that have judged less than others, as after a stop: what was not tested cannot
+    have failed. Before them, judges that put everything together, or differ as much between runs as
+    between texts: the rest of what they pass says little. Then fewest checks that fail, fewest that
+    are open, and the cheaper one.
     """
 
-    def standing(place: int) -> tuple[bool, int, int, float]:
+    most = max(one.statuses.total() for one in assessments)
+
+    def standing(place: int) -> tuple[bool, bool, int, int, float]:
         one = assessments[place]
+        less = one.statuses.total() < most
         tells = all(c.result is not Result.FAILS for c in one.checks if c.name in _FIRST)
-        return not tells, one.count(Result.FAILS), one.count(Result.INCONCLUSIVE), costs[place]
+        fails, still_open = one.count(Result.FAILS), one.count(Result.INCONCLUSIVE)
+        return less, not tells, fails, still_open, costs[place]
 
     best = min(range(len(assessments)), key=standing)
     one = assessments[best]

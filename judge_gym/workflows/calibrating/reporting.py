@@ -8,6 +8,7 @@ from judge_gym.errors import StoreError
 from judge_gym.report.calibration import CalibrationReport, save_calibration
 from judge_gym.report.logbook import append_entry
 from judge_gym.runtime import Runtime
+from judge_gym.store.calibrations import replace_checks
 from judge_gym.store.judging import cost_of
 from judge_gym.workflows.calibrating.assessing import assess, assess_together, recommended
 from judge_gym.workflows.calibrating.escalation import escalation
@@ -48,8 +49,17 @@ def read_report(runtime: Runtime, design: CalibrationDesign) -> CalibrationRepor
 
 
 def write_calibration(runtime: Runtime, design: CalibrationDesign) -> Path:
-    """Write the page and the tables, append to the logbook; returns the page's path."""
+    """Write the page and the tables, append to the logbook; returns the page's path.
+
+    The checks are rows of `calibration_checks` too, in place of those of the same judges and texts.
+    """
     report = read_report(runtime, design)
+    corpus = report.texts.originals[0].corpus
+    with runtime.session() as session:
+        for one in report.assessments:
+            replace_checks(
+                session, one.judge, corpus, design.name, one.checks, simulated=one.simulated
+            )
     folder = runtime.settings.data_dir / "reports"
     page = save_calibration(report, folder)
     append_entry(report, folder / LOGBOOK)
