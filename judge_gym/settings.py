@@ -50,6 +50,10 @@ class Settings(BaseSettings):
     """Longest time one LLM call may take, in seconds."""
     call_attempts: int = Field(default=4, ge=1, le=10)
     """How often a call is tried when the failure may pass (rate limit, server, connection)."""
+    panel_call_timeout_s: float = Field(default=30, gt=0)
+    """Longest time one question to a rater or arbiter of a panel may take in all, in seconds."""
+    panel_parallel: bool = False
+    """Whether a panel's raters are asked at once, and not one after the other."""
     reuse_answers: bool = False
     """Whether experiments that ask a model the very same question, replicate by replicate, share
     one answer. Cheaper, but then their answers are not independent."""

@@ -1,5 +1,6 @@
 """The values the gateway takes and gives: a call, its answer, its failure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -41,6 +42,8 @@ class Parameters:
     max_tokens: int
     seed: int
     json_answer: bool = False
+    schema: Mapping[str, Any] | None = None
+    """The JSON schema that the answer is to keep to, where the model takes one."""
 
     def sent(self) -> dict[str, Any]:
         """Return the request's fields; providers that do not know one have it dropped."""
@@ -51,7 +54,10 @@ class Parameters:
             # Providers differ in how wide a seed they take; 31 bits are common to all.
             "seed": self.seed & 0x7FFFFFFF,
         }
-        if self.json_answer:
+        if self.schema is not None:
+            answer = {"name": "answer", "strict": True, "schema": self.schema}
+            asked["response_format"] = {"type": "json_schema", "json_schema": answer}
+        elif self.json_answer:
             asked["response_format"] = {"type": "json_object"}
         return asked
 
@@ -69,6 +75,9 @@ class Call:
     experiment_id: int | None = None
     replicate: str = ""
     """Which of the repetitions of a question it is; without one its answer is never reused."""
+    within_s: float | None = None
+    """Longest time in seconds until its end, with all attempts and the wait for its turn; without
+    one only each attempt is bounded."""
 
     @property
     def request_digest(self) -> str | None:

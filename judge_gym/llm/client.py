@@ -114,6 +114,13 @@ def listed_window(provider: Provider, name: str) -> int | None:
     return tokens
 
 
+def takes_schema(provider: Provider, name: str) -> bool:
+    """Whether a model takes a JSON schema, by the providers file, else by litellm's own list."""
+    if provider.json_schema is not None:
+        return provider.json_schema
+    return bool(_listed(provider, name).get("supports_response_schema"))
+
+
 def counted_tokens(name: str, messages: Sequence[Message]) -> int:
     """Return the prompt tokens of an OpenAI or Anthropic model; works offline for those alone."""
     counted: int = litellm.token_counter(model=name, messages=list(messages))

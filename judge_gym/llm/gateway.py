@@ -113,7 +113,7 @@ class Gateway:
             return row.id, row.answer
         errors: list[AttemptError] = []
         try:
-            answer = await self._attempt(call, row, errors)
+            answer = await self._in_time(call, row, errors)
         except ProviderError as error:
             outcome = Failure(error.kind, str(error))
             if error.kind in SHARED:
@@ -141,6 +141,15 @@ class Gateway:
         await self._ledger.write(Closed(call_id, outcome, errors, derive(call_id, outcome), now()))
         log_end(call, call_id, outcome, len(errors))
 
+    async def _in_time(self, call: Call, row: Opened, errors: list[AttemptError]) -> Answer:
+        try:
+            async with asyncio.timeout(call.within_s):
+                return await self._attempt(call, row, errors)
+        except TimeoutError:
+            late = f"no answer within {call.within_s:g} s"
+            errors.append(attempt_error("timeout", late))
+            raise ProviderError("timeout", late) from None
+
     async def _attempt(self, call: Call, row: Opened, errors: list[AttemptError]) -> Answer:
         """Return an answer; one that is empty or cut is asked for once more, and paid for."""
         first = await self._retried(call, row.id, errors)
@@ -150,7 +159,7 @@ class Gateway:
         errors.append(unusable)
         try:
             return _with_cost_of(first, await self._retried(call, row.id, errors))
-        except ProviderError:
+        except (ProviderError, asyncio.CancelledError):
             # Without a second answer, no other place of the row says what the first one cost.
             unusable["cost_usd"] = first.cost_usd
             raise

@@ -52,6 +52,9 @@ class Provider(BaseModel):
     share of the bounds above."""
     batch: bool = False
     """Whether large amounts of work go through its batch API, which has to be OpenAI's."""
+    json_schema: bool | None = None
+    """Whether its models take a JSON schema for their answer; as litellm's list has it when left
+    out."""
     prices: dict[str, Price] = Field(default_factory=dict)
     """Prices of models that litellm's list lacks or has wrong, by name without the provider."""
 

@@ -1,0 +1,98 @@
+"""What a panel reviews: a document with a title and items, within limits, from a YAML or JSON file.
+
+Everything in it is text of others: it goes into prompts between the marks of a fence, and into no
+log, state or artifact.
+"""
+
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from judge_gym.design.config_model import read_model
+from judge_gym.design.config_tree import read_tree
+from judge_gym.design.frozen import Frozen
+from judge_gym.design.legal import Legal
+from judge_gym.evidence.normal_text import normal_text
+from judge_gym.seeds import digest
+
+MOST_ITEMS = 50
+LONGEST_ITEM = 10_000
+"""Characters of one item."""
+LONGEST_DOCUMENT = 50_000
+"""Characters of title and items that raters are shown; what follows is left out, item by item."""
+
+Id = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"),
+    Legal("1 to 60 letters, digits, dots, hyphens and underscores"),
+]
+
+
+class PanelItem(Frozen):
+    """One thing that is scored by itself."""
+
+    id: Id
+    """Its name in reviews, unique in the document."""
+    text: str = Field(min_length=1, max_length=LONGEST_ITEM)
+
+    @field_validator("text")
+    @classmethod
+    def _says_something(cls, text: str) -> str:
+        return _seen(text)
+
+
+class PanelDocument(Frozen):
+    """A document to be reviewed."""
+
+    id: Id
+    """Its name; the only part of it that states and logs have, with the names of its items."""
+    title: str = Field(min_length=1, max_length=300)
+    items: tuple[PanelItem, ...]
+    """1 to 50 items."""
+
+    @field_validator("title")
+    @classmethod
+    def _says_something(cls, title: str) -> str:
+        return _seen(title)
+
+    @field_validator("items")
+    @classmethod
+    def _can_be_told_apart(cls, items: tuple[PanelItem, ...]) -> tuple[PanelItem, ...]:
+        if not 1 <= len(items) <= MOST_ITEMS:
+            raise ValueError(f"a document has 1 to {MOST_ITEMS} items, and this one {len(items)}")
+        names = [item.id for item in items]
+        if repeated := sorted({name for name in names if names.count(name) > 1}):
+            raise ValueError(f"items need different ids; repeated: {', '.join(repeated)}")
+        return items
+
+    @cached_property
+    def shown(self) -> tuple[PanelItem, ...]:
+        """The items that raters see: the first ones, as many as fit whole."""
+        lengths = accumulate((len(item.text) for item in self.items), initial=len(self.title))
+        fitting = sum(length <= LONGEST_DOCUMENT for length in lengths) - 1
+        return self.items[:fitting]
+
+    @property
+    def was_truncated(self) -> bool:
+        """Whether raters see less than all items."""
+        return len(self.shown) < len(self.items)
+
+    @cached_property
+    def key(self) -> str:
+        """16-digit identity: all that is in it."""
+        return digest("panel document", self.model_dump(mode="json"))
+
+
+def load_document(path: Path) -> PanelDocument:
+    """Read a document; raises `ConfigError` naming file, line, key and what is allowed."""
+    return read_model(PanelDocument, read_tree(path))
+
+
+def _seen(text: str) -> str:
+    """Return the text without what no reader would see; raises `ValueError` when that is all."""
+    if not (seen := normal_text(text)):
+        raise ValueError("is empty")
+    return seen

@@ -1,0 +1,42 @@
+"""Panels in YAML files: one names the others, so that raters and rubrics are used in several."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from judge_gym.design.budget import Budget
+from judge_gym.design.config_model import read_model
+from judge_gym.design.config_tree import read_tree
+from judge_gym.design.frozen import Frozen
+from judge_gym.design.legal import Legal
+from judge_gym.errors import ConfigError
+from judge_gym.panel.panel import Arbiter, Panel, Rater
+from judge_gym.panel.rubric import PanelRubric
+
+
+class _File(Frozen):
+    name: Annotated[str, Legal("small letters, digits and hyphens")] = Field(
+        pattern=r"^[a-z0-9-]{1,80}$"
+    )
+    rubric: Path
+    raters: tuple[Path, ...] = Field(min_length=1)
+    arbiter: Arbiter
+    budget: Budget | None = None
+
+
+def load_panel(path: Path) -> Panel:
+    """Read a panel, with the rubric and rater files it names, relative to it.
+
+    Raises `ConfigError` naming file, line, key and what is allowed.
+    """
+    file, folder = read_model(_File, read_tree(path)), path.parent
+    parts = {
+        "rubric": read_model(PanelRubric, read_tree(folder / file.rubric)),
+        "raters": tuple(read_model(Rater, read_tree(folder / one)) for one in file.raters),
+    }
+    try:
+        return Panel(name=file.name, arbiter=file.arbiter, budget=file.budget, **parts)
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise ConfigError(f"{path} does not fit: {reason}.") from None

@@ -1,0 +1,116 @@
+"""A panel as a value: its rubric, its raters, its arbiter, and what identifies them."""
+
+from functools import cached_property
+from string import ascii_lowercase
+from typing import Annotated, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from judge_gym.design.budget import Budget
+from judge_gym.design.frozen import Frozen
+from judge_gym.design.legal import Legal
+from judge_gym.panel.rubric import PanelRubric
+from judge_gym.prompts import template_hash
+from judge_gym.seeds import digest
+
+MOST_RATERS = len(ascii_lowercase)
+
+
+class AskedModel(Frozen):
+    """A model, and how it is sampled."""
+
+    model: Annotated[str, Legal("provider/model")] = Field(pattern=r"^[^/\s]+/\S{1,199}$")
+    temperature: float = Field(default=1.0, ge=0, le=2)
+    top_p: float = Field(default=1.0, gt=0, le=1)
+    max_tokens: int = Field(default=4096, ge=16, le=32_000)
+    """Longest answer in tokens."""
+
+
+class Arbiter(AskedModel):
+    """Who says what the reviews come to."""
+
+
+class ExampleItem(Frozen):
+    """An item of a worked example, with the rater's score and comment."""
+
+    text: str = Field(min_length=1, max_length=5000)
+    score: int
+    comment: str = Field(min_length=1, max_length=2000)
+
+
+class Example(Frozen):
+    """A review that a rater has worked out before; sets its standard and its voice."""
+
+    items: tuple[ExampleItem, ...] = Field(min_length=1)
+    overall_score: int
+    overall_comment: str = Field(min_length=1, max_length=2000)
+
+    @property
+    def scores(self) -> tuple[int, ...]:
+        return (*(item.score for item in self.items), self.overall_score)
+
+
+class Rater(AskedModel):
+    """One voice of the panel."""
+
+    label: Annotated[str, Legal("one line of 1 to 100 characters")] = Field(
+        pattern=r"^[^\r\n]{1,100}$"
+    )
+    """What it looks at, in a few words; the arbiter knows it by this."""
+    persona: str = Field(min_length=1, max_length=10_000)
+    """Who it is and what it cares about, said to it as "you"."""
+    examples: tuple[Example, ...] = ()
+    """Worked examples, in the order they are shown."""
+
+
+class Panel(Frozen):
+    """Who reviews a document, by what rubric."""
+
+    name: Annotated[str, Legal("small letters, digits and hyphens")] = Field(
+        pattern=r"^[a-z0-9-]{1,80}$"
+    )
+    """What people call it; no part of its identity."""
+    rubric: PanelRubric
+    raters: tuple[Rater, ...]
+    """2 to 26 raters, in the order they are asked."""
+    arbiter: Arbiter
+    budget: Budget | None = None
+    """What this panel may use in all; no part of its identity."""
+
+    @field_validator("raters")
+    @classmethod
+    def _can_be_told_apart(cls, raters: tuple[Rater, ...]) -> tuple[Rater, ...]:
+        if not 2 <= len(raters) <= MOST_RATERS:
+            raise ValueError(f"a panel has 2 to {MOST_RATERS} raters, and this one {len(raters)}")
+        if len({rater.label.lower() for rater in raters}) < len(raters):
+            raise ValueError("raters need different labels")
+        return raters
+
+    @model_validator(mode="after")
+    def _examples_keep_to_the_scale(self) -> Self:
+        scale = self.rubric.scale
+        for rater in self.raters:
+            for score in (score for example in rater.examples for score in example.scores):
+                if not scale.lowest <= score <= scale.highest:
+                    raise ValueError(
+                        f"an example of rater {rater.label!r} has the score {score}, which is not "
+                        f"from {scale.lowest} to {scale.highest}"
+                    )
+        return self
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What its raters are called in states and tables: rater_a, rater_b, …"""
+        return tuple(f"rater_{letter}" for letter in ascii_lowercase[: len(self.raters)])
+
+    @property
+    def models(self) -> set[str]:
+        """Every model that it asks."""
+        return {self.arbiter.model, *(rater.model for rater in self.raters)}
+
+    @cached_property
+    def key(self) -> str:
+        """16-digit identity: all that can change an answer, so neither name nor budget."""
+        config = self.model_dump(mode="json", exclude={"name", "budget"})
+        templates = ("panel_rater", "panel_arbiter", "judge_again")
+        return digest("panel", config, [template_hash(template) for template in templates])

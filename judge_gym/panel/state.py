@@ -1,0 +1,146 @@
+"""What a panel's run looks like from outside: after every step one whole picture, and no other.
+
+A `PanelState` never changes, has all that is known so far, and is JSON by `model_dump_json()`. It
+has the document's id and the ids of its items, and neither its title nor its text; comments are the
+raters' own words, which may quote it.
+"""
+
+from typing import Literal
+
+from judge_gym.design.frozen import Frozen
+
+Status = Literal["waiting", "running", "done", "error"]
+Tier = Literal["schema", "json", "text"]
+"""How an answer was asked for: by a JSON schema, in JSON mode, or as plain text."""
+Level = Literal["strong", "moderate", "weak"]
+
+IDLE, TOGETHER, CONSENSUS, DONE, ERROR = "idle", "raters", "consensus", "done", "error"
+"""Phases beside the names of the raters; `TOGETHER` is that of raters asked at once."""
+
+
+class ItemReview(Frozen):
+    """What a rater says of one item."""
+
+    id: str
+    score: int
+    comment: str
+
+
+class Review(Frozen):
+    """What a rater says of a document; every item shown is in it once, in the document's order."""
+
+    items: tuple[ItemReview, ...]
+    overall_score: int
+    overall_comment: str
+
+
+class Verdict(Frozen):
+    """What the arbiter says."""
+
+    final_score: int
+    """From the lowest to the highest overall score of the reviews, whatever the arbiter said."""
+    raw_score: int
+    """What the arbiter said."""
+    rationale: str
+
+
+class Step(Frozen):
+    """One question of the panel, from waiting to its end; a question may take several calls."""
+
+    status: Status = "waiting"
+    model: str
+    tier: Tier | None = None
+    """Which way of asking gave the answer; None without one."""
+    error: str | None = None
+    """Why there is no answer, when the status is `error`."""
+    latency_ms: float | None = None
+    """From asking to the end, failures too; when kept, what it took then."""
+    call_ids: tuple[int, ...] = ()
+    """Rows of `llm_calls`, in the order they were asked."""
+    kept: bool = False
+    """Whether it is from an earlier run of the same, and nobody was asked."""
+    simulated: bool = False
+
+
+class RaterState(Step):
+    """A rater and how far it is."""
+
+    name: str
+    """rater_a, rater_b, …; also the phase while it is asked."""
+    label: str
+    review: Review | None = None
+    """Set when, and only when, the status is `done`."""
+
+
+class ConsensusState(Step):
+    """The arbiter and how far it is."""
+
+    verdict: Verdict | None = None
+    """Set when, and only when, the status is `done`."""
+
+
+class Agreement(Frozen):
+    """How far reviews agree, computed from their scores."""
+
+    scores: tuple[int, ...]
+    """In the order of the raters that gave a review."""
+    mean: float
+    """To one decimal, halves up."""
+    median: float
+    spread: int
+    """The highest score less the lowest."""
+    level: Level
+
+
+class ItemAgreement(Agreement):
+    """How far reviews agree on one item."""
+
+    id: str
+
+
+class PanelState(Frozen):
+    """All that is known of a run after one of its steps."""
+
+    sequence: int
+    """0 for the first state of a run, and 1 more each."""
+    phase: str
+    """`idle`, then the name of each rater (or `raters` when all are asked at once), `consensus`,
+    and `done` or `error`."""
+    panel: str
+    """The panel's name."""
+    document: str
+    """The document's id."""
+    items: tuple[str, ...]
+    """The ids of the items that raters see."""
+    was_truncated: bool
+    """Whether the document has more items than raters see."""
+    lowest: int
+    """The lowest score there is, and the highest."""
+    highest: int
+    raters: tuple[RaterState, ...]
+    agreement: Agreement | None = None
+    """Of the overall scores, once every rater has ended and two or more gave a review."""
+    item_agreement: tuple[ItemAgreement, ...] = ()
+    """Of each item, then too."""
+    consensus: ConsensusState
+    error: str | None = None
+    """Why the run has no consensus, when the phase is `error`."""
+
+    @property
+    def has_ended(self) -> bool:
+        return self.phase in (DONE, ERROR)
+
+    @property
+    def reviewed(self) -> tuple[RaterState, ...]:
+        """The raters that gave a review."""
+        return tuple(rater for rater in self.raters if rater.review is not None)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a simulated model had a part in it."""
+        return any(step.simulated for step in (*self.raters, self.consensus))
+
+    @property
+    def call_ids(self) -> tuple[int, ...]:
+        """Every call of it."""
+        return tuple(call for step in (*self.raters, self.consensus) for call in step.call_ids)
