@@ -8,8 +8,10 @@ from prefect.states import Completed
 
 from flows.claiming import alone
 from flows.judged_items import judge_missing
+from flows.perturbed_texts import perturb_missing
 from judge_gym.calibration.design import load_calibration
 from judge_gym.errors import StoreError
+from judge_gym.judges import read_items
 from judge_gym.workflows.budgeting import BudgetPassedError
 from judge_gym.workflows.calibrating.judging import load_judges, load_texts
 from tasks.calibration import report_calibration
@@ -22,24 +24,28 @@ class PartlyJudgedError(BudgetPassedError):
 
 @flow(name="calibration", flow_run_name="calibrate {file.name}")
 async def calibration(file: Path, retry_failed: bool = False) -> State[Path]:
-    """Judge what is still missing, then write the report; the state's data is its page.
+    """Change and judge what is still missing, then write the report; the state's data is its page.
 
-    A judge's budget, which stands in its file, stops new work once it is passed; the report is then
-    of what was judged, and the flow fails.
+    A judge's budget, which stands in its file, stops new work once it is passed, and so does that
+    of the perturber; the report is then of what was judged, and the flow fails.
 
     Args:
         file: the calibration file, as this process sees it.
         retry_failed: ask again for what is kept as failed.
     """
     design = load_calibration(file)
-    judges, texts = load_judges(design), load_texts(design)
+    judges, originals = load_judges(design), read_items(design.items)
     async with runtime() as current, alone(current, "calibrations", [design.name]):
         try:
-            tally = await judge_missing(
+            tally = await perturb_missing(current, originals, design, retry_failed=retry_failed)
+            with current.session() as session:
+                texts = load_texts(session, design)
+            judged = await judge_missing(
                 current, judges, texts.items, repeats=design.repeats, retry_failed=retry_failed
             )
         except BudgetPassedError as stopped:
             raise await _reported(file, stopped) from stopped
+        tally.add(judged)
         page = await report_calibration(file)
         state = await tally.state(current)
     return state if state.is_failed() else Completed(message=state.message, data=page)

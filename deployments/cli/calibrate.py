@@ -35,13 +35,21 @@ def calibrate(
 
 
 def _plan(design: "CalibrationDesign") -> None:
-    from deployments.cli.estimates import show_judging
-    from judge_gym.workflows.calibrating.judging import load_judges, load_texts
+    from deployments.cli.database import database
+    from deployments.cli.estimates import show_judging, show_perturbing
+    from judge_gym.judges import read_items
+    from judge_gym.workflows.calibrating.judging import load_judges
+    from judge_gym.workflows.calibrating.perturbing import expected
+    from judge_gym.workflows.calibrating.texts import changed_texts, rewritings
 
-    judges, texts = load_judges(design), load_texts(design)
+    judges, originals = load_judges(design), read_items(design.items)
+    wanted = rewritings(originals, design)
+    with database() as session:
+        texts = changed_texts(originals, design, expected(session, wanted))
     rows = [
         (
             one.name,
+            design.made_by(one) or "rules",
             design.expectation(one),
             ", ".join(f"{severity:g}" for severity in design.severities_of(one)),
             str(sum(len(texts.changed[one.name, s]) for s in design.severities_of(one))),
@@ -51,9 +59,11 @@ def _plan(design: "CalibrationDesign") -> None:
     ]
     show_table(
         f"Calibration {design.name}: {len(texts.originals)} texts",
-        ("change", "expected", "severities", "texts to judge", "nothing to change in"),
+        ("change", "made by", "expected", "severities", "texts to judge", "nothing to change in"),
         rows,
     )
+    if wanted:
+        show_perturbing(wanted)
     show_judging(
         f"What it will use, {len(texts.items)} texts {design.repeats} times each",
         judges,
@@ -68,12 +78,15 @@ def _run(file: Path, design: "CalibrationDesign", *, retry_failed: bool) -> None
     from deployments.cli.environment import prepare_environment
     from deployments.cli.prefect_api import prefect_api
     from deployments.cli.running import lost_servers_named, simulator
+    from judge_gym.judges import read_items
     from judge_gym.settings import settings
-    from judge_gym.workflows.calibrating.judging import load_judges, load_texts
+    from judge_gym.workflows.calibrating.judging import load_judges
 
     # A mistake in a file is said before any server is started.
-    simulated = any(judge.answered_by.startswith("sim/") for judge in load_judges(design))
-    load_texts(design)
+    asked = [judge.answered_by for judge in load_judges(design)]
+    asked += [design.perturber.model] if design.perturber else []
+    simulated = any(model.startswith("sim/") for model in asked)
+    read_items(design.items)
     prepare_environment(settings().data_dir, verbose=False)
     with (
         simulator() if simulated else nullcontext(),
@@ -119,6 +132,8 @@ async def _show(design: "CalibrationDesign") -> None:
                 for one in report.policies
             ],
         )
+    if report.warning:
+        console.print(f"Note: {report.warning}", markup=False)
     console.print(report.why, markup=False)
     if report.gap:
         console.print(report.gap, markup=False)

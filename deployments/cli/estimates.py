@@ -10,8 +10,9 @@ from judge_gym.llm.calls import SIMULATED
 from judge_gym.llm.providers import Providers, load_providers
 from judge_gym.settings import settings
 from judge_gym.workflows.budgeting import how_to_price
+from judge_gym.workflows.calibrating.texts import Rewriting
 from judge_gym.workflows.estimating import Estimate
-from judge_gym.workflows.judging_plan import JudgePlan, plan_judging
+from judge_gym.workflows.judging_plan import JudgePlan, plan_judging, plan_perturbing
 from judge_gym.workflows.planning import Plan, PlanLine
 
 _UNKNOWN, _SIMULATED_COST = "—", "0 (simulated)"
@@ -67,6 +68,17 @@ def show_judging(
     console.print("An answer that cannot be read is asked for once more, which is a call more.")
     if any(one.used is None or one.used.cost_usd is None for one in plans):
         console.print(f"{_UNKNOWN} is not known: the price is in no list, or the judge your own.")
+
+
+def show_perturbing(wanted: Sequence[Rewriting]) -> None:
+    """Print what having a model change these texts will use; what it has changed costs nothing."""
+    model = wanted[0].model
+    with database() as session:
+        providers = load_providers(settings().providers_file)
+        to_do, used = plan_perturbing(session, providers, settings(), wanted)
+    simulated = model.startswith(SIMULATED)
+    row = (model, len(wanted) - to_do, to_do, *_whole([used], simulated=simulated))
+    show_table("Texts that a model changes first", ("model", "changed", "to change", *_USED), [row])
 
 
 def _is_by_simulator(plan: JudgePlan) -> bool:

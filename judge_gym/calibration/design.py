@@ -1,19 +1,49 @@
 """The calibration file: which judges, on which texts, changed how, and what counts as enough."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from judge_gym.calibration.checks import Margins
 from judge_gym.calibration.editing import Expectation
 from judge_gym.calibration.perturbations import Perturbation, perturbations
+from judge_gym.design.budget import Budget
 from judge_gym.design.config_model import read_model
 from judge_gym.design.config_tree import did_you_mean, read_tree
 from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
+from judge_gym.seeds import digest
 
 _EXPECTED = Legal("a mapping of perturbations to drop, invariant or rise")
+
+
+class Perturber(Frozen):
+    """A model that makes some of the perturbations, in place of the rules."""
+
+    model: str = Field(min_length=3, max_length=200)
+    """The model that rewrites, as provider/model; best of another family than the judges."""
+    types: tuple[str, ...] = Field(min_length=1)
+    """The perturbations it makes; the rules make the others."""
+    budget: Budget | None = None
+    """What it may use in all, over every calibration."""
+
+    @property
+    def key(self) -> str:
+        """By what its calls are counted in the ledger: its model."""
+        return digest("perturber", self.model)
+
+    @property
+    def called(self) -> str:
+        """What messages call it."""
+        return f"The perturber {self.model}"
+
+    @field_validator("types")
+    @classmethod
+    def _are_known(cls, types: tuple[str, ...]) -> tuple[str, ...]:
+        _check_known(types)
+        return types
 
 
 class CalibrationDesign(Frozen):
@@ -37,6 +67,8 @@ class CalibrationDesign(Frozen):
     """Those to use; all when none is named."""
     expectations: Annotated[dict[str, Expectation], _EXPECTED] = Field(default_factory=dict)
     """Perturbation → drop, invariant or rise, where the perturbation's own does not fit."""
+    perturber: Perturber | None = None
+    """A model that makes some of them; without one the rules make all."""
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Which changes are drawn first."""
     margins: Margins = Margins()
@@ -46,11 +78,12 @@ class CalibrationDesign(Frozen):
     def _check(self) -> Self:
         if list(self.severities) != sorted({one for one in self.severities if 0 < one <= 1}):
             raise ValueError("severities are not ascending, above 0 and at most 1")
-        for name in (*self.perturbations, *self.expectations):
-            if name not in perturbations():
-                known = ", ".join(perturbations())
-                close = did_you_mean(name, list(perturbations()))
-                raise ValueError(f"there is no perturbation {name!r}. {close}Use {known}")
+        _check_known((*self.perturbations, *self.expectations))
+        if others := set(self.perturber.types if self.perturber else ()) - {
+            one.name for one in self.chosen
+        }:
+            named = ", ".join(sorted(others))
+            raise ValueError(f"perturber has {named}, which is not among the perturbations")
         if len(set(self.judges)) < len(self.judges):
             raise ValueError("a judge is named twice")
         return self
@@ -67,10 +100,23 @@ class CalibrationDesign(Frozen):
         """Return what is expected of a perturbation here."""
         return self.expectations.get(perturbation.name, perturbation.expectation)
 
+    def made_by(self, perturbation: Perturbation) -> str:
+        """Return the model that makes a perturbation here; empty where the rules do."""
+        perturber = self.perturber
+        return perturber.model if perturber and perturbation.name in perturber.types else ""
+
     def severities_of(self, perturbation: Perturbation) -> tuple[float, ...]:
         """Return the severities at which a perturbation is judged, ascending."""
         stays = self.expectation(perturbation) is Expectation.INVARIANT
         return self.severities[-1:] if stays else self.severities
+
+
+def _check_known(names: Sequence[str]) -> None:
+    for name in names:
+        if name not in perturbations():
+            known = ", ".join(perturbations())
+            close = did_you_mean(name, list(perturbations()))
+            raise ValueError(f"there is no perturbation {name!r}. {close}Use {known}")
 
 
 def load_calibration(path: Path) -> CalibrationDesign:

@@ -2,10 +2,13 @@
 
 import math
 import random
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from enum import StrEnum
+from itertools import accumulate
 
 from judge_gym.calibration.sentences import Sentence, sentences
 
@@ -46,6 +49,16 @@ class NothingToChange:
     reason: str
 
 
+@dataclass(frozen=True)
+class NotMade:
+    """That a model was to change a text and its call failed; asked again, it may well be."""
+
+    reason: str
+
+
+Made = Perturbed | NothingToChange | NotMade
+
+
 def change(
     text: str, changes: Iterable[Change], severity: float, rng: random.Random
 ) -> Perturbed | None:
@@ -66,6 +79,20 @@ def change(
     # Insertions at one place keep the order drawn.
     edits = sorted((e for one in made[:count] for e in one), key=lambda e: (e.start, e.end))
     return Perturbed(_edited(text, edits), tuple(edits))
+
+
+_WORD = re.compile(r"\s+|[\w'’-]+|[^\w\s]")
+
+
+def differences(before: str, after: str) -> tuple[Edit, ...]:
+    """Return edits that turn `before` into `after`, by whole words, in order and apart."""
+    old, new = _WORD.findall(before), _WORD.findall(after)
+    starts = [0, *accumulate(map(len, old))]
+    return tuple(
+        Edit(starts[i], starts[j], "".join(new[k:m]))
+        for tag, i, j, k, m in SequenceMatcher(None, old, new).get_opcodes()
+        if tag != "equal"
+    )
 
 
 def removals(text: str, chosen: Sequence[Sentence]) -> list[Change]:

@@ -33,7 +33,7 @@ LEAST_LEVELS = 3
 class Effect:
     """Mean points of the same items before and after a perturbation, in one order.
 
-    `not_applicable` counts items whose text had nothing to change.
+    `not_applicable` counts items whose text it could not be applied to.
     """
 
     perturbation: str
@@ -142,7 +142,7 @@ def _judged(effect: Effect, check: Check, p: float | None, margins: Margins) -> 
     if p is None:
         because = "no item was both scored and changed"
         if effect.not_applicable:
-            because = f"there was nothing to change in any of {effect.not_applicable} items"
+            because = f"it could be applied to none of {effect.not_applicable} items"
         absent = not_estimable(check.estimate.metric, because, unit="points")
         action = "Use texts that this perturbation can change, or leave it out."
         return replace(
@@ -154,7 +154,7 @@ def _judged(effect: Effect, check: Check, p: float | None, margins: Margins) -> 
         result = _moved(check, p, margins)
     reason = f"{span(check.estimate)}; p {p:.3g} after Holm"
     if effect.not_applicable:
-        reason += f"; nothing to change in {effect.not_applicable} of {_all(effect)} items"
+        reason += f"; not applicable to {effect.not_applicable} of {_all(effect)} items"
     action = _action(effect, result, items, margins)
     return replace(check, result=result, reason=reason, action=action, p_adjusted=p)
 

@@ -30,6 +30,11 @@ class Judge(Frozen):
         return digest("judge", config, self.prompt_hash)
 
     @property
+    def called(self) -> str:
+        """What messages call it."""
+        return f"Judge {self.name!r}"
+
+    @property
     def prompt_hash(self) -> str:
         """The hash of what it is asked with; empty when that is not known here."""
         return ""

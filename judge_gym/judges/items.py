@@ -25,6 +25,8 @@ class Variant(Frozen):
     perturbation: str = Field(min_length=1, max_length=100)
     severity: float = Field(ge=0, le=1)
     seed: int = Field(default=0, ge=0, lt=2**63)
+    perturber: str | None = Field(default=None, max_length=200)
+    """The model that did it; None for the rules."""
 
 
 class Item(Frozen):
@@ -63,7 +65,8 @@ class Item(Frozen):
     @cached_property
     def key(self) -> str:
         """16-digit identity: name, corpus, variant and content, but not truth and category."""
-        variant = self.variant.model_dump(mode="json") if self.variant else None
+        # Without what is None, a variant by the rules keeps the key it had before models made any.
+        variant = self.variant.model_dump(mode="json", exclude_none=True) if self.variant else None
         content = (self.text, self.second, self.context)
         return digest("judge item", self.corpus, self.id, variant, *content)
 

@@ -11,6 +11,8 @@ import numpy as np
 from judge_gym.calibration.checks import Check, span
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.escalating import PolicyFigures, sufficient
+from judge_gym.design.experiment import family_of
+from judge_gym.judges import ModelJudge
 from judge_gym.report.writing import ENVIRONMENT, csv_of, figures_of, put_in_place
 from judge_gym.workflows.calibrating.assessing import Assessment, Case
 from judge_gym.workflows.calibrating.texts import Texts
@@ -49,6 +51,26 @@ class CalibrationReport:
         return (
             f"{missing} of {each * len(self.assessments)} judgements are missing: what is said "
             "here rests on the others."
+        )
+
+    @property
+    def warning(self) -> str:
+        """What speaks against the texts that a judge's own family changed; empty without any."""
+        perturber = self.design.perturber
+        if perturber is None:
+            return ""
+        family = family_of(perturber.model)
+        related = [
+            one.judge.name
+            for one in self.assessments
+            if isinstance(one.judge, ModelJudge) and family_of(one.judge.model) == family
+        ]
+        if not related:
+            return ""
+        return (
+            f"{perturber.model}, which changed some of the texts, is of the same family as "
+            f"{', '.join(related)}: a judge may know the hand of its own family, or prefer it. "
+            "Have a model of another family change them."
         )
 
     @property

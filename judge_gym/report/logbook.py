@@ -55,6 +55,11 @@ def _lines(report: CalibrationReport) -> Iterator[str]:
         f"- Tried: {len(report.texts.originals)} texts of {_plain(design.items.name)}, "
         f"{design.repeats} runs, {changes} at severities {severities}, seed {design.seed}."
     )
+    if design.perturber:
+        types = ", ".join(one.name for one in design.chosen if design.made_by(one))
+        yield f"- Changed by {_plain(design.perturber.model)}: {types}; by rules: the others."
+    if report.warning:
+        yield f"- Note: {_plain(report.warning)}"
     if report.gap:
         yield f"- Incomplete: {report.gap}"
     for one in report.assessments:

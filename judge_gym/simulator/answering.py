@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 
 from judge_gym.seeds import generator
-from judge_gym.simulator import editing, grading, judging, writing
+from judge_gym.simulator import editing, grading, judging, perturbing, writing
 from judge_gym.simulator.anonymizing import abstract
 from judge_gym.simulator.families import Family, family_named, is_own_rubric, planted
 from judge_gym.simulator.graders import grader_of
@@ -177,6 +177,10 @@ def _compare(turn: _Turn) -> str:
     return grading.compare(turn.request.messages, grader, turn.rng, turn.known)
 
 
+def _perturb(turn: _Turn) -> str:
+    return perturbing.perturb(turn.request.messages)
+
+
 def _other(turn: _Turn) -> str:
     return "This is the judge-gym simulator. It answers the prompts of judge-gym and no others."
 
@@ -192,5 +196,6 @@ _ROLES: dict[Role, Callable[[_Turn], str]] = {
     "grader": _grade,
     "decider": _decide,
     "comparer": _compare,
+    "perturber": _perturb,
     "other": _other,
 }

@@ -22,6 +22,7 @@ Role = Literal[
     "grader",
     "decider",
     "comparer",
+    "perturber",
     "other",
 ]
 Form = Literal["single", "subset", "json"]
@@ -84,6 +85,7 @@ _MIDPOINT = re.compile(r"Stage (?P<stage>\d+) is labelled")
 _CLOSING_CHARACTERS = 600
 """The request for a form of answer ends a prompt; rubrics before it may use any words."""
 _OBJECT_WANTED = "Answer with one JSON object of this form"
+_REWRITTEN = "the rewritten text and nothing else"
 _VARIANT = re.compile(r"\(number (?P<number>\d+)\)")
 
 
@@ -101,6 +103,7 @@ def role_of(messages: Sequence[Message]) -> Role:
         ("grader", '"scores"' in wanted),
         ("decider", '"decision"' in wanted),
         ("comparer", '"winner"' in wanted),
+        ("perturber", _REWRITTEN in closing),
         ("prober", "PROBABILITY:" in closing),
         ("scorer", "VERDICT:" in closing or '"verdict"' in closing),
         ("critic", '"observability"' in request),

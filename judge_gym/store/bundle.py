@@ -18,7 +18,13 @@ from judge_gym.store import tables as t
 MANIFEST = "manifest.json"
 _OF_THE_PLACE = {"gate_changes", "llm_batches"}
 """What judge-gym has sent from here is nobody else's to fetch."""
-_OF_PRODUCTS = {"judges", "judge_items", "judge_results", "calibration_checks"}
+_OF_PRODUCTS = {
+    "judges",
+    "judge_items",
+    "judge_results",
+    "perturbed_texts",
+    "calibration_checks",
+}
 """Judges of products, and what they judge, belong to no experiment."""
 NOT_IN_BUNDLES = frozenset(_OF_THE_PLACE | _OF_PRODUCTS)
 TABLES: dict[str, sa.Table] = {

@@ -115,6 +115,7 @@ _ITEM_COLUMNS = (
     "perturbation",
     "severity",
     "seed",
+    "perturber",
     "text",
     "second",
     "context",
@@ -127,6 +128,7 @@ _SHOWN = (
     t.JudgeItem.perturbation,
     t.JudgeItem.severity,
     t.JudgeItem.seed,
+    t.JudgeItem.perturber,
 )
 
 
@@ -147,6 +149,7 @@ def _item_row(item: Item) -> dict[str, Any]:
         "perturbation": variant.perturbation if variant else "",
         "severity": variant.severity if variant else None,
         "seed": variant.seed if variant else None,
+        "perturber": variant.perturber if variant else None,
         "text": item.text,
         "second": item.second,
         "context": item.context,
@@ -163,10 +166,13 @@ def _result(
     perturbation: str,
     severity: float | None,
     seed: int | None,
+    perturber: str | None,
 ) -> JudgeResult:
     variant = None
     if severity is not None and seed is not None:
-        variant = Variant(perturbation=perturbation, severity=severity, seed=seed)
+        variant = Variant(
+            perturbation=perturbation, severity=severity, seed=seed, perturber=perturber
+        )
     parts = sorted(row.subscores, key=[*judge.parts, *row.subscores].index)
     return JudgeResult(
         judge=judge.key,

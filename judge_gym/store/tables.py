@@ -615,6 +615,8 @@ class JudgeItem(Base):
     """Empty for an original, which has neither severity nor seed."""
     severity: Mapped[float | None]
     seed: Mapped[int | None] = mapped_column(BigInteger)
+    perturber: Mapped[str | None]
+    """The model that changed the text; none when the rules did, and for an original."""
     text: Mapped[str]
     second: Mapped[str | None]
     context: Mapped[str]
@@ -627,6 +629,33 @@ class JudgeItem(Base):
             name="variant_whole",
         ),
         Index("ix_judge_items_corpus_name", "corpus", "name"),
+    )
+
+
+class PerturbedText(Base):
+    """What came of a text that a model was to change; asked once, kept for all calibrations."""
+
+    __tablename__ = "perturbed_texts"
+    key: Mapped[str] = mapped_column(primary_key=True)
+    """Of text, perturbation, severity, seed, model and prompt."""
+    perturbation: Mapped[str]
+    severity: Mapped[float]
+    seed: Mapped[int] = mapped_column(BigInteger)
+    model: Mapped[str]
+    status: Mapped[str]
+    text: Mapped[str | None]
+    failure: Mapped[str | None]
+    call_ids: Mapped[list[int]]
+    """Its calls, as long as the ledger has them."""
+    simulated: Mapped[bool] = _simulated()
+    created_at: Mapped[datetime] = _created()
+    __table_args__ = (
+        _one_of("status", ("changed", "unusable", "refused", "failed")),
+        CheckConstraint("severity > 0 AND severity <= 1", name="severity_range"),
+        CheckConstraint("(status = 'changed') = (text IS NOT NULL)", name="text_when_changed"),
+        CheckConstraint(
+            "(status = 'changed') = (failure IS NULL)", name="failure_when_not_changed"
+        ),
     )
 
 

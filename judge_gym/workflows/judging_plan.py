@@ -1,16 +1,19 @@
-"""What judging items will take, before anything is asked."""
+"""What judging items, and having them changed first, will take, before anything is asked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from judge_gym.agents.perturber import longest_answer, perturb_prompt
 from judge_gym.judges import Item, Judge, ModelJudge
 from judge_gym.judges.asking import AGENT
 from judge_gym.llm.providers import Providers
 from judge_gym.settings import Settings
 from judge_gym.store.history import past_answers
 from judge_gym.store.judging import judged_times
+from judge_gym.workflows.calibrating import perturbing
+from judge_gym.workflows.calibrating.texts import Rewriting
 from judge_gym.workflows.estimating import Estimate, estimate, per_call
 
 _EXAMPLES = 20
@@ -59,3 +62,19 @@ def plan_judging(
             used = estimate(settings, providers.of(judge.model), [(calls, each)])
         plans.append(JudgePlan(judge, done, to_do, calls, used))
     return plans
+
+
+def plan_perturbing(
+    session: Session, providers: Providers, settings: Settings, wanted: Sequence[Rewriting]
+) -> tuple[int, Estimate]:
+    """Return how many of these texts a model still has to change, and what that will use.
+
+    `wanted` is not empty. Writes nothing. An answer that is of no use is asked for once more.
+    """
+    left, model = perturbing.missing(session, wanted), wanted[0].model
+    examples = (left or wanted)[:: max(1, len(left) // _EXAMPLES)]
+    prompts = [perturb_prompt(one.text, one.description, one.severity, "") for one in examples]
+    longest = max(longest_answer(one.text) for one in examples)
+    past = past_answers(session, [model])
+    each = per_call(providers, model, perturbing.AGENT, prompts, longest, past)
+    return len(left), estimate(settings, providers.of(model), [(len(left), each)])

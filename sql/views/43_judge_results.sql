@@ -13,6 +13,7 @@ SELECT
     i.perturbation,
     i.severity,
     i.seed,
+    i.perturber,
     r.repeat,
     r.status,
     r.score,
@@ -51,6 +52,7 @@ COMMENT ON COLUMN analysis.judge_results.item IS 'Name of the item; a variant ha
 COMMENT ON COLUMN analysis.judge_results.perturbation IS 'What was done to the original; empty for the original itself.';
 COMMENT ON COLUMN analysis.judge_results.severity IS 'How much of it was done, 0 to 1; NULL for an original.';
 COMMENT ON COLUMN analysis.judge_results.seed IS 'What its choices were drawn from; NULL for an original.';
+COMMENT ON COLUMN analysis.judge_results.perturber IS 'The model that changed the text; NULL when the rules did, and for an original.';
 COMMENT ON COLUMN analysis.judge_results.repeat IS 'Which of the judgements of this item, from 0.';
 COMMENT ON COLUMN analysis.judge_results.status IS 'scored, inconsistent (the two orders of a pair disagree), unparseable, refused or failed.';
 COMMENT ON COLUMN analysis.judge_results.score IS 'Rubric: total on the scale of the judge. Binary: 1 for the first verdict, else 0. Pair: 1 first, 0 second, 0.5 tie. NULL unless scored.';

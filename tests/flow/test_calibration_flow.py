@@ -157,7 +157,7 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     place.setattr("deployments.cli.environment.prepare_environment", lambda *_, **__: None)
     said = planned(two)
     # eight texts, each with vague words and with feeling
-    assert "vague_ify │ drop │ 1 │ 8 │ 0" in said
+    assert "vague_ify │ rules │ drop │ 1 │ 8 │ 0" in said
     assert "What it will use, 24 texts 1 times each" in said
     assert "good, sim/good-1 │ 0 │ 24 │ 24 │" in said
     assert "all │ 0 │ 48 │ 48 │" in said
@@ -193,3 +193,28 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     error = error_of(run_flow(calibration, two))
     assert "max_calls is 4" in str(error)
     assert not isinstance(error, PartlyJudgedError)
+
+
+def test_a_model_changes_texts_once_before_they_are_judged(file: Path) -> None:
+    with file.open("a") as design:
+        design.write("perturber: {model: sim/calm-1, types: [vague_ify]}\n")
+    said = planned(file)
+    assert "vague_ify │ sim/calm-1 │ drop │ 1 │ 8 │ 0" in said
+    assert "sim/calm-1 │ 0 │ 8 │" in said
+    assert "What it will use, 24 texts 1 times each" in said
+    state = run_flow(calibration, file)
+    # the first text has a year alone, the others figures, too: all can be changed
+    assert str(state.message) == "8 changed, 24 scored"
+    assert {run.name for run in task_runs(state, 3)} >= {
+        "texts changed by sim/calm-1 1-8 of 8",
+        "texts by own 1-24 of 24",
+    }
+    page = page_of(state)
+    assert "<td>sim/calm-1</td>" in page.read_text()
+    assert "SIMULATED" in page.read_text(), "the simulator made texts that the judge judged"
+    assert "Changed by sim/calm-1: vague_ify" in (page.parent / "LOGBOOK.md").read_text()
+
+    assert "sim/calm-1 │ 8 │ 0 │" in planned(file)
+    again = run_flow(calibration, file)
+    assert again.message == "nothing was missing"
+    assert len(asked(file)) == 24

@@ -10,13 +10,14 @@ from judge_gym.errors import ConfigError
 from judge_gym.judges import Judge, JudgeResult, load_judge, read_items
 from judge_gym.judges.items import Item
 from judge_gym.store import judging as store
-from judge_gym.workflows.calibrating.texts import Texts, changed_texts
+from judge_gym.workflows.calibrating.perturbing import found
+from judge_gym.workflows.calibrating.texts import Texts, changed_texts, rewritings
 
 
 def load_judges(design: CalibrationDesign) -> list[Judge]:
     """Read the judges; raises `ConfigError` for one that cannot be used or is there twice."""
     judges: dict[str, Path] = {}
-    found: list[Judge] = []
+    loaded: list[Judge] = []
     for path in design.judges:
         judge = load_judge(path)
         if judge.judges_pairs:
@@ -27,13 +28,17 @@ def load_judges(design: CalibrationDesign) -> list[Judge]:
         if judge.key in judges:
             raise ConfigError(f"{path} is the same judge as {judges[judge.key]}.", "Name one.")
         judges[judge.key] = path
-        found.append(judge)
-    return found
+        loaded.append(judge)
+    return loaded
 
 
-def load_texts(design: CalibrationDesign) -> Texts:
-    """Read the texts and change them; raises `EvidenceError` or `ConfigError` as the file does."""
-    return changed_texts(read_items(design.items), design)
+def load_texts(session: Session, design: CalibrationDesign) -> Texts:
+    """Read the texts and change them; what a model has not changed yet has no variant.
+
+    Raises `EvidenceError` or `ConfigError` as the file does.
+    """
+    originals = read_items(design.items)
+    return changed_texts(originals, design, found(session, rewritings(originals, design)))
 
 
 def missing(
@@ -59,8 +64,8 @@ def results_of(
 ) -> dict[str, list[JudgeResult]]:
     """Return item key → what the judge said of it so far, by repeat."""
     judge_id, ids = store.save_judge(session, judge), store.save_items(session, items)
-    found = store.results(session, judge, judge_id, ids, repeats)
+    said = store.results(session, judge, judge_id, ids, repeats)
     return {
-        item.key: [found[item.key, n] for n in range(repeats) if (item.key, n) in found]
+        item.key: [said[item.key, n] for n in range(repeats) if (item.key, n) in said]
         for item in items
     }

@@ -22,8 +22,9 @@ def read_report(runtime: Runtime, design: CalibrationDesign) -> CalibrationRepor
 
     Raises `StoreError` when nothing is.
     """
-    judges, texts = load_judges(design), load_texts(design)
+    judges = load_judges(design)
     with runtime.session() as session:
+        texts = load_texts(session, design)
         results = [results_of(session, judge, texts.items, design.repeats) for judge in judges]
         assessments = [
             assess(judge, texts, said, design) for judge, said in zip(judges, results, strict=True)

@@ -8,7 +8,9 @@ from judge_gym.calibration.design import load_calibration
 from judge_gym.calibration.editing import Expectation
 from judge_gym.calibration.perturbations import perturbations
 from judge_gym.errors import ConfigError
-from judge_gym.workflows.calibrating.judging import load_judges, load_texts
+from judge_gym.judges import read_items
+from judge_gym.workflows.calibrating.judging import load_judges
+from judge_gym.workflows.calibrating.texts import changed_texts
 
 EXAMPLES = Path(__file__).parents[3] / "deployments" / "calibrations"
 FILE = "name: mine\njudges: [judge.yaml]\nitems: items.jsonl\n"
@@ -29,6 +31,18 @@ def test_paths_are_found_from_the_file_and_everything_has_a_default(tmp_path):
     assert design.margins.equivalence == 5
 
 
+def test_a_model_makes_the_changes_it_is_named_for(tmp_path):
+    more = (
+        "perturbations: [tone, verbosity]\n"
+        "perturber: {model: openai/gpt-4.1, types: [tone], budget: {max_calls: 9}}\n"
+    )
+    design = load_calibration(written(tmp_path, more))
+    tone, verbosity = design.chosen
+    assert design.made_by(tone) == "openai/gpt-4.1"
+    assert design.made_by(verbosity) == ""
+    assert design.perturber.budget.max_calls == 9
+
+
 def test_expectations_decide_at_which_severities_a_text_is_judged(tmp_path):
     more = "severities: [0.2, 0.9]\nexpectations: {tone: drop}\nperturbations: [tone, verbosity]\n"
     design = load_calibration(written(tmp_path, more))
@@ -47,6 +61,12 @@ def test_expectations_decide_at_which_severities_a_text_is_judged(tmp_path):
         ("expectations: {tone: down}", "Use a mapping of perturbations to drop, invariant or rise"),
         ("repeats: 0", "Use a whole number from 1 to 50"),
         ("margins: {bins: 9}", "Use a whole number from 1 to 5"),
+        ("perturber: {model: sim/a-1, types: [tona]}", "there is no perturbation 'tona'"),
+        (
+            "perturber: {model: sim/a-1, types: [tone]}\nperturbations: [verbosity]",
+            "perturber has tone, which is not among the perturbations",
+        ),
+        ("perturber: {model: sim/a-1}", "types"),
         ("margin: {bins: 3}", "Did you mean margins?"),
     ],
 )
@@ -60,7 +80,7 @@ def test_a_file_that_does_not_fit_is_named(tmp_path, more, said):
 def test_the_examples_can_be_read_and_changed():
     design = load_calibration(EXAMPLES / "notes.yaml")
     assert [judge.name for judge in load_judges(design)] == ["good", "clustering"]
-    texts = load_texts(design)
+    texts = changed_texts(read_items(design.items), design)
     assert len(texts.originals) == 16
     for name, severity in texts.changed:
         changed = texts.changed[name, severity]

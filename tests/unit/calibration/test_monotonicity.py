@@ -105,9 +105,9 @@ def test_holm_runs_over_all_types(rng):
 def test_what_could_not_be_changed_is_not_applicable(rng):
     check = one(effect([], not_applicable=9), rng)
     assert check.result is Result.NOT_APPLICABLE
-    assert "nothing to change in any of 9 items" in check.reason
+    assert "it could be applied to none of 9 items" in check.reason
     partly = one(effect([-10] * 8, not_applicable=3), rng)
-    assert "nothing to change in 3 of 11 items" in partly.reason
+    assert "not applicable to 3 of 11 items" in partly.reason
     assert partly.estimate.n_items == 8
 
 

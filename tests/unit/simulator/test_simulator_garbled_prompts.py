@@ -33,6 +33,8 @@ PIECES = (
     'Answer with one JSON object of this form\n{"decision": <x>}',
     'Answer with one JSON object of this form\n{"winner": <1 or 2>}',
     "without navigation",
+    "Sentences change places, two by two. In all (999%) or none (0%)",
+    "Answer with the rewritten text and nothing else",
 )
 
 messages = st.lists(
