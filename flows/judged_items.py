@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from flows.chunks import Tally, Work, run_chunks
 from judge_gym.judges import Item, Judge, ModelJudge
 from judge_gym.runtime import Runtime
-from judge_gym.workflows.calibrating.judging import missing
+from judge_gym.workflows.calibrating.judging import Asked, missing
 from tasks.judge_texts import judge_texts
 from tasks.limits import declare_limits
 
@@ -19,12 +19,23 @@ async def judge_missing(
     retry_failed: bool,
 ) -> Tally:
     """Have every judge judge what it has not; a judge's budget stops new work once passed."""
+    asked = [Asked(judge, items, repeats) for judge in judges]
+    return await judge_asked(runtime, asked, retry_failed=retry_failed)
+
+
+async def judge_asked(
+    runtime: Runtime, asked: Sequence[Asked], *, retry_failed: bool, occasion: str = ""
+) -> Tally:
+    """Do the same for each judge's own items; `occasion` has them asked anew, see `judge_items`."""
     await declare_limits()
     works = []
-    for judge in judges:
+    for one in asked:
+        judge, repeats = one.judge, one.repeats
         with runtime.session() as session:
-            units = missing(session, judge, items, repeats, retry_failed=retry_failed)
-        arguments = {"judge": judge, "repeats": repeats}
+            units = missing(
+                session, judge, one.items, repeats, retry_failed=retry_failed, occasion=occasion
+            )
+        arguments = {"judge": judge, "repeats": repeats, "occasion": occasion}
         label = f"texts by {judge.name}"
         works.append(Work(judge_texts, _provider(runtime, judge), units, label, arguments))
     return await run_chunks(runtime, "texts", works)

@@ -29,6 +29,13 @@ def of_rolling() -> str:
     return f"{given['cadence']} windows of {name} before {meant_for:%Y-%m-%d}"
 
 
+def of_review() -> str:
+    """Return "review notes.yaml of 2026-01-10" or, without a day, when it was meant to begin."""
+    given, meant_for = flow_run.parameters, flow_run.scheduled_start_time
+    of = f"of {given['day']}" if given["day"] else f"meant for {meant_for:%Y-%m-%d %H:%M} UTC"
+    return f"review {Path(given['file']).name} {of}"
+
+
 def _several(verb: str, names: Sequence[object]) -> str:
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return f"{verb} {names[0] if names else 'nothing'}{more}"

@@ -11,8 +11,10 @@ from tasks.runtime import runtime
 
 
 @task(name="judge-texts", **WRITING)
-async def judge_texts(units: list[Item], judge: Judge, repeats: int) -> dict[str, int]:
+async def judge_texts(
+    units: list[Item], judge: Judge, repeats: int, occasion: str = ""
+) -> dict[str, int]:
     """Judge these texts; returns counts of judgements by status."""
     async with runtime() as current:
-        results = await judge_items(current, judge, units, repeats=repeats)
+        results = await judge_items(current, judge, units, repeats=repeats, occasion=occasion)
     return dict(Counter(result.status for result in results))

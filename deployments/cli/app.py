@@ -25,6 +25,7 @@ from deployments.cli import (
     injection,
     judge,
     judge_compare,
+    judge_review,
     mcp,
     power,
     retry,
@@ -66,6 +67,7 @@ app.command("import")(bundle.import_bundle)
 app.add_typer(roles.app, name="database")
 app.command()(injection.injection)
 judge.app.command("compare")(judge_compare.compare)
+judge.app.command("review")(judge_review.review)
 app.add_typer(judge.app, name="judge")
 app.command()(calibrate.calibrate)
 app.command()(benchmark.benchmark)

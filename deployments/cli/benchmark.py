@@ -61,13 +61,14 @@ def benchmark(
     from deployments.cli.estimates import show_judging
     from judge_gym.settings import settings
     from judge_gym.workflows.benchmarking import load_judges, load_set
+    from judge_gym.workflows.calibrating.judging import Asked
 
     # A mistake in a file is said before any server is started.
     chosen = load_set(items, mapping, limit)
     loaded = load_judges(judges, chosen)
     prepare_environment(settings().data_dir, verbose=False)
-    name = chosen.benchmark.name
-    show_judging(f"What {name} will use, {len(chosen.items)} items", loaded, chosen.items)
+    asked = [Asked(judge, chosen.items) for judge in loaded]
+    show_judging(f"What {chosen.benchmark.name} will use, {len(chosen.items)} items", asked)
     if plan:
         return
     given = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}

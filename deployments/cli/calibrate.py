@@ -38,7 +38,7 @@ def _plan(design: "CalibrationDesign") -> None:
     from deployments.cli.database import database
     from deployments.cli.estimates import show_judging, show_perturbing
     from judge_gym.judges import read_items
-    from judge_gym.workflows.calibrating.judging import load_judges
+    from judge_gym.workflows.calibrating.judging import Asked, load_judges
     from judge_gym.workflows.calibrating.perturbing import expected
     from judge_gym.workflows.calibrating.texts import changed_texts, rewritings
 
@@ -66,9 +66,7 @@ def _plan(design: "CalibrationDesign") -> None:
         show_perturbing(wanted)
     show_judging(
         f"What it will use, {len(texts.items)} texts {design.repeats} times each",
-        judges,
-        texts.items,
-        design.repeats,
+        [Asked(judge, texts.items, design.repeats) for judge in judges],
     )
 
 

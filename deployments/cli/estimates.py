@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from deployments.cli.database import database
 from deployments.cli.output import console, show_table
 from judge_gym.design.budget import Budget
-from judge_gym.judges import Item, Judge
 from judge_gym.llm.calls import SIMULATED
 from judge_gym.llm.providers import Providers, load_providers
 from judge_gym.settings import settings
 from judge_gym.workflows.budgeting import how_to_price
+from judge_gym.workflows.calibrating.judging import Asked
 from judge_gym.workflows.calibrating.texts import Rewriting
 from judge_gym.workflows.estimating import Estimate
 from judge_gym.workflows.judging_plan import JudgePlan, plan_judging, plan_perturbing
@@ -45,16 +45,11 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
         console.print(f"Budget: {', '.join(f'{key} {value:g}' for key, value in bounds)}.")
 
 
-def show_judging(
-    title: str, judges: Sequence[Judge], items: Sequence[Item], repeats: int = 1
-) -> None:
-    """Print what judging these items, each `repeats` times, will use; what is judged costs nothing.
-
-    The title says what they are; it is followed by how many judgements.
-    """
+def show_judging(title: str, asked: Sequence[Asked], occasion: str = "") -> None:
+    """Print what judging will use, by judge and in all; what is judged already costs nothing."""
     with database() as session:
         providers = load_providers(settings().providers_file)
-        plans = plan_judging(session, providers, settings(), judges, items, repeats)
+        plans = plan_judging(session, providers, settings(), asked, occasion)
     rows: list[tuple[object, ...]] = [
         (f"{one.judge.name}, {one.judge.answered_by}", one.done, one.to_do, one.calls,
          *_whole([one.used], simulated=_is_by_simulator(one)))

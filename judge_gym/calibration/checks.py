@@ -52,6 +52,8 @@ class Margins(Frozen):
     """Points by which a new judge may score higher or lower than the old one on average."""
     replacement_limits: float = Field(default=20.0, gt=0, le=100)
     """Points within which 95% of items have to be scored like by the old judge."""
+    changed_verdicts: float = Field(default=0.1, gt=0, lt=1)
+    """Share of verdicts that may come out otherwise by the same judge, or by one like it."""
     accuracy_loss: float = Field(default=0.05, gt=0, lt=1)
     """Share of right scores that asking a cheaper judge may cost."""
 

@@ -32,6 +32,7 @@ def _known_zone(name: str) -> str:
     return name
 
 
+TimeZone = Annotated[str, AfterValidator(_known_zone)]
 Text = Annotated[str, Field(min_length=1, max_length=200)]
 Query = Annotated[str, Field(min_length=1, max_length=500)]
 
@@ -54,7 +55,7 @@ class RollingFile(Frozen):
 
     name: Annotated[str, Legal(_NAME), Field(pattern=r"^[a-z0-9-]{1,40}$")]
     """Begins the names of its windows."""
-    time_zone: Annotated[str, AfterValidator(_known_zone)]
+    time_zone: TimeZone
     """Whose midnight ends a day; the schedule should be in the same."""
     entries: tuple[RollingEntry, ...] = Field(min_length=1)
     """What is collected."""
@@ -83,13 +84,18 @@ def load_rolling(path: Path) -> RollingFile:
     return given.model_copy(update={"entries": tuple(entries)})
 
 
+def day_of(meant_for: datetime, time_zone: str) -> date:
+    """Return the day that an aware time falls on in a time zone."""
+    return meant_for.astimezone(ZoneInfo(time_zone)).date()
+
+
 def periods(cadence: Cadence, meant_for: datetime, time_zone: str, catch_up: int) -> list[Period]:
     """Return the last whole day or week before a moment, and `catch_up` before it, oldest first.
 
     A week is Monday to Sunday. `meant_for` is an aware time; whose day it falls on is a matter of
     `time_zone`. At midnight the day that has just ended is whole.
     """
-    today = meant_for.astimezone(ZoneInfo(time_zone)).date()
+    today = day_of(meant_for, time_zone)
     days = DAYS[cadence]
     after = today - timedelta(days=today.weekday() if cadence == "weekly" else 0)
     ends = [after - timedelta(days=days * back) for back in range(catch_up, -1, -1)]

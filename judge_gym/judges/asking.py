@@ -25,6 +25,13 @@ class Unit:
     item: Item
     item_id: int
     repeat: int
+    occasion: str = ""
+    """Why it is asked anew, such as the date of a review."""
+
+    @property
+    def turn(self) -> str:
+        """What tells it from other judgements of the item by the same judge."""
+        return f"{self.occasion}/{self.repeat}" if self.occasion else str(self.repeat)
 
 
 class Asking:
@@ -35,8 +42,8 @@ class Asking:
 
     def __init__(self, runtime: Runtime, judge: ModelJudge, judge_id: int, unit: Unit) -> None:
         self._runtime, self._judge, self._judge_id, self._unit = runtime, judge, judge_id, unit
-        self._key = f"judge/{judge.key}/{unit.item.key}/{unit.repeat}"
-        drawn = origin(runtime.settings, self._key, str(unit.repeat))
+        self._key = f"judge/{judge.key}/{unit.item.key}/{unit.turn}"
+        drawn = origin(runtime.settings, self._key, unit.turn)
         prompts = judge.prompts(unit.item, drawn.key)
         self.calls = [self._call(str(order), prompt) for order, prompt in enumerate(prompts)]
         """What it asks first, a call for each prompt."""
@@ -80,7 +87,7 @@ class Asking:
     def _call(self, part: str, prompt: Prompt) -> Call:
         """Return a call of this judgement; no two of them share a seed or a cached answer."""
         key, judge = f"{self._key}/{part}", self._judge
-        replicate = f"{self._unit.repeat}/{part}"
+        replicate = f"{self._unit.turn}/{part}"
         drawn = origin(self._runtime.settings, key, replicate)
         parameters = Parameters(
             temperature=judge.temperature,
@@ -117,6 +124,7 @@ def result_values(
         "judge_id": judge_id,
         "item_id": unit.item_id,
         "repeat": unit.repeat,
+        "occasion": unit.occasion,
         "status": reading.status,
         "score": reading.score,
         "subscores": dict(reading.subscores),

@@ -25,10 +25,12 @@ async def judge_items(
     repeats: int = 1,
     concurrency: int = CONCURRENCY,
     retry_failed: bool = False,
+    occasion: str = "",
 ) -> list[JudgeResult]:
     """Judge with a runtime that is open; see `Judge.score_batch`.
 
-    A model's calls are bounded by its provider's limits, too.
+    A model's calls are bounded by its provider's limits, too. What was judged on another
+    `occasion`, such as the date of a review, is asked anew.
     """
     for name, given in (("repeats", repeats), ("concurrency", concurrency)):
         if given < 1:
@@ -42,10 +44,10 @@ async def judge_items(
         judge_id = store.save_judge(session, judge)
         ids = store.save_items(session, list(by_key.values()))
         if retry_failed:
-            store.forget_failures(session, judge_id, ids.values(), repeats)
-        done = store.judged(session, judge_id, ids.values(), repeats)
+            store.forget_failures(session, judge_id, ids.values(), repeats, occasion)
+        done = store.judged(session, judge_id, ids.values(), repeats, occasion)
     missing = [
-        Unit(item, ids[key], repeat)
+        Unit(item, ids[key], repeat, occasion)
         for repeat in range(repeats)
         for key, item in by_key.items()
         if (ids[key], repeat) not in done
@@ -55,7 +57,7 @@ async def judge_items(
     elif isinstance(judge, OwnJudge) and missing:
         await _by_own(runtime, judge, judge_id, missing, concurrency)
     with runtime.session() as session:
-        results = store.results(session, judge, judge_id, ids, repeats)
+        results = store.results(session, judge, judge_id, ids, repeats, occasion)
     return [results[item.key, repeat] for item in items for repeat in range(repeats)]
 
 

@@ -16,7 +16,7 @@ from judge_gym.workflows.status import Status, sweep_status
 
 MOST_ROWS = 60
 """Rows of a table; the report has all of them."""
-_MEANS = {
+MEANS = {
     "SIMULATED": "judges of a simulator answered. The figures show judge-gym at work, and say "
     "nothing of any real model.",
     "IMPORTED": "judgements were made elsewhere and brought in; judge-gym asked for none of them.",
@@ -51,7 +51,7 @@ def in_short(session: Session, run_id: int, report: str) -> InShort:
     imported = any(row.imported for row in figures)
     lines = [
         f"# Sweep {escaped(run.sweep)}",
-        *(f"**{mark}**: {_MEANS[mark]}" for mark in marks_of(run.simulated, imported)),
+        *(f"**{mark}**: {MEANS[mark]}" for mark in marks_of(run.simulated, imported)),
         report,
         *_listed("Findings", sentences(found), headline),
         *_listed("Largest effects", largest_effects(figures), headline),

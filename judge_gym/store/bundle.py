@@ -24,6 +24,7 @@ _OF_PRODUCTS = {
     "judge_results",
     "perturbed_texts",
     "calibration_checks",
+    "judge_reviews",
 }
 """Judges of products, and what they judge, belong to no experiment."""
 NOT_IN_BUNDLES = frozenset(_OF_THE_PLACE | _OF_PRODUCTS)

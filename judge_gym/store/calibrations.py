@@ -35,11 +35,12 @@ def replace_checks(
         )
     )
     common = {"judge_id": judge_id, "corpus": corpus, "calibration": calibration}
-    rows = [common | _row(check) | {"simulated": simulated} for check in checks]
+    rows = [common | check_values(check) | {"simulated": simulated} for check in checks]
     session.execute(sa.insert(t.CalibrationCheck), rows)
 
 
-def _row(check: Check) -> dict[str, Any]:
+def check_values(check: Check) -> dict[str, Any]:
+    """Return a check as columns, or as JSON."""
     found = check.estimate
     return {
         "name": check.name,

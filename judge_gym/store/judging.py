@@ -45,19 +45,19 @@ def save_items(session: Session, items: Sequence[Item]) -> dict[str, int]:
 
 
 def judged(
-    session: Session, judge_id: int, item_ids: Iterable[int], repeats: int
+    session: Session, judge_id: int, item_ids: Iterable[int], repeats: int, occasion: str = ""
 ) -> set[tuple[int, int]]:
     """Return (item, repeat) of the judgements that are there, however they ended."""
     rows = session.execute(
         sa.select(t.JudgeResult.item_id, t.JudgeResult.repeat).where(
-            _of(judge_id, item_ids, repeats)
+            _of(judge_id, item_ids, repeats, occasion)
         )
     )
     return {(item_id, repeat) for item_id, repeat in rows}
 
 
 def judged_times(
-    session: Session, judge: Judge, items: Sequence[Item], repeats: int
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int, occasion: str = ""
 ) -> dict[str, int]:
     """Return item key → how many of its repeats are judged; nothing needs to be stored yet."""
     keys = sa.literal([item.key for item in items], sa.ARRAY(sa.Text))
@@ -66,26 +66,35 @@ def judged_times(
         .join(t.JudgeResult, t.JudgeResult.item_id == t.JudgeItem.id)
         .join(t.Judge, t.Judge.id == t.JudgeResult.judge_id)
         .where(t.Judge.key == judge.key, t.JudgeResult.repeat < repeats)
+        .where(t.JudgeResult.occasion == occasion)
         .where(t.JudgeItem.key == sa.any_(keys))
         .group_by(t.JudgeItem.key)
     )
     return dict(found.all())
 
 
-def forget_failures(session: Session, judge_id: int, item_ids: Iterable[int], repeats: int) -> None:
+def forget_failures(
+    session: Session, judge_id: int, item_ids: Iterable[int], repeats: int, occasion: str = ""
+) -> None:
     """Delete what is kept as `failed`, so that it is asked again, under the same ledger rows."""
     failed = t.JudgeResult.status == "failed"
-    session.execute(sa.delete(t.JudgeResult).where(_of(judge_id, item_ids, repeats), failed))
+    chosen = _of(judge_id, item_ids, repeats, occasion)
+    session.execute(sa.delete(t.JudgeResult).where(chosen, failed))
 
 
 def results(
-    session: Session, judge: Judge, judge_id: int, ids: Mapping[str, int], repeats: int
+    session: Session,
+    judge: Judge,
+    judge_id: int,
+    ids: Mapping[str, int],
+    repeats: int,
+    occasion: str = "",
 ) -> dict[tuple[str, int], JudgeResult]:
     """Return (item key, repeat) → what is stored for the items with these keys and ids."""
     rows = session.execute(
         sa.select(t.JudgeResult, *_SHOWN)
         .join(t.JudgeItem, t.JudgeItem.id == t.JudgeResult.item_id)
-        .where(_of(judge_id, ids.values(), repeats))
+        .where(_of(judge_id, ids.values(), repeats, occasion))
     )
     found = (_result(judge, *row) for row in rows)
     return {(one.item_key, one.repeat): one for one in found}
@@ -132,11 +141,14 @@ _SHOWN = (
 )
 
 
-def _of(judge_id: int, item_ids: Iterable[int], repeats: int) -> sa.ColumnElement[bool]:
+def _of(
+    judge_id: int, item_ids: Iterable[int], repeats: int, occasion: str
+) -> sa.ColumnElement[bool]:
     return sa.and_(
         t.JudgeResult.judge_id == judge_id,
         t.JudgeResult.item_id == sa.any_(sa.literal(list(item_ids), sa.ARRAY(sa.BigInteger))),
         t.JudgeResult.repeat < repeats,
+        t.JudgeResult.occasion == occasion,
     )
 
 

@@ -36,6 +36,7 @@ OPEN_BATCHES = ("planned", "submitted", "cancelling")
 BATCH_STATUSES = (*OPEN_BATCHES, "completed", "failed", "expired", "cancelled", "vanished")
 ARMS = ("own", "swap", "sham")
 CHECK_RESULTS = ("passes", "fails", "inconclusive", "not applicable")
+RECOMMENDATIONS = ("keep", "reconsider")
 CONCLUSIONS = ("supported", "refuted", "inconclusive", "not testable here")
 
 
@@ -667,6 +668,8 @@ class JudgeResult(Base):
     judge_id: Mapped[int] = _reference("judges.id")
     item_id: Mapped[int] = _reference("judge_items.id", on_delete="RESTRICT", index=True)
     repeat: Mapped[int] = mapped_column(Integer)
+    occasion: Mapped[str] = mapped_column(server_default="")
+    """Why it was asked anew: the date of a review; empty elsewhere."""
     status: Mapped[str]
     score: Mapped[float | None]
     subscores: Mapped[dict[str, Any]]
@@ -680,7 +683,7 @@ class JudgeResult(Base):
     created_at: Mapped[datetime] = _created()
     __table_args__ = (
         _one_of("status", JUDGE_STATUSES),
-        UniqueConstraint("judge_id", "item_id", "repeat"),
+        UniqueConstraint("judge_id", "item_id", "repeat", "occasion"),
         CheckConstraint("repeat >= 0", name="repeat_not_negative"),
         CheckConstraint("(status = 'scored') = (score IS NOT NULL)", name="score_when_scored"),
         CheckConstraint(
@@ -727,3 +730,32 @@ class CalibrationCheck(Base):
         CheckConstraint("p BETWEEN 0 AND 1", name="p_range"),
         CheckConstraint("p_adjusted BETWEEN 0 AND 1", name="p_adjusted_range"),
     )
+
+
+class JudgeReview(Base):
+    """What a review of one day says of a judge, or of an alternative to it; a person decides."""
+
+    __tablename__ = "judge_reviews"
+    id: Mapped[int] = _id()
+    review: Mapped[str]
+    """The name that the review's file gives it."""
+    reviewed_on: Mapped[date]
+    judge_id: Mapped[int] = _reference("judges.id")
+    alternative_id: Mapped[int | None] = _reference("judges.id", nullable=True)
+    """NULL for the judge itself, compared with what it said at the review before."""
+    corpus: Mapped[str]
+    decision: Mapped[str]
+    """The past decision, in the words of the file."""
+    figures: Mapped[dict[str, Any]]
+    recommendation: Mapped[str]
+    reason: Mapped[str]
+    simulated: Mapped[bool] = _simulated()
+    created_at: Mapped[datetime] = _created()
+    __table_args__ = (
+        _one_of("recommendation", RECOMMENDATIONS),
+        UniqueConstraint(
+            "review", "reviewed_on", "judge_id", "corpus", "alternative_id",
+            name="uq_judge_reviews_one_a_day", postgresql_nulls_not_distinct=True,
+        ),
+        Index("ix_judge_reviews_judge_id_reviewed_on", "judge_id", "reviewed_on"),
+    )  # fmt: skip

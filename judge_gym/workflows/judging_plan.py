@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from judge_gym.agents.perturber import longest_answer, perturb_prompt
-from judge_gym.judges import Item, Judge, ModelJudge
+from judge_gym.judges import Judge, ModelJudge
 from judge_gym.judges.asking import AGENT
 from judge_gym.llm.providers import Providers
 from judge_gym.settings import Settings
 from judge_gym.store.history import past_answers
 from judge_gym.store.judging import judged_times
 from judge_gym.workflows.calibrating import perturbing
+from judge_gym.workflows.calibrating.judging import Asked
 from judge_gym.workflows.calibrating.texts import Rewriting
 from judge_gym.workflows.estimating import Estimate, estimate, per_call
 
@@ -38,17 +39,14 @@ def plan_judging(
     session: Session,
     providers: Providers,
     settings: Settings,
-    judges: Sequence[Judge],
-    items: Sequence[Item],
-    repeats: int = 1,
+    asked: Sequence[Asked],
+    occasion: str = "",
 ) -> list[JudgePlan]:
-    """Return what each judge still has to judge, each item `repeats` times, and what that will use.
-
-    Writes nothing.
-    """
+    """Return what each judge still has to judge, and what that will use; writes nothing."""
     plans = []
-    for judge in judges:
-        times = judged_times(session, judge, items, repeats)
+    for one in asked:
+        judge, items, repeats = one.judge, one.items, one.repeats
+        times = judged_times(session, judge, items, repeats, occasion)
         left = [item for item in items if times.get(item.key, 0) < repeats]
         done = sum(times.values())
         to_do = len(items) * repeats - done

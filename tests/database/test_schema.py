@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -261,6 +261,17 @@ GOOD: dict[Any, dict[str, Any]] = {
         "method": "",
         "beside": [],
     },
+    t.JudgeReview: {
+        "id": 1,
+        "review": "notes",
+        "reviewed_on": date(2020, 1, 1),
+        "judge_id": 1,
+        "corpus": "",
+        "decision": "",
+        "figures": {},
+        "recommendation": "keep",
+        "reason": "",
+    },
     t.AnalysisRun: {"id": 1, "sweep_id": 1, "version": "0", "simulated": True},
 }
 
@@ -389,7 +400,7 @@ REFUSED = [
      "ck_perturbed_texts_status_known"),
     (t.PerturbedText, {"key": "2", "text": None}, "ck_perturbed_texts_text_when_changed"),
     (t.PerturbedText, {"key": "2", "failure": "x"}, "ck_perturbed_texts_failure_when_not_changed"),
-    (t.JudgeResult, {}, "uq_judge_results_judge_id_item_id_repeat"),
+    (t.JudgeResult, {}, "uq_judge_results_judge_id_item_id_repeat_occasion"),
     (t.JudgeResult, {"repeat": -1}, "ck_judge_results_repeat_not_negative"),
     (t.JudgeResult, {"repeat": 1, "status": "tied", "score": None},
      "ck_judge_results_status_known"),
@@ -405,6 +416,9 @@ REFUSED = [
     (t.CalibrationCheck, {"name": "2", "p": 2.0}, "ck_calibration_checks_p_range"),
     (t.CalibrationCheck, {"name": "2", "p_adjusted": -1.0},
      "ck_calibration_checks_p_adjusted_range"),
+    (t.JudgeReview, {}, "uq_judge_reviews_one_a_day"),
+    (t.JudgeReview, {"review": "2", "recommendation": "replace"},
+     "ck_judge_reviews_recommendation_known"),
 ]  # fmt: skip
 
 
@@ -435,6 +449,8 @@ def test_a_bad_row_is_refused(
         (t.Call, {"key": "2", "status": "succeeded", "answer": ""}),
         (t.JudgeItem, {"key": "2", "perturbation": "tone", "severity": 0.0, "seed": 0}),
         (t.JudgeResult, {"repeat": 1, "status": "inconsistent", "score": None}),
+        (t.JudgeResult, {"occasion": "2020-01-01"}),
+        (t.JudgeReview, {"alternative_id": 1}),
         (t.JudgeResult, {"repeat": 1, "status": "failed", "score": None, "failure": "x"}),
     ],
 )

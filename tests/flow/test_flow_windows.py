@@ -1,21 +1,16 @@
 """Evidence windows on a schedule: each collected once, for the time a run was meant for."""
 
-import asyncio
 import json
 from collections.abc import Sequence
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
-from prefect.flow_engine import run_flow_async
-from prefect.states import Scheduled
 
 from flows.windows import windows
-from support.flow_runs import error_of, flow_run
+from support.flow_runs import error_of, flow_run, run_scheduled
 
 pytestmark = pytest.mark.usefixtures("place")
 CORPUS = Path(__file__).parents[2] / "deployments" / "sweeps" / "corpora" / "valmora.jsonl"
@@ -39,16 +34,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def collected(scheduled: str, file: Path, **parameters: Any) -> State[Any]:
-    """The end of a run that was scheduled for this time, as a worker runs it: later."""
-
-    async def run() -> State[Any]:
-        given = {"file": str(file), **parameters}
-        meant_for = Scheduled(scheduled_time=datetime.fromisoformat(scheduled))
-        async with get_client() as client:
-            planned = await client.create_flow_run(windows, parameters=given, state=meant_for)
-        return await run_flow_async(windows, planned, given, return_type="state")
-
-    return asyncio.run(run())
+    """The end of a run that was scheduled for this time."""
+    return run_scheduled(windows, scheduled, file=str(file), **parameters)
 
 
 def rows(database: str) -> Sequence[tuple[Any, ...]]:

@@ -34,6 +34,7 @@ DEPLOYMENTS = {
     "analysis/default",
     "benchmark/default",
     "calibration/default",
+    "judge-review/nightly",
     "windows/daily",
     "windows/weekly",
 }

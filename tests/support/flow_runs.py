@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from prefect import Flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, TaskRunFilter
 from prefect.client.schemas.objects import Artifact, FlowRun, State, TaskRun
+from prefect.flow_engine import run_flow_async
+from prefect.states import Scheduled
 
 from judge_gym.design.sweep import load_sweep
 from judge_gym.runtime import runtime
@@ -54,6 +57,18 @@ def run_flow(flow: Flow[..., Any], *arguments: Any, **more: Any) -> State[Any]:
     """Run a flow to its end in an event loop of its own; its final state."""
     state: State[Any] = asyncio.run(flow(*arguments, **more, return_state=True))
     return state
+
+
+def run_scheduled(flow: Flow[..., Any], scheduled: str, **parameters: Any) -> State[Any]:
+    """The end of a run that was scheduled for this time, as a worker runs it: later."""
+
+    async def run() -> State[Any]:
+        meant_for = Scheduled(scheduled_time=datetime.fromisoformat(scheduled))
+        async with get_client() as client:
+            planned = await client.create_flow_run(flow, parameters=parameters, state=meant_for)
+        return await run_flow_async(flow, planned, parameters, return_type="state")
+
+    return asyncio.run(run())
 
 
 def error_of(state: State[Any]) -> BaseException:

@@ -1,6 +1,7 @@
 """What of a calibration is still to be judged, and what came of what was."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy.orm import Session
@@ -12,6 +13,15 @@ from judge_gym.judges.items import Item
 from judge_gym.store import judging as store
 from judge_gym.workflows.calibrating.perturbing import found
 from judge_gym.workflows.calibrating.texts import Texts, changed_texts, rewritings
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A judge, and the items it is to judge so many times."""
+
+    judge: Judge
+    items: Sequence[Item]
+    repeats: int = 1
 
 
 def load_judges(design: CalibrationDesign) -> list[Judge]:
@@ -42,7 +52,13 @@ def load_texts(session: Session, design: CalibrationDesign) -> Texts:
 
 
 def missing(
-    session: Session, judge: Judge, items: Sequence[Item], repeats: int, *, retry_failed: bool
+    session: Session,
+    judge: Judge,
+    items: Sequence[Item],
+    repeats: int,
+    *,
+    retry_failed: bool,
+    occasion: str = "",
 ) -> list[Item]:
     """Return the items that a judge has not judged `repeats` times, after storing them.
 
@@ -50,8 +66,8 @@ def missing(
     """
     judge_id, ids = store.save_judge(session, judge), store.save_items(session, items)
     if retry_failed:
-        store.forget_failures(session, judge_id, ids.values(), repeats)
-    done = store.judged(session, judge_id, ids.values(), repeats)
+        store.forget_failures(session, judge_id, ids.values(), repeats, occasion)
+    done = store.judged(session, judge_id, ids.values(), repeats, occasion)
     return [
         item
         for item in items
@@ -60,11 +76,11 @@ def missing(
 
 
 def results_of(
-    session: Session, judge: Judge, items: Sequence[Item], repeats: int
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int, occasion: str = ""
 ) -> dict[str, list[JudgeResult]]:
     """Return item key → what the judge said of it so far, by repeat."""
     judge_id, ids = store.save_judge(session, judge), store.save_items(session, items)
-    said = store.results(session, judge, judge_id, ids, repeats)
+    said = store.results(session, judge, judge_id, ids, repeats, occasion)
     return {
         item.key: [said[item.key, n] for n in range(repeats) if (item.key, n) in said]
         for item in items

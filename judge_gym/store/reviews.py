@@ -1,0 +1,65 @@
+"""Reviews of judges in the database: what was found on a day, and when the last one was."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.store import tables as t
+
+
+@dataclass(frozen=True)
+class ReviewRow:
+    """What a review found of a judge, or of an alternative to it; `figures` as they are stored."""
+
+    review: str
+    decision: str
+    figures: Mapping[str, Any]
+    recommendation: str
+    reason: str
+    simulated: bool
+
+
+def last_review(
+    session: Session, judge_id: int, corpus: str, before: date
+) -> tuple[date, dict[str, Any]] | None:
+    """Return when a judge was reviewed last on these texts, and the figures; None without one."""
+    row = session.execute(
+        sa.select(t.JudgeReview.reviewed_on, t.JudgeReview.figures)
+        .where(t.JudgeReview.judge_id == judge_id, t.JudgeReview.corpus == corpus)
+        .where(t.JudgeReview.alternative_id.is_(None), t.JudgeReview.reviewed_on < before)
+        .order_by(t.JudgeReview.reviewed_on.desc())
+        .limit(1)
+    ).one_or_none()
+    return None if row is None else (row.reviewed_on, row.figures)
+
+
+def replace_reviews(
+    session: Session, review: str, day: date, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Store what a review found on a day in place of what it had found on that day before."""
+    session.execute(
+        sa.delete(t.JudgeReview).where(
+            t.JudgeReview.review == review, t.JudgeReview.reviewed_on == day
+        )
+    )
+    common = {"review": review, "reviewed_on": day}
+    session.execute(sa.insert(t.JudgeReview), [common | dict(row) for row in rows])
+
+
+def reviews_of(session: Session, day: date) -> list[ReviewRow]:
+    """Return what all reviews found on a day, each judge in use followed by its alternatives."""
+    found = session.scalars(
+        sa.select(t.JudgeReview)
+        .where(t.JudgeReview.reviewed_on == day)
+        .order_by(t.JudgeReview.review, t.JudgeReview.id)
+    )
+    return [
+        ReviewRow(
+            one.review, one.decision, one.figures, one.recommendation, one.reason, one.simulated
+        )
+        for one in found
+    ]

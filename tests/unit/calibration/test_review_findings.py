@@ -1,0 +1,203 @@
+"""What a review makes of judgements: keep or reconsider, and on which grounds."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from judge_gym.calibration.checks import Margins
+from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.errors import ConfigError
+from judge_gym.judges import BinaryJudge, Criterion, Item, JudgeResult, RubricJudge, VerdictName
+from judge_gym.report.judge_review import judge_review
+from judge_gym.store.reviews import ReviewRow
+from judge_gym.workflows.calibrating.texts import Texts, changed_texts
+from judge_gym.workflows.reviewing.cases import Case, load_review
+from judge_gym.workflows.reviewing.findings import Said, review_findings
+
+EXAMPLE = Path(__file__).parents[3] / "deployments" / "reviews" / "notes.yaml"
+CRITERIA = (Criterion(name="evidence", description="It has figures."),)
+FIRST = RubricJudge(name="one", model="sim/good-1", task="Mark it.", criteria=CRITERIA)
+SECOND = FIRST.model_copy(update={"name": "two", "model": "sim/good-2"})
+VERDICTS = (
+    VerdictName(name="admit", description="It fits."),
+    VerdictName(name="drop", description="It does not."),
+)
+GATE = BinaryJudge(name="gate", model="sim/good-1", task="Admit it?", verdicts=VERDICTS)
+OTHER_GATE = GATE.model_copy(update={"name": "other", "model": "sim/good-2"})
+MARGINS = Margins(equivalence=5, changed_verdicts=0.1, replacement_limits=20)
+
+
+def items(count, truth=None):
+    return [
+        Item(id=str(n), text=f"Text {n}.", corpus="c", truth=truth and truth[n])
+        for n in range(count)
+    ]
+
+
+def results(judge, some, given):
+    """Item key → one result: a score, a verdict by its name, or None for one that failed."""
+
+    def one(item, value):
+        verdict = value if isinstance(value, str) else None
+        score = float(value == "admit") if verdict else value
+        return JudgeResult(
+            judge=judge.key, model=judge.model, item=item.id, item_key=item.key, corpus="c",
+            variant=None, repeat=0, status="failed" if value is None else "scored", score=score,
+            subscores={}, verdict=verdict, reason="", failure="x" if value is None else None,
+            call_ids=(), duration_s=None, simulated=False,
+        )  # fmt: skip
+
+    return {item.key: [one(item, value)] for item, value in zip(some, given, strict=True)}
+
+
+def found(judges, some, now, *, before=None, costs=None):
+    """The findings of one case; `now` and `before` are what was given, by judge."""
+    case = Case(judges[0], tuple(judges[1:]), "It was chosen.", Texts(some), 1, None)
+    said = Said(
+        now=[results(judge, some, given) for judge, given in zip(judges, now, strict=True)],
+        before=results(judges[0], some, before) if before else {},
+        since=date(2026, 1, 1) if before else None,
+        passed=frozenset(),
+        costs=costs or [None] * len(judges),
+    )
+    return review_findings([case], [said], MARGINS)
+
+
+SCORES = [20.0, 35.0, 50.0, 65.0, 80.0, 90.0] * 2
+
+
+def near(scores, by=1.0):
+    """Scores that differ up and down by a little."""
+    return [score + (by if place % 2 else -by) for place, score in enumerate(scores)]
+
+
+def test_a_cheaper_judge_that_judges_alike_is_worth_a_look():
+    now = [SCORES, near(SCORES)]
+    _, other = found([FIRST, SECOND], items(12), now, costs=[0.02, 0.002])
+    assert (other.recommendation, other.reason) == (
+        "reconsider", "It judges alike for 0.002 instead of 0.02 USD."
+    )  # fmt: skip
+    for costs in ([0.02, 0.02], [0.02, None], [None, 0.0]):
+        _, other = found([FIRST, SECOND], items(12), now, costs=costs)
+        assert (other.recommendation, other.reason) == (
+            "keep", "It judges alike, and is not shown to be better or to cost less."
+        )  # fmt: skip
+    _, free = found([FIRST, SECOND], items(12), now, costs=[0.02, 0.0])
+    assert free.recommendation == "reconsider"
+
+
+def test_a_judge_that_is_nearer_to_known_scores_is_worth_a_look():
+    truth = SCORES
+    far = [score + 10 + place % 3 for place, score in enumerate(SCORES)]
+    _, other = found([FIRST, SECOND], items(12, truth), [far, near(truth)])
+    assert other.recommendation == "reconsider"
+    assert other.reason.startswith("It is nearer to what is known: -10")
+    _, other = found([FIRST, SECOND], items(12, truth), [near(truth), far])
+    assert (other.recommendation, other.figures[0].metric) == ("keep", "further_from_truth")
+
+
+def test_too_few_items_are_inconclusive_and_kept():
+    _, other = found([FIRST, SECOND], items(4), [SCORES[:4], near(SCORES[:4], 12.0)])
+    assert other.recommendation == "keep"
+    assert other.reason.startswith("inconclusive: Use more items: about ")
+
+
+def test_what_failed_is_no_item_of_the_comparison():
+    now = [[None, *SCORES[1:]], near(SCORES)]
+    judge, other = found([FIRST, SECOND], items(12), now, before=near(SCORES))
+    assert judge.checks[0].estimate.n_items == 11
+    assert other.checks[0].estimate.n_items == 11
+    assert (judge.statuses["failed"], judge.missing) == (1, 0)
+
+
+def test_verdicts_are_compared_as_verdicts():
+    admitted = ["admit", "drop"] * 20
+    turned = ["drop" if n < 16 and n % 2 == 0 else one for n, one in enumerate(admitted)]
+    judge, other = found(
+        [GATE, OTHER_GATE], items(40, admitted), [admitted, turned], before=admitted
+    )
+    assert judge.reason.startswith("It judges as on 2026-01-01: 0, 95% interval 0 to 0.08")
+    # 8 of 40 differ, and all of them are wrong
+    assert other.checks[0].estimate.estimate == 0.2
+    assert other.figures[0].estimate == 0.2
+    assert other.recommendation == "keep"
+    judge, other = found([OTHER_GATE, GATE], items(40, admitted), [turned, admitted])
+    assert other.reason == "It is nearer to what is known: -0.2, 95% interval -0.33 to -0.0704."
+
+
+def test_a_page_shows_names_and_reasons_as_they_are():
+    name = "<script>|**a**\nb"
+    figures = {
+        "judge": name, "alternative": None, "since": None, "checks": [], "figures": [],
+        "judgements": {"scored": 2}, "missing": 1, "usd_a_judgement": None,
+    }  # fmt: skip
+    row = ReviewRow("r", "[x](y)", figures, "keep", "a | b", simulated=True)
+    page = judge_review(date(2026, 1, 2), [row])
+    assert r"| r | \<script\>\|\*\*a\*\* b | its last review | SIMULATED keep | a \| b |" in page
+    assert r"Past decision: \[x\](y)" in page
+    assert "Judgements: 2 scored, 1 missing." in page
+    assert "**SIMULATED**" in page
+
+
+FAULTS = [
+    ("items: ../", "calibration: a.yaml\n    items: ../", "either items or a calibration"),
+    ("change: {model: sim/good-2}", "judge: ../calibrations/good.yaml", "stands above"),
+    ("change: {model: sim/good-2}", "change: {model: sim/goood}", "'sim/goood'"),
+    ("change: {model: sim/good-2}", "change: {modle: sim/good-2}", "modle is not a known key"),
+    ("change: {model: sim/good-2}", "{}", "either a judge or a change"),
+    ("model: sim/good-2", "model: sim/good-2, name: clustering", "is named 'clustering'"),
+    ("../calibrations/clustering.yaml", "../judges/admission.yaml", "cannot be compared"),
+    ("Europe/Lisbon", "Lisbon", "no time zone of the IANA list"),
+    ("name: notes", "name: My Notes", "Use small letters"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "said"), FAULTS)
+def test_a_faulty_file_is_named_before_anything_is_asked(tmp_path, old, new, said):
+    text = EXAMPLE.read_text()
+    assert old in text
+    file = tmp_path / "review.yaml"
+    deployments = EXAMPLE.parents[1]
+    file.write_text(text.replace(old, new, 1).replace("../", f"{deployments}/"))
+    with pytest.raises(ConfigError) as refused:
+        load_review(file)
+    assert said in str(refused.value)
+    assert str(file) in refused.value.message
+
+
+def test_what_two_cases_share_is_asked_once():
+    review = load_review(EXAMPLE)
+    (case,) = review.cases
+    assert [judge.name for judge in case.judges] == ["good", "good, other model", "clustering"]
+    assert len(review.asked) == 3
+    turned = Case(case.alternatives[0], (case.judge,), "x", case.texts, 2, None)
+    both = type(review)(review.file, (case, turned))
+    assert sorted((one.judge.name, len(one.items), one.repeats) for one in both.asked) == [
+        ("clustering", 16, 1), ("good", 16, 2), ("good, other model", 16, 2)
+    ]  # fmt: skip
+
+
+def test_a_check_that_one_fails_and_the_other_passes_counts():
+    design = CalibrationDesign(
+        name="c", judges=(Path("a"),), items=Path("b"), repeats=1, severities=(1.0,),
+        perturbations=("vague_ify",),
+    )  # fmt: skip
+    originals = [
+        Item(id=str(n), text=f"In 20{n:02} it rose by {n}.", corpus="c") for n in range(12)
+    ]
+    both = changed_texts(originals, design)
+    case = Case(FIRST, (SECOND,), "It was chosen.", both, 1, design)
+    blind, seeing = [*SCORES, *SCORES], [*SCORES, *near([score - 15 for score in SCORES])]
+    said = Said(
+        now=[results(FIRST, both.items, blind), results(SECOND, both.items, seeing)],
+        before=results(FIRST, both.items, blind),
+        since=date(2026, 1, 1),
+        passed=frozenset({"drop:vague_ify"}),
+        costs=[None, None],
+    )
+    judge, other = review_findings([case], [said], MARGINS)
+    assert (judge.recommendation, judge.reason) == (
+        "reconsider", "It passed on 2026-01-01 and fails now: drop:vague_ify."
+    )  # fmt: skip
+    assert other.reason == "It passes what the judge in use fails: drop:vague_ify."
