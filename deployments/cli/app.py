@@ -20,6 +20,7 @@ from deployments.cli import (
     demo,
     doctor,
     experiment,
+    gym,
     import_verdicts,
     init,
     injection,
@@ -71,6 +72,7 @@ judge.app.command("review")(judge_review.review)
 app.add_typer(judge.app, name="judge")
 app.command()(calibrate.calibrate)
 app.command()(benchmark.benchmark)
+app.add_typer(gym.app, name="gym")
 app.command()(simulator.simulator)
 app.command()(mcp.mcp)
 app.command()(doctor.doctor)

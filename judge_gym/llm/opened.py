@@ -24,14 +24,15 @@ def opened_as(row: Any) -> Opened:
     """Return what a ledger row with `waiting` says of its call."""
     return Opened(
         row.id,
-        _stored_answer(row),
+        stored_answer(row),
         waiting=bool(row.waiting),
         batched=row.batch_id is not None,
         discarded=any("answer" in error for error in row.errors),
     )
 
 
-def _stored_answer(row: Any) -> Answer | None:
+def stored_answer(row: Any) -> Answer | None:
+    """Return the answer that a ledger row has, if it has one."""
     if row.status != "succeeded":
         return None
     return Answer(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
+from judge_gym.metrics.estimate import Estimate
 from judge_gym.store.results import ResultRow
 
 ABSENT = "–"
@@ -65,7 +66,7 @@ def number(value: float | None, digits: int = 2) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
-def figure(row: ResultRow, digits: int = 2) -> str:
+def figure(row: ResultRow | Estimate, digits: int = 2) -> str:
     """Return `0.31 [0.22, 0.40]`, the bare number without an interval, or a dash."""
     if row.lower is None:
         return number(row.estimate, digits)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 
 from judge_gym.seeds import generator
-from judge_gym.simulator import editing, grading, judging, perturbing, writing
+from judge_gym.simulator import drafting, editing, grading, judging, perturbing, writing
 from judge_gym.simulator.anonymizing import abstract
 from judge_gym.simulator.families import Family, family_named, is_own_rubric, planted
 from judge_gym.simulator.graders import grader_of
@@ -181,6 +181,14 @@ def _perturb(turn: _Turn) -> str:
     return perturbing.perturb(turn.request.messages)
 
 
+def _generalise(turn: _Turn) -> str:
+    return drafting.generalise(turn.prompt)
+
+
+def _extract(turn: _Turn) -> str:
+    return drafting.claims(turn.prompt, turn.rng)
+
+
 def _other(turn: _Turn) -> str:
     return "This is the judge-gym simulator. It answers the prompts of judge-gym and no others."
 
@@ -197,5 +205,7 @@ _ROLES: dict[Role, Callable[[_Turn], str]] = {
     "decider": _decide,
     "comparer": _compare,
     "perturber": _perturb,
+    "generaliser": _generalise,
+    "extractor": _extract,
     "other": _other,
 }

@@ -4,6 +4,7 @@ What a prompt asks is read in `grading_prompts`, what a text is worth in `text_f
 """
 
 import json
+import re
 from collections.abc import Sequence
 from random import Random
 
@@ -19,6 +20,7 @@ _UNSEEN = 0.7
 """What a grader takes a feature to be that it does not look at."""
 _ALIKE = 0.01
 """Texts whose worth differs by less are tied, where a tie may be said."""
+_DECISION = re.compile(r"Decision: (?P<what>link|create)\s+(?:Learning:)?")
 _MALFORMED = (
     "I would give this rather good marks on the whole.",
     '{"reason": "It is well made", "scores": {',
@@ -57,10 +59,11 @@ def decide(messages: Sequence[Message], grader: Grader, rng: Random, known: Know
     """Answer a request for one of two verdicts; the first is right for a text that fits.
 
     That is a text known to be right, a claim that holds, a text that says what a line of its
-    context says, or without a context a text worth more than the middle.
+    context says, or without a context a text worth more than the middle. A text that begins with
+    "Decision: create" fits where the rest of it does not, with "Decision: link" where it does.
     """
     asked = read_graded(messages, "DECISIONS")
-    right = 0 if _fits(asked.text, asked.context, known) else 1
+    right = 0 if _right(asked.text, asked.context, known) else 1
     chosen = right if rng.random() < grader.accuracy else 1 - right
     reason = "It fits." if chosen == 0 else "It does not fit."
     named = asked.entries[chosen][0] if chosen < len(asked.entries) else ""
@@ -82,6 +85,13 @@ def compare(messages: Sequence[Message], grader: Grader, rng: Random, known: Kno
         better = 1 if first >= second else 2
         chosen = better if rng.random() < grader.accuracy else 3 - better
     return _said({"reason": "It answers the task more fully.", "winner": chosen}, grader, rng)
+
+
+def _right(text: str, context: str, known: Known) -> bool:
+    decided = _DECISION.match(text)
+    if decided is None:
+        return _fits(text, context, known)
+    return _fits(text[decided.end() :], context, known) == (decided["what"] == "link")
 
 
 def _fits(text: str, context: str, known: Known) -> bool:

@@ -23,6 +23,8 @@ Role = Literal[
     "decider",
     "comparer",
     "perturber",
+    "generaliser",
+    "extractor",
     "other",
 ]
 Form = Literal["single", "subset", "json"]
@@ -104,6 +106,8 @@ def role_of(messages: Sequence[Message]) -> Role:
         ("decider", '"decision"' in wanted),
         ("comparer", '"winner"' in wanted),
         ("perturber", _REWRITTEN in closing),
+        ("generaliser", "Answer with one generalisation" in closing),
+        ("extractor", "Answer with one claim a line" in closing),
         ("prober", "PROBABILITY:" in closing),
         ("scorer", "VERDICT:" in closing or '"verdict"' in closing),
         ("critic", '"observability"' in request),

@@ -42,12 +42,12 @@ class Features:
 @lru_cache(maxsize=1024)
 def features_of(text: str, context: str = "") -> Features:
     """Read the features of a text, held against its context where there is one."""
-    said, orders = _sentences(text)
-    sentences = [one for one in said if not one.endswith(":") or _stated(one)]  # not lead-ins
+    said, orders = sentences_of(text)
+    sentences = [one for one in said if not one.endswith(":") or stated_in(one)]  # not lead-ins
     kept = "\n".join(sentences)
-    concrete = len(_stated(kept)) + len(set(_QUOTE.findall(kept)))
+    concrete = len(stated_in(kept)) + len(set(_QUOTE.findall(kept)))
     vague = len(word_set(grader_file().words.vague).find(kept.lower()))
-    advice = {sentence.lower() for sentence in sentences if _advises(sentence)}
+    advice = {sentence.lower() for sentence in sentences if advises(sentence)}
     return Features(
         {
             "evidence": _saturating(concrete, half=3),
@@ -77,7 +77,7 @@ def features_meant(name: str, description: str) -> tuple[Feature, ...]:
     return tuple(_cues())
 
 
-def _sentences(text: str) -> tuple[list[str], list[str]]:
+def sentences_of(text: str) -> tuple[list[str], list[str]]:
     """Return the sentences of a text, and those that are orders to its grader."""
     parts = [part.strip() for part in _SENTENCE_END.split(text) if part.strip()]
     order = word_set(grader_file().words.orders)
@@ -89,17 +89,17 @@ def _saturating(count: int, half: int) -> float:
     return count / (count + half)
 
 
-def _stated(text: str) -> set[str]:
+def stated_in(text: str) -> set[str]:
     """Return the figures and names of a text."""
     return {one.lower() for one in (*_FIGURE.findall(text), *_NAME.findall(text))}
 
 
 def _accuracy(text: str, context: str) -> float:
     """1 less twice the share of figures and names that the context lacks; 1 without a context."""
-    stated = _stated(text)
+    stated = stated_in(text)
     if not context or not stated:
         return 1.0
-    known = _stated(context) | {word.lower() for word in _WORD.findall(context)}
+    known = stated_in(context) | {word.lower() for word in _WORD.findall(context)}
     return max(0.0, 1 - 2 * len(stated - known) / len(stated))
 
 
@@ -120,7 +120,7 @@ def _concision(sentences: Sequence[str], context: str) -> float:
     useful = 0
     for position, sentence in enumerate(plain):
         others = about.union(*(stems[:position] + stems[position + 1 :]))
-        supported = _stated(sentences[position])
+        supported = stated_in(sentences[position])
         off_topic = len(plain) > 1 and not supported and not stems[position] & others
         filler = bool(word_set(grader_file().words.filler).find(sentence))
         useful += not (sentence in plain[:position] or off_topic or filler)
@@ -131,7 +131,8 @@ def _stems(text: str) -> set[str]:
     return {word[:5] for word in _WORD.findall(text) if len(word) > 4}
 
 
-def _advises(sentence: str) -> bool:
+def advises(sentence: str) -> bool:
+    """Return whether a sentence says what to do."""
     advice = word_set(grader_file().words.advice).find(sentence.lower())
     return bool(advice or _imperatives().match(sentence))
 

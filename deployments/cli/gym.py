@@ -1,0 +1,162 @@
+"""`judge-gym gym`: several ways to do one step of a pipeline, beside each other."""
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deployments.cli.output import console, show_table
+
+if TYPE_CHECKING:
+    from judge_gym.gyms.evaluating import GymReport, LoadedGym
+
+app = typer.Typer(
+    help="Stage gyms: candidates for one step of a pipeline, compared by a judge.",
+    no_args_is_help=True,
+)
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="The gym's file (YAML).", show_default=False)],
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what it would ask; spends nothing.")
+    ] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+) -> None:
+    """Have every candidate work on every case, judge what they make, and write a page.
+
+    Stopped, it goes on with the same command: what is made and judged is not asked again.
+    """
+    import asyncio
+
+    from deployments.cli.environment import prepare_environment
+    from judge_gym.gyms.evaluating import read_gym
+    from judge_gym.settings import settings
+
+    # A mistake in a file is said before any server is started.
+    loaded = read_gym(file)
+    prepare_environment(settings().data_dir, verbose=False)
+    if plan:
+        asyncio.run(_plan(loaded, retry_failed=retry_failed))
+        return
+    report, page = _run(file, loaded, retry_failed=retry_failed)
+    if as_json:
+        _print_json(report)
+        return
+    _show(report)
+    console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
+
+
+async def _plan(loaded: "LoadedGym", *, retry_failed: bool) -> None:
+    from judge_gym.gyms.evaluating import lacking, made
+    from judge_gym.runtime import runtime
+
+    async with runtime() as current:
+        outputs = made(current, loaded)
+    missing = lacking(loaded, outputs, retry_failed=retry_failed)
+    rows = [
+        (one.name, _asked(one.asks), str(len(missing.get(one.name, ()))))
+        for one in loaded.gym.candidates
+    ]
+    show_table(
+        f"Gym {loaded.gym.name}: {len(loaded.cases)} cases", ("candidate", "asks", "to ask"), rows
+    )
+    most = len(loaded.cases) * len(loaded.gym.candidates)
+    console.print(
+        f"Then {loaded.judge.name}, {loaded.judge.answered_by}, judges what they made: at most "
+        f"{most} judgements, equal texts of a case once. A re-ranking asks for each learning. What "
+        "is already made or judged is not asked again.",
+        markup=False,
+    )
+
+
+def _asked(model: str | None) -> str:
+    return "nobody" if model is None else model or "a judge of your own"
+
+
+def _run(file: Path, loaded: "LoadedGym", *, retry_failed: bool) -> "tuple[GymReport, Path]":
+    import asyncio
+
+    from deployments.cli.prefect_api import prefect_api
+    from deployments.cli.running import lost_servers_named, simulator
+
+    models = [loaded.judge.answered_by, *(one.asks or "" for one in loaded.gym.candidates)]
+    simulated = any(model.startswith("sim/") for model in models)
+    with (
+        simulator() if simulated else nullcontext(),
+        prefect_api("flows.gym"),
+        lost_servers_named(),
+    ):
+        from flows.gym import gym
+
+        made: Any = gym(file, retry_failed=retry_failed, return_state=True)
+        result = asyncio.run(asyncio.run(made).aresult(raise_on_failure=False))
+        if isinstance(result, BaseException):
+            raise result
+        return asyncio.run(_report(loaded)), Path(result)
+
+
+async def _report(loaded: "LoadedGym") -> "GymReport":
+    from judge_gym.gyms.evaluating import read_report
+    from judge_gym.runtime import runtime
+
+    async with runtime() as current:
+        return read_report(current, loaded)
+
+
+def _show(report: "GymReport") -> None:
+    from judge_gym.report.table import figure, p_value
+
+    mark = " (SIMULATED)" if report.simulated else ""
+    show_table(
+        f"{report.loaded.gym.name}, judged by {report.loaded.judge.name}{mark}, points of 100",
+        ("measure", "candidate", "mean", "cases"),
+        [
+            (measure, name, figure(found, 1), found.n_items)
+            for measure, estimates in report.means.items()
+            for name, found in zip(report.names, estimates, strict=True)
+        ],
+    )
+    if report.comparisons:
+        show_table(
+            "A candidate less another, case by case (p by sign flips, after Holm)",
+            ("measure", "candidate", "less", "difference", "p", "cases", "left out"),
+            [
+                (
+                    one.measure,
+                    one.candidate,
+                    one.less,
+                    figure(one.difference, 1),
+                    p_value(one.difference.p),
+                    one.difference.n_items,
+                    one.left_out,
+                )
+                for one in report.comparisons
+            ],
+        )
+    for name, failures in zip(report.names, report.failures, strict=True):
+        for failure, count in failures.most_common(3):
+            told = f"{name}, {count} of {len(report.entries)} without a score: {failure}"
+            console.print(told, markup=False, soft_wrap=True)
+    if report.simulated:
+        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
+
+
+def _print_json(report: "GymReport") -> None:
+    from judge_gym.report.gym import case_rows, figure_rows
+
+    told = {
+        "name": report.loaded.gym.name,
+        "judge": report.loaded.judge.name,
+        "simulated": report.simulated,
+        "cost_usd": report.cost_usd,
+        "figures": list(figure_rows(report)),
+        "cases": list(case_rows(report)),
+    }
+    console.print_json(json.dumps(told))

@@ -1,0 +1,16 @@
+"""AbstractGym: from particular observations to what they teach, by different prompts or models."""
+
+from typing import ClassVar, Literal
+
+from judge_gym.gyms.corpus import read_cases
+from judge_gym.gyms.writing import Source, WritingGym
+
+
+class AbstractGym(WritingGym[Source]):
+    """Generalisations of a text; the judge marks how abstract, specific and actionable they are."""
+
+    FORM: ClassVar[str] = "one generalisation of it, in one to three sentences"
+    kind: Literal["abstract"] = "abstract"
+
+    def cases(self) -> tuple[Source, ...]:
+        return read_cases(self.corpus, Source)

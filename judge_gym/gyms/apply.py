@@ -1,0 +1,152 @@
+"""ApplyGym: which learnings a coder is reminded of, by different searches over a store of them."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text, model_of
+from judge_gym.gyms.corpus import read_cases
+from judge_gym.gyms.searching import SEARCHES, Ranking, Unavailable, fused
+from judge_gym.judges import Item, JudgeResult, load_judge
+from judge_gym.judges.judging import judge_items
+from judge_gym.runtime import Runtime
+from judge_gym.workflows.calibrating.judging import results_of
+
+Rankings = list[Ranking] | Unavailable
+_NOTHING = "(no learning was found)"
+
+
+class CodingContext(Case):
+    """Where a coder is: the file, what was asked for, and the task it belongs to."""
+
+    file: Text
+    prompt: Text
+    task: Text
+
+    @property
+    def shown(self) -> str:
+        return f"File: {self.file}\nPrompt: {self.prompt}\nTask: {self.task}"
+
+
+class Learning(Case):
+    """Something learnt before."""
+
+    text: Text
+
+
+class Strategy(Candidate):
+    """One search, or several fused by reciprocal rank, re-ranked by a judge or not.
+
+    What it searches by stands here alone: a search that cannot be made is never replaced.
+    """
+
+    search: tuple[Literal["full_text", "trigram", "embedding"], ...] = Field(min_length=1)
+    rerank: Path | None = None
+    """The file of a judge of single texts, relative to the gym's; it sees learning and context."""
+    depth: int = Field(default=10, ge=1, le=1000)
+    """Learnings from the top of the ranking that are ranked again."""
+
+    @property
+    def asks(self) -> str | None:
+        return None if self.rerank is None else model_of(load_judge(self.rerank))
+
+
+class ApplyGym(Gym[CodingContext, Strategy]):
+    """What searches find for a coding context; the judge marks relevance, use and noise."""
+
+    kind: Literal["apply"] = "apply"
+    learnings: Path
+    """The store (JSONL or CSV of `id` and `text`), relative to the gym's file."""
+    shown: int = Field(default=3, ge=1, le=100)
+    """Learnings that a coder is shown, and the judge."""
+
+    @cached_property
+    def store(self) -> tuple[Learning, ...]:
+        """The learnings; raises `EvidenceError` naming the line that is wrong."""
+        return read_cases(self.learnings, Learning)
+
+    def cases(self) -> tuple[CodingContext, ...]:
+        return read_cases(self.corpus, CodingContext)
+
+    async def ask(
+        self,
+        runtime: Runtime,
+        candidate: Strategy,
+        cases: Sequence[CodingContext],
+        *,
+        retry_failed: bool = False,
+    ) -> Counter[str]:
+        rankings = await asyncio.to_thread(self._ranked, runtime, candidate, cases)
+        if candidate.rerank is None or isinstance(rankings, Unavailable):
+            return Counter()
+        judge, items = load_judge(candidate.rerank), self._items(candidate, cases, rankings)
+        asked = [item for row in items for item in row]
+        said = await judge_items(runtime, judge, asked, retry_failed=retry_failed)
+        return Counter(result.status for result in said)
+
+    def made(
+        self, runtime: Runtime, candidate: Strategy, cases: Sequence[CodingContext]
+    ) -> list[Output]:
+        rankings = self._ranked(runtime, candidate, cases)
+        if isinstance(rankings, Unavailable):
+            return [Output(failure=f"unavailable: {rankings}")] * len(cases)
+        if candidate.rerank is None:
+            texts = [[self.store[place].text for place in ranking] for ranking in rankings]
+            return [Output(_listed(some[: self.shown])) for some in texts]
+        judge, items = load_judge(candidate.rerank), self._items(candidate, cases, rankings)
+        with runtime.session() as session:
+            said = results_of(session, judge, [item for row in items for item in row], 1)
+        return [self._again(row, [said[item.key] for item in row]) for row in items]
+
+    def context(self, case: CodingContext) -> str:
+        return case.shown
+
+    def _ranked(
+        self, runtime: Runtime, strategy: Strategy, cases: Sequence[CodingContext]
+    ) -> Rankings:
+        """Return a ranking of the store for each case."""
+        queries, texts = [case.shown for case in cases], [one.text for one in self.store]
+        try:
+            with runtime.session() as session:
+                found = [SEARCHES[name](session, queries, texts) for name in strategy.search]
+        except Unavailable as unavailable:
+            return unavailable
+        return [fused(rankings) for rankings in zip(*found, strict=True)]
+
+    def _items(
+        self, strategy: Strategy, cases: Sequence[CodingContext], rankings: list[Ranking]
+    ) -> list[list[Item]]:
+        """Return, by case, the learnings to rank again, the best first."""
+        return [
+            [_item(case, self.store[place]) for place in ranking[: strategy.depth]]
+            for case, ranking in zip(cases, rankings, strict=True)
+        ]
+
+    def _again(self, items: Sequence[Item], said: Sequence[Sequence[JudgeResult]]) -> Output:
+        """Return the items by the judge's scores; equal ones stay in their order.
+
+        Where a score is missing the order is not known, and there is no output.
+        """
+        simulated = any(result.simulated for results in said for result in results)
+        if not all(said):
+            return Output(failure="missing: not ranked again yet", simulated=simulated)
+        scores = [results[0].score for results in said]
+        known = [score for score in scores if score is not None]
+        if len(known) < len(scores):
+            failure = f"unranked: {len(scores) - len(known)} of {len(scores)} have no score"
+            return Output(failure=failure, simulated=simulated)
+        order = sorted(range(len(known)), key=lambda place: -known[place])
+        return Output(_listed([items[place].text for place in order[: self.shown]]), "", simulated)
+
+
+def _item(case: CodingContext, learning: Learning) -> Item:
+    return Item(id=f"{case.id}/{learning.id}", text=learning.text, context=case.shown)
+
+
+def _listed(texts: Sequence[str]) -> str:
+    return "\n".join(f"{rank}. {text}" for rank, text in enumerate(texts, 1)) or _NOTHING

@@ -1,0 +1,117 @@
+"""The base of the stage gyms: input → candidates → evaluation → table.
+
+A gym says what a case is, what its candidates make of one and what the judge is shown beside it.
+Asking, judging, comparing and the page are the same for all.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Generic, Self, TypeVar
+
+from pydantic import Field, model_validator
+
+from judge_gym.design.frozen import Frozen
+from judge_gym.design.legal import Legal
+from judge_gym.judges import Item, Judge, ModelJudge
+from judge_gym.judges.items import LONGEST_TEXT
+from judge_gym.runtime import Runtime
+
+Name = Annotated[str, Field(min_length=1, max_length=90)]
+Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, pattern=r"^[^\x00]*$")]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a candidate made of a case: a text, or why there is none, as `kind: detail`."""
+
+    text: str | None = None
+    failure: str = ""
+    simulated: bool = False
+    """Whether the simulator had a part in it."""
+
+    @property
+    def status(self) -> str:
+        """`made`, or the kind of the failure; `missing` is what may still come."""
+        return self.failure.partition(":")[0] or "made"
+
+
+class Case(Frozen):
+    """One row of the corpus; a gym's own class adds the columns it reads."""
+
+    id: Name
+
+
+class Candidate(Frozen):
+    """One way to do it; a gym's own class adds what tells its candidates apart."""
+
+    name: Name
+
+    @property
+    def asks(self) -> str | None:
+        """The model it asks, empty for a judge of one's own; None when it asks nobody."""
+        return None
+
+
+def model_of(judge: Judge) -> str:
+    """Return the model that a judge asks, empty for one of one's own."""
+    return judge.model if isinstance(judge, ModelJudge) else ""
+
+
+C = TypeVar("C", bound=Case)
+K = TypeVar("K", bound=Candidate)
+
+
+class Gym(Frozen, Generic[C, K]):
+    """A corpus, candidates and a judge."""
+
+    kind: str
+    name: Annotated[str, Legal("small letters, digits and hyphens")] = Field(
+        pattern=r"^[a-z0-9-]{1,80}$"
+    )
+    """What it is called: small letters, digits and hyphens."""
+    corpus: Path
+    """The cases (JSONL or CSV), relative to the gym's file."""
+    candidates: tuple[K, ...] = Field(min_length=1, max_length=20)
+    judge: Path
+    """The judge of single texts that evaluates what candidates make, relative to the file."""
+
+    @property
+    def labelled(self) -> tuple[str, ...]:
+        """The names of `measures`; candidates are compared by them beside the judge's score."""
+        return ()
+
+    def cases(self) -> tuple[C, ...]:
+        """Read the corpus; raises `EvidenceError` naming the line that is wrong."""
+        raise NotImplementedError
+
+    async def ask(
+        self, runtime: Runtime, candidate: K, cases: Sequence[C], *, retry_failed: bool = False
+    ) -> Counter[str]:
+        """Have models do what a candidate needs of them and is not kept yet; counts by status."""
+        return Counter()
+
+    def made(self, runtime: Runtime, candidate: K, cases: Sequence[C]) -> list[Output]:
+        """Return what a candidate made of each case, as far as it is there; asks nobody."""
+        raise NotImplementedError
+
+    def context(self, case: C) -> str:
+        """Return what the judge sees beside what a candidate made of a case."""
+        raise NotImplementedError
+
+    def measures(self, case: C, text: str) -> dict[str, float]:
+        """Return what is computed of a text against the labels of its case, in points of 100."""
+        return {}
+
+    def item(self, case: C, output: Output) -> Item:
+        """Return what the judge is given; equal texts of a case are one item, judged once."""
+        text, context = output.text or "", self.context(case)
+        return Item(id=case.id, text=text, context=context, simulated=output.simulated)
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = Counter(one.name for one in self.candidates)
+        if twice := [name for name, count in names.items() if count > 1]:
+            raise ValueError(f"two candidates are called {twice[0]!r}")
+        return self

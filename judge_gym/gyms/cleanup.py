@@ -1,0 +1,124 @@
+"""CleanupGym: does a new learning say what a principle says, so that it is linked to it?"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text, model_of
+from judge_gym.gyms.corpus import read_cases
+from judge_gym.gyms.similarity import trigram_similarity, word_overlap
+from judge_gym.judges import Item, Judge, JudgeResult, load_judge
+from judge_gym.judges.judging import judge_items
+from judge_gym.runtime import Runtime
+from judge_gym.workflows.calibrating.judging import results_of
+
+LINK, CREATE = "link", "create"
+_ALIKE: Mapping[str, Callable[[str, str], float]] = {
+    "words": word_overlap,
+    "trigrams": trigram_similarity,
+}
+
+
+class Pair(Case):
+    """A new learning beside a principle that is kept; `truth` is the right decision, if known."""
+
+    learning: Text
+    principle: Text
+    truth: Literal["link", "create"] | None = None
+
+
+class Policy(Candidate):
+    """Links from a similarity on, or as a binary judge says."""
+
+    by: Literal["words", "trigrams", "judge"]
+    """Overlap of words, similarity of trigrams, or a judge with the verdicts link and create."""
+    link_from: float | None = Field(default=None, gt=0, le=1)
+    """The least similarity that links."""
+    judge: Path | None = None
+    """The judge's file, relative to the gym's; it sees the learning, and the principle beside."""
+
+    @property
+    def asks(self) -> str | None:
+        return None if self.judge is None else model_of(load_judge(self.judge))
+
+    @model_validator(mode="after")
+    def _has_what_it_decides_by(self) -> Self:
+        if (self.by == "judge") != (self.judge is not None):
+            raise ValueError("a policy has a `judge` when it is `by: judge`, and only then")
+        if (self.by == "judge") == (self.link_from is not None):
+            raise ValueError("a policy has `link_from` unless it is `by: judge`")
+        return self
+
+
+class CleanupGym(Gym[Pair, Policy]):
+    """Decisions to link or to create; a binary judge and known labels say which are right."""
+
+    kind: Literal["cleanup"] = "cleanup"
+
+    @property
+    def labelled(self) -> tuple[str, ...]:
+        return ("right by label",)
+
+    def cases(self) -> tuple[Pair, ...]:
+        return read_cases(self.corpus, Pair)
+
+    async def ask(
+        self,
+        runtime: Runtime,
+        candidate: Policy,
+        cases: Sequence[Pair],
+        *,
+        retry_failed: bool = False,
+    ) -> Counter[str]:
+        if candidate.judge is None:
+            return Counter()
+        judge, items = load_judge(candidate.judge), [_item(case) for case in cases]
+        said = await judge_items(runtime, judge, items, retry_failed=retry_failed)
+        return Counter(result.status for result in said)
+
+    def made(self, runtime: Runtime, candidate: Policy, cases: Sequence[Pair]) -> list[Output]:
+        if candidate.judge is None:
+            return [Output(_decision(case, _by_likeness(candidate, case))) for case in cases]
+        judge, items = load_judge(candidate.judge), [_item(case) for case in cases]
+        with runtime.session() as session:
+            said = results_of(session, judge, items, 1)
+        return [
+            _judged(case, judge, said[item.key]) for case, item in zip(cases, items, strict=True)
+        ]
+
+    def context(self, case: Pair) -> str:
+        return case.principle
+
+    def measures(self, case: Pair, text: str) -> dict[str, float]:
+        if case.truth is None:
+            return {}
+        return {"right by label": 100.0 * (text == _decision(case, case.truth))}
+
+
+def _by_likeness(policy: Policy, case: Pair) -> str:
+    assert policy.link_from is not None
+    alike = _ALIKE[policy.by](case.learning, case.principle)
+    return LINK if alike >= policy.link_from else CREATE
+
+
+def _item(case: Pair) -> Item:
+    return Item(id=case.id, text=case.learning, context=case.principle)
+
+
+def _decision(case: Pair, decision: str) -> str:
+    return f"Decision: {decision}\nLearning: {case.learning}"
+
+
+def _judged(case: Pair, judge: Judge, results: Sequence[JudgeResult]) -> Output:
+    if not results:
+        return Output(failure="missing: not decided yet")
+    [result] = results
+    if result.status != "scored":
+        return Output(failure=f"{result.status}: {result.failure}", simulated=result.simulated)
+    if result.verdict not in (LINK, CREATE):
+        failure = f"unusable: {judge.name!r} says {result.verdict!r}, not link or create"
+        return Output(failure=failure, simulated=result.simulated)
+    return Output(_decision(case, result.verdict), simulated=result.simulated)

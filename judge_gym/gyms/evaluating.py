@@ -1,0 +1,257 @@
+"""From a gym to what its judge said of every candidate, and how the candidates compare."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from judge_gym.errors import ConfigError
+from judge_gym.gyms.base import Case, Gym, Output
+from judge_gym.gyms.comparing import Comparison, comparisons, means
+from judge_gym.gyms.files import load_gym
+from judge_gym.judges import Item, Judge, JudgeResult, RubricJudge, load_judge
+from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.points import to_points
+from judge_gym.runtime import Runtime
+from judge_gym.seeds import derive_seed
+from judge_gym.store.judging import cost_of
+from judge_gym.workflows.calibrating.assessing import points_of
+from judge_gym.workflows.calibrating.judging import results_of
+
+SCORE = "score"
+"""The judge's, in points of 100; the first measure of every gym."""
+SHOWN_OF_A_KIND = 5
+"""Cases without a score, furthest apart, lowest and highest that are shown, each once."""
+
+
+@dataclass(frozen=True)
+class LoadedGym:
+    """A gym with the judge and the cases that it names."""
+
+    gym: Gym[Any, Any]
+    judge: Judge
+    cases: Sequence[Case]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What one candidate made of a case, what the judge said, and both in points of 100."""
+
+    output: Output
+    result: JudgeResult | None
+    points: dict[str, float]
+
+    @property
+    def status(self) -> str:
+        """How it ended: as the judgement did, or why there was nothing to judge."""
+        if self.output.text is None:
+            return self.output.status
+        return self.result.status if self.result else "not judged yet"
+
+    @property
+    def failure(self) -> str:
+        """Why there is no score, as `kind: detail`; empty where there is one."""
+        if self.output.failure or self.result is None:
+            return self.output.failure
+        return self.result.failure or ""
+
+    @property
+    def simulated(self) -> bool:
+        return self.output.simulated or bool(self.result and self.result.simulated)
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A case to look at, by its place, and what is remarkable about it."""
+
+    place: int
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class GymReport:
+    """All there is to say. `entries` are by case and candidate, `means` by measure and candidate.
+
+    `cost_usd` is what the judge's calls have cost, in US dollars.
+    """
+
+    loaded: LoadedGym
+    entries: Sequence[Sequence[Entry]]
+    means: dict[str, list[Estimate]]
+    comparisons: Sequence[Comparison]
+    spots: Sequence[Spot]
+    cost_usd: float
+    written: datetime
+
+    @property
+    def names(self) -> list[str]:
+        return [one.name for one in self.loaded.gym.candidates]
+
+    @property
+    def statuses(self) -> list[Counter[str]]:
+        """By candidate, how its cases ended."""
+        return [Counter(one.status for one in column) for column in zip(*self.entries, strict=True)]
+
+    @property
+    def failures(self) -> list[Counter[str]]:
+        """By candidate, why cases have no score, and how many."""
+        columns = zip(*self.entries, strict=True)
+        return [Counter(one.failure for one in column if one.failure) for column in columns]
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the simulator had a part in any of it."""
+        return any(one.simulated for row in self.entries for one in row)
+
+
+def read_gym(file: Path) -> LoadedGym:
+    """Read a gym's file and those it names; raises `ConfigError` or `EvidenceError`."""
+    gym = load_gym(file)
+    judge = load_judge(gym.judge)
+    if judge.judges_pairs:
+        raise ConfigError(
+            f"{gym.judge} is a judge of pairs, and a gym has single texts judged.",
+            "Use a judge of kind rubric, binary, callable or http.",
+        )
+    return LoadedGym(gym, judge, gym.cases())
+
+
+def made(runtime: Runtime, loaded: LoadedGym) -> list[list[Output]]:
+    """Return what each candidate made of each case so far, by case."""
+    gym = loaded.gym
+    columns = [gym.made(runtime, one, loaded.cases) for one in gym.candidates]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+async def ask(
+    runtime: Runtime,
+    loaded: LoadedGym,
+    candidate: str,
+    cases: Sequence[str],
+    *,
+    retry_failed: bool = False,
+) -> dict[str, int]:
+    """Have models do what a candidate needs for the cases of these names; counts by status."""
+    [chosen] = [one for one in loaded.gym.candidates if one.name == candidate]
+    wanted = set(cases)
+    some = [case for case in loaded.cases if case.id in wanted]
+    return dict(await loaded.gym.ask(runtime, chosen, some, retry_failed=retry_failed))
+
+
+def lacking(
+    loaded: LoadedGym, outputs: Sequence[Sequence[Output]], *, retry_failed: bool = False
+) -> dict[str, list[str]]:
+    """Return candidate → the cases it has to ask somebody about: what is missing.
+
+    With `retry_failed` what failed in any way, too.
+    """
+    found: dict[str, list[str]] = {}
+    for candidate, column in zip(loaded.gym.candidates, zip(*outputs, strict=True), strict=True):
+        if candidate.asks is not None:
+            found[candidate.name] = [
+                case.id
+                for case, output in zip(loaded.cases, column, strict=True)
+                if output.status == "missing" or (retry_failed and output.failure)
+            ]
+    return {name: cases for name, cases in found.items() if cases}
+
+
+def items_of(loaded: LoadedGym, outputs: Sequence[Sequence[Output]]) -> list[Item]:
+    """Return what there is to judge, each once."""
+    return list({item.key: item for item in _items(loaded, outputs)}.values())
+
+
+def read_report(runtime: Runtime, loaded: LoadedGym) -> GymReport:
+    """Return what is to be said of what is made and judged so far; asks nobody."""
+    outputs = made(runtime, loaded)
+    with runtime.session() as session:
+        said = results_of(session, loaded.judge, items_of(loaded, outputs), 1)
+        calls = {call for results in said.values() for one in results for call in one.call_ids}
+        cost, _ = cost_of(session, calls)
+    entries = [
+        [_entry(loaded, case, output, said) for output in row]
+        for case, row in zip(loaded.cases, outputs, strict=True)
+    ]
+    gym, names = loaded.gym, [one.name for one in loaded.gym.candidates]
+    compared = {name: _values(entries, name) for name in (SCORE, *gym.labelled)}
+    marked = loaded.judge.parts if isinstance(loaded.judge, RubricJudge) else ()
+    marks = {mark_of(name): _values(entries, mark_of(name)) for name in marked}
+    rng = np.random.default_rng(derive_seed("gym", gym.name, loaded.judge.key))
+    return GymReport(
+        loaded=loaded,
+        entries=entries,
+        means={name: means(values, name) for name, values in (compared | marks).items()},
+        comparisons=comparisons(compared, names, rng),
+        spots=spots(compared[SCORE]),
+        cost_usd=cost,
+        written=datetime.now(UTC),
+    )
+
+
+def spots(scores: FloatArray) -> list[Spot]:
+    """Return the most remarkable cases, each once: `scores` is cases x candidates, NaN for none.
+
+    Those without a score of some candidate, the furthest apart, the lowest and the highest; a
+    candidate without any score says nothing of a case.
+    """
+    known = ~np.isnan(scores)
+    gaps = np.flatnonzero(~known[:, known.any(axis=0)].all(axis=1))
+    scored = np.flatnonzero(known.any(axis=1))
+    low = {int(place): float(np.nanmin(scores[place])) for place in scored}
+    high = {int(place): float(np.nanmax(scores[place])) for place in scored}
+    apart = {place: high[place] - low[place] for place in low if high[place] > low[place]}
+    found: dict[int, Spot] = {}
+    for some in (
+        [Spot(int(place), "without a score") for place in gaps],
+        [Spot(place, f"{apart[place]:.3g} points apart") for place in _in_order(apart, -1)],
+        [Spot(place, f"lowest: {low[place]:.3g} points") for place in _in_order(low, 1)],
+        [Spot(place, f"highest: {high[place]:.3g} points") for place in _in_order(high, -1)],
+    ):
+        for spot in some[:SHOWN_OF_A_KIND]:
+            found.setdefault(spot.place, spot)
+    return list(found.values())
+
+
+def _in_order(values: dict[int, float], sign: int) -> list[int]:
+    return sorted(values, key=lambda place: sign * values[place])
+
+
+def mark_of(criterion: str) -> str:
+    """Return the measure that a criterion's mark is; it may be called like another measure."""
+    return f"mark for {criterion}"
+
+
+def _items(loaded: LoadedGym, outputs: Sequence[Sequence[Output]]) -> Iterator[Item]:
+    for case, row in zip(loaded.cases, outputs, strict=True):
+        yield from (loaded.gym.item(case, one) for one in row if one.text is not None)
+
+
+def _entry(
+    loaded: LoadedGym, case: Case, output: Output, said: dict[str, list[JudgeResult]]
+) -> Entry:
+    if output.text is None:
+        return Entry(output, None, {})
+    result = next(iter(said[loaded.gym.item(case, output).key]), None)
+    points = loaded.gym.measures(case, output.text)
+    if result is not None and result.score is not None:
+        points |= _points(loaded.judge, result)
+    return Entry(output, result, points)
+
+
+def _points(judge: Judge, result: JudgeResult) -> dict[str, float]:
+    [score] = points_of(judge, [result])
+    found = {SCORE: score}
+    if isinstance(judge, RubricJudge):
+        lowest, highest = judge.scale.lowest, judge.scale.highest
+        for name, mark in result.subscores.items():
+            found[mark_of(name)] = float(to_points(np.array([mark]), lowest, highest)[0])
+    return found
+
+
+def _values(entries: Sequence[Sequence[Entry]], measure: str) -> FloatArray:
+    return np.array([[one.points.get(measure, np.nan) for one in row] for row in entries])

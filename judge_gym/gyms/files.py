@@ -1,0 +1,40 @@
+"""Gyms in YAML files."""
+
+from pathlib import Path
+from typing import Any
+
+from judge_gym.design.config_model import read_model
+from judge_gym.design.config_tree import Node, read_tree
+from judge_gym.design.frozen import Frozen
+from judge_gym.gyms.abstract import AbstractGym
+from judge_gym.gyms.apply import ApplyGym
+from judge_gym.gyms.cleanup import CleanupGym
+from judge_gym.gyms.extract import ExtractGym
+
+AnyGym = ApplyGym | CleanupGym | AbstractGym | ExtractGym
+
+
+class _File(Frozen):
+    gym: AnyGym
+
+
+def load_gym(path: Path) -> AnyGym:
+    """Read a gym, its paths found from where its file is; `kind` says which.
+
+    Raises `ConfigError` naming file, line, key and value.
+    """
+    node = read_tree(path)
+    gym: AnyGym = _beside(path.parent, read_model(_File, Node({"gym": node}, node.place)).gym)
+    return gym
+
+
+def _beside(folder: Path, given: Any) -> Any:
+    """Return a value with every path in it below `folder`, unless it is absolute."""
+    if isinstance(given, Path):
+        return folder / given
+    if isinstance(given, tuple):
+        return tuple(_beside(folder, one) for one in given)
+    if isinstance(given, Frozen):
+        found = {name: _beside(folder, value) for name, value in given}
+        return given.model_copy(update=found)
+    return given

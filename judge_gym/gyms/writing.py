@@ -1,0 +1,168 @@
+"""Candidates that a model writes: asked once through the gateway, read from the ledger after."""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+from typing import ClassVar, Generic, Self, TypeVar
+
+from pydantic import Field, model_validator
+
+from judge_gym.agents.outcome import NoAnswer, readable
+from judge_gym.agents.shown import ShownDocument, fence_mark
+from judge_gym.design.budget import Budget
+from judge_gym.gyms.base import Candidate, Case, Gym, Name, Output, Text
+from judge_gym.judges.base import CONCURRENCY
+from judge_gym.judges.budgeting import check_price, check_spent
+from judge_gym.llm.calls import Answer, Call, Failure, Parameters, is_simulated
+from judge_gym.prompts import render, template_hash
+from judge_gym.runtime import Runtime
+from judge_gym.seeds import digest
+from judge_gym.store.outcomes import outcomes_of
+from judge_gym.workflows.asking import all_of
+from judge_gym.workflows.origin import origin
+
+WORKFLOW, AGENT = "gym", "writer"
+_TEMPLATE = "gym_write"
+_ONLY = "0"  # a text is written once, so it has one replicate
+
+
+class Source(Case):
+    """A text to write about; `given` has what candidates without a model made of it, by name."""
+
+    text: Text
+    given: dict[Name, Text] = Field(default_factory=dict)
+
+
+S = TypeVar("S", bound=Source)
+
+
+class Writer(Candidate):
+    """What a model writes at a prompt, or without both what the corpus gives."""
+
+    model: str = Field(default="", max_length=200)
+    """The model that writes, as provider/model; without one the corpus has the texts."""
+    prompt: str = Field(default="", max_length=10_000)
+    """What it is to write, in the user's words."""
+    temperature: float = Field(default=0.0, ge=0, le=2)
+    max_tokens: int = Field(default=1024, ge=16, le=32_000)
+    """Longest answer in tokens."""
+    budget: Budget | None = None
+    """What this candidate may use in all; no part of its identity."""
+
+    @property
+    def asks(self) -> str | None:
+        return self.model or None
+
+    @model_validator(mode="after")
+    def _has_both_or_neither(self) -> Self:
+        if bool(self.model) != bool(self.prompt):
+            raise ValueError("a candidate has a model and a prompt, or neither")
+        return self
+
+    @cached_property
+    def key(self) -> str:
+        """16-digit identity: all that can change what it writes, so neither name nor budget."""
+        config = self.model_dump(mode="json", exclude={"name", "budget"})
+        return digest("gym writer", config, template_hash(_TEMPLATE))
+
+    @property
+    def called(self) -> str:
+        """What messages call it."""
+        return f"Candidate {self.name!r}"
+
+    def call(self, runtime: Runtime, text: str, form: str) -> Call:
+        """Return the question about a text; `form` says what the answer is to be."""
+        key = f"gym/{self.key}/{digest(text, form)}"
+        drawn = origin(runtime.settings, key, _ONLY)
+        shown = [ShownDocument("", text)]
+        mark = fence_mark(drawn.key, shown)
+        prompt = render(_TEMPLATE, task=self.prompt, documents=shown, form=form, mark=mark)
+        parameters = Parameters(
+            temperature=self.temperature,
+            top_p=1,
+            max_tokens=self.max_tokens,
+            seed=drawn.seed(self.model, prompt),
+        )
+        return Call(key, WORKFLOW, AGENT, self.model, prompt, parameters, replicate=_ONLY)
+
+
+async def write(
+    runtime: Runtime, writer: Writer, texts: Sequence[str], form: str, *, retry_failed: bool
+) -> Counter[str]:
+    """Ask a writer for what is not written yet, with `retry_failed` for what failed, too.
+
+    Returns counts by how it ended. Raises `ConfigError` when its cost cannot be bounded,
+    `BudgetPassedError` once its budget is used up, `ProviderRefusedError` as every call does.
+    """
+    if not writer.model:
+        return Counter()
+    check_price(runtime, writer)
+    calls = {call.key: call for call in (writer.call(runtime, text, form) for text in texts)}
+    with runtime.session() as session:
+        done = outcomes_of(session, calls)
+    missing = [
+        call
+        for key, call in calls.items()
+        if key not in done or (retry_failed and isinstance(done[key], Failure))
+    ]
+    # Under a budget no more is begun at once than may be in progress: it is read in between.
+    size = CONCURRENCY if writer.budget else max(1, len(missing))
+    ends: Counter[str] = Counter()
+    for start in range(0, len(missing), size):
+        check_spent(runtime, writer)
+        some = missing[start : start + size]
+        opened = await runtime.gateway.open(some)
+        with runtime.gateway.chunk(some):
+            asked = (
+                runtime.gateway.ask(call, lambda *_: (), row)
+                for call, row in zip(some, opened, strict=True)
+            )
+            ends += Counter(_status(outcome) for _, outcome in await all_of(asked))
+    return ends
+
+
+class WritingGym(Gym[S, Writer], Generic[S]):
+    """A gym whose candidates are writers; a subclass says in which `FORM`."""
+
+    FORM: ClassVar[str]
+
+    async def ask(
+        self, runtime: Runtime, candidate: Writer, cases: Sequence[S], *, retry_failed: bool = False
+    ) -> Counter[str]:
+        texts = [case.text for case in cases]
+        return await write(runtime, candidate, texts, self.FORM, retry_failed=retry_failed)
+
+    def made(self, runtime: Runtime, candidate: Writer, cases: Sequence[S]) -> list[Output]:
+        if not candidate.model:
+            return [_given(candidate, case) for case in cases]
+        calls = [candidate.call(runtime, case.text, self.FORM) for case in cases]
+        with runtime.session() as session:
+            done = outcomes_of(session, [call.key for call in calls])
+        return [_output(call, done.get(call.key)) for call in calls]
+
+    def context(self, case: S) -> str:
+        return case.text
+
+
+def _given(writer: Writer, case: Source) -> Output:
+    if writer.name in case.given:
+        return Output(case.given[writer.name])
+    return Output(failure=f"missing: the corpus gives nothing by {writer.name!r}")
+
+
+def _output(call: Call, outcome: Answer | Failure | None) -> Output:
+    if outcome is None:
+        return Output(failure="missing: not written yet")
+    simulated = is_simulated(call, outcome)
+    answer = readable(outcome)
+    if isinstance(answer, NoAnswer):
+        return Output(failure=f"{answer.status}: {answer.failure}", simulated=simulated)
+    if answer.finish_reason == "length":
+        return Output(failure="truncated: the token limit cut it off", simulated=simulated)
+    if not answer.text.strip():
+        return Output(failure="empty: the model answered nothing", simulated=simulated)
+    return Output(answer.text.strip(), simulated=simulated)
+
+
+def _status(outcome: Answer | Failure) -> str:
+    return "failed" if isinstance(outcome, Failure) else "written"

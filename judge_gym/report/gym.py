@@ -1,0 +1,105 @@
+"""The page of a gym: candidates compared, and the cases to look at; and the tables as CSV."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from judge_gym.gyms.comparing import Comparison
+from judge_gym.gyms.evaluating import SCORE, GymReport, LoadedGym, read_report
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.report.table import figure, p_value
+from judge_gym.report.writing import ENVIRONMENT, csv_of, figures_of, put_in_place
+from judge_gym.runtime import Runtime
+
+LONGEST_SHOWN = 6000
+"""Characters of a text that are shown of a case."""
+
+
+def write_gym(runtime: Runtime, loaded: LoadedGym) -> Path:
+    """Write the page and the tables of what is made and judged so far; returns the page's path."""
+    return save_gym(read_report(runtime, loaded), runtime.settings.data_dir / "reports")
+
+
+def save_gym(report: GymReport, folder: Path) -> Path:
+    """Write `gym-<name>.html` and the tables beside it; returns the page's path.
+
+    `-figures.csv` has a row per mean and per comparison, `-cases.csv` one per case and candidate.
+    Raises `ReportError` when the folder cannot be written to.
+    """
+    stem = f"gym-{report.loaded.gym.name}"
+    page = folder / f"{stem}.html"
+    put_in_place(
+        {
+            folder / f"{stem}-figures.csv": csv_of(figure_rows(report)),
+            folder / f"{stem}-cases.csv": csv_of(case_rows(report)),
+            page: gym_page(report),
+        }
+    )
+    return page
+
+
+def gym_page(report: GymReport) -> str:
+    """Return the whole page; equal reports give equal text."""
+    template = ENVIRONMENT.get_template("gym.html.j2")
+    return template.render(
+        report=report, gym=report.loaded.gym, cut=_cut, figure=figure, p_value=p_value,
+        drawing=_drawing, score=SCORE,
+    )  # fmt: skip
+
+
+def figure_rows(report: GymReport) -> Iterator[dict[str, Any]]:
+    """Yield a row per mean and per comparison: a comparison is of `candidate` less `less`."""
+    alone = {"less": "", "candidate_only": None, "less_only": None, "neither": None}
+    for measure, estimates in report.means.items():
+        for name, found in zip(report.names, estimates, strict=True):
+            yield _figure_row(report, {"candidate": name, **alone}, measure, found)
+    for one in report.comparisons:
+        sides = {
+            "candidate": one.candidate, "less": one.less, "candidate_only": one.candidate_only,
+            "less_only": one.less_only, "neither": one.neither,
+        }  # fmt: skip
+        yield _figure_row(report, sides, one.measure, one.difference)
+
+
+def _figure_row(
+    report: GymReport, sides: dict[str, Any], measure: str, found: Estimate
+) -> dict[str, Any]:
+    told = {"reason": found.reason, "simulated": report.simulated}
+    return {**sides, **figures_of(found), "metric": measure, **told}
+
+
+def case_rows(report: GymReport) -> Iterator[dict[str, Any]]:
+    """Yield a row per case and candidate, with every measure in points of 100."""
+    for case, row in zip(report.loaded.cases, report.entries, strict=True):
+        for name, one in zip(report.names, row, strict=True):
+            told = one.failure or (one.result.reason if one.result else "")
+            yield {
+                "case": case.id, "candidate": name, "status": one.status,
+                **{measure: one.points.get(measure) for measure in report.means},
+                "text": one.output.text, "said": told, "simulated": one.simulated,
+            }  # fmt: skip
+
+
+def _drawing(report: GymReport, measure: str) -> str:
+    """Return the differences of a measure below one another; empty without any."""
+    from judge_gym.report.plots import forest
+    from judge_gym.report.plots.svg import inline_svg
+
+    rows = [_effect(one) for one in report.comparisons
+            if one.measure == measure and one.difference.estimate is not None]  # fmt: skip
+    if not rows:
+        return ""
+    label = f"{'SIMULATED. ' if report.simulated else ''}Differences in {measure}, in points"
+    return inline_svg(forest.draw(rows), f"forest-{measure.replace(' ', '-')}", label)
+
+
+def _effect(one: Comparison) -> dict[str, Any]:
+    found = one.difference
+    return {
+        "change": f"{one.candidate} less {one.less}", "effect": found.estimate,
+        "lower": found.lower, "upper": found.upper, "unit": "points",
+    }  # fmt: skip
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]} …"

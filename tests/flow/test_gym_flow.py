@@ -1,0 +1,84 @@
+"""The flow of gyms on the samples of deployments/gyms: all four, once, and what a person sees."""
+
+import asyncio
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from deployments.cli.app import app
+from flows.gym import gym
+from support.command_line import REPOSITORY
+from support.flow_runs import error_of, run_flow, task_runs
+from support.simulation import Simulator
+
+SAMPLES = REPOSITORY / "deployments" / "gyms"
+KINDS = ("apply", "cleanup", "abstract", "extract")
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_gym_runs_and_asks_nothing_twice(
+    simulator: Simulator, place: pytest.MonkeyPatch
+) -> None:
+    for kind in KINDS:
+        state = run_flow(gym, SAMPLES / f"{kind}.yaml")
+        assert state.is_completed(), state.message
+        if kind == "abstract":
+            names = {run.name for run in task_runs(state, 4)}
+            assert {"cases by lesson 1-8 of 8", "report on abstract.yaml"} <= names
+            assert "16 written" in str(state.message)
+        page = asyncio.run(state.aresult())
+        assert "SIMULATED" in page.read_text()
+        assert "{{" not in page.read_text()
+        figures = rows_of(page.with_name(f"{page.stem}-figures.csv"))
+        scores = [row for row in figures if row["metric"] == "score" and not row["less"]]
+        names = [row["candidate"] for row in scores]
+        pairs = [row for row in figures if row["metric"] == "score" and row["less"]]
+        assert len(pairs) == len(names) * (len(names) - 1) / 2
+        assert all(row["estimate"] for row in scores if row["candidate"] != "embedding")
+        assert {row["simulated"] for row in figures} == {"True"}
+        cases = rows_of(page.with_name(f"{page.stem}-cases.csv"))
+        assert {row["candidate"] for row in cases} == set(names)
+
+        before = simulator.answered()
+        again = run_flow(gym, SAMPLES / f"{kind}.yaml")
+        assert "nothing was missing" in str(again.message)
+        assert simulator.answered() == before
+    assert [row["status"] for row in cases] == ["scored"] * len(cases)
+
+
+def invoked(*arguments: str | Path) -> str:
+    ended = CliRunner().invoke(app, [str(one) for one in arguments], env={"COLUMNS": "200"})
+    assert ended.exit_code == 0, ended.output
+    return " ".join(ended.output.split())
+
+
+def test_the_command_plans_runs_and_prints(simulator: Simulator, place: pytest.MonkeyPatch) -> None:
+    file = SAMPLES / "cleanup.yaml"
+    before = simulator.answered()
+    planned = invoked("gym", "run", file, "--plan")
+    assert "judge │ sim/good-1 │ 14" in planned
+    assert "words from 0.3 │ nobody │ 0" in planned
+    assert simulator.answered() == before
+    shown = invoked("gym", "run", file)
+    assert "right by label │ words from 0.3 │ 85.7" in shown
+    assert "SIMULATED" in shown
+    assert "gym-cleanup-sample.html" in shown
+    told = json.loads(invoked("gym", "run", file, "--json"))
+    assert (told["name"], told["simulated"]) == ("cleanup-sample", True)
+    assert len(told["cases"]) == 4 * 14
+
+
+def test_a_judge_of_pairs_is_refused(place: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "pair.yaml").write_text("kind: pairwise\nname: p\nmodel: sim/good-1\ntask: t\n")
+    (tmp_path / "notes.jsonl").write_text('{"id": "1", "text": "It rained."}\n')
+    (tmp_path / "gym.yaml").write_text(
+        "kind: abstract\nname: x\ncorpus: notes.jsonl\njudge: pair.yaml\ncandidates: [{name: a}]\n"
+    )
+    assert "is a judge of pairs" in str(error_of(run_flow(gym, tmp_path / "gym.yaml")))
