@@ -14,13 +14,6 @@ if TYPE_CHECKING:
     from judge_gym.workflows.calibrating.comparing import Comparison
 
 _LONGEST_CELL = 90
-_NAMES = {
-    "agreement_lower": "lower limit of agreement",
-    "agreement_upper": "upper limit of agreement",
-    "concordance": "concordance correlation",
-    "cohens_kappa_quadratic": "κ over five bins, quadratic",
-    "rank_agreement": "rank agreement, τ-b",
-}
 
 
 def compare(
@@ -88,6 +81,7 @@ async def _judged(
 
 def _show(judges: "tuple[AnyJudge, AnyJudge]", found: "Comparison", given: int, shown: int) -> None:
     from judge_gym.calibration.checks import span
+    from judge_gym.calibration.replacing import FIGURE_NAMES
 
     old, new = judges
     replacement = found.replacement
@@ -99,7 +93,7 @@ def _show(judges: "tuple[AnyJudge, AnyJudge]", found: "Comparison", given: int, 
     show_table(
         "Agreement",
         ("figure", "value"),
-        [(_NAMES[one.metric], span(one)) for one in replacement.figures],
+        [(FIGURE_NAMES[one.metric], span(one)) for one in replacement.figures],
     )
     rows = [
         (

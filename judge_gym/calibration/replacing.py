@@ -16,6 +16,16 @@ from judge_gym.metrics.hypotheses_margins import Claim, Direction
 from judge_gym.metrics.points import BINS, bin_of
 from judge_gym.metrics.score_agreement import bland_altman, concordance, rank_agreement
 
+FIGURE_NAMES = {
+    "agreement_lower": "lower limit of agreement",
+    "agreement_upper": "upper limit of agreement",
+    "concordance": "concordance correlation",
+    "cohens_kappa_quadratic": "κ over five bins, quadratic",
+    "rank_agreement": "rank agreement, τ-b",
+    "further_from_truth": "further from what is known than the judge in use",
+}
+"""What figures of two judges are called in tables."""
+
 
 @dataclass(frozen=True)
 class Replacement:

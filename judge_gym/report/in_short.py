@@ -63,8 +63,12 @@ def in_short(session: Session, run_id: int, report: str) -> InShort:
 
 def escaped(text: str) -> str:
     """Return text of others as Markdown that shows it as it is, in one line and without markup."""
-    line = _READ_AS_MARKUP.sub(r"\\\1", " ".join(text.split()))
-    return _BEGINS_A_LIST.sub(r"\1\\\2", line)
+    return _BEGINS_A_LIST.sub(r"\1\\\2", escaped_inside(text))
+
+
+def escaped_inside(text: str) -> str:
+    """Return the same for a place where no line begins, such as a cell of a table."""
+    return _READ_AS_MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 
 def _listed(title: str, said: Sequence[str], marked: Table) -> Iterator[str]:

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.calibration.checks import span
+from judge_gym.calibration.replacing import FIGURE_NAMES
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.report.in_short import MEANS, escaped
+from judge_gym.report.in_short import MEANS, escaped_inside
 from judge_gym.report.writing import put_in_place
 from judge_gym.store.reviews import ReviewRow
 
@@ -49,11 +50,11 @@ def _parts(day: date, rows: Sequence[ReviewRow]) -> Iterator[str]:
 def _section(row: ReviewRow) -> Iterator[str]:
     figures = row.figures
     if figures["alternative"] is None:
-        yield f"## {escaped(figures['judge'])}"
-        yield f"Past decision: {escaped(row.decision)}"
+        yield f"## {escaped_inside(figures['judge'])}"
+        yield f"Past decision: {escaped_inside(row.decision)}"
     else:
-        yield f"### Instead: {escaped(figures['alternative'])}"
-    yield f"**{_marked(row)}** {escaped(row.reason)}"
+        yield f"### Instead: {escaped_inside(figures['alternative'])}"
+    yield f"**{_marked(row)}** {escaped_inside(row.reason)}"
     yield _judged(figures)
     if figures["checks"]:
         yield _table(
@@ -64,7 +65,7 @@ def _section(row: ReviewRow) -> Iterator[str]:
         yield _table(
             ("figure", "value", "items"),
             [
-                (found.metric.replace("_", " "), span(found), found.n_items)
+                (FIGURE_NAMES[found.metric], span(found), found.n_items)
                 for found in (Estimate(**one) for one in figures["figures"])
             ],
         )
@@ -89,5 +90,5 @@ def _marked(row: ReviewRow) -> str:
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     lines = [columns, ["---"] * len(columns)]
-    lines += [[escaped(str(cell)) for cell in row] for row in rows]
+    lines += [[escaped_inside(str(cell)) for cell in row] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -1,4 +1,4 @@
-"""Reviews of judges in the database: what was found on a day, and when the last one was."""
+"""Reviews of judges in the database: what was found on a day, and on the days before."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,18 +23,22 @@ class ReviewRow:
     simulated: bool
 
 
-def last_review(
+def earlier_reviews(
     session: Session, judge_id: int, corpus: str, before: date
-) -> tuple[date, dict[str, Any]] | None:
-    """Return when a judge was reviewed last on these texts, and the figures; None without one."""
-    row = session.execute(
-        sa.select(t.JudgeReview.reviewed_on, t.JudgeReview.figures)
+) -> dict[date, dict[str, Any]]:
+    """Return day → figures of a judge's last review on these texts and, after it, of its first.
+
+    One where they are the same, none where there is none before that day.
+    """
+    day = t.JudgeReview.reviewed_on
+    chosen = (
+        sa.select(day, t.JudgeReview.figures)
         .where(t.JudgeReview.judge_id == judge_id, t.JudgeReview.corpus == corpus)
-        .where(t.JudgeReview.alternative_id.is_(None), t.JudgeReview.reviewed_on < before)
-        .order_by(t.JudgeReview.reviewed_on.desc())
+        .where(t.JudgeReview.alternative_id.is_(None), day < before)
         .limit(1)
-    ).one_or_none()
-    return None if row is None else (row.reviewed_on, row.figures)
+    )
+    ends = (session.execute(chosen.order_by(end)).all() for end in (day.desc(), day.asc()))
+    return {row.reviewed_on: row.figures for rows in ends for row in rows}
 
 
 def replace_reviews(

@@ -5,7 +5,7 @@ and how many items would tell. Nothing here changes a judge: a person decides.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -29,16 +29,20 @@ KEEP, RECONSIDER = "keep", "reconsider"
 class Said:
     """What is stored of a case. `now` is what each of its judges said on the day.
 
-    `before` is what the judge in use said at its last review, on the day `since`, None without one;
-    `passed` names the checks it passed then. `costs` are US dollars a judgement on the day, None
-    where that is not known.
+    `before` is day → what the judge in use said at its last review and, after it, at its first, so
+    that what creeps is seen too; `passed` names the checks it passed at the last. `costs` are US
+    dollars a judgement on the day, None where that is not known.
     """
 
     now: Sequence[Results]
-    before: Results
-    since: date | None
+    before: Mapping[date, Results]
     passed: frozenset[str]
     costs: Sequence[float | None]
+
+    @property
+    def since(self) -> date | None:
+        """The day of the last review; None without one."""
+        return next(iter(self.before), None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,20 +65,25 @@ class Finding:
 def review_findings(cases: Sequence[Case], said: Sequence[Said], margins: Margins) -> list[Finding]:
     """Return the findings, case by case, the judge in use first.
 
-    Drift is corrected by Holm over all judges in use, and so are gains in truth over all
-    alternatives. The same judgements give the same findings.
+    Drift is corrected by Holm over all judges in use and both earlier reviews, and so are gains in
+    truth over all alternatives. The same judgements give the same findings.
     """
     rng = np.random.default_rng(derive_seed("review", *(case.judge.key for case in cases)))
-    drifts = drift_checks([_drift(*pair) for pair in zip(cases, said, strict=True)], margins, rng)
+    drifts = iter(drift_checks([
+        _drift(case, some, since)
+        for case, some in zip(cases, said, strict=True)
+        for since in some.before
+    ], margins, rng))  # fmt: skip
     gains = iter(holm_over([
         _gain(case, some.now[0], other, theirs, rng)
         for case, some in zip(cases, said, strict=True)
         for other, theirs in zip(case.alternatives, some.now[1:], strict=True)
     ]))  # fmt: skip
     found: list[Finding] = []
-    for case, some, drift in zip(cases, said, drifts, strict=True):
+    for case, some in zip(cases, said, strict=True):
         checks = [_checks(case, place, some) for place in range(len(case.judges))]
-        found.append(_of_judge(case, some, drift, checks[0]))
+        since = {day: next(drifts) for day in some.before}
+        found.append(_of_judge(case, some, since, checks[0]))
         for place in range(1, len(case.judges)):
             agreement, figures = _agreement(case, place, some, margins)
             one = _Against(place, agreement, next(gains), checks[0], checks[place])
@@ -93,21 +102,27 @@ class _Against:
     theirs: tuple[Check, ...]
 
 
-def _of_judge(case: Case, said: Said, drift: Check, checks: tuple[Check, ...]) -> Finding:
+def _of_judge(
+    case: Case, said: Said, drifts: Mapping[date, Check], checks: tuple[Check, ...]
+) -> Finding:
+    grounds = [
+        f"It no longer judges as on {day}: {drift.reason}."
+        for day, drift in drifts.items()
+        if drift.result is Result.FAILS
+    ]
     failing = [one.name for one in checks if one.result is Result.FAILS and one.name in said.passed]
-    grounds = []
-    if drift.result is Result.FAILS:
-        grounds.append(f"It no longer judges as on {said.since}: {drift.reason}.")
     if failing:
         grounds.append(f"It passed on {said.since} and fails now: {', '.join(failing)}.")
-    if said.since is None:
-        reason = "It has no earlier review on these texts: drift shows from the next one on."
-    elif drift.result is Result.PASSES:
-        reason = f"It judges as on {said.since}: {drift.reason}."
-    else:
-        reason = f"inconclusive: {drift.reason}. {drift.action}".strip()
-    both = (drift, *checks) if said.since else checks
-    return _finding(case, said, 0, grounds, reason, both, ())
+    reason = "It has no earlier review on these texts: drift shows from the next one on."
+    if said.since is not None:
+        last = drifts[said.since]
+        reason = f"It judges as on {said.since}: {last.reason}."
+        if last.result is not Result.PASSES:
+            reason = f"inconclusive: {last.reason}. {last.action}".strip()
+    dated = [
+        replace(drift, question=f"{drift.question} since {day}") for day, drift in drifts.items()
+    ]
+    return _finding(case, said, 0, grounds, reason, (*dated, *checks), ())
 
 
 def _of_alternative(
@@ -168,11 +183,11 @@ def _checks(case: Case, place: int, said: Said) -> tuple[Check, ...]:
     return tuple(assess(case.judges[place], case.texts, said.now[place], case.design).checks)
 
 
-def _drift(case: Case, said: Said) -> Drift:
-    """Return how the originals moved since the last review, those that have a value on both."""
+def _drift(case: Case, said: Said, since: date) -> Drift:
+    """Return how the originals moved since an earlier review, those that have a value on both."""
     judge = case.judge
     pairs = [
-        (_value(judge, said.before.get(item.key, ())), _value(judge, said.now[0][item.key]))
+        (_value(judge, said.before[since][item.key]), _value(judge, said.now[0][item.key]))
         for item in case.texts.originals
     ]
     moved = [_apart(one, other) for one, other in pairs if one is not None and other is not None]

@@ -13,7 +13,7 @@ from judge_gym.report.judge_review import save_judge_review
 from judge_gym.runtime import Runtime
 from judge_gym.store.calibrations import check_values
 from judge_gym.store.judging import cost_of, save_judge
-from judge_gym.store.reviews import last_review, replace_reviews, reviews_of
+from judge_gym.store.reviews import earlier_reviews, replace_reviews, reviews_of
 from judge_gym.workflows.calibrating.judging import results_of
 from judge_gym.workflows.reviewing.cases import Case, Review
 from judge_gym.workflows.reviewing.findings import Finding, Said, review_findings
@@ -34,16 +34,17 @@ def write_review(runtime: Runtime, review: Review, day: date) -> Path:
 
 
 def _said(session: Session, case: Case, day: date) -> Said:
-    """Return what is stored of a case: of the day, and of the last review of its judge before."""
+    """Return what is stored of a case: of the day, and of reviews of its judge before."""
     items, occasion = case.texts.items, day.isoformat()
     now = [results_of(session, judge, items, case.repeats, occasion) for judge in case.judges]
-    last = last_review(session, save_judge(session, case.judge), case.corpus, day)
-    if last is None:
-        return Said(now, {}, None, frozenset(), _costs(session, case, now))
-    since, figures = last
-    before = results_of(session, case.judge, items, case.repeats, since.isoformat())
-    passed = frozenset(one["name"] for one in figures["checks"] if one["result"] == "passes")
-    return Said(now, before, since, passed, _costs(session, case, now))
+    earlier = earlier_reviews(session, save_judge(session, case.judge), case.corpus, day)
+    before = {
+        since: results_of(session, case.judge, items, case.repeats, since.isoformat())
+        for since in earlier
+    }
+    last: list[dict[str, Any]] = next(iter(earlier.values()), {}).get("checks", [])
+    passed = frozenset(one["name"] for one in last if one["result"] == "passes")
+    return Said(now, before, passed, _costs(session, case, now))
 
 
 def _costs(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from judge_gym.calibration.checks import Margins
+from judge_gym.calibration.checks import Margins, Result
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.errors import ConfigError
 from judge_gym.judges import BinaryJudge, Criterion, Item, JudgeResult, RubricJudge, VerdictName
@@ -26,6 +26,9 @@ VERDICTS = (
 GATE = BinaryJudge(name="gate", model="sim/good-1", task="Admit it?", verdicts=VERDICTS)
 OTHER_GATE = GATE.model_copy(update={"name": "other", "model": "sim/good-2"})
 MARGINS = Margins(equivalence=5, changed_verdicts=0.1, replacement_limits=20)
+
+
+LAST, LONG_AGO = date(2026, 1, 1), date(2025, 6, 1)
 
 
 def items(count, truth=None):
@@ -56,8 +59,7 @@ def found(judges, some, now, *, before=None, costs=None):
     case = Case(judges[0], tuple(judges[1:]), "It was chosen.", Texts(some), 1, None)
     said = Said(
         now=[results(judge, some, given) for judge, given in zip(judges, now, strict=True)],
-        before=results(judges[0], some, before) if before else {},
-        since=date(2026, 1, 1) if before else None,
+        before={day: results(judges[0], some, given) for day, given in (before or {}).items()},
         passed=frozenset(),
         costs=costs or [None] * len(judges),
     )
@@ -105,17 +107,27 @@ def test_too_few_items_are_inconclusive_and_kept():
 
 def test_what_failed_is_no_item_of_the_comparison():
     now = [[None, *SCORES[1:]], near(SCORES)]
-    judge, other = found([FIRST, SECOND], items(12), now, before=near(SCORES))
+    judge, other = found([FIRST, SECOND], items(12), now, before={LAST: near(SCORES)})
     assert judge.checks[0].estimate.n_items == 11
     assert other.checks[0].estimate.n_items == 11
     assert (judge.statuses["failed"], judge.missing) == (1, 0)
+
+
+def test_what_creeps_is_seen_beside_the_first_review():
+    before = {LAST: near([score - 2 for score in SCORES]), LONG_AGO: near([s - 9 for s in SCORES])}
+    (judge,) = found([FIRST], items(12), [SCORES], before=before)
+    assert [one.result for one in judge.checks] == [Result.PASSES, Result.FAILS]
+    assert judge.checks[1].question.endswith("points since 2025-06-01")
+    assert judge.recommendation == "reconsider"
+    assert judge.reason.startswith("It no longer judges as on 2025-06-01: 9 points")
+    assert judge.since == LAST
 
 
 def test_verdicts_are_compared_as_verdicts():
     admitted = ["admit", "drop"] * 20
     turned = ["drop" if n < 16 and n % 2 == 0 else one for n, one in enumerate(admitted)]
     judge, other = found(
-        [GATE, OTHER_GATE], items(40, admitted), [admitted, turned], before=admitted
+        [GATE, OTHER_GATE], items(40, admitted), [admitted, turned], before={LAST: admitted}
     )
     assert judge.reason.startswith("It judges as on 2026-01-01: 0, 95% interval 0 to 0.08")
     # 8 of 40 differ, and all of them are wrong
@@ -191,8 +203,7 @@ def test_a_check_that_one_fails_and_the_other_passes_counts():
     blind, seeing = [*SCORES, *SCORES], [*SCORES, *near([score - 15 for score in SCORES])]
     said = Said(
         now=[results(FIRST, both.items, blind), results(SECOND, both.items, seeing)],
-        before=results(FIRST, both.items, blind),
-        since=date(2026, 1, 1),
+        before={LAST: results(FIRST, both.items, blind)},
         passed=frozenset({"drop:vague_ify"}),
         costs=[None, None],
     )
