@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from deployments.cli.database import database
 from deployments.cli.output import console, show_table
 from judge_gym.design.budget import Budget
+from judge_gym.gyms.base import Use
 from judge_gym.llm.calls import SIMULATED
 from judge_gym.llm.providers import Providers, load_providers
 from judge_gym.settings import settings
@@ -74,6 +75,17 @@ def show_perturbing(wanted: Sequence[Rewriting]) -> None:
     simulated = model.startswith(SIMULATED)
     row = (model, len(wanted) - to_do, to_do, *_whole([used], simulated=simulated))
     show_table("Texts that a model changes first", ("model", "changed", "to change", *_USED), [row])
+
+
+def show_uses(title: str, uses: Sequence[Use]) -> None:
+    """Print what each of these will use; what is kept costs nothing."""
+    rows = [
+        (one.name, "nobody", *[""] * (1 + len(_USED))) if one.model is None
+        else (one.name, one.model or "a judge of your own", one.calls,
+              *_whole([one.used], simulated=one.model.startswith(SIMULATED)))
+        for one in uses
+    ]  # fmt: skip
+    show_table(title, ("who", "asks", "calls", *_USED), rows)
 
 
 def _is_by_simulator(plan: JudgePlan) -> bool:

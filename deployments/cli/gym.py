@@ -1,9 +1,10 @@
 """`judge-gym gym`: several ways to do one step of a pipeline, beside each other."""
 
 import json
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -11,6 +12,9 @@ from deployments.cli.output import console, show_table
 
 if TYPE_CHECKING:
     from judge_gym.gyms.evaluating import GymReport, LoadedGym
+    from judge_gym.runtime import Runtime
+
+T = TypeVar("T")
 
 app = typer.Typer(
     help="Stage gyms: candidates for one step of a pipeline, compared by a judge.",
@@ -33,7 +37,6 @@ def run(
 
     Stopped, it goes on with the same command: what is made and judged is not asked again.
     """
-    import asyncio
 
     from deployments.cli.environment import prepare_environment
     from judge_gym.gyms.evaluating import read_gym
@@ -43,7 +46,7 @@ def run(
     loaded = read_gym(file)
     prepare_environment(settings().data_dir, verbose=False)
     if plan:
-        asyncio.run(_plan(loaded, retry_failed=retry_failed))
+        _plan(loaded)
         return
     report, page = _run(file, loaded, retry_failed=retry_failed)
     if as_json:
@@ -53,31 +56,15 @@ def run(
     console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
 
 
-async def _plan(loaded: "LoadedGym", *, retry_failed: bool) -> None:
-    from judge_gym.gyms.evaluating import lacking, made
-    from judge_gym.runtime import runtime
+def _plan(loaded: "LoadedGym") -> None:
+    import asyncio
 
-    async with runtime() as current:
-        outputs = made(current, loaded)
-    missing = lacking(loaded, outputs, retry_failed=retry_failed)
-    rows = [
-        (one.name, _asked(one.asks), str(len(missing.get(one.name, ()))))
-        for one in loaded.gym.candidates
-    ]
-    show_table(
-        f"Gym {loaded.gym.name}: {len(loaded.cases)} cases", ("candidate", "asks", "to ask"), rows
-    )
-    most = len(loaded.cases) * len(loaded.gym.candidates)
-    console.print(
-        f"Then {loaded.judge.name}, {loaded.judge.answered_by}, judges what they made: at most "
-        f"{most} judgements, equal texts of a case once. A re-ranking asks for each learning. What "
-        "is already made or judged is not asked again.",
-        markup=False,
-    )
+    from deployments.cli.estimates import show_uses
+    from judge_gym.gyms.evaluating import plan
 
-
-def _asked(model: str | None) -> str:
-    return "nobody" if model is None else model or "a judge of your own"
+    title = f"What {loaded.gym.name} will use at most, {len(loaded.cases)} cases"
+    show_uses(title, asyncio.run(_in_runtime(plan, loaded)))
+    console.print("An answer that cannot be read is asked for once more, which is a call more.")
 
 
 def _run(file: Path, loaded: "LoadedGym", *, retry_failed: bool) -> "tuple[GymReport, Path]":
@@ -85,6 +72,7 @@ def _run(file: Path, loaded: "LoadedGym", *, retry_failed: bool) -> "tuple[GymRe
 
     from deployments.cli.prefect_api import prefect_api
     from deployments.cli.running import lost_servers_named, simulator
+    from judge_gym.gyms.evaluating import read_report
 
     models = [loaded.judge.answered_by, *(one.asks or "" for one in loaded.gym.candidates)]
     simulated = any(model.startswith("sim/") for model in models)
@@ -99,15 +87,14 @@ def _run(file: Path, loaded: "LoadedGym", *, retry_failed: bool) -> "tuple[GymRe
         result = asyncio.run(asyncio.run(made).aresult(raise_on_failure=False))
         if isinstance(result, BaseException):
             raise result
-        return asyncio.run(_report(loaded)), Path(result)
+        return asyncio.run(_in_runtime(read_report, loaded)), Path(result)
 
 
-async def _report(loaded: "LoadedGym") -> "GymReport":
-    from judge_gym.gyms.evaluating import read_report
+async def _in_runtime(read: "Callable[[Runtime, LoadedGym], T]", loaded: "LoadedGym") -> "T":
     from judge_gym.runtime import runtime
 
     async with runtime() as current:
-        return read_report(current, loaded)
+        return read(current, loaded)
 
 
 def _show(report: "GymReport") -> None:

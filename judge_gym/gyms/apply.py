@@ -1,7 +1,5 @@
 """ApplyGym: which learnings a coder is reminded of, by different searches over a store of them."""
 
-import asyncio
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +11,8 @@ from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text, model_of
 from judge_gym.gyms.corpus import read_cases
 from judge_gym.gyms.searching import SEARCHES, Ranking, Unavailable, fused
 from judge_gym.judges import Item, JudgeResult, load_judge
-from judge_gym.judges.judging import judge_items
 from judge_gym.runtime import Runtime
-from judge_gym.workflows.calibrating.judging import results_of
+from judge_gym.workflows.calibrating.judging import Asked, results_of
 
 Rankings = list[Ranking] | Unavailable
 _NOTHING = "(no learning was found)"
@@ -73,21 +70,16 @@ class ApplyGym(Gym[CodingContext, Strategy]):
     def cases(self) -> tuple[CodingContext, ...]:
         return read_cases(self.corpus, CodingContext)
 
-    async def ask(
-        self,
-        runtime: Runtime,
-        candidate: Strategy,
-        cases: Sequence[CodingContext],
-        *,
-        retry_failed: bool = False,
-    ) -> Counter[str]:
-        rankings = await asyncio.to_thread(self._ranked, runtime, candidate, cases)
-        if candidate.rerank is None or isinstance(rankings, Unavailable):
-            return Counter()
-        judge, items = load_judge(candidate.rerank), self._items(candidate, cases, rankings)
-        asked = [item for row in items for item in row]
-        said = await judge_items(runtime, judge, asked, retry_failed=retry_failed)
-        return Counter(result.status for result in said)
+    def judged(
+        self, runtime: Runtime, candidate: Strategy, cases: Sequence[CodingContext]
+    ) -> Asked | None:
+        if candidate.rerank is None:
+            return None
+        rankings = self._ranked(runtime, candidate, cases)
+        if isinstance(rankings, Unavailable):
+            return None
+        items = [item for row in self._items(candidate, cases, rankings) for item in row]
+        return Asked(load_judge(candidate.rerank), items)
 
     def made(
         self, runtime: Runtime, candidate: Strategy, cases: Sequence[CodingContext]

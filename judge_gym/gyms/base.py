@@ -4,6 +4,7 @@ A gym says what a case is, what its candidates make of one and what the judge is
 Asking, judging, comparing and the page are the same for all.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,11 @@ from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
 from judge_gym.judges import Item, Judge, ModelJudge
 from judge_gym.judges.items import LONGEST_TEXT
+from judge_gym.judges.judging import judge_items
 from judge_gym.runtime import Runtime
+from judge_gym.workflows.calibrating.judging import Asked
+from judge_gym.workflows.estimating import Estimate
+from judge_gym.workflows.judging_plan import plan_judging
 
 Name = Annotated[str, Field(min_length=1, max_length=90)]
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, pattern=r"^[^\x00]*$")]
@@ -54,6 +59,28 @@ class Candidate(Frozen):
         return None
 
 
+@dataclass(frozen=True)
+class Use:
+    """What somebody's calls will use: `model` is as in `Candidate.asks`.
+
+    `used` is None where nothing is asked, or what it takes is not known.
+    """
+
+    name: str
+    model: str | None
+    calls: int = 0
+    used: Estimate | None = None
+
+
+def use_of_judge(runtime: Runtime, name: str, asked: Asked) -> Use:
+    """Return what judging will use, but for what is judged."""
+    if not asked.items:
+        return Use(name, model_of(asked.judge))
+    with runtime.session() as session:
+        [plan] = plan_judging(session, runtime.providers, runtime.settings, [asked])
+    return Use(name, model_of(asked.judge), plan.calls, plan.used)
+
+
 def model_of(judge: Judge) -> str:
     """Return the model that a judge asks, empty for one of one's own."""
     return judge.model if isinstance(judge, ModelJudge) else ""
@@ -86,11 +113,26 @@ class Gym(Frozen, Generic[C, K]):
         """Read the corpus; raises `EvidenceError` naming the line that is wrong."""
         raise NotImplementedError
 
+    def judged(self, runtime: Runtime, candidate: K, cases: Sequence[C]) -> Asked | None:
+        """Return the judge that a candidate asks, and about what; None when it asks none."""
+        return None
+
     async def ask(
         self, runtime: Runtime, candidate: K, cases: Sequence[C], *, retry_failed: bool = False
     ) -> Counter[str]:
-        """Have models do what a candidate needs of them and is not kept yet; counts by status."""
-        return Counter()
+        """Have done what a candidate asks for and is not kept yet; counts by status."""
+        asked = await asyncio.to_thread(self.judged, runtime, candidate, cases)
+        if asked is None:
+            return Counter()
+        said = await judge_items(runtime, asked.judge, asked.items, retry_failed=retry_failed)
+        return Counter(result.status for result in said)
+
+    def plan(self, runtime: Runtime, candidate: K, cases: Sequence[C]) -> Use:
+        """Return what a candidate's calls will use, but for what is kept."""
+        asked = self.judged(runtime, candidate, cases)
+        if asked is None:
+            return Use(candidate.name, candidate.asks)
+        return use_of_judge(runtime, candidate.name, asked)
 
     def made(self, runtime: Runtime, candidate: K, cases: Sequence[C]) -> list[Output]:
         """Return what a candidate made of each case, as far as it is there; asks nobody."""

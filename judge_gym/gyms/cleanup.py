@@ -1,6 +1,5 @@
 """CleanupGym: does a new learning say what a principle says, so that it is linked to it?"""
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Self
@@ -11,9 +10,8 @@ from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text, model_of
 from judge_gym.gyms.corpus import read_cases
 from judge_gym.gyms.similarity import trigram_similarity, word_overlap
 from judge_gym.judges import Item, Judge, JudgeResult, load_judge
-from judge_gym.judges.judging import judge_items
 from judge_gym.runtime import Runtime
-from judge_gym.workflows.calibrating.judging import results_of
+from judge_gym.workflows.calibrating.judging import Asked, results_of
 
 LINK, CREATE = "link", "create"
 _ALIKE: Mapping[str, Callable[[str, str], float]] = {
@@ -65,28 +63,20 @@ class CleanupGym(Gym[Pair, Policy]):
     def cases(self) -> tuple[Pair, ...]:
         return read_cases(self.corpus, Pair)
 
-    async def ask(
-        self,
-        runtime: Runtime,
-        candidate: Policy,
-        cases: Sequence[Pair],
-        *,
-        retry_failed: bool = False,
-    ) -> Counter[str]:
+    def judged(self, runtime: Runtime, candidate: Policy, cases: Sequence[Pair]) -> Asked | None:
         if candidate.judge is None:
-            return Counter()
-        judge, items = load_judge(candidate.judge), [_item(case) for case in cases]
-        said = await judge_items(runtime, judge, items, retry_failed=retry_failed)
-        return Counter(result.status for result in said)
+            return None
+        return Asked(load_judge(candidate.judge), [_item(case) for case in cases])
 
     def made(self, runtime: Runtime, candidate: Policy, cases: Sequence[Pair]) -> list[Output]:
-        if candidate.judge is None:
+        asked = self.judged(runtime, candidate, cases)
+        if asked is None:
             return [Output(_decision(case, _by_likeness(candidate, case))) for case in cases]
-        judge, items = load_judge(candidate.judge), [_item(case) for case in cases]
         with runtime.session() as session:
-            said = results_of(session, judge, items, 1)
+            said = results_of(session, asked.judge, asked.items, 1)
         return [
-            _judged(case, judge, said[item.key]) for case, item in zip(cases, items, strict=True)
+            _judged(case, asked.judge, said[item.key])
+            for case, item in zip(cases, asked.items, strict=True)
         ]
 
     def context(self, case: Pair) -> str:

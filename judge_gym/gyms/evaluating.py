@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from judge_gym.errors import ConfigError
-from judge_gym.gyms.base import Case, Gym, Output
+from judge_gym.gyms.base import Candidate, Case, Gym, Output, Use, use_of_judge
 from judge_gym.gyms.comparing import Comparison, comparisons, means
 from judge_gym.gyms.files import load_gym
 from judge_gym.judges import Item, Judge, JudgeResult, RubricJudge, load_judge
@@ -21,7 +21,7 @@ from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
 from judge_gym.store.judging import cost_of
 from judge_gym.workflows.calibrating.assessing import points_of
-from judge_gym.workflows.calibrating.judging import results_of
+from judge_gym.workflows.calibrating.judging import Asked, results_of
 
 SCORE = "score"
 """The judge's, in points of 100; the first measure of every gym."""
@@ -161,6 +161,22 @@ def lacking(
     return {name: cases for name, cases in found.items() if cases}
 
 
+def plan(runtime: Runtime, loaded: LoadedGym) -> list[Use]:
+    """Return what each candidate, and at the end the judge, will use at most.
+
+    A text that is still to be made is counted as if it were as long as what the judge sees beside.
+    """
+    gym, cases = loaded.gym, loaded.cases
+    expected = [
+        [_expected(gym, candidate, case, one)
+         for candidate, one in zip(gym.candidates, row, strict=True)]
+        for case, row in zip(cases, made(runtime, loaded), strict=True)
+    ]  # fmt: skip
+    judging = Asked(loaded.judge, items_of(loaded, expected))
+    uses = [gym.plan(runtime, one, cases) for one in gym.candidates]
+    return [*uses, use_of_judge(runtime, loaded.judge.name, judging)]
+
+
 def items_of(loaded: LoadedGym, outputs: Sequence[Sequence[Output]]) -> list[Item]:
     """Return what there is to judge, each once."""
     return list({item.key: item for item in _items(loaded, outputs)}.values())
@@ -224,6 +240,12 @@ def _in_order(values: dict[int, float], sign: int) -> list[int]:
 def mark_of(criterion: str) -> str:
     """Return the measure that a criterion's mark is; it may be called like another measure."""
     return f"mark for {criterion}"
+
+
+def _expected(gym: Gym[Any, Any], candidate: Candidate, case: Case, output: Output) -> Output:
+    if output.status != "missing" or candidate.asks is None:
+        return output
+    return Output(f"{candidate.name}: {gym.context(case)}")
 
 
 def _items(loaded: LoadedGym, outputs: Sequence[Sequence[Output]]) -> Iterator[Item]:

@@ -10,15 +10,17 @@ from pydantic import Field, model_validator
 from judge_gym.agents.outcome import NoAnswer, readable
 from judge_gym.agents.shown import ShownDocument, fence_mark
 from judge_gym.design.budget import Budget
-from judge_gym.gyms.base import Candidate, Case, Gym, Name, Output, Text
+from judge_gym.gyms.base import Candidate, Case, Gym, Name, Output, Text, Use
 from judge_gym.judges.base import CONCURRENCY
 from judge_gym.judges.budgeting import check_price, check_spent
-from judge_gym.llm.calls import Answer, Call, Failure, Parameters, is_simulated
+from judge_gym.llm.calls import SIMULATED, Answer, Call, Failure, Parameters, is_simulated
 from judge_gym.prompts import render, template_hash
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
+from judge_gym.store.history import past_answers
 from judge_gym.store.outcomes import outcomes_of
 from judge_gym.workflows.asking import all_of
+from judge_gym.workflows.estimating import estimate, per_call
 from judge_gym.workflows.origin import origin
 
 WORKFLOW, AGENT = "gym", "writer"
@@ -54,9 +56,15 @@ class Writer(Candidate):
         return self.model or None
 
     @model_validator(mode="after")
-    def _has_both_or_neither(self) -> Self:
+    def _can_write(self) -> Self:
         if bool(self.model) != bool(self.prompt):
             raise ValueError("a candidate has a model and a prompt, or neither")
+        if self.model.startswith(SIMULATED):
+            # A name that the simulator does not know is answered all the same, by a stand-in.
+            from judge_gym.simulator.families import served_models
+
+            if self.model not in served_models():
+                raise ValueError(f"the simulator has no model {self.model!r}")
         return self
 
     @cached_property
@@ -131,6 +139,19 @@ class WritingGym(Gym[S, Writer], Generic[S]):
     ) -> Counter[str]:
         texts = [case.text for case in cases]
         return await write(runtime, candidate, texts, self.FORM, retry_failed=retry_failed)
+
+    def plan(self, runtime: Runtime, candidate: Writer, cases: Sequence[S]) -> Use:
+        if not candidate.model:
+            return Use(candidate.name, None)
+        calls = {c.key: c for c in (candidate.call(runtime, x.text, self.FORM) for x in cases)}
+        model, providers = candidate.model, runtime.providers
+        with runtime.session() as session:
+            left = len(calls.keys() - outcomes_of(session, calls).keys())
+            past = past_answers(session, [model])
+        prompts = [call.prompt for call in calls.values()]
+        each = per_call(providers, model, AGENT, prompts, candidate.max_tokens, past)
+        used = estimate(runtime.settings, providers.of(model), [(left, each)])
+        return Use(candidate.name, model, left, used)
 
     def made(self, runtime: Runtime, candidate: Writer, cases: Sequence[S]) -> list[Output]:
         if not candidate.model:

@@ -97,6 +97,8 @@ def test_a_writer_is_a_model_with_a_prompt_or_neither() -> None:
     with pytest.raises(ValueError, match="or neither"):
         Writer(name="a", model="sim/calm-1")
     assert Writer(name="a").asks is None
+    with pytest.raises(ValueError, match="no model 'sim/nobody-1'"):
+        Writer(name="a", model="sim/nobody-1", prompt="Say it.")
 
 
 def test_what_a_writer_is_called_and_may_spend_is_no_part_of_it() -> None:
