@@ -1,0 +1,87 @@
+"""The tables. Natural unique keys say what is missing; check constraints say what is possible.
+
+Nothing here counts or summarises: statuses of windows and experiments are derived from rows.
+DDL lives in `sql/migrations`; a test proves that the two agree.
+"""
+
+from judge_gym.store.tables.analysis import (
+    CONCLUSIONS,
+    AnalysisFinding,
+    AnalysisPlan,
+    AnalysisResult,
+    AnalysisRun,
+)
+from judge_gym.store.tables.base import Base
+from judge_gym.store.tables.calibrations import (
+    CHECK_RESULTS,
+    RECOMMENDATIONS,
+    CalibrationCheck,
+    JudgeReview,
+    PerturbedText,
+)
+from judge_gym.store.tables.calls import (
+    BATCH_STATUSES,
+    CALL_STATUSES,
+    OPEN_BATCHES,
+    Batch,
+    Call,
+    GateChange,
+)
+from judge_gym.store.tables.evidence import Document, DroppedDocument, View, Window
+from judge_gym.store.tables.experiments import (
+    ARMS,
+    PROBE_STATUSES,
+    SAMPLE_STATUSES,
+    Arm,
+    Experiment,
+    ExperimentItem,
+    Item,
+    ItemDocument,
+    Probe,
+    Rubric,
+    Sample,
+    Sweep,
+    SweepExperiment,
+)
+from judge_gym.store.tables.judges import JUDGE_STATUSES, Judge, JudgeItem, JudgeResult
+
+__all__ = [
+    "ARMS",
+    "BATCH_STATUSES",
+    "CALL_STATUSES",
+    "CHECK_RESULTS",
+    "CONCLUSIONS",
+    "JUDGE_STATUSES",
+    "OPEN_BATCHES",
+    "PROBE_STATUSES",
+    "RECOMMENDATIONS",
+    "SAMPLE_STATUSES",
+    "AnalysisFinding",
+    "AnalysisPlan",
+    "AnalysisResult",
+    "AnalysisRun",
+    "Arm",
+    "Base",
+    "Batch",
+    "CalibrationCheck",
+    "Call",
+    "Document",
+    "DroppedDocument",
+    "Experiment",
+    "ExperimentItem",
+    "GateChange",
+    "Item",
+    "ItemDocument",
+    "Judge",
+    "JudgeItem",
+    "JudgeResult",
+    "JudgeReview",
+    "PerturbedText",
+    "Probe",
+    "Rubric",
+    "Sample",
+    "Sweep",
+    "SweepExperiment",
+    "View",
+    "Window",
+]

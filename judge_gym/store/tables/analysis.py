@@ -1,0 +1,105 @@
+"""What the analysis computed, and what was planned before it."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, Integer, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from judge_gym.store.tables.base import Base, created, new_id, one_of, reference
+
+CONCLUSIONS = ("supported", "refuted", "inconclusive", "not testable here")
+
+
+class AnalysisPlan(Base):
+    """Margins and primary outcomes of a sweep as they were fixed, and when."""
+
+    __tablename__ = "analysis_plans"
+    id: Mapped[int] = new_id()
+    sweep_id: Mapped[int] = reference("sweeps.id")
+    sha256: Mapped[str]
+    content: Mapped[dict[str, Any]]
+    stored_at: Mapped[datetime] = created()
+    __table_args__ = (UniqueConstraint("sweep_id", "sha256"),)
+
+
+class AnalysisRun(Base):
+    """One pass of the analysis flow over the experiments of a sweep."""
+
+    __tablename__ = "analysis_runs"
+    id: Mapped[int] = new_id()
+    sweep_id: Mapped[int] = reference("sweeps.id", index=True)
+    version: Mapped[str]
+    simulated: Mapped[bool]
+    data_digest: Mapped[str] = mapped_column(server_default="")
+    """Of everything the figures were made of; empty when it was not kept."""
+    plan_id: Mapped[int | None] = reference("analysis_plans.id", on_delete="SET NULL")
+    standing: Mapped[str] = mapped_column(server_default="")
+    """Whether its primary outcomes are confirmatory, and why."""
+    created_at: Mapped[datetime] = created()
+
+
+class AnalysisResult(Base):
+    """One figure with its uncertainty, or the reason why there is none."""
+
+    __tablename__ = "analysis_results"
+    id: Mapped[int] = new_id()
+    run_id: Mapped[int] = reference("analysis_runs.id")
+    metric: Mapped[str]
+    scope: Mapped[dict[str, Any]]
+    scope_key: Mapped[str]
+    estimate: Mapped[float | None]
+    lower: Mapped[float | None]
+    upper: Mapped[float | None]
+    n: Mapped[int] = mapped_column(Integer)
+    n_items: Mapped[int] = mapped_column(Integer)
+    floor: Mapped[float | None]
+    p: Mapped[float | None]
+    p_adjusted: Mapped[float | None]
+    unit: Mapped[str]
+    method: Mapped[str]
+    reason: Mapped[str]
+    simulated: Mapped[bool]
+    imported: Mapped[bool] = mapped_column(server_default="false")
+    __table_args__ = (
+        UniqueConstraint("run_id", "metric", "scope_key"),
+        CheckConstraint("estimate IS NOT NULL OR reason <> ''", name="reason_when_not_estimable"),
+        CheckConstraint("p BETWEEN 0 AND 1", name="p_range"),
+        CheckConstraint("p_adjusted BETWEEN 0 AND 1", name="p_adjusted_range"),
+    )
+
+
+class AnalysisFinding(Base):
+    """What the data say about a hypothesis or a validity check, decided from an interval."""
+
+    __tablename__ = "analysis_findings"
+    id: Mapped[int] = new_id()
+    run_id: Mapped[int] = reference("analysis_runs.id")
+    hypothesis: Mapped[str]
+    statement: Mapped[str]
+    estimand: Mapped[str]
+    scope: Mapped[dict[str, Any]]
+    scope_key: Mapped[str]
+    direction: Mapped[str]
+    margin: Mapped[float]
+    reference: Mapped[float]
+    estimate: Mapped[float | None]
+    lower: Mapped[float | None]
+    upper: Mapped[float | None]
+    n: Mapped[int] = mapped_column(Integer)
+    n_items: Mapped[int] = mapped_column(Integer)
+    unit: Mapped[str]
+    p: Mapped[float | None]
+    p_adjusted: Mapped[float | None]
+    conclusion: Mapped[str]
+    reason: Mapped[str]
+    confirmatory: Mapped[bool]
+    simulated: Mapped[bool]
+    imported: Mapped[bool] = mapped_column(server_default="false")
+    __table_args__ = (
+        UniqueConstraint("run_id", "hypothesis", "scope_key"),
+        one_of("conclusion", CONCLUSIONS),
+        one_of("direction", ("above", "below", "within")),
+        CheckConstraint("p BETWEEN 0 AND 1", name="p_range"),
+        CheckConstraint("p_adjusted BETWEEN 0 AND 1", name="p_adjusted_range"),
+    )

@@ -1,0 +1,126 @@
+"""The ledger: every call to a model, the batches that carry some, and what limits a provider."""
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, Integer, UniqueConstraint
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import Mapped, mapped_column
+
+from judge_gym.store.tables.base import Base, created, new_id, one_of, reference
+
+CALL_STATUSES = ("planned", "sent", "succeeded", "failed", "cancelled")
+OPEN_BATCHES = ("planned", "submitted", "cancelling")
+BATCH_STATUSES = (*OPEN_BATCHES, "completed", "failed", "expired", "cancelled", "vanished")
+
+
+class Batch(Base):
+    """Calls to one model that go to the provider as a file; written before anything is sent.
+
+    `answered` and `failed` count calls and are known when it has ended; what it is linked to by
+    `llm_calls.batch_id` waits while its status is one of `OPEN_BATCHES`.
+    """
+
+    __tablename__ = "llm_batches"
+    id: Mapped[int] = new_id()
+    key: Mapped[str] = mapped_column(unique=True)
+    """Our own name for it, which the provider keeps as metadata."""
+    provider: Mapped[str]
+    model: Mapped[str]
+    status: Mapped[str]
+    calls: Mapped[int] = mapped_column(Integer)
+    answered: Mapped[int] = mapped_column(Integer, server_default="0")
+    failed: Mapped[int] = mapped_column(Integer, server_default="0")
+    input_file_id: Mapped[str | None]
+    provider_batch_id: Mapped[str | None]
+    output_file_id: Mapped[str | None]
+    error_file_id: Mapped[str | None]
+    error: Mapped[str | None]
+    created_at: Mapped[datetime] = created()
+    submitted_at: Mapped[datetime | None]
+    polled_at: Mapped[datetime | None]
+    ended_at: Mapped[datetime | None]
+    __table_args__ = (
+        one_of("status", BATCH_STATUSES),
+        UniqueConstraint("provider", "provider_batch_id"),
+        CheckConstraint(
+            "status IN ('planned', 'cancelled', 'failed') OR provider_batch_id IS NOT NULL",
+            name="provider_batch_id_when_submitted",
+        ),
+        CheckConstraint(
+            "(status IN ('planned', 'submitted', 'cancelling')) = (ended_at IS NULL)",
+            name="ended_at_when_ended",
+        ),
+        Index(
+            "ix_llm_batches_open",
+            "status",
+            postgresql_where="status IN ('planned', 'submitted', 'cancelling')",
+        ),
+    )
+
+
+class Call(Base):
+    """The ledger: every LLM call, written before it is sent and completed with its answer."""
+
+    __tablename__ = "llm_calls"
+    id: Mapped[int] = new_id()
+    key: Mapped[str] = mapped_column(unique=True)
+    workflow: Mapped[str]
+    agent: Mapped[str]
+    provider: Mapped[str]
+    model: Mapped[str]
+    experiment_id: Mapped[int | None] = mapped_column(
+        BigInteger, ForeignKey("experiments.id", ondelete="SET NULL"), index=True
+    )
+    messages: Mapped[list[Any]]
+    template: Mapped[str]
+    template_hash: Mapped[str]
+    parameters: Mapped[dict[str, Any]]
+    status: Mapped[str]
+    attempts: Mapped[int] = mapped_column(Integer, server_default="0")
+    errors: Mapped[list[Any]] = mapped_column(JSONB, server_default="[]")
+    answer: Mapped[str | None]
+    finish_reason: Mapped[str | None]
+    prompt_tokens: Mapped[int | None] = mapped_column(Integer)
+    completion_tokens: Mapped[int | None] = mapped_column(Integer)
+    cost_usd: Mapped[Decimal | None]
+    latency_ms: Mapped[float | None]
+    route: Mapped[str] = mapped_column(server_default="direct")
+    """`direct`, `batch`, or `cache` for another call's answer, which cost nothing here."""
+    request_digest: Mapped[str | None]
+    """Equal for byte-identical requests of equal replicates; empty unless answers are reused."""
+    cached_from: Mapped[int | None] = reference("llm_calls.id", on_delete="SET NULL", index=True)
+    """The call whose answer this is, as long as the ledger has it."""
+    batch_id: Mapped[int | None] = reference("llm_batches.id", on_delete="RESTRICT", index=True)
+    """The batch it went into, at most one ever; what that leaves open is asked directly."""
+    simulated: Mapped[bool | None]
+    created_at: Mapped[datetime] = created()
+    sent_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+    __table_args__ = (
+        one_of("status", CALL_STATUSES),
+        CheckConstraint(
+            "(status = 'succeeded') = (answer IS NOT NULL)", name="answer_when_succeeded"
+        ),
+        CheckConstraint("attempts >= 0", name="attempts_not_negative"),
+        Index("ix_llm_calls_open", "status", postgresql_where="status IN ('planned', 'sent')"),
+        Index(
+            "ix_llm_calls_request_digest",
+            "request_digest",
+            postgresql_where="request_digest IS NOT NULL",
+        ),
+    )
+
+
+class GateChange(Base):
+    """When a process lowered its requests in flight to a provider, and when it had recovered."""
+
+    __tablename__ = "gate_changes"
+    id: Mapped[int] = new_id()
+    at: Mapped[datetime] = created()
+    provider: Mapped[str]
+    process: Mapped[str]
+    in_flight: Mapped[int] = mapped_column(Integer)
+    reason: Mapped[str]
+    __table_args__ = (Index("ix_gate_changes_provider_at", "provider", "at"),)

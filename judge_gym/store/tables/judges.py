@@ -1,0 +1,95 @@
+"""Judges for products, what they judge, and their results."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, CheckConstraint, Index, Integer, UniqueConstraint
+from sqlalchemy.orm import Mapped, mapped_column
+
+from judge_gym.store.tables.base import Base, created, new_id, one_of, reference, simulated_mark
+
+JUDGE_STATUSES = ("scored", "inconsistent", "unparseable", "refused", "failed")
+
+
+class Judge(Base):
+    """A judge for products, by the hash of its configuration and prompt."""
+
+    __tablename__ = "judges"
+    id: Mapped[int] = new_id()
+    key: Mapped[str] = mapped_column(unique=True)
+    kind: Mapped[str]
+    name: Mapped[str]
+    """What it was called when it was first used."""
+    model: Mapped[str]
+    """The model, function or address that answers."""
+    config: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = created()
+    __table_args__ = (
+        one_of("kind", ("rubric", "binary", "pairwise", "callable", "http")),
+        Index("ix_judges_name", "name"),
+    )
+
+
+class JudgeItem(Base):
+    """What such judges judge: an item of a corpus, as it is or as a perturbation left it."""
+
+    __tablename__ = "judge_items"
+    id: Mapped[int] = new_id()
+    key: Mapped[str] = mapped_column(unique=True)
+    """Of corpus, name, variant and content."""
+    corpus: Mapped[str]
+    """The digest of the file it comes from; empty when it comes from none."""
+    name: Mapped[str]
+    perturbation: Mapped[str] = mapped_column(server_default="")
+    """Empty for an original, which has neither severity nor seed."""
+    severity: Mapped[float | None]
+    seed: Mapped[int | None] = mapped_column(BigInteger)
+    perturber: Mapped[str | None]
+    """The model that changed the text; none when the rules did, and for an original."""
+    text: Mapped[str]
+    second: Mapped[str | None]
+    context: Mapped[str]
+    simulated: Mapped[bool] = simulated_mark()
+    created_at: Mapped[datetime] = created()
+    __table_args__ = (
+        CheckConstraint("severity BETWEEN 0 AND 1", name="severity_range"),
+        CheckConstraint(
+            "(perturbation = '') = (severity IS NULL) AND (perturbation = '') = (seed IS NULL)",
+            name="variant_whole",
+        ),
+        Index("ix_judge_items_corpus_name", "corpus", "name"),
+    )
+
+
+class JudgeResult(Base):
+    """One item judged once by such a judge; `score` is on the judge's scale."""
+
+    __tablename__ = "judge_results"
+    id: Mapped[int] = new_id()
+    judge_id: Mapped[int] = reference("judges.id")
+    item_id: Mapped[int] = reference("judge_items.id", on_delete="RESTRICT", index=True)
+    repeat: Mapped[int] = mapped_column(Integer)
+    occasion: Mapped[str] = mapped_column(server_default="")
+    """Why it was asked anew: the date of a review; empty elsewhere."""
+    status: Mapped[str]
+    score: Mapped[float | None]
+    subscores: Mapped[dict[str, Any]]
+    verdict: Mapped[str | None]
+    reason: Mapped[str]
+    failure: Mapped[str | None]
+    call_ids: Mapped[list[int]]
+    """Its calls, as long as the ledger has them; none when no model was asked."""
+    duration_s: Mapped[float | None]
+    simulated: Mapped[bool] = simulated_mark()
+    created_at: Mapped[datetime] = created()
+    __table_args__ = (
+        one_of("status", JUDGE_STATUSES),
+        UniqueConstraint("judge_id", "item_id", "repeat", "occasion"),
+        CheckConstraint("repeat >= 0", name="repeat_not_negative"),
+        CheckConstraint("(status = 'scored') = (score IS NOT NULL)", name="score_when_scored"),
+        CheckConstraint(
+            "(status IN ('unparseable', 'refused', 'failed')) = (failure IS NOT NULL)",
+            name="failure_when_not_judged",
+        ),
+        CheckConstraint("score NOT IN ('NaN', 'Infinity', '-Infinity')", name="score_finite"),
+    )
