@@ -17,38 +17,17 @@ from support.flow_runs import configured, prepared, run_flow
 from support.misbehaving import answers, misbehaving, refuses
 from support.natural_rows import natural_rows
 from support.simulation import Simulator
+from support.sweeps import scoring_sweep
 
 pytestmark = pytest.mark.slow
-REPOSITORY = Path(__file__).parents[2]
-SCORING = f"""
-name: scoring
-utility_model: sim/utility-1
-windows:
-  valmora:
-    country: Valmora
-    max_documents: 10
-    source: {{kind: corpus, path: {REPOSITORY}/deployments/sweeps/corpora/valmora.jsonl}}
-blocks:
-  - concept: democratic backsliding
-    window: valmora
-    evidence_view: raw
-    rubric: {{provided: {REPOSITORY}/deployments/sweeps/rubrics/backsliding.yaml}}
-    model: MODELS
-    replicates: REPLICATES
-"""
-"""W3 alone asks anything."""
-
-
-def scoring_sweep(folder: Path, models: str, replicates: int) -> Path:
-    file = folder / "scoring.yaml"
-    file.write_text(SCORING.replace("MODELS", models).replace("REPLICATES", str(replicates)))
-    return file
 
 
 def test_rate_limits_of_one_in_twenty_cost_no_more_than_a_tenth(
     database: str, simulator: Simulator, tmp_path: Path
 ) -> None:
-    file = scoring_sweep(tmp_path, "[sim/calm-1, sim/high-1]", 20)
+    file = tmp_path / "scoring.yaml"
+    text = scoring_sweep("scoring", "sim/calm-1", "sim/high-1", documents=10, replicates=20)
+    file.write_text(text)
     with configured(
         tmp_path, JUDGE_GYM_DATABASE_URL=database, JUDGE_GYM_SIMULATOR_URL=simulator.url
     ):
@@ -77,7 +56,8 @@ def test_a_poisoned_item_fails_alone_and_nobody_waits_for_it(
     database: str, simulator: Simulator, tmp_path: Path, poison: str
 ) -> None:
     """Its calls never succeed; chunks that it is in and chunks that it is not in go on."""
-    file = scoring_sweep(tmp_path, "local/judge-1", 4)
+    file = tmp_path / "scoring.yaml"
+    file.write_text(scoring_sweep("scoring", "local/judge-1", documents=10, replicates=4))
     good, bad = answers("VERDICT: A"), refuses(500, "this one, always")
 
     async def step(request: web.Request) -> web.StreamResponse:

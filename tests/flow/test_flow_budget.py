@@ -14,29 +14,14 @@ from prefect.variables import Variable
 
 from flows.sweep import sweep
 from judge_gym.errors import ConfigError
+from judge_gym.report.markdown import escaped
 from judge_gym.store import tables as t
 from judge_gym.workflows.budgeting import BudgetPassedError
 from support.flow_runs import artifacts, error_of
 from support.misbehaving import Step, answers, misbehaving, refuses
+from support.sweeps import scoring_sweep
 
-REPOSITORY = Path(__file__).parents[2]
 # One judge, 4 articles as they are, a rubric given: W3 asks first, 4 x 6 judgements.
-SWEEP = f"""
-name: bounded
-utility_model: sim/utility-1
-windows:
-  valmora:
-    country: Valmora
-    max_documents: 4
-    source: {{kind: corpus, path: {REPOSITORY}/deployments/sweeps/corpora/valmora.jsonl}}
-blocks:
-  - concept: democratic backsliding
-    window: valmora
-    evidence_view: raw
-    rubric: {{provided: {REPOSITORY}/deployments/sweeps/rubrics/backsliding.yaml}}
-    model: local/judge-1
-    replicates: 6
-"""
 ALL = 24
 CHUNK = 4
 # The scripted provider counts 7 and 3 tokens: 1 USD an answer.
@@ -61,7 +46,8 @@ def sweep_file(tmp_path: Path, place: pytest.MonkeyPatch) -> Path:
 
 def run_sweep(file: Path, budget: str, step: Step, **more: Any) -> tuple[State[Any], int]:
     """Run the sweep with this budget; its state, and the requests that arrived."""
-    file.write_text(f"{SWEEP}budget: {budget}\n")
+    bound = f"budget: {budget}"
+    file.write_text(scoring_sweep("bounded", "local/judge-1", replicates=6, more=bound))
 
     async def whole() -> tuple[State[Any], int]:
         async with misbehaving(step) as provider:
@@ -96,7 +82,8 @@ def test_a_sweep_stops_at_its_budget_and_goes_on_when_it_is_raised(
     assert f"in {sweep_file} and run the same command" in error.remedy
     assert requests == judged(database) == 8
     # What a person reads in Prefect's page: where it stopped, and what to do.
-    [progress] = artifacts(state)
+    progress, why = artifacts(state)
+    assert why.data == f"**{escaped(error.message)}**\n\n{escaped(error.remedy)}"
     assert "w3-scoring 8 of 24, " in str(progress.description)
     assert progress.data == 46.6  # of five workflows two and a third
     assert state.message is not None

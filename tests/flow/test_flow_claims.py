@@ -11,25 +11,10 @@ from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
 from flows.w3_scoring import w3_scoring
 from judge_gym.store import tables as t
-from support.command_line import REPOSITORY
 from support.flow_runs import prepared, run_flow
 from support.simulation import Simulator
+from support.sweeps import scoring_sweep
 
-SWEEP = f"""
-name: one-judge
-windows:
-  valmora:
-    country: Valmora
-    max_documents: 4
-    source: {{kind: corpus, path: {REPOSITORY}/deployments/sweeps/corpora/valmora.jsonl}}
-blocks:
-  - concept: democratic backsliding
-    window: valmora
-    evidence_view: raw
-    rubric: {{provided: {REPOSITORY}/deployments/sweeps/rubrics/backsliding.yaml}}
-    model: sim/calm-1
-    replicates: 2
-"""
 JUDGEMENTS = 4 * 2
 
 
@@ -38,7 +23,7 @@ def test_what_two_runs_want_at_once_is_asked_once(
     database: str, simulator: Simulator, tmp_path: Path
 ) -> None:
     file = tmp_path / "one-judge.yaml"
-    file.write_text(SWEEP)
+    file.write_text(scoring_sweep("one-judge", "sim/calm-1"))
     run = prepared(file)
     run_flow(w1_evidence, run.windows, run.views, run.utility_model)
     run_flow(w2_rubric, run.tags, run.utility_model)

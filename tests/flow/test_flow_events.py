@@ -17,33 +17,18 @@ from flows.sweep import sweep
 from flows.w1_evidence import w1_evidence
 from support.command_line import REPOSITORY
 from support.flow_runs import flow_run, prepared, run_flow
+from support.sweeps import scoring_sweep
 from support.waiting import until
 
 pytestmark = pytest.mark.usefixtures("place")
 EXAMPLE = REPOSITORY / "deployments" / "automations" / "budget-stop.yaml"
-# 4 articles as they are, a rubric given: W3 asks first, 8 times.
-SWEEP = f"""
-name: told
-windows:
-  valmora:
-    country: Valmora
-    max_documents: 4
-    source: {{kind: corpus, path: {REPOSITORY}/deployments/sweeps/corpora/valmora.jsonl}}
-blocks:
-  - concept: democratic backsliding
-    window: valmora
-    evidence_view: raw
-    rubric: {{provided: {REPOSITORY}/deployments/sweeps/rubrics/backsliding.yaml}}
-    model: sim/calm-1
-    replicates: 2
-"""
 RECORDED_S = 60.0
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "told.yaml"
-    path.write_text(SWEEP)
+    path.write_text(scoring_sweep("told", "sim/calm-1"))
     return path
 
 
@@ -80,7 +65,7 @@ async def deployed(file: Path, automation: AutomationCore) -> tuple[FlowRun, UUI
 
 
 def test_a_budget_that_stops_a_run_is_told_once_and_pauses_its_schedule(file: Path) -> None:
-    file.write_text(f"{SWEEP}budget: {{max_calls: 1}}\n")
+    file.write_text(scoring_sweep("told", "sim/calm-1", more="budget: {max_calls: 1}"))
     example = AutomationCore.model_validate(YAML(typ="safe").load(EXAMPLE))
     run, deployment, made = asyncio.run(deployed(file, example))
 
@@ -108,7 +93,7 @@ def test_a_budget_that_stops_a_run_is_told_once_and_pauses_its_schedule(file: Pa
 
 
 def test_a_run_that_fails_is_told_with_its_remedy(file: Path) -> None:
-    file.write_text(SWEEP.replace("replicates", "replicants"))
+    file.write_text(file.read_text().replace("replicates", "replicants"))
     state = run_flow(sweep, file)
     [event] = events("judge-gym.", id=[f"prefect.flow-run.{flow_run(state).id}"])
     assert event["event"] == "judge-gym.run.failed"
@@ -118,7 +103,8 @@ def test_a_run_that_fails_is_told_with_its_remedy(file: Path) -> None:
 
 
 def test_a_window_that_collected_nothing_is_told(file: Path) -> None:
-    file.write_text(SWEEP.replace("max_documents: 4", "start: 2020-01-01\n    end: 2020-01-02"))
+    dates = "start: 2020-01-01\n    end: 2020-01-02"
+    file.write_text(file.read_text().replace("max_documents: 4", dates))
     run = prepared(file)
     run_flow(w1_evidence, run.windows, run.views, run.utility_model)
     [window] = run.windows

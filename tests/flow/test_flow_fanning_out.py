@@ -22,27 +22,14 @@ from judge_gym.design.workflow_names import SCORING, WORKFLOWS
 from judge_gym.errors import ConfigError
 from judge_gym.store import tables as t
 from judge_gym.workflows.budgeting import BudgetPassedError
-from support.command_line import REPOSITORY, sweep_text
+from support.command_line import sweep_text
 from support.flow_runs import error_of, prepared, run_flow
 from support.in_process_worker import Worker, worker_for
 from support.simulation import Simulator
+from support.sweeps import scoring_sweep
 
 # Three judges, 4 articles as they are, a rubric given: W3 asks first, 4 times a judge.
-SWEEP = f"""
-name: three-judges
-windows:
-  valmora:
-    country: Valmora
-    max_documents: 4
-    source: {{kind: corpus, path: {REPOSITORY}/deployments/sweeps/corpora/valmora.jsonl}}
-blocks:
-  - concept: democratic backsliding
-    window: valmora
-    evidence_view: raw
-    rubric: {{provided: {REPOSITORY}/deployments/sweeps/rubrics/backsliding.yaml}}
-    model: [sim/calm-1, sim/high-1, sim/low-1]
-    replicates: 1
-"""
+MODELS = ("sim/calm-1", "sim/high-1", "sim/low-1")
 JUDGEMENTS = 3 * 4
 UP_TO_SCORES = WORKFLOWS[:3]
 
@@ -55,7 +42,7 @@ def _soon(place: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "three-judges.yaml"
-    path.write_text(SWEEP)
+    path.write_text(scoring_sweep("three-judges", *MODELS, replicates=1))
     return path
 
 
@@ -150,7 +137,7 @@ def test_a_run_that_is_still_at_work_is_picked_up(database: str, file: Path) -> 
 
 
 def test_a_budget_stops_the_launches_and_ends_the_sweep_as_ever(database: str, file: Path) -> None:
-    file.write_text(f"{SWEEP}budget: {{max_calls: 4}}\n")
+    file.write_text(file.read_text() + "budget: {max_calls: 4}\n")
     state, worker = shared(file, at_once=1)
     error = error_of(state)
     assert isinstance(error, BudgetPassedError)

@@ -20,25 +20,9 @@ from judge_gym.workflows.sweeps import SweepRun
 from support.flow_runs import error_of, prepared, run_flow, task_runs
 from support.misbehaving import Step, answers, misbehaving, refuses
 from support.simulation import Simulator
+from support.sweeps import scoring_sweep
 
-REPOSITORY = Path(__file__).parents[2]
 # Two judges of two providers, 4 articles as they are, a rubric given: W1 and W2 ask nothing.
-SWEEP = f"""
-name: two-providers
-utility_model: sim/utility-1
-windows:
-  valmora:
-    country: Valmora
-    max_documents: 4
-    source: {{kind: corpus, path: {REPOSITORY}/deployments/sweeps/corpora/valmora.jsonl}}
-blocks:
-  - concept: democratic backsliding
-    window: valmora
-    evidence_view: raw
-    rubric: {{provided: {REPOSITORY}/deployments/sweeps/rubrics/backsliding.yaml}}
-    model: [sim/calm-1, local/judge-1]
-    replicates: 2
-"""
 EACH = 8
 """Judgements of one judge: 4 articles, 2 replicates."""
 
@@ -48,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("place")
 @pytest.fixture
 def sweep_file(tmp_path: Path) -> Path:
     file = tmp_path / "two-providers.yaml"
-    file.write_text(SWEEP)
+    file.write_text(scoring_sweep("two-providers", "sim/calm-1", "local/judge-1"))
     return file
 
 
