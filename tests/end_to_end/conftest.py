@@ -7,14 +7,30 @@ import pytest
 
 from support.command_line import CommandLine
 from support.figures import Demo, figures_of
+from support.launcher import Launcher
 from support.postgres import temporary_database
 from support.prefect_server import PrefectServer
 from support.simulation import Simulator
 
 
+@pytest.fixture(scope="session")
+def launcher(
+    prefect_server: PrefectServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Launcher]:
+    """For the commands of all tests that are not about how they start."""
+    folder = tmp_path_factory.mktemp("launcher")
+    made = Launcher(folder, CommandLine(folder, prefect_server.environment).variables())
+    yield made
+    made.close()
+
+
 @pytest.fixture
 def command(
-    database: str, simulator: Simulator, prefect_server: PrefectServer, tmp_path: Path
+    database: str,
+    simulator: Simulator,
+    prefect_server: PrefectServer,
+    launcher: Launcher,
+    tmp_path: Path,
 ) -> CommandLine:
     """A folder to type commands in, with a database of its own and the shared servers."""
     environment = {
@@ -22,7 +38,7 @@ def command(
         "JUDGE_GYM_SIMULATOR_URL": simulator.url,
         **prefect_server.environment,
     }
-    return CommandLine(tmp_path, environment)
+    return CommandLine(tmp_path, environment, launcher)
 
 
 @pytest.fixture(scope="session")

@@ -1,24 +1,32 @@
-"""One Prefect server for every flow test, and a configured place to run flows in."""
+"""The session's Prefect server for every flow test, and a configured place to run flows in."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from prefect.testing.utilities import prefect_test_harness
+from prefect.settings import (
+    PREFECT_API_URL,
+    PREFECT_HOME,
+    PREFECT_LOGGING_TO_API_ENABLED,
+    temporary_settings,
+)
 
-from deployments.cli.environment import server_settings
 from support.flow_runs import configured
+from support.prefect_server import PrefectServer
 from support.simulation import Simulator
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _prefect() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        # As the command line has it, too; set here so that it is undone.
-        for name, value in server_settings().items():
-            patch.setenv(name, value)
-        with prefect_test_harness(server_startup_timeout=120):
-            yield
+def _prefect(
+    prefect_server: PrefectServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[None]:
+    own = {
+        PREFECT_API_URL: prefect_server.url,
+        PREFECT_HOME: tmp_path_factory.mktemp("flow-home"),
+        PREFECT_LOGGING_TO_API_ENABLED: False,
+    }
+    with temporary_settings(own):
+        yield
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ class Run:
         self.launcher.start("sweep", "run", self.sweep)
 
     def kill(self) -> None:
-        os.kill(self.launcher.pid, signal.SIGKILL)
+        self.launcher.kill()
         self.note_end(self.launcher.wait())
 
     def go_on(self) -> None:
@@ -117,4 +117,4 @@ class Run:
         self.in_flight += self.postgres.count(
             "SELECT count(*) FROM llm_calls WHERE status = 'sent'"
         )
-        self.ends.append((code, self.launcher.said()))
+        self.ends.append((code, self.launcher.output() + self.launcher.errors()))
