@@ -8,17 +8,19 @@ from prefect.states import Completed
 
 from flows.claiming import alone
 from flows.judged_items import judge_missing
+from flows.parameters import AtLeastOne, OrLeftOut
 from judge_gym.workflows.benchmarking import load_judges, load_set
 from tasks.benchmark import report_benchmark
+from tasks.events import tell_failure
 from tasks.runtime import runtime
 
 
-@flow(name="benchmark", flow_run_name="benchmark {items.name}")
+@flow(name="benchmark", flow_run_name="benchmark {items.name}", on_failure=[tell_failure])
 async def benchmark(
     judges: list[Path],
     items: Path,
     mapping: Path,
-    limit: int | None = None,
+    limit: OrLeftOut[AtLeastOne] = None,
     retry_failed: bool = False,
 ) -> State[Path]:
     """Judge what is still missing, then write the tables; the state's data is that of figures.

@@ -15,6 +15,7 @@ from judge_gym.judges import read_items
 from judge_gym.workflows.budgeting import BudgetPassedError
 from judge_gym.workflows.calibrating.judging import load_judges, load_texts
 from tasks.calibration import report_calibration
+from tasks.events import tell_failure
 from tasks.runtime import runtime
 
 
@@ -22,7 +23,7 @@ class PartlyJudgedError(BudgetPassedError):
     """A budget stopped a calibration; what had been judged is reported."""
 
 
-@flow(name="calibration", flow_run_name="calibrate {file.name}")
+@flow(name="calibration", flow_run_name="calibrate {file.name}", on_failure=[tell_failure])
 async def calibration(file: Path, retry_failed: bool = False) -> State[Path]:
     """Change and judge what is still missing, then write the report; the state's data is its page.
 

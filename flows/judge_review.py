@@ -11,6 +11,7 @@ from prefect.states import Completed
 from flows.claiming import alone
 from flows.judged_items import judge_asked
 from flows.names import of_review
+from flows.parameters import OrLeftOut
 from judge_gym.design.rolling import day_of
 from judge_gym.errors import JudgeGymError
 from judge_gym.workflows.reviewing.cases import load_review
@@ -21,7 +22,7 @@ from tasks.runtime import runtime
 
 @flow(name="judge-review", flow_run_name=of_review, on_failure=[tell_failure])
 async def judge_review(
-    file: Path, day: date | None = None, retry_failed: bool = False
+    file: Path, day: OrLeftOut[date] = None, retry_failed: bool = False
 ) -> State[Path]:
     """Ask judges in use and their alternatives anew, and say which to reconsider; changes nothing.
 

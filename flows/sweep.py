@@ -2,17 +2,16 @@
 
 from collections.abc import Coroutine, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from prefect import Flow, flow
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
-from pydantic import Field
 
 from flows.analysis import analysis
 from flows.chunks import Gaps
 from flows.fanning_out import FanOut
-from flows.parameters import RunSettings
+from flows.parameters import AtLeastOne, OrLeftOut, RunSettings
 from flows.progress import sweep_followed
 from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
@@ -35,8 +34,8 @@ async def sweep(
     file: Path,
     retry_failed: bool = False,
     settings: RunSettings = None,
-    only: list[Part] | None = None,
-    at_once: Annotated[int, Field(ge=1)] | None = None,
+    only: OrLeftOut[list[Part]] = None,
+    at_once: OrLeftOut[AtLeastOne] = None,
 ) -> State[int]:
     """Run a sweep file to the end: W1 to W5, then the analysis; the state's data is its run id.
 

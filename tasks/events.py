@@ -15,12 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from prefect import Flow
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.actions import ArtifactCreate
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.events import RelatedResource, emit_event
 
 from judge_gym.design.sweep import name_in
 from judge_gym.errors import JudgeGymError
+from judge_gym.report.markdown import escaped
 from judge_gym.workflows.budgeting import BudgetPassedError
+from tasks.artifacts import artifact_key
 from tasks.policy import LAUNCHED
 
 RUN_FAILED = "judge-gym.run.failed"
@@ -31,7 +35,7 @@ LONGEST = 1000
 
 
 async def tell_failure(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
-    """Emit why a flow run has failed; a hook of flows."""
+    """Emit why a flow run has failed, and show it with the run; a hook of flows."""
     in_another = flow_run.parent_task_run_id is not None and flow_run.deployment_id is None
     if in_another or LAUNCHED in flow_run.tags:
         return
@@ -64,6 +68,20 @@ async def tell_failure(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any
             "remedy": remedy,
         },
     )
+    await _show(flow_run, message, remedy)
+
+
+async def _show(flow_run: FlowRun, message: str, remedy: str) -> None:
+    """Leave the reason with its run: Prefect's page cuts the message of a state short."""
+    shown = ArtifactCreate(
+        type="markdown",
+        key=artifact_key("failed", flow_run.name),
+        description=f"Why {flow_run.name} has failed, and what to do",
+        data=f"**{escaped(message)}**\n\n{escaped(remedy)}",
+        flow_run_id=flow_run.id,
+    )
+    async with get_client() as client:
+        await client.create_artifact(shown)
 
 
 def tell_empty(window_id: int, name: str, kept_out: Mapping[str, int]) -> None:

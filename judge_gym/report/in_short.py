@@ -1,6 +1,5 @@
 """A sweep's findings in short, as Markdown and one table: for pages that show no more than that."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -8,6 +7,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.report.findings import findings_table
 from judge_gym.report.largest import largest_effects
+from judge_gym.report.markdown import escaped
 from judge_gym.report.sentences import sentences
 from judge_gym.report.table import Table, marks_of
 from judge_gym.report.tables import result_tables
@@ -21,8 +21,6 @@ MEANS = {
     "nothing of any real model.",
     "IMPORTED": "judgements were made elsewhere and brought in; judge-gym asked for none of them.",
 }
-_READ_AS_MARKUP = re.compile(r"([\\`*_\[\]<>&~|#$!])")
-_BEGINS_A_LIST = re.compile(r"^(\d*)([-+=.)])")
 
 
 @dataclass(frozen=True)
@@ -59,16 +57,6 @@ def in_short(session: Session, run_id: int, report: str) -> InShort:
     ]
     about_said = f"{_marks(headline)}The findings in words, what failed, and where the report is."
     return InShort("\n\n".join(lines), about_said, records(headline), told(headline))
-
-
-def escaped(text: str) -> str:
-    """Return text of others as Markdown that shows it as it is, in one line and without markup."""
-    return _BEGINS_A_LIST.sub(r"\1\\\2", escaped_inside(text))
-
-
-def escaped_inside(text: str) -> str:
-    """Return the same for a place where no line begins, such as a cell of a table."""
-    return _READ_AS_MARKUP.sub(r"\\\1", " ".join(text.split()))
 
 
 def _listed(title: str, said: Sequence[str], marked: Table) -> Iterator[str]:

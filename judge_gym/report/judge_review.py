@@ -8,7 +8,8 @@ from typing import Any
 from judge_gym.calibration.checks import span
 from judge_gym.calibration.replacing import FIGURE_NAMES
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.report.in_short import MEANS, escaped_inside
+from judge_gym.report.in_short import MEANS
+from judge_gym.report.markdown import escaped_inside
 from judge_gym.report.writing import put_in_place
 from judge_gym.store.reviews import ReviewRow
 

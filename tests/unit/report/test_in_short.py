@@ -2,7 +2,8 @@
 
 import pytest
 
-from judge_gym.report.in_short import MOST_ROWS, escaped, records, told
+from judge_gym.report.in_short import MOST_ROWS, records, told
+from judge_gym.report.markdown import escaped
 from judge_gym.report.table import Row, Table
 
 
