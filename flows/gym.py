@@ -12,12 +12,13 @@ from flows.claiming import alone
 from flows.judged_items import judge_missing
 from judge_gym.gyms.evaluating import LoadedGym, items_of, lacking, made, read_gym
 from judge_gym.runtime import Runtime
+from tasks.events import tell_failure
 from tasks.gym import make_candidates, report_gym
 from tasks.limits import declare_limits
 from tasks.runtime import runtime
 
 
-@flow(name="gym", flow_run_name="gym {file.name}")
+@flow(name="gym", flow_run_name="gym {file.name}", on_failure=[tell_failure])
 async def gym(file: Path, retry_failed: bool = False) -> State[Path]:
     """Have made and judged what is still missing, then write the page; the state's data is it.
 

@@ -15,8 +15,8 @@ class _WithoutNull:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        [shown] = [one for one in handler(schema)["anyOf"] if one != {"type": "null"}]
-        return shown
+        shown: list[JsonSchemaValue] = handler(schema)["anyOf"]
+        return next(one for one in shown if one != {"type": "null"})
 
 
 OrLeftOut = Annotated[T | None, _WithoutNull()]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deployments.cli.output import console, show_table
+from deployments.cli.output import console, marked, say_simulated, show_table
 
 if TYPE_CHECKING:
     from judge_gym.judges import Judge
@@ -81,10 +81,10 @@ def _run(chosen: "BenchmarkSet", judges: "Sequence[Judge]", given: dict[str, Any
 
     from deployments.cli.database import database
     from deployments.cli.prefect_api import prefect_api
-    from deployments.cli.running import lost_servers_named
+    from deployments.cli.running import lost_servers_named, result_of
     from judge_gym.workflows.benchmarking import read_report
 
-    simulated = any(judge.answered_by.startswith("sim/") for judge in judges)
+    simulated = any(judge.is_simulated for judge in judges)
     with (
         _simulator(chosen) if simulated else nullcontext(),
         prefect_api("flows.benchmark"),
@@ -93,13 +93,11 @@ def _run(chosen: "BenchmarkSet", judges: "Sequence[Judge]", given: dict[str, Any
         from flows.benchmark import benchmark
 
         made: Any = benchmark(**given, return_state=True)
-        result = asyncio.run(asyncio.run(made).aresult(raise_on_failure=False))
-        if isinstance(result, BaseException):
-            raise result
+        table = result_of(asyncio.run(made))
         with database() as session:
             report = read_report(session, chosen, judges)
     _show(report)
-    return Path(result)
+    return Path(table)
 
 
 @contextmanager
@@ -125,13 +123,15 @@ def _simulator(chosen: "BenchmarkSet") -> Iterator[None]:
 
 
 def _show(report: "BenchmarkReport") -> None:
-    marks = [" (SIMULATED)" if simulated else "" for simulated in report.simulated]
-    names = [f"{one.name}{mark}" for one, mark in zip(report.judges, marks, strict=True)]
+    names = [
+        marked(one.name, simulated=simulated)
+        for one, simulated in zip(report.judges, report.simulated, strict=True)
+    ]
     for place, by_category in enumerate(report.figures.by_judge):
         metrics = [one.metric for one in next(iter(by_category.values()))]
+        judge = f"{report.judges[place].name}, {report.judges[place].answered_by}"
         show_table(
-            f"{report.judges[place].name}, {report.judges[place].answered_by}{marks[place]}: "
-            f"{report.chosen.benchmark.source}",
+            f"{marked(judge, simulated=report.simulated[place])}: {report.chosen.benchmark.source}",
             ("category", *(_NAMES[metric] for metric in metrics), "items"),
             [
                 (name or "all", *map(_said, found), found[0].n_items)
@@ -163,7 +163,7 @@ def _show(report: "BenchmarkReport") -> None:
             ],
         )
     if any(report.simulated):
-        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
+        say_simulated()
 
 
 def _ended(report: "BenchmarkReport", place: int) -> str:

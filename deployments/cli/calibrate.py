@@ -1,12 +1,12 @@
 """`judge-gym calibrate`: what a judge can and cannot tell apart, before it is trusted."""
 
-from contextlib import nullcontext
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deployments.cli.output import console, show_table
+from deployments.cli.output import console, marked, say_simulated, show_checks, show_table
 
 if TYPE_CHECKING:
     from judge_gym.calibration.design import CalibrationDesign
@@ -75,7 +75,7 @@ def _run(file: Path, design: "CalibrationDesign", *, retry_failed: bool) -> None
 
     from deployments.cli.environment import prepare_environment
     from deployments.cli.prefect_api import prefect_api
-    from deployments.cli.running import lost_servers_named, simulator
+    from deployments.cli.running import lost_servers_named, result_of, simulator_for
     from judge_gym.judges import read_items
     from judge_gym.settings import settings
     from judge_gym.workflows.calibrating.judging import load_judges
@@ -83,24 +83,22 @@ def _run(file: Path, design: "CalibrationDesign", *, retry_failed: bool) -> None
     # A mistake in a file is said before any server is started.
     asked = [judge.answered_by for judge in load_judges(design)]
     asked += [design.perturber.model] if design.perturber else []
-    simulated = any(model.startswith("sim/") for model in asked)
     read_items(design.items)
     prepare_environment(settings().data_dir, verbose=False)
     with (
-        simulator() if simulated else nullcontext(),
+        simulator_for(asked),
         prefect_api("flows.calibration"),
         lost_servers_named(),
     ):
         from flows.calibration import PartlyJudgedError, calibration
 
         made: Any = calibration(file, retry_failed=retry_failed, return_state=True)
-        result = asyncio.run(asyncio.run(made).aresult(raise_on_failure=False))
-        if isinstance(result, BaseException) and not isinstance(result, PartlyJudgedError):
-            raise result
+        state = asyncio.run(made)
+        with suppress(PartlyJudgedError):
+            result_of(state)
         asyncio.run(_show(design))
-        if isinstance(result, PartlyJudgedError):
-            raise result
-    console.print(f"The page: {result.resolve()}", markup=False, soft_wrap=True)
+        page = result_of(state)
+    console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
 
 
 async def _show(design: "CalibrationDesign") -> None:
@@ -111,16 +109,10 @@ async def _show(design: "CalibrationDesign") -> None:
     async with runtime() as current:
         report = read_report(current, design)
     for one in report.assessments:
-        mark = " (SIMULATED)" if one.simulated else ""
-        rows = [(c.question, c.result, c.reason, c.action) for c in one.checks]
-        show_table(
-            f"{one.judge.name}, {one.judge.answered_by}{mark}",
-            ("check", "result", "figure", "what to do"),
-            rows,
-        )
+        name = f"{one.judge.name}, {one.judge.answered_by}"
+        show_checks(marked(name, simulated=one.simulated), one.checks)
     if report.together:
-        rows = [(c.question, c.result, c.reason, c.action) for c in report.together]
-        show_table("Between the judges", ("check", "result", "figure", "what to do"), rows)
+        show_checks("Between the judges", report.together)
     if report.policies:
         show_table(
             "When to ask a second judge",
@@ -136,4 +128,4 @@ async def _show(design: "CalibrationDesign") -> None:
     if report.gap:
         console.print(report.gap, markup=False)
     if report.simulated:
-        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
+        say_simulated()

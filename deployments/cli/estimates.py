@@ -6,14 +6,14 @@ from deployments.cli.database import database
 from deployments.cli.output import console, show_table
 from judge_gym.design.budget import Budget
 from judge_gym.gyms.base import Use
-from judge_gym.llm.calls import SIMULATED
 from judge_gym.llm.providers import Providers, load_providers
+from judge_gym.model_names import SIMULATED, is_simulated_model
 from judge_gym.settings import settings
 from judge_gym.workflows.budgeting import how_to_price
 from judge_gym.workflows.calibrating.judging import Asked
 from judge_gym.workflows.calibrating.texts import Rewriting
 from judge_gym.workflows.estimating import Estimate
-from judge_gym.workflows.judging_plan import JudgePlan, plan_judging, plan_perturbing
+from judge_gym.workflows.judging_plan import plan_judging, plan_perturbing
 from judge_gym.workflows.planning import Plan, PlanLine
 
 _UNKNOWN, _SIMULATED_COST = "—", "0 (simulated)"
@@ -53,11 +53,13 @@ def show_judging(title: str, asked: Sequence[Asked], occasion: str = "") -> None
         plans = plan_judging(session, providers, settings(), asked, occasion)
     rows: list[tuple[object, ...]] = [
         (f"{one.judge.name}, {one.judge.answered_by}", one.done, one.to_do, one.calls,
-         *_whole([one.used], simulated=_is_by_simulator(one)))
+         *_whole([one.used], simulated=one.judge.is_simulated))
         for one in plans
     ]  # fmt: skip
     if len(plans) > 1:
-        used = _whole([one.used for one in plans], simulated=all(map(_is_by_simulator, plans)))
+        used = _whole(
+            [one.used for one in plans], simulated=all(one.judge.is_simulated for one in plans)
+        )
         sums = (sum(getattr(one, column) for one in plans) for column in ("done", "to_do", "calls"))
         rows.append(("all", *sums, *used))
     show_table(title, ("judge", "judged", "to judge", "calls", *_USED), rows)
@@ -72,7 +74,7 @@ def show_perturbing(wanted: Sequence[Rewriting]) -> None:
     with database() as session:
         providers = load_providers(settings().providers_file)
         to_do, used = plan_perturbing(session, providers, settings(), wanted)
-    simulated = model.startswith(SIMULATED)
+    simulated = is_simulated_model(model)
     row = (model, len(wanted) - to_do, to_do, *_whole([used], simulated=simulated))
     show_table("Texts that a model changes first", ("model", "changed", "to change", *_USED), [row])
 
@@ -82,14 +84,10 @@ def show_uses(title: str, uses: Sequence[Use]) -> None:
     rows = [
         (one.name, "nobody", *[""] * (1 + len(_USED))) if one.model is None
         else (one.name, one.model or "a judge of your own", one.calls,
-              *_whole([one.used], simulated=one.model.startswith(SIMULATED)))
+              *_whole([one.used], simulated=is_simulated_model(one.model)))
         for one in uses
     ]  # fmt: skip
     show_table(title, ("who", "asks", "calls", *_USED), rows)
-
-
-def _is_by_simulator(plan: JudgePlan) -> bool:
-    return plan.judge.answered_by.startswith(SIMULATED)
 
 
 def _names(line: PlanLine) -> tuple[str, str, str]:

@@ -2,13 +2,12 @@
 
 import json
 from collections.abc import Callable
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from deployments.cli.output import console, show_table
+from deployments.cli.output import console, marked, say_simulated, show_table
 
 if TYPE_CHECKING:
     from judge_gym.gyms.evaluating import GymReport, LoadedGym
@@ -71,23 +70,20 @@ def _run(file: Path, loaded: "LoadedGym", *, retry_failed: bool) -> "tuple[GymRe
     import asyncio
 
     from deployments.cli.prefect_api import prefect_api
-    from deployments.cli.running import lost_servers_named, simulator
+    from deployments.cli.running import lost_servers_named, result_of, simulator_for
     from judge_gym.gyms.evaluating import read_report
 
     models = [loaded.judge.answered_by, *(one.asks or "" for one in loaded.gym.candidates)]
-    simulated = any(model.startswith("sim/") for model in models)
     with (
-        simulator() if simulated else nullcontext(),
+        simulator_for(models),
         prefect_api("flows.gym"),
         lost_servers_named(),
     ):
         from flows.gym import gym
 
         made: Any = gym(file, retry_failed=retry_failed, return_state=True)
-        result = asyncio.run(asyncio.run(made).aresult(raise_on_failure=False))
-        if isinstance(result, BaseException):
-            raise result
-        return asyncio.run(_in_runtime(read_report, loaded)), Path(result)
+        page = result_of(asyncio.run(made))
+        return asyncio.run(_in_runtime(read_report, loaded)), Path(page)
 
 
 async def _in_runtime(read: "Callable[[Runtime, LoadedGym], T]", loaded: "LoadedGym") -> "T":
@@ -100,9 +96,9 @@ async def _in_runtime(read: "Callable[[Runtime, LoadedGym], T]", loaded: "Loaded
 def _show(report: "GymReport") -> None:
     from judge_gym.report.table import figure, p_value
 
-    mark = " (SIMULATED)" if report.simulated else ""
+    judged = f"{report.loaded.gym.name}, judged by {report.loaded.judge.name}"
     show_table(
-        f"{report.loaded.gym.name}, judged by {report.loaded.judge.name}{mark}, points of 100",
+        f"{marked(judged, simulated=report.simulated)}, points of 100",
         ("measure", "candidate", "mean", "cases"),
         [
             (measure, name, figure(found, 1), found.n_items)
@@ -132,7 +128,7 @@ def _show(report: "GymReport") -> None:
             told = f"{name}, {count} of {len(report.entries)} without a score: {failure}"
             console.print(told, markup=False, soft_wrap=True)
     if report.simulated:
-        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
+        say_simulated()
 
 
 def _print_json(report: "GymReport") -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deployments.cli.output import command, console, show_table
+from deployments.cli.output import command, console, marked, say_simulated, show_table
 
 if TYPE_CHECKING:
     from judge_gym.metrics.estimate import Estimate
@@ -60,13 +60,13 @@ def injection(
     )
     _show(lifts)
     if any(lift.simulated for lift in lifts):
-        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
+        say_simulated()
     console.print(f"The sweep's other tables: {command()} analyse {loaded.name}", markup=False)
 
 
 def _show(lifts: Sequence["Lift"]) -> None:
     judges = list(dict.fromkeys(lift.judge for lift in lifts))
-    mark = " (SIMULATED)" if any(lift.simulated for lift in lifts) else ""
+    simulated = any(lift.simulated for lift in lifts)
     for judge in judges:
         own = {lift.setting: lift for lift in lifts if lift.judge == judge and not lift.attack}
         settings = [setting for setting in own if setting is not None]
@@ -75,7 +75,8 @@ def _show(lifts: Sequence["Lift"]) -> None:
             (*place, *(_shown(own[*place, method].estimate) for method in methods))
             for place in dict.fromkeys(setting[:2] for setting in settings)
         ]
-        show_table(f"{judge}, by setting{mark}", ("evidence view", "prompt order", *methods), rows)
+        title = marked(f"{judge}, by setting", simulated=simulated)
+        show_table(title, ("evidence view", "prompt order", *methods), rows)
     kinds = list(dict.fromkeys(lift.attack for lift in lifts))
     by_kind = {(lift.attack, lift.judge): lift for lift in lifts if lift.setting is None}
     rows = [
@@ -88,7 +89,8 @@ def _show(lifts: Sequence["Lift"]) -> None:
     ]
     unread = (str(by_kind["", judge].without_verdict) for judge in judges)
     rows.append(("judgements without a verdict", "", *unread))
-    show_table(f"By kind of attempt, over all settings{mark}", ("attempt", "pairs", *judges), rows)
+    title = marked("By kind of attempt, over all settings", simulated=simulated)
+    show_table(title, ("attempt", "pairs", *judges), rows)
 
 
 def _shown(estimate: "Estimate") -> str:
@@ -107,10 +109,11 @@ def _own_suite(models: Sequence[str] | None, utility_model: str) -> Path:
     from ruamel.yaml import YAML
 
     from judge_gym.errors import ConfigError
+    from judge_gym.model_names import is_simulated_model
     from judge_gym.settings import settings
 
     edited = utility_model or settings().utility_model
-    if not edited and not all(one.startswith("sim/") for one in models or ()):
+    if not edited and not all(map(is_simulated_model, models or ())):
         raise ConfigError(
             f"No model is named to edit the evidence that {', '.join(models or ())} judges.",
             "Give one with --utility-model, best of another family than the judge's.",

@@ -3,13 +3,19 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deployments.cli.output import command, console, errors, show_table
+from deployments.cli.output import (
+    command,
+    console,
+    errors,
+    marked,
+    say_simulated,
+    show_table,
+)
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult, ModelJudge
@@ -67,7 +73,7 @@ def score(
     import asyncio
 
     from deployments.cli.environment import prepare_environment
-    from deployments.cli.running import lost_servers_named, simulator
+    from deployments.cli.running import lost_servers_named, simulator_for
     from judge_gym.judges import load_judge, read_items
     from judge_gym.settings import settings
 
@@ -78,7 +84,7 @@ def score(
         given, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
     )
     with (
-        simulator() if judge.answered_by.startswith("sim/") else nullcontext(),
+        simulator_for([judge.answered_by]),
         lost_servers_named(),
         errors.status(f"Judging {len(given)} items."),
     ):
@@ -164,13 +170,12 @@ def _show(judge: "AnyJudge", results: Sequence["JudgeResult"], cost: dict[str, A
         *(("verdict",) if judge.kind != "rubric" else ()),
         "reason",
     )
-    mark = " (SIMULATED)" if simulated else ""
-    show_table(f"{judge.name}, {judge.answered_by}{mark}", columns, rows)
+    show_table(marked(f"{judge.name}, {judge.answered_by}", simulated=simulated), columns, rows)
     ends = Counter(result.status for result in results)
     told = ", ".join(f"{count} {status}" for status, count in ends.most_common())
     console.print(f"{len(results)} judgements: {told}. {_paid(judge, cost)}", markup=False)
     if simulated:
-        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
+        say_simulated()
     if ends["failed"]:
         console.print(f"Failed ones are asked again by: {command()} judge score … --retry-failed")
 

@@ -1,13 +1,12 @@
 """`judge-gym judge compare`: may a new judge take the place of an old one?"""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deployments.cli.output import console, errors, show_table
+from deployments.cli.output import console, errors, say_simulated, show_checks, show_table
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult
@@ -39,7 +38,7 @@ def compare(
     import asyncio
 
     from deployments.cli.environment import prepare_environment
-    from deployments.cli.running import lost_servers_named, simulator
+    from deployments.cli.running import lost_servers_named, simulator_for
     from judge_gym.calibration.checks import Margins
     from judge_gym.errors import ConfigError
     from judge_gym.judges import load_judge, read_items
@@ -51,9 +50,8 @@ def compare(
         raise ConfigError(f"{old} and {new} are the same judge.", "Name two that differ.")
     given = read_items(items)
     prepare_environment(settings().data_dir, verbose=False)
-    simulated = any(judge.answered_by.startswith("sim/") for judge in judges)
     with (
-        simulator() if simulated else nullcontext(),
+        simulator_for(judge.answered_by for judge in judges),
         lost_servers_named(),
         errors.status(f"Judging {len(given)} items twice."),
     ):
@@ -62,7 +60,7 @@ def compare(
     found = compared(judges, given, results, margins)
     _show(judges, found, len(given), shown)
     if any(result.simulated for side in results for result in side):
-        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
+        say_simulated()
 
 
 async def _judged(
@@ -85,10 +83,9 @@ def _show(judges: "tuple[AnyJudge, AnyJudge]", found: "Comparison", given: int, 
 
     old, new = judges
     replacement = found.replacement
-    show_table(
+    show_checks(
         f"{new.name}, {new.answered_by}, in place of {old.name}, {old.answered_by}",
-        ("check", "result", "figure", "what to do"),
-        [(c.question, c.result, c.reason, c.action) for c in replacement.checks],
+        replacement.checks,
     )
     show_table(
         "Agreement",

@@ -1,13 +1,12 @@
 """`judge-gym judge review`: judges in use, beside their alternatives and their last review."""
 
-from contextlib import nullcontext
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deployments.cli.output import console, show_table
+from deployments.cli.output import console, say_simulated, show_table
 
 if TYPE_CHECKING:
     from judge_gym.store.reviews import ReviewRow
@@ -63,26 +62,23 @@ def _run(file: Path, loaded: "Review", of: date, *, retry_failed: bool) -> Path:
     from deployments.cli.database import database
     from deployments.cli.environment import prepare_environment
     from deployments.cli.prefect_api import prefect_api
-    from deployments.cli.running import lost_servers_named, simulator
+    from deployments.cli.running import lost_servers_named, result_of, simulator_for
     from judge_gym.settings import settings
     from judge_gym.store.reviews import reviews_of
 
-    simulated = any(one.answered_by.startswith("sim/") for one in loaded.judges.values())
     prepare_environment(settings().data_dir, verbose=False)
     with (
-        simulator() if simulated else nullcontext(),
+        simulator_for(one.answered_by for one in loaded.judges.values()),
         prefect_api("flows.judge_review"),
         lost_servers_named(),
     ):
         from flows.judge_review import judge_review
 
         made: Any = judge_review(file, of, retry_failed=retry_failed, return_state=True)
-        result = asyncio.run(asyncio.run(made).aresult(raise_on_failure=False))
-        if isinstance(result, BaseException):
-            raise result
+        page = result_of(asyncio.run(made))
         with database() as session:
             _show([one for one in reviews_of(session, of) if one.review == loaded.file.name])
-    return Path(result)
+    return Path(page)
 
 
 def _show(rows: "list[ReviewRow]") -> None:
@@ -101,4 +97,4 @@ def _show(rows: "list[ReviewRow]") -> None:
     )
     console.print("A person decides: nothing was changed.")
     if any(one.simulated for one in rows):
-        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
+        say_simulated()

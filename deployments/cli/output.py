@@ -5,12 +5,15 @@ import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from judge_gym.calibration.checks import Check
 
 WIDTH_WITHOUT_TERMINAL = 120
 """Columns when the output goes to a file or a pipe, where rich would take 80."""
@@ -40,6 +43,22 @@ def show_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[objec
     """Print a table; numbers and names as they are, nothing read as markup."""
     console.print(as_table(title, columns, rows))
     console.print()
+
+
+def show_checks(title: str, checks: "Iterable[Check]") -> None:
+    """Print what was asked of a judge, what came out, and what to do about it."""
+    rows = [(check.question, check.result, check.reason, check.action) for check in checks]
+    show_table(title, ("check", "result", "figure", "what to do"), rows)
+
+
+def marked(name: str, *, simulated: bool) -> str:
+    """Return a name or title, marked where a simulator made what it stands for."""
+    return f"{name} (SIMULATED)" if simulated else name
+
+
+def say_simulated() -> None:
+    """Say it where a person reads figures of simulated judges."""
+    console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
 
 
 def as_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Table:

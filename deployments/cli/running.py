@@ -4,8 +4,8 @@ import asyncio
 import os
 import shlex
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -20,6 +20,7 @@ from deployments.cli.output import command, console
 from deployments.cli.prefect_api import prefect_api
 from judge_gym.design.sweep import Sweep, load_sweep
 from judge_gym.errors import JudgeGymError, first_line
+from judge_gym.model_names import is_simulated_model
 from judge_gym.settings import settings
 
 if TYPE_CHECKING:
@@ -130,6 +131,19 @@ def simulator(**given: "Unpack[SimulatorSettings]") -> Iterator[None]:
             del os.environ[SIMULATOR_URL]
 
 
+def simulator_for(models: Iterable[str]) -> AbstractContextManager[None]:
+    """Have a simulator listening in the block if it plays one of the models."""
+    return simulator() if any(map(is_simulated_model, models)) else nullcontext()
+
+
+def result_of(state: Any) -> Any:
+    """Return what a flow has ended with; raises what it has failed with."""
+    result = asyncio.run(state.aresult(raise_on_failure=False))
+    if isinstance(result, BaseException):
+        raise result
+    return result
+
+
 async def _run(file: Path, sweep: Sweep, options: dict[str, Any]) -> Any:
     from flows.sweep import sweep as sweep_flow
     from judge_gym.store.engine import connect
@@ -146,14 +160,12 @@ async def _run(file: Path, sweep: Sweep, options: dict[str, Any]) -> Any:
 def _run_id(state: Any, file: Path) -> int | None:
     from flows.waiting import Waiting
 
-    result = asyncio.run(state.aresult(raise_on_failure=False))
+    result = result_of(state)
     if isinstance(result, Waiting):
         again = f"{command()} sweep run {shlex.quote(str(file))}"
         said = f"{result.what}. The same command takes them in when they have ended: {again}"
         console.print(said, markup=False, soft_wrap=True)
         raise typer.Exit(TRY_AGAIN_LATER)
-    if isinstance(result, BaseException):
-        raise result
     return None if result is None else int(result)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from deployments.cli.output import console, show_table
+from deployments.cli.output import console, marked, show_table
 
 app = typer.Typer(help="List, show and create evidence windows.", no_args_is_help=True)
 
@@ -39,7 +39,7 @@ def show(window: Annotated[int, typer.Argument(help="A window's id.", show_defau
                 one.id,
                 one.published or "",
                 one.tier,
-                one.title + (" (SIMULATED)" if one.simulated else ""),
+                marked(one.title, simulated=one.simulated),
                 one.characters,
                 one.views,
             )

@@ -17,6 +17,7 @@ from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
 from judge_gym.design.rubric import Rubric, rubric_faults
 from judge_gym.design.window import Window
+from judge_gym.model_names import is_simulated_model
 from judge_gym.seeds import digest
 
 TaskType = Literal["ecc", "control", "benchmark"]
@@ -252,7 +253,7 @@ def family_of(model: str) -> str:
     names keep all but their number. Give `family` in the sweep where this guesses wrong.
     """
     name = model.rsplit("/", 1)[-1].lower()
-    if model.startswith("sim/"):
+    if is_simulated_model(model):
         return re.sub(r"-\d+$", "", name)
     if re.match(r"(chatgpt|o\d)", name):
         return "gpt"

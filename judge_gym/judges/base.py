@@ -9,6 +9,7 @@ from judge_gym.design.frozen import Frozen
 from judge_gym.errors import ConfigError
 from judge_gym.judges.items import Item
 from judge_gym.judges.results import JudgeResult
+from judge_gym.model_names import is_simulated_model
 from judge_gym.seeds import digest
 
 CONCURRENCY = 8
@@ -43,6 +44,11 @@ class Judge(Frozen):
     def answered_by(self) -> str:
         """The model, function or address that answers."""
         raise NotImplementedError
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether the simulator plays what answers."""
+        return is_simulated_model(self.answered_by)
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import CallableJudge, HttpJudge
 from judge_gym.judges.pairwise_judge import PairwiseJudge
 from judge_gym.judges.rubric_judge import RubricJudge
-from judge_gym.llm.calls import SIMULATED
 
 AnyJudge = RubricJudge | BinaryJudge | PairwiseJudge | CallableJudge | HttpJudge
 
@@ -27,7 +26,7 @@ def load_judge(path: Path) -> AnyJudge:
 def judge_in(node: Node) -> AnyJudge:
     """Read a judge out of the tree of a file; raises as `load_judge`."""
     judge = read_model(_File, Node({"judge": node}, node.place)).judge
-    if isinstance(judge, ModelJudge) and judge.model.startswith(SIMULATED):
+    if isinstance(judge, ModelJudge) and judge.is_simulated:
         _check_simulated(judge.model, node.items["model"])
     return judge
 

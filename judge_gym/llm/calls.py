@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import Prompt
 from judge_gym.seeds import sha256
 
@@ -29,8 +30,6 @@ NO_ANSWER: frozenset[FailureKind] = frozenset({"timeout", "connection", "unreada
 """Failures that do not show that a provider is there at all."""
 SHARED: frozenset[FailureKind] = frozenset({"authentication", "quota", "not_found", "unreachable"})
 """Failures that every other call to the model would meet too."""
-SIMULATED = "sim/"
-"""How the names of models begin that the simulator plays."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ class Failure:
 
 def is_simulated(call: Call, outcome: Answer | Failure) -> bool:
     """Whether the simulator is behind an outcome; a call without an answer is told by its model."""
-    return outcome.simulated if isinstance(outcome, Answer) else call.model.startswith(SIMULATED)
+    return outcome.simulated if isinstance(outcome, Answer) else is_simulated_model(call.model)
 
 
 @dataclass(frozen=True)

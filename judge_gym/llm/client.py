@@ -17,6 +17,7 @@ from judge_gym.llm.calls import Answer, FailureKind, Parameters, ProviderError
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Price, Provider
 from judge_gym.llm.sdk import close_litellm_async_clients, exceptions, litellm
+from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import Message
 from judge_gym.retry_after import retry_after_seconds
 
@@ -144,7 +145,7 @@ def read_answer(response: Any, latency_ms: float | None, model: str, price: Pric
         raise ProviderError("unreadable", f"The answer has no choices: {error}") from error
     usage = getattr(response, "usage", None)
     counted = getattr(usage, "prompt_tokens", None)
-    simulated = model.startswith("sim/") or response.system_fingerprint == SIMULATOR_MARK
+    simulated = is_simulated_model(model) or response.system_fingerprint == SIMULATOR_MARK
     completed = getattr(usage, "completion_tokens", None) if counted else None
     if refusal and not text:
         text, finish_reason = refusal, "content_filter"

@@ -6,9 +6,10 @@ Of the others the provider says so itself, call by call.
 from collections.abc import Iterable
 
 from judge_gym.errors import ConfigError
-from judge_gym.llm.calls import SIMULATED, Call
+from judge_gym.llm.calls import Call
 from judge_gym.llm.pricing import count_tokens
 from judge_gym.llm.providers import Providers
+from judge_gym.model_names import is_simulated_model
 
 CHARACTERS_A_TOKEN = 2
 """Fewer than any prose has: a prompt that fits by this need not be counted."""
@@ -27,7 +28,7 @@ def check_context(providers: Providers, calls: Iterable[Call]) -> None:
     for call in calls:
         by_model.setdefault(call.model, []).append(call)
     for model, asked in by_model.items():
-        if not model.startswith(SIMULATED):
+        if not is_simulated_model(model):
             _check(providers, model, asked)
 
 

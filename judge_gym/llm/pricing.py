@@ -5,8 +5,8 @@ litellm takes seconds to import, so it is imported only for models that need it.
 
 from collections.abc import Sequence
 
-from judge_gym.llm.calls import SIMULATED
 from judge_gym.llm.providers import Price, Providers
+from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import Message
 
 FREE = Price(prompt=0, completion=0)
@@ -14,7 +14,7 @@ FREE = Price(prompt=0, completion=0)
 
 def price_of(providers: Providers, model: str) -> Price | None:
     """Return a model's price, None when it is in no list; the simulator's models are free."""
-    if model.startswith(SIMULATED):
+    if is_simulated_model(model):
         return FREE
     provider = providers.of(model)
     name = model.partition("/")[2]

@@ -12,6 +12,7 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from judge_gym.model_names import SIMULATED, is_simulated_model
 from judge_gym.seeds import derive_seed
 from judge_gym.simulator.graders import grader_models
 
@@ -107,7 +108,7 @@ def planted() -> dict[str, Family]:
 def served_models() -> tuple[str, ...]:
     """Return the names of the models of families and graders, as `/v1/models` lists them."""
     of_families = (model for family in planted().values() for model in family.models)
-    return tuple(f"sim/{model}" for model in (*of_families, *grader_models()))
+    return tuple(f"{SIMULATED}{model}" for model in (*of_families, *grader_models()))
 
 
 def family_named(model: str) -> str | None:
@@ -117,13 +118,13 @@ def family_named(model: str) -> str | None:
     base URL points here: a family that reads, and does not obey what it reads, is drawn for it
     from the hash of its name.
     """
-    name = model.removeprefix("sim/")
+    name = model.removeprefix(SIMULATED)
     for family, parameters in planted().items():
         if name in parameters.models:
             return family
     if name in grader_models():
         return _OF_GRADERS
-    if model.startswith("sim/"):
+    if is_simulated_model(model):
         return None
     families = sorted(
         name

@@ -11,6 +11,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from judge_gym.model_names import SIMULATED
+
 Feature = Literal["evidence", "specificity", "accuracy", "order", "concision", "actionability"]
 DEFAULT = "good"
 
@@ -86,5 +88,5 @@ def grader_models() -> tuple[str, ...]:
 def grader_of(model: str) -> Grader:
     """Return how a model grades; one of no grader grades well."""
     graders = grader_file().graders
-    name = model.removeprefix("sim/")
+    name = model.removeprefix(SIMULATED)
     return next((one for one in graders.values() if name in one.models), graders[DEFAULT])

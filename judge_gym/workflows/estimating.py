@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from judge_gym.llm.calls import SIMULATED
 from judge_gym.llm.pricing import count_tokens, price_of
 from judge_gym.llm.providers import Price, Provider, Providers
+from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import Prompt
 from judge_gym.settings import Settings
 from judge_gym.store.history import Past
@@ -105,7 +105,7 @@ _NO_PAST = Past(None, None)
 
 
 def _usual_latency_s(model: str) -> float:
-    return USUAL_SIMULATED_LATENCY_S if model.startswith(SIMULATED) else USUAL_LATENCY_S
+    return USUAL_SIMULATED_LATENCY_S if is_simulated_model(model) else USUAL_LATENCY_S
 
 
 def estimate(

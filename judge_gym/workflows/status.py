@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.design.workflow_names import PROBE
 from judge_gym.errors import StoreError
-from judge_gym.llm.calls import SIMULATED
+from judge_gym.model_names import is_simulated_model
 from judge_gym.store import tables as t
 from judge_gym.store.activity import (
     RECENT,
@@ -96,7 +96,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
     return Status(
         sweep=sweep,
         at=now,
-        simulated=all(model.startswith(SIMULATED) for model in models),
+        simulated=all(map(is_simulated_model, models)),
         experiments=len(experiments),
         windows=windows(session, of=list(experiments)),
         workflows=[

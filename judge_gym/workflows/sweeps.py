@@ -9,6 +9,7 @@ from judge_gym.design.experiment import EvidenceView, Experiment
 from judge_gym.design.swap_plan import SwapPlan
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
+from judge_gym.model_names import is_simulated_model
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import experiments as store
@@ -105,7 +106,7 @@ def utility_model(settings: Settings, sweep: Sweep, experiments: list[Experiment
     chosen = sweep.utility_model or settings.utility_model
     if chosen:
         return chosen
-    if all(model.startswith("sim/") for model in models_of(experiments)):
+    if all(map(is_simulated_model, models_of(experiments))):
         return SIMULATED_UTILITY
     raise ConfigError(
         f"Sweep {sweep.name} names no utility_model, which edits evidence and rates rubrics.",
