@@ -13,7 +13,8 @@ from judge_gym.design.budget import Budget
 from judge_gym.gyms.base import Candidate, Case, Gym, Name, Output, Text, Use
 from judge_gym.judges.base import CONCURRENCY
 from judge_gym.judges.budgeting import check_price, check_spent
-from judge_gym.llm.calls import SIMULATED, Answer, Call, Failure, Parameters, is_simulated
+from judge_gym.llm.calls import Answer, Call, Failure, Parameters, is_simulated
+from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import render, template_hash
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
@@ -59,7 +60,7 @@ class Writer(Candidate):
     def _can_write(self) -> Self:
         if bool(self.model) != bool(self.prompt):
             raise ValueError("a candidate has a model and a prompt, or neither")
-        if self.model.startswith(SIMULATED):
+        if is_simulated_model(self.model):
             # A name that the simulator does not know is answered all the same, by a stand-in.
             from judge_gym.simulator.families import served_models
 
