@@ -24,17 +24,17 @@ class ReviewRow:
 
 
 def earlier_reviews(
-    session: Session, judge_id: int, corpus: str, before: date
+    session: Session, review: str, judge_id: int, corpus: str, before: date
 ) -> dict[date, dict[str, Any]]:
-    """Return day → figures of a judge's last review on these texts and, after it, of its first.
+    """Return day → figures of a judge in the last review before a day and, after it, in the first.
 
-    One where they are the same, none where there is none before that day.
+    Of reviews of this name, on these texts; one where they are the same, none without any.
     """
     day = t.JudgeReview.reviewed_on
     chosen = (
         sa.select(day, t.JudgeReview.figures)
-        .where(t.JudgeReview.judge_id == judge_id, t.JudgeReview.corpus == corpus)
-        .where(t.JudgeReview.alternative_id.is_(None), day < before)
+        .where(t.JudgeReview.review == review, t.JudgeReview.corpus == corpus, day < before)
+        .where(t.JudgeReview.judge_id == judge_id, t.JudgeReview.alternative_id.is_(None))
         .limit(1)
     )
     ends = (session.execute(chosen.order_by(end)).all() for end in (day.desc(), day.asc()))

@@ -14,7 +14,7 @@ from deployments.cli.app import app
 from flows.judge_review import judge_review
 from judge_gym.judges import load_judge
 from judge_gym.settings import settings
-from support.flow_runs import artifacts, error_of, flow_run, run_flow, run_scheduled
+from support.flow_runs import artifacts, error_of, flow_run, run_scheduled
 from support.simulation import Simulator
 
 EXAMPLE = Path(__file__).parents[2] / "deployments" / "reviews" / "notes.yaml"
@@ -173,9 +173,10 @@ def test_a_stopped_review_reports_what_was_judged(file: Path, database: str) -> 
     config = judge.model_dump(mode="json", exclude={"name", "budget"}) | stopping
     (file.parent / "mine.yaml").write_text(json.dumps(config))
     file.write_text(FILE.partition("    alternatives")[0])
-    error = error_of(run_flow(judge_review, file))
+    given = {"file": str(file), "day": "2026-01-05"}
+    error = error_of(run_scheduled(judge_review, "2026-01-10T03:00:00+00:00", **given))
     assert "max_calls is 1" in str(error)
-    page = next((settings().data_dir / "reports").glob("judge_review_*.md"))
+    page = settings().data_dir / "reports" / "judge_review_2026-01-05.md"
     assert str(page.resolve()) in str(error)
     # eight are in progress at once
     assert "Judgements: 8 scored, 4 missing" in page.read_text()

@@ -131,7 +131,8 @@ def _of_alternative(
     alike = {check.result for check in one.agreement}
     cost, other_cost = said.costs[0], said.costs[one.place]
     grounds = []
-    if one.gain.upper is not None and one.gain.upper < 0 and (one.gain.p or 0.0) < ALPHA:
+    nearer = one.gain.upper is not None and one.gain.upper < 0
+    if nearer and one.gain.p is not None and one.gain.p < ALPHA:
         grounds.append(f"It is nearer to what is known: {span(one.gain)}.")
     cheaper = cost is not None and other_cost is not None and other_cost < cost
     if alike == {Result.PASSES} and cheaper:

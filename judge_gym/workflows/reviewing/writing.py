@@ -26,18 +26,19 @@ def write_review(runtime: Runtime, review: Review, day: date) -> Path:
     files of the day too. Returns its path.
     """
     with runtime.session() as session:
-        said = [_said(session, case, day) for case in review.cases]
+        said = [_said(session, review.file.name, case, day) for case in review.cases]
         found = review_findings(review.cases, said, review.file.margins)
         replace_reviews(session, review.file.name, day, [_row(session, one) for one in found])
         rows = reviews_of(session, day)
     return save_judge_review(day, rows, runtime.settings.data_dir / "reports")
 
 
-def _said(session: Session, case: Case, day: date) -> Said:
+def _said(session: Session, name: str, case: Case, day: date) -> Said:
     """Return what is stored of a case: of the day, and of reviews of its judge before."""
     items, occasion = case.texts.items, day.isoformat()
     now = [results_of(session, judge, items, case.repeats, occasion) for judge in case.judges]
-    earlier = earlier_reviews(session, save_judge(session, case.judge), case.corpus, day)
+    judge_id = save_judge(session, case.judge)
+    earlier = earlier_reviews(session, name, judge_id, case.corpus, day)
     before = {
         since: results_of(session, case.judge, items, case.repeats, since.isoformat())
         for since in earlier
