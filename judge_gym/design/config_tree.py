@@ -157,7 +157,7 @@ class _Reader:
         if node is None or node.tag == f"{_CORE}null":
             return None
         read_as = {
-            f"{_CORE}str": lambda scalar: scalar.value,
+            f"{_CORE}str": _text,
             f"{_CORE}timestamp": lambda scalar: scalar.value,
             f"{_CORE}int": self._scalars.construct_yaml_int,
             f"{_CORE}float": self._scalars.construct_yaml_float,
@@ -169,6 +169,12 @@ class _Reader:
             return read_as(node)
         except ValueError as error:
             raise place.problem(f"is not a number: {shown(node.value)}") from error
+
+
+def _text(scalar: ScalarNode) -> str:
+    """Return a text as it is written; ruamel marks with a BEL where a folded one was folded."""
+    text: str = scalar.value
+    return text.replace("\a", "") if scalar.style == ">" else text
 
 
 def _too_deep(place: Place) -> ConfigError:

@@ -73,6 +73,9 @@ def test_what_is_no_corpus_is_told(tmp_path: Path, name: str, message: str) -> N
         ("2026-01-05", "2026-01-05"),
         ('"4"', "4"),
         ("[a, {b: [1]}]", ["a", {"b": [1]}]),
+        (">-\n  one\n  two\n\n  three", "one two\nthree"),
+        ("|-\n  one\n  two", "one\ntwo"),
+        (r'"a bell\a"', "a bell\a"),
     ],
 )
 def test_values_are_read_as_yaml_1_2(tmp_path: Path, written: str, value: object) -> None:
