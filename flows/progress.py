@@ -1,51 +1,21 @@
-"""Progress in Prefect's page: an artifact of a flow run that moves as its work ends."""
+"""Progress in Prefect's page: of units that end, and of a whole sweep."""
 
 import asyncio
-import math
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from uuid import UUID
 
-from prefect.artifacts import acreate_progress_artifact, aupdate_progress_artifact
-from prefect.logging import get_run_logger
 from prefect.runtime import flow_run
 
-from judge_gym.errors import first_line
 from judge_gym.runtime import Runtime
 from judge_gym.store.progress import Progress, share_done
 from judge_gym.workflows.asking import WAITING
 from judge_gym.workflows.status import progress_of
-from tasks.artifacts import artifact_key
-from tasks.policy import LAUNCHED
+from tasks.progress import Bar, only_logged
 
 LOOK_S = 15.0
 """How often the progress of a whole sweep is read."""
-
-
-@dataclass
-class Bar:
-    """A progress artifact of this flow run, made when it is shown first.
-
-    Its key is the name of the work: a later run of the same work is shown in its place, while runs
-    of other work have a bar of their own. One of a sweep's many launched runs is shown with its run
-    alone.
-    """
-
-    work: str
-    _artifact: UUID | None = None
-
-    async def show(self, share: float, said: str) -> None:
-        """Show a share, from 0 to 1, and of what it is. What cannot be shown stops nothing."""
-        percent = math.floor(1000 * share) / 10  # 100 says that all is done
-        with _only_logged():
-            if self._artifact is None:
-                launched = LAUNCHED in flow_run.tags
-                key = None if launched else artifact_key("progress", self.work)
-                self._artifact = await acreate_progress_artifact(percent, key, said)
-            else:
-                await aupdate_progress_artifact(self._artifact, percent, said)
 
 
 @dataclass
@@ -86,7 +56,7 @@ async def sweep_followed(runtime: Runtime, sweep: str) -> AsyncIterator[None]:
     bar, over = Bar(f"sweep {sweep}"), asyncio.Event()
 
     async def look() -> None:
-        with _only_logged():
+        with only_logged():
             progress = await asyncio.to_thread(progress_of, runtime.engine, sweep)
             if progress is not None:
                 await bar.show(share_done(progress), _told(progress))
@@ -104,15 +74,6 @@ async def sweep_followed(runtime: Runtime, sweep: str) -> AsyncIterator[None]:
         over.set()
         await following
         await look()
-
-
-@contextmanager
-def _only_logged() -> Iterator[None]:
-    """Log what cannot be shown: no run ends for want of its picture."""
-    try:
-        yield
-    except Exception as error:
-        get_run_logger().warning("Its progress cannot be shown: %s", first_line(error))
 
 
 def _told(progress: Mapping[str, Progress]) -> str:

@@ -1,7 +1,7 @@
 """What raters and the arbiter are asked, and how their answers are read: pure."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from judge_gym.agents.outcome import UNPRINTED
@@ -10,7 +10,7 @@ from judge_gym.judges.results import LONGEST_REASON, Unfit
 from judge_gym.judges.scale import Scale
 from judge_gym.panel.agreement import clamped
 from judge_gym.panel.document import PanelDocument
-from judge_gym.panel.panel import Panel, Rater
+from judge_gym.panel.panel import Example, Panel, Rater
 from judge_gym.panel.state import ItemReview, RaterState, Review, Verdict
 from judge_gym.prompts import Prompt, nonce, render
 
@@ -25,9 +25,7 @@ _FURTHEST = Scale(lowest=-1_000_000, highest=1_000_000)
 def review_prompt(panel: Panel, rater: Rater, document: PanelDocument, mark_from: str) -> Prompt:
     """Render what a rater is asked; `mark_from` is what the mark of the fence is drawn from."""
     items = document.shown
-    examples = [
-        {"items": one.items, "review": _as_answer(one.model_dump())} for one in rater.examples
-    ]
+    examples = [(example.items, _as_answer(example)) for example in rater.examples]
     return render(
         "panel_rater",
         rater=rater,
@@ -125,15 +123,15 @@ def read_verdict(found: dict[str, Any], scores: Sequence[int]) -> Verdict:
     return Verdict(final_score=clamped(int(raw), scores), raw_score=int(raw), rationale=rationale)
 
 
-def _as_answer(example: Mapping[str, Any]) -> str:
+def _as_answer(example: Example) -> str:
     """Return a worked example in the form that answers have, readable."""
     items = [
-        {"id": str(number), "score": item["score"], "comment": item["comment"]}
-        for number, item in enumerate(example["items"], start=1)
+        {"id": str(number), "score": item.score, "comment": item.comment}
+        for number, item in enumerate(example.items, start=1)
     ]
     lines = ",\n".join(f"  {json.dumps(item, ensure_ascii=False)}" for item in items)
-    whole = json.dumps(example["overall_comment"], ensure_ascii=False)
-    score = example["overall_score"]
+    whole = json.dumps(example.overall_comment, ensure_ascii=False)
+    score = example.overall_score
     return f'{{"items": [\n{lines}\n], "overall_comment": {whole}, "overall_score": {score}}}'
 
 

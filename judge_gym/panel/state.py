@@ -8,6 +8,7 @@ raters' own words, which may quote it.
 from typing import Literal
 
 from judge_gym.design.frozen import Frozen
+from judge_gym.errors import JudgeGymError
 
 Status = Literal["waiting", "running", "done", "error"]
 Tier = Literal["schema", "json", "text"]
@@ -136,6 +137,24 @@ class PanelState(Frozen):
         return tuple(rater for rater in self.raters if rater.review is not None)
 
     @property
+    def share_ended(self) -> float:
+        """How much of the run is over, from 0 to 1: raters and arbiter count alike."""
+        if self.has_ended:
+            return 1.0
+        ended = sum(rater.status in ("done", "error") for rater in self.raters)
+        return ended / (len(self.raters) + 1)
+
+    @property
+    def in_short(self) -> str:
+        """The run in one line, without a word of the raters or of the document."""
+        failed = sum(rater.status == "error" for rater in self.raters)
+        reviews = f"{len(self.reviewed)} of {len(self.raters)} reviews"
+        parts = [reviews, *([f"{failed} failed"] if failed else [])]
+        if self.consensus.verdict is not None:
+            parts.append(f"consensus {self.consensus.verdict.final_score}")
+        return f"{self.phase}: {', '.join(parts)}"
+
+    @property
     def simulated(self) -> bool:
         """Whether a simulated model had a part in it."""
         return any(step.simulated for step in (*self.raters, self.consensus))
@@ -144,3 +163,18 @@ class PanelState(Frozen):
     def call_ids(self) -> tuple[int, ...]:
         """Every call of it."""
         return tuple(call for step in (*self.raters, self.consensus) for call in step.call_ids)
+
+
+class NoConsensusError(JudgeGymError):
+    """A panel's run ended in phase `error`; what was learnt is kept."""
+
+
+def no_consensus(state: PanelState) -> NoConsensusError | None:
+    """Return the error of a run that has ended without a consensus, None of any other."""
+    if state.phase != ERROR:
+        return None
+    failed = [f"{one.name}: {one.error}" for one in state.raters if one.error is not None]
+    said = "; ".join([f"Panel {state.panel} on {state.document}: {state.error}", *failed])
+    return NoConsensusError(
+        said, "What was reviewed is kept. Run it again: only what failed is asked again."
+    )

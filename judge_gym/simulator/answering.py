@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from random import Random
 
 from judge_gym.seeds import generator
-from judge_gym.simulator import drafting, editing, grading, judging, perturbing, writing
+from judge_gym.simulator import drafting, editing, grading, judging, perturbing, reviewing, writing
 from judge_gym.simulator.anonymizing import abstract
 from judge_gym.simulator.families import Family, family_named, is_own_rubric, planted
 from judge_gym.simulator.graders import grader_of
@@ -189,6 +189,16 @@ def _extract(turn: _Turn) -> str:
     return drafting.claims(turn.prompt, turn.rng)
 
 
+def _review(turn: _Turn) -> str:
+    grader = grader_of(turn.request.model)
+    return reviewing.review(turn.request.messages, grader, turn.sampling, turn.rng, turn.known)
+
+
+def _reconcile(turn: _Turn) -> str:
+    grader = grader_of(turn.request.model)
+    return reviewing.reconcile(turn.request.messages, grader, turn.rng)
+
+
 def _other(turn: _Turn) -> str:
     return "This is the judge-gym simulator. It answers the prompts of judge-gym and no others."
 
@@ -207,5 +217,7 @@ _ROLES: dict[Role, Callable[[_Turn], str]] = {
     "perturber": _perturb,
     "generaliser": _generalise,
     "extractor": _extract,
+    "rater": _review,
+    "arbiter": _reconcile,
     "other": _other,
 }

@@ -38,6 +38,11 @@ class Grader(_Frozen):
     """The share that a text's length has in its worth."""
     noise: float = Field(default=0.03, ge=0, le=1)
     """Standard deviation of a mark at temperature 1, as a share of the scale."""
+    severity: float = Field(default=0.0, ge=-1, le=1)
+    """What it takes off every score as a rater or arbiter of a panel, as a share of the scale."""
+    shared: float = Field(default=0.0, ge=0, le=1)
+    """Share of the variance of its noise, as a rater, that all who grade like this have in common
+    on a text: how much less a second persona tells than a second model."""
     accuracy: float = Field(default=0.95, ge=0, le=1)
     """Probability of deciding or comparing rightly, each time anew."""
     first_bias: float = Field(default=0.0, ge=0, le=1)

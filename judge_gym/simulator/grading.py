@@ -37,6 +37,11 @@ def perceived(grader: Grader, features: Features, meant: Sequence[Feature]) -> f
     seen = [_UNSEEN if name in grader.blind else features.by_name[name] for name in meant]
     quality = sum(seen) / len(seen)
     quality += grader.length_weight * (features.length - quality)
+    return marked(grader, quality)
+
+
+def marked(grader: Grader, quality: float) -> float:
+    """Return what a grader gives for a quality in [0, 1] before noise, as a share of the scale."""
     return min(1.0, max(0.0, grader.centre + grader.spread * (quality - 0.5)))
 
 
@@ -52,7 +57,7 @@ def grade(messages: Sequence[Message], grader: Grader, sampling: Sampling, rng: 
         mark = asked.lowest + min(1.0, max(0.0, share)) * (asked.highest - asked.lowest)
         marks[name] = round(mark)
     strongest = max(features.by_name, key=lambda name: features.by_name[name])
-    return _said({"reason": f"Strongest in {strongest}.", "scores": marks}, grader, rng)
+    return as_said({"reason": f"Strongest in {strongest}.", "scores": marks}, grader, rng)
 
 
 def decide(messages: Sequence[Message], grader: Grader, rng: Random, known: Known) -> str:
@@ -67,7 +72,7 @@ def decide(messages: Sequence[Message], grader: Grader, rng: Random, known: Know
     chosen = right if rng.random() < grader.accuracy else 1 - right
     reason = "It fits." if chosen == 0 else "It does not fit."
     named = asked.entries[chosen][0] if chosen < len(asked.entries) else ""
-    return _said({"reason": reason, "decision": named}, grader, rng)
+    return as_said({"reason": reason, "decision": named}, grader, rng)
 
 
 def compare(messages: Sequence[Message], grader: Grader, rng: Random, known: Known) -> str:
@@ -84,7 +89,7 @@ def compare(messages: Sequence[Message], grader: Grader, rng: Random, known: Kno
     else:
         better = 1 if first >= second else 2
         chosen = better if rng.random() < grader.accuracy else 3 - better
-    return _said({"reason": "It answers the task more fully.", "winner": chosen}, grader, rng)
+    return as_said({"reason": "It answers the task more fully.", "winner": chosen}, grader, rng)
 
 
 def _right(text: str, context: str, known: Known) -> bool:
@@ -106,7 +111,8 @@ def _words(text: str) -> set[str]:
     return {word.strip(".,;:!?\"'()")[:6] for word in text.lower().split() if len(word) > 3}
 
 
-def _said(answer: dict[str, object], grader: Grader, rng: Random) -> str:
+def as_said(answer: dict[str, object], grader: Grader, rng: Random) -> str:
+    """Return the object as JSON, now and then in a code fence, or as malformed as is planted."""
     if rng.random() < grader.malformed:
         return rng.choice(_MALFORMED)
     text = json.dumps(answer, ensure_ascii=False)

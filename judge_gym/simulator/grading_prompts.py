@@ -32,7 +32,7 @@ def read_graded(messages: Sequence[Message], section: str) -> Graded:
     whole = "\n".join(text for who, text in messages if who == "user")
     request = outside_fences(whole)
     listed = re.search(rf"^{section}\n(?P<lines>(?:- .+\n)+)", request, re.MULTILINE)
-    scale = _SCALE.search(request)
+    lowest, highest = scale_in(request)
     fences = fenced_documents(whole)
     return Graded(
         texts=fences[-1] if fences else (),
@@ -41,7 +41,13 @@ def read_graded(messages: Sequence[Message], section: str) -> Graded:
             (entry["name"], entry["description"])
             for entry in _ENTRY.finditer(listed["lines"] if listed else "")
         ),
-        lowest=int(scale["lowest"]) if scale else 0,
-        highest=int(scale["highest"]) if scale else 100,
+        lowest=lowest,
+        highest=highest,
         ties='Say "tie"' in request,
     )
+
+
+def scale_in(request: str) -> tuple[int, int]:
+    """Return the lowest and the highest mark that a request names; 0 and 100 without any."""
+    scale = _SCALE.search(request)
+    return (int(scale["lowest"]), int(scale["highest"])) if scale else (0, 100)

@@ -25,6 +25,8 @@ Role = Literal[
     "perturber",
     "generaliser",
     "extractor",
+    "rater",
+    "arbiter",
     "other",
 ]
 Form = Literal["single", "subset", "json"]
@@ -108,6 +110,8 @@ def role_of(messages: Sequence[Message]) -> Role:
         ("perturber", _REWRITTEN in closing),
         ("generaliser", "Answer with one generalisation" in closing),
         ("extractor", "Answer with one claim a line" in closing),
+        ("rater", '"overall_score"' in wanted),
+        ("arbiter", '"final_score"' in wanted),
         ("prober", "PROBABILITY:" in closing),
         ("scorer", "VERDICT:" in closing or '"verdict"' in closing),
         ("critic", '"observability"' in request),
@@ -173,6 +177,16 @@ def documents_in(prompt: str) -> tuple[str, ...]:
 def fenced_documents(prompt: str) -> list[tuple[str, ...]]:
     """Return the documents of each closed fence of a prompt, in order."""
     return [_split(fence["mark"], fence["inside"]) for fence in _FENCE.finditer(prompt)]
+
+
+def fenced_entries(prompt: str, kind: str) -> list[tuple[str, str]]:
+    """Return name and text of what a prompt's last fence lists as "[<kind> <name>, <mark>]"."""
+    found = list(_FENCE.finditer(prompt))
+    if not found:
+        return []
+    heading = rf"^\[{kind} ([^\n]+), {re.escape(found[-1]['mark'])}\]$"
+    parts = re.split(heading, found[-1]["inside"], flags=re.MULTILINE)
+    return [(name, text.strip()) for name, text in zip(parts[1::2], parts[2::2], strict=True)]
 
 
 def _split(mark: str, inside: str) -> tuple[str, ...]:

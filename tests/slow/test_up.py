@@ -39,6 +39,7 @@ DEPLOYMENTS = {
     "gym/cleanup",
     "gym/extract",
     "judge-review/nightly",
+    "panel/default",
     "windows/daily",
     "windows/weekly",
 }

@@ -1,0 +1,38 @@
+"""Panel: several raters review a document, and an arbiter says what they come to."""
+
+from pathlib import Path
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.states import Completed, Failed
+
+from judge_gym.panel import PanelState, load_document, load_panel
+from judge_gym.panel.state import no_consensus
+from tasks.limits import declare_limits
+from tasks.panel import review_document, show_panel
+from tasks.policy import provider_tag
+from tasks.runtime import runtime
+
+
+@flow(name="panel", flow_run_name="panel on {file.name}")
+async def panel(file: Path, config: Path) -> State[PanelState]:
+    """Have a document reviewed; the state's data is the last state of the run.
+
+    What was reviewed before is not asked again; a rater that failed is. The panel's budget, which
+    stands in its file, refuses the run once it is passed.
+
+    Args:
+        file: the document, as this process sees it.
+        config: the panel file.
+    """
+    asked = load_panel(config)
+    load_document(file)  # a mistake in it is said before anything is begun
+    async with runtime() as current:
+        await declare_limits()
+        providers = sorted({current.providers.of(model).name for model in asked.models})
+        review = review_document.with_options(tags=[provider_tag(one) for one in providers])
+        state = await review(file, config)
+        await show_panel(state)
+    if error := no_consensus(state):
+        return Failed(message=str(error), data=error)
+    return Completed(message=state.in_short, data=state)
