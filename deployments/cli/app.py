@@ -28,6 +28,7 @@ from deployments.cli import (
     judge_compare,
     judge_review,
     mcp,
+    panel,
     power,
     retry,
     roles,
@@ -73,6 +74,7 @@ app.add_typer(judge.app, name="judge")
 app.command()(calibrate.calibrate)
 app.command()(benchmark.benchmark)
 app.add_typer(gym.app, name="gym")
+app.add_typer(panel.app, name="panel")
 app.command()(simulator.simulator)
 app.command()(mcp.mcp)
 app.command()(doctor.doctor)

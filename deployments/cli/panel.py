@@ -1,0 +1,153 @@
+"""`judge-gym panel`: a document before several raters and an arbiter, watched as it goes on."""
+
+import asyncio
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deployments.cli.output import as_table, console, show_table
+from judge_gym.settings import REPOSITORY
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from judge_gym.panel import Panel, PanelDocument, PanelState
+    from judge_gym.panel.running import Emit
+    from judge_gym.panel.state import Step
+
+SAMPLE = REPOSITORY / "deployments" / "panels" / "proposal.yaml"
+app = typer.Typer(
+    help="Panels: several raters review a document, an arbiter says what they come to.",
+    no_args_is_help=True,
+)
+_SAID = {"waiting": "", "running": "at work …", "done": "done", "error": "failed"}
+
+
+@app.callback()
+def panels() -> None:
+    """Keep `run` a command of its own while it is the only one."""
+
+
+@app.command()
+def run(
+    file: Annotated[Path, typer.Argument(help="The document (YAML or JSON).", show_default=False)],
+    panel: Annotated[
+        Path, typer.Option(help="The panel file (YAML).", show_default="the sample panel")
+    ] = SAMPLE,
+    json_lines: Annotated[
+        bool, typer.Option("--json-lines", help="Print each state as a line of JSON instead.")
+    ] = False,
+) -> None:
+    """Have a panel review a document and show each step of it.
+
+    What was reviewed before is not asked again; a rater that failed is.
+    """
+    from deployments.cli.environment import prepare_environment
+    from deployments.cli.running import lost_servers_named, simulator
+    from judge_gym.panel import load_document, load_panel
+    from judge_gym.panel.state import no_consensus
+    from judge_gym.settings import settings
+
+    # A mistake in a file is said before any server is started.
+    asked, document = load_panel(panel), load_document(file)
+    prepare_environment(settings().data_dir, verbose=False)
+    simulated = any(model.startswith("sim/") for model in asked.models)
+    with simulator() if simulated else nullcontext(), lost_servers_named():
+        state = (_in_lines if json_lines else _live)(asked, document)
+        if not json_lines:
+            _show(state)
+    if error := no_consensus(state):
+        raise error
+
+
+async def _watched(panel: "Panel", document: "PanelDocument", emit: "Emit") -> "PanelState":
+    from judge_gym.panel.running import run_panel
+    from judge_gym.runtime import runtime
+
+    async with runtime() as current:
+        return await run_panel(current, panel, document, emit=emit)
+
+
+def _in_lines(panel: "Panel", document: "PanelDocument") -> "PanelState":
+    def emit(state: "PanelState") -> None:
+        typer.echo(state.model_dump_json())
+
+    return asyncio.run(_watched(panel, document, emit))
+
+
+def _live(panel: "Panel", document: "PanelDocument") -> "PanelState":
+    """Show a table that follows each state; where there is no terminal, only the last of them."""
+    from rich.live import Live
+
+    with Live("Opening the database.", console=console, refresh_per_second=4) as live:
+
+        def emit(state: "PanelState") -> None:
+            live.update(_steps(state))
+
+        return asyncio.run(_watched(panel, document, emit))
+
+
+def _steps(state: "PanelState") -> "Table":
+    """Return who has been asked so far, and what came of it."""
+    rows = [
+        (
+            rater.name,
+            rater.label,
+            rater.model,
+            _how(rater),
+            rater.review.overall_score if rater.review else "",
+        )
+        for rater in state.raters
+    ]
+    verdict = state.consensus.verdict
+    final = verdict.final_score if verdict else ""
+    rows.append(("arbiter", "", state.consensus.model, _how(state.consensus), final))
+    title = f"Panel {state.panel} on {state.document}{' (SIMULATED)' if state.simulated else ''}"
+    return as_table(title, ("who", "looks at", "model", "state", "score"), rows)
+
+
+def _how(step: "Step") -> str:
+    said = _SAID[step.status]
+    if step.kept:
+        return f"{said}, kept from an earlier run"
+    return said if step.latency_ms is None else f"{said} after {step.latency_ms / 1000:.1f} s"
+
+
+def _show(state: "PanelState") -> None:
+    from judge_gym.report.panel import agreement_said
+
+    console.print()
+    if state.was_truncated:
+        console.print(f"The document is longer: raters saw its first {len(state.items)} items.")
+    if state.item_agreement and state.agreement:
+        names = [rater.name for rater in state.reviewed]
+        rows = [(one.id, *one.scores, agreement_said(one)) for one in state.item_agreement]
+        rows.append(("the whole", *state.agreement.scores, agreement_said(state.agreement)))
+        show_table("Scores", ("item", *names, "agreement"), rows)
+    for rater in state.reviewed:
+        assert rater.review is not None
+        said = [(item.id, item.score, item.comment) for item in rater.review.items]
+        said.append(("the whole", rater.review.overall_score, rater.review.overall_comment))
+        show_table(f"{rater.name}, {rater.label}", ("item", "score", "comment"), said)
+    if verdict := state.consensus.verdict:
+        console.print(f"Consensus: {verdict.final_score}, on {state.lowest} to {state.highest}.")
+        if verdict.raw_score != verdict.final_score:
+            console.print(
+                f"The arbiter said {verdict.raw_score}; it is held within the raters' scores."
+            )
+        console.print(verdict.rationale, markup=False)
+    _show_cost(state)
+
+
+def _show_cost(state: "PanelState") -> None:
+    from deployments.cli.database import database
+    from judge_gym.store.judging import cost_of
+
+    with database() as session:
+        cost, unpriced = cost_of(session, state.call_ids)
+    unknown = f" and the unknown cost of {unpriced}" if unpriced else ""
+    console.print(f"{len(state.call_ids)} calls have cost {cost:.4g} USD{unknown}.", markup=False)
+    if state.simulated:
+        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
