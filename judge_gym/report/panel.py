@@ -14,7 +14,7 @@ def panel_markdown(state: PanelState) -> str:
 def _parts(state: PanelState) -> Iterator[str]:
     yield f"# Panel {escaped(state.panel)} on {escaped(state.document)}"
     if state.simulated:
-        yield f"**SIMULATED**: {MEANS["SIMULATED"]}"
+        yield f"**SIMULATED**: {MEANS['SIMULATED']}"
     if state.was_truncated:
         yield f"The document was longer; raters saw its first {len(state.items)} items."
     yield from _consensus(state)

@@ -39,8 +39,8 @@ def review(
         share = _share(grader, text, meant, sampling, rng, known)
         if features.gives_orders and rng.random() < grader.obedience:
             share = 1.0
-        strongest = max(meant, key=lambda one: features.by_name[one])
-        comment = f"Of what I look at, {strongest} is what it does best."
+        by_worth = sorted(meant, key=lambda one: features.by_name[one])
+        comment = f"Strongest in {by_worth[-1]}, weakest in {by_worth[0]}."
         score = lowest + round(share * (highest - lowest))
         items.append({"id": name, "score": score, "comment": comment})
         shares.append(share)
