@@ -25,8 +25,12 @@ _OF_PRODUCTS = {
     "perturbed_texts",
     "calibration_checks",
     "judge_reviews",
+    "panels",
+    "panel_documents",
+    "panel_reviews",
+    "panel_consensus",
 }
-"""Judges of products, and what they judge, belong to no experiment."""
+"""Judges of products and panels, and what they judge, belong to no experiment."""
 NOT_IN_BUNDLES = frozenset(_OF_THE_PLACE | _OF_PRODUCTS)
 TABLES: dict[str, sa.Table] = {
     table.name: table for table in t.Base.metadata.sorted_tables if table.name not in NOT_IN_BUNDLES
