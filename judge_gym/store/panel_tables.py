@@ -99,10 +99,10 @@ class PanelReview(Base):
         UniqueConstraint("panel_id", "document_id", "rater", "attempt"),
         CheckConstraint("attempt >= 0", name="attempt_not_negative"),
         CheckConstraint(
-            "(status = 'done') = (num_nonnulls(overall_score, overall_comment, items, tier) = 4) "
-            "AND (status = 'done') = (failure IS NULL)",
+            "(status = 'done') = (num_nonnulls(overall_score, overall_comment, items, tier) = 4)",
             name="review_when_done",
         ),
+        CheckConstraint("(status = 'done') = (failure IS NULL)", name="failure_unless_done"),
     )
 
 
@@ -141,10 +141,10 @@ class PanelConsensus(Base):
         UniqueConstraint("panel_id", "document_id", "attempt"),
         CheckConstraint("attempt >= 0", name="attempt_not_negative"),
         CheckConstraint(
-            "(status = 'done') = (num_nonnulls(final_score, raw_score, rationale, tier) = 4) "
-            "AND (status = 'done') = (failure IS NULL)",
+            "(status = 'done') = (num_nonnulls(final_score, raw_score, rationale, tier) = 4)",
             name="verdict_when_done",
         ),
+        CheckConstraint("(status = 'done') = (failure IS NULL)", name="failure_unless_done"),
         CheckConstraint(
             "status <> 'done' OR num_nonnulls(mean, median, spread, level) = 4",
             name="agreement_when_done",

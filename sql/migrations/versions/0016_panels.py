@@ -80,8 +80,12 @@ def upgrade() -> None:
             nullable=False,
         ),
         sa.CheckConstraint(
-            "(status = 'done') = (num_nonnulls(final_score, raw_score, rationale, tier) = 4) AND (status = 'done') = (failure IS NULL)",
+            "(status = 'done') = (num_nonnulls(final_score, raw_score, rationale, tier) = 4)",
             name=op.f("ck_panel_consensus_verdict_when_done"),
+        ),
+        sa.CheckConstraint(
+            "(status = 'done') = (failure IS NULL)",
+            name=op.f("ck_panel_consensus_failure_unless_done"),
         ),
         sa.CheckConstraint(
             "level IN ('strong', 'moderate', 'weak')", name=op.f("ck_panel_consensus_level_known")
@@ -143,8 +147,12 @@ def upgrade() -> None:
             nullable=False,
         ),
         sa.CheckConstraint(
-            "(status = 'done') = (num_nonnulls(overall_score, overall_comment, items, tier) = 4) AND (status = 'done') = (failure IS NULL)",
+            "(status = 'done') = (num_nonnulls(overall_score, overall_comment, items, tier) = 4)",
             name=op.f("ck_panel_reviews_review_when_done"),
+        ),
+        sa.CheckConstraint(
+            "(status = 'done') = (failure IS NULL)",
+            name=op.f("ck_panel_reviews_failure_unless_done"),
         ),
         sa.CheckConstraint(
             "status IN ('done', 'error', 'cancelled')", name=op.f("ck_panel_reviews_status_known")
