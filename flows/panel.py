@@ -8,13 +8,14 @@ from prefect.states import Completed, Failed
 
 from judge_gym.panel import PanelState, load_document, load_panel
 from judge_gym.panel.state import no_consensus
+from tasks.events import tell_failure
 from tasks.limits import declare_limits
 from tasks.panel import review_document, show_panel
 from tasks.policy import provider_tag
 from tasks.runtime import runtime
 
 
-@flow(name="panel", flow_run_name="panel on {file.name}")
+@flow(name="panel", flow_run_name="panel on {file.name}", on_failure=[tell_failure])
 async def panel(file: Path, config: Path) -> State[PanelState]:
     """Have a document reviewed; the state's data is the last state of the run.
 

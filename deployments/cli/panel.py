@@ -1,13 +1,12 @@
 """`judge-gym panel`: a document before several raters and an arbiter, watched as it goes on."""
 
 import asyncio
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deployments.cli.output import as_table, console, show_table
+from deployments.cli.output import as_table, console, marked, say_simulated, show_table
 from judge_gym.settings import REPOSITORY
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ def run(
     What was reviewed before is not asked again; a rater that failed is.
     """
     from deployments.cli.environment import prepare_environment
-    from deployments.cli.running import lost_servers_named, simulator
+    from deployments.cli.running import lost_servers_named, simulator_for
     from judge_gym.panel import load_document, load_panel
     from judge_gym.panel.state import no_consensus
     from judge_gym.settings import settings
@@ -53,8 +52,7 @@ def run(
     # A mistake in a file is said before any server is started.
     asked, document = load_panel(panel), load_document(file)
     prepare_environment(settings().data_dir, verbose=False)
-    simulated = any(model.startswith("sim/") for model in asked.models)
-    with simulator() if simulated else nullcontext(), lost_servers_named():
+    with simulator_for(asked.models), lost_servers_named():
         state = (_in_lines if json_lines else _live)(asked, document)
         if not json_lines:
             _show(state)
@@ -104,7 +102,7 @@ def _steps(state: "PanelState") -> "Table":
     verdict = state.consensus.verdict
     final = verdict.final_score if verdict else ""
     rows.append(("arbiter", "", state.consensus.model, _how(state.consensus), final))
-    title = f"Panel {state.panel} on {state.document}{' (SIMULATED)' if state.simulated else ''}"
+    title = marked(f"Panel {state.panel} on {state.document}", simulated=state.simulated)
     return as_table(title, ("who", "looks at", "model", "state", "score"), rows)
 
 
@@ -150,4 +148,4 @@ def _show_cost(state: "PanelState") -> None:
     unknown = f" and the unknown cost of {unpriced}" if unpriced else ""
     console.print(f"{len(state.call_ids)} calls have cost {cost:.4g} USD{unknown}.", markup=False)
     if state.simulated:
-        console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
+        say_simulated()

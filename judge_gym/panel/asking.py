@@ -17,7 +17,6 @@ from judge_gym.errors import JudgeGymError
 from judge_gym.judges.answer_object import own_object
 from judge_gym.judges.results import Unfit
 from judge_gym.llm.calls import (
-    SIMULATED,
     Answer,
     Call,
     Failure,
@@ -26,6 +25,7 @@ from judge_gym.llm.calls import (
     is_simulated,
 )
 from judge_gym.llm.client import takes_schema
+from judge_gym.model_names import is_simulated_model
 from judge_gym.panel.panel import AskedModel
 from judge_gym.panel.state import Tier
 from judge_gym.prompts import Prompt, continued, render
@@ -88,7 +88,7 @@ class Asking(Generic[V]):
         self._runtime, self._question, self._row = runtime, question, row
         self._started = time.perf_counter()
         self._call_ids: list[int] = []
-        self._simulated = question.about_simulated or question.asked.model.startswith(SIMULATED)
+        self._simulated = question.about_simulated or is_simulated_model(question.asked.model)
         self._next: _Attempt | None = _Attempt(self._first_tier(), question.prompt)
         self._ended: Ended[V] | None = None
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from judge_gym.panel.state import Agreement, PanelState, RaterState
-from judge_gym.report.in_short import MEANS, escaped
+from judge_gym.report.in_short import MEANS
+from judge_gym.report.markdown import escaped
 
 
 def panel_markdown(state: PanelState) -> str:

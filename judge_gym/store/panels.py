@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from judge_gym.llm.calls import Row
 from judge_gym.panel.document import PanelDocument
 from judge_gym.panel.panel import Panel
-from judge_gym.store import panel_tables as t
+from judge_gym.store import tables as t
 
 
 @dataclass(frozen=True)

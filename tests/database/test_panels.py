@@ -16,7 +16,7 @@ from judge_gym.llm.providers import Providers
 from judge_gym.panel import Panel, PanelDocument, PanelState
 from judge_gym.panel.running import run_panel
 from judge_gym.panel.state import no_consensus
-from judge_gym.store import panel_tables as t
+from judge_gym.store import tables as t
 from judge_gym.workflows.budgeting import BudgetPassedError
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses, stays_silent
 from support.panels import (

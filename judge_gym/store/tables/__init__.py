@@ -44,6 +44,7 @@ from judge_gym.store.tables.experiments import (
     SweepExperiment,
 )
 from judge_gym.store.tables.judges import JUDGE_STATUSES, Judge, JudgeItem, JudgeResult
+from judge_gym.store.tables.panels import Panel, PanelConsensus, PanelDocument, PanelReview
 
 __all__ = [
     "ARMS",
@@ -76,6 +77,10 @@ __all__ = [
     "JudgeItem",
     "JudgeResult",
     "JudgeReview",
+    "Panel",
+    "PanelConsensus",
+    "PanelDocument",
+    "PanelReview",
     "PerturbedText",
     "Probe",
     "Rubric",

@@ -10,24 +10,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, Index, Integer, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from judge_gym.store.tables import (
-    Base,
-)
-from judge_gym.store.tables import (
-    _created as created,
-)
-from judge_gym.store.tables import (
-    _id as new_id,
-)
-from judge_gym.store.tables import (
-    _one_of as one_of,
-)
-from judge_gym.store.tables import (
-    _reference as reference,
-)
-from judge_gym.store.tables import (
-    _simulated as simulated_mark,
-)
+from judge_gym.store.tables.base import Base, created, new_id, one_of, reference, simulated_mark
 
 PANEL_STATUSES = ("done", "error", "cancelled")
 TIERS = ("schema", "json", "text")
