@@ -12,6 +12,7 @@ from flows.claiming import alone
 from flows.judged_items import judge_missing
 from judge_gym.gyms.evaluating import LoadedGym, items_of, lacking, made, read_gym
 from judge_gym.runtime import Runtime
+from judge_gym.workflows.budgeting import BudgetPassedError
 from tasks.events import tell_failure
 from tasks.gym import make_candidates, report_gym
 from tasks.limits import declare_limits
@@ -23,7 +24,8 @@ async def gym(file: Path, retry_failed: bool = False) -> State[Path]:
     """Have made and judged what is still missing, then write the page; the state's data is it.
 
     One flow for all gyms, since only what a case and a candidate are differs; each gym has a
-    deployment of its own. Budgets of judges and of candidates that write stop new work once passed.
+    deployment of its own. Budgets of judges and of candidates that write stop new work once passed;
+    the page is then of what there is, and the flow fails.
 
     Args:
         file: the gym's file, as this process sees it.
@@ -31,9 +33,15 @@ async def gym(file: Path, retry_failed: bool = False) -> State[Path]:
     """
     loaded = read_gym(file)
     async with runtime() as current, alone(current, "gyms", [loaded.gym.name]):
-        tally = await _make_missing(current, file, loaded, retry_failed=retry_failed)
-        items = items_of(loaded, await asyncio.to_thread(made, current, loaded))
-        tally.add(await judge_missing(current, [loaded.judge], items, retry_failed=retry_failed))
+        try:
+            tally = await _make_missing(current, file, loaded, retry_failed=retry_failed)
+            items = items_of(loaded, await asyncio.to_thread(made, current, loaded))
+            judged = await judge_missing(current, [loaded.judge], items, retry_failed=retry_failed)
+        except BudgetPassedError as stopped:
+            page = await report_gym(file)
+            told = f"{stopped.message} What there is: {page.resolve()}."
+            raise BudgetPassedError(told, stopped.remedy) from stopped
+        tally.add(judged)
         page = await report_gym(file)
         state = await tally.state(current)
     return state if state.is_failed() else Completed(message=state.message, data=page)

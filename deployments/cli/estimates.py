@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from deployments.cli.database import database
 from deployments.cli.output import console, show_table
 from judge_gym.design.budget import Budget
-from judge_gym.gyms.base import Use
+from judge_gym.gyms.use import Use
 from judge_gym.llm.providers import Providers, load_providers
 from judge_gym.model_names import SIMULATED, is_simulated_model
 from judge_gym.settings import settings

@@ -7,9 +7,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text, model_of
+from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text
 from judge_gym.gyms.corpus import read_cases
 from judge_gym.gyms.searching import SEARCHES, Ranking, Unavailable, fused
+from judge_gym.gyms.use import model_of
 from judge_gym.judges import Item, JudgeResult, load_judge
 from judge_gym.runtime import Runtime
 from judge_gym.workflows.calibrating.judging import Asked, results_of

@@ -15,13 +15,12 @@ from pydantic import Field, model_validator
 
 from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
-from judge_gym.judges import Item, Judge, ModelJudge
+from judge_gym.gyms.use import Use, use_of_judge
+from judge_gym.judges import Item
 from judge_gym.judges.items import LONGEST_TEXT
 from judge_gym.judges.judging import judge_items
 from judge_gym.runtime import Runtime
 from judge_gym.workflows.calibrating.judging import Asked
-from judge_gym.workflows.estimating import Estimate
-from judge_gym.workflows.judging_plan import plan_judging
 
 Name = Annotated[str, Field(min_length=1, max_length=90)]
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, pattern=r"^[^\x00]*$")]
@@ -57,33 +56,6 @@ class Candidate(Frozen):
     def asks(self) -> str | None:
         """The model it asks, empty for a judge of one's own; None when it asks nobody."""
         return None
-
-
-@dataclass(frozen=True)
-class Use:
-    """What somebody's calls will use: `model` is as in `Candidate.asks`.
-
-    `used` is None where nothing is asked, or what it takes is not known.
-    """
-
-    name: str
-    model: str | None
-    calls: int = 0
-    used: Estimate | None = None
-
-
-def use_of_judge(runtime: Runtime, name: str, asked: Asked) -> Use:
-    """Return what judging will use, but for what is judged."""
-    if not asked.items:
-        return Use(name, model_of(asked.judge))
-    with runtime.session() as session:
-        [plan] = plan_judging(session, runtime.providers, runtime.settings, [asked])
-    return Use(name, model_of(asked.judge), plan.calls, plan.used)
-
-
-def model_of(judge: Judge) -> str:
-    """Return the model that a judge asks, empty for one of one's own."""
-    return judge.model if isinstance(judge, ModelJudge) else ""
 
 
 C = TypeVar("C", bound=Case)

@@ -6,9 +6,10 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text, model_of
+from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text
 from judge_gym.gyms.corpus import read_cases
 from judge_gym.gyms.similarity import trigram_similarity, word_overlap
+from judge_gym.gyms.use import model_of
 from judge_gym.judges import Item, Judge, JudgeResult, load_judge
 from judge_gym.runtime import Runtime
 from judge_gym.workflows.calibrating.judging import Asked, results_of

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from judge_gym.errors import ConfigError
-from judge_gym.gyms.base import Candidate, Case, Gym, Output, Use, use_of_judge
+from judge_gym.gyms.base import Candidate, Case, Gym, Output
 from judge_gym.gyms.comparing import Comparison, comparisons, means
 from judge_gym.gyms.files import load_gym
+from judge_gym.gyms.use import Use, use_of_judge
 from judge_gym.judges import Item, Judge, JudgeResult, RubricJudge, load_judge
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+")
 _SHORTEST = 4
 """Letters of a word that tells texts apart; figures always do."""
+_KEPT = 10_000
+"""Texts whose words are kept: each is held against many others."""
 
 
 def word_overlap(first: str, second: str) -> float:
@@ -41,11 +44,13 @@ def matched(found: Sequence[str], labelled: Sequence[str], least: float) -> list
     return [(int(one), int(other)) for one, other in pairs if alike[one, other] > 0]
 
 
-def _words(text: str) -> set[str]:
+@lru_cache(maxsize=_KEPT)
+def _words(text: str) -> frozenset[str]:
     found = _WORD.findall(text.lower())
-    return {word for word in found if word[0].isdigit() or len(word) >= _SHORTEST}
+    return frozenset(word for word in found if word[0].isdigit() or len(word) >= _SHORTEST)
 
 
-def _trigrams(text: str) -> set[str]:
+@lru_cache(maxsize=_KEPT)
+def _trigrams(text: str) -> frozenset[str]:
     words = (f"  {word} " for word in re.findall(r"[^\W_]+", text.lower()))
-    return {word[place : place + 3] for word in words for place in range(len(word) - 2)}
+    return frozenset(word[place : place + 3] for word in words for place in range(len(word) - 2))

@@ -10,7 +10,8 @@ from pydantic import Field, model_validator
 from judge_gym.agents.outcome import NoAnswer, readable
 from judge_gym.agents.shown import ShownDocument, fence_mark
 from judge_gym.design.budget import Budget
-from judge_gym.gyms.base import Candidate, Case, Gym, Name, Output, Text, Use
+from judge_gym.gyms.base import Candidate, Case, Gym, Name, Output, Text
+from judge_gym.gyms.use import Use
 from judge_gym.judges.base import CONCURRENCY
 from judge_gym.judges.budgeting import check_price, check_spent
 from judge_gym.llm.calls import Answer, Call, Failure, Parameters, is_simulated

@@ -17,6 +17,7 @@ from judge_gym.gyms.writing import Source, Writer
 from judge_gym.judges import load_judge
 from judge_gym.judges.judging import judge_items
 from judge_gym.llm.gateway import ProviderRefusedError
+from judge_gym.report.gym import gym_page
 from judge_gym.runtime import Runtime
 from judge_gym.workflows.budgeting import BudgetPassedError
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses
@@ -272,3 +273,25 @@ def test_equal_decisions_are_judged_once_and_missing_ones_are_counted(
     assert apart["right by label", "high", "low"].neither == 1
     assert apart["score", "other", "low"].less_only == 3
     assert report.simulated
+
+
+def test_a_page_of_what_is_there_escapes_what_others_wrote(database: str, tmp_path: Path) -> None:
+    (tmp_path / "judge.yaml").write_text(RERANK.format("real/m"))
+    gym = AbstractGym(
+        name="x",
+        corpus=tmp_path / "c.jsonl",
+        judge=tmp_path / "judge.yaml",
+        candidates=(Writer(name="<i>one</i>"), Writer(name="other")),
+    )
+    hostile = "<script>alert(1)</script>"
+    cases = [Source(id="<b>1</b>", text=hostile, given={"<i>one</i>": hostile})]
+
+    async def page() -> str:
+        async with runtime_at(database, "http://127.0.0.1:9") as runtime:
+            return gym_page(read_report(runtime, loaded(gym, cases)))
+
+    written_page = run(page())
+    for tag in ("<script", "<i>", "<b>"):
+        assert tag not in written_page
+    assert "1 not judged yet" in written_page
+    assert "the corpus gives nothing by" in written_page

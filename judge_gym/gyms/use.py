@@ -1,0 +1,36 @@
+"""What the calls of a candidate, or of the judge, will use."""
+
+from dataclasses import dataclass
+
+from judge_gym.judges import Judge, ModelJudge
+from judge_gym.runtime import Runtime
+from judge_gym.workflows.calibrating.judging import Asked
+from judge_gym.workflows.estimating import Estimate
+from judge_gym.workflows.judging_plan import plan_judging
+
+
+@dataclass(frozen=True)
+class Use:
+    """What somebody's calls will use: `model` is as in `Candidate.asks`.
+
+    `used` is None where nothing is asked, or what it takes is not known.
+    """
+
+    name: str
+    model: str | None
+    calls: int = 0
+    used: Estimate | None = None
+
+
+def use_of_judge(runtime: Runtime, name: str, asked: Asked) -> Use:
+    """Return what judging will use, but for what is judged."""
+    if not asked.items:
+        return Use(name, model_of(asked.judge))
+    with runtime.session() as session:
+        [plan] = plan_judging(session, runtime.providers, runtime.settings, [asked])
+    return Use(name, model_of(asked.judge), plan.calls, plan.used)
+
+
+def model_of(judge: Judge) -> str:
+    """Return the model that a judge asks, empty for one of one's own."""
+    return judge.model if isinstance(judge, ModelJudge) else ""
