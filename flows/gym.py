@@ -1,4 +1,4 @@
-"""A stage gym: candidates make something of every case, a judge evaluates it, a page compares."""
+"""A gym: candidates make something of every case, a judge evaluates it, a page compares."""
 
 import asyncio
 from pathlib import Path

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 app = typer.Typer(
-    help="Stage gyms: candidates for one step of a pipeline, compared by a judge.",
+    help="Gyms: candidates for one step of a pipeline, compared by a judge.",
     no_args_is_help=True,
 )
 

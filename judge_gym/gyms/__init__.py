@@ -1,4 +1,4 @@
-"""Stage gyms: several ways to do one step of a pipeline, on the same cases, before one judge.
+"""Gyms: several ways to do one step of a pipeline, on the same cases, before one judge.
 
 A gym is a frozen value, read from a YAML file (`load_gym`, samples in deployments/gyms) or built in
 Python. Each is one file to copy, on the base in `base`: input → candidates → evaluation → table.

@@ -1,4 +1,4 @@
-"""The base of the stage gyms: input → candidates → evaluation → table.
+"""The base of the gyms: input → candidates → evaluation → table.
 
 A gym says what a case is, what its candidates make of one and what the judge is shown beside it.
 Asking, judging, comparing and the page are the same for all.

@@ -1,6 +1,7 @@
 """Searches over a store of learnings: each ranks their places for every query, the best first."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 
@@ -56,8 +57,14 @@ def full_text(session: Session, queries: Sequence[str], texts: Sequence[str]) ->
 
 def trigram(_: Session, queries: Sequence[str], texts: Sequence[str]) -> list[Ranking]:
     """Rank by similarity of trigrams; what shares none is left out."""
-    alike = [[trigram_similarity(query, text) for text in texts] for query in queries]
-    return [_best_first(np.array(row), above=0.0) for row in alike]
+    return [list(_by_trigrams(query, tuple(texts))) for query in queries]
+
+
+@lru_cache(maxsize=10_000)
+def _by_trigrams(query: str, texts: tuple[str, ...]) -> tuple[int, ...]:
+    # Kept, since a ranking is made anew whenever it is looked at.
+    alike = np.array([trigram_similarity(query, text) for text in texts])
+    return tuple(_best_first(alike, above=0.0))
 
 
 def embedding(_: Session, queries: Sequence[str], texts: Sequence[str]) -> list[Ranking]:

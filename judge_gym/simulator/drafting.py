@@ -1,4 +1,4 @@
-"""What the simulator's models write for stage gyms: a generalisation of a text, or its claims.
+"""What the simulator's models write for gyms: a generalisation of a text, or its claims.
 
 Both are made of the text's own sentences. What the instruction asks for in so many words counts, as
 do the parameters planted here; how a text reads to a grader is in `text_features`.
