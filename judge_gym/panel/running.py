@@ -182,7 +182,7 @@ class _Run:
 
     async def _too_few(self) -> PanelState:
         given, asked = len(self._state.reviewed), len(self._panel.raters)
-        why = f"{given} of {asked} raters gave a review, and a consensus needs {LEAST}."
+        why = f"{given} of {asked} raters gave a review, and a consensus needs {LEAST}"
         self._keep("error", why)
         return await self._move(phase=ERROR, error=why)
 

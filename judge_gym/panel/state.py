@@ -176,5 +176,5 @@ def no_consensus(state: PanelState) -> NoConsensusError | None:
     failed = [f"{one.name}: {one.error}" for one in state.raters if one.error is not None]
     said = "; ".join([f"Panel {state.panel} on {state.document}: {state.error}", *failed])
     return NoConsensusError(
-        said, "What was reviewed is kept. Run it again: only what failed is asked again."
+        f"{said}.", "What was reviewed is kept. Run it again: only what failed is asked again."
     )

@@ -38,7 +38,7 @@ def _consensus(state: PanelState) -> Iterator[str]:
             )
         yield escaped(verdict.rationale)
     if state.error is not None:
-        yield f"**No consensus**: {escaped(state.error)}"
+        yield f"**No consensus**: {escaped(state.error)}."
     if state.agreement is not None:
         yield f"Agreement: {agreement_said(state.agreement)}."
 

@@ -16,6 +16,7 @@ from judge_gym.llm.providers import Providers
 from judge_gym.panel import Panel, PanelDocument, PanelState
 from judge_gym.panel.running import run_panel
 from judge_gym.panel.state import no_consensus
+from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.workflows.budgeting import BudgetPassedError
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses, stays_silent
@@ -175,7 +176,7 @@ def test_a_consensus_has_everything_behind_it(database: str, failing: str) -> No
 def test_too_few_reviews_end_the_run_and_everything_learnt_is_kept(database: str) -> None:
     found = watched(database, by_model(a=BAD, b=reviews(4), c=refuses(404, "no such model")))
     state = found.last
-    assert state.error == "1 of 3 raters gave a review, and a consensus needs 2."
+    assert state.error == "1 of 3 raters gave a review, and a consensus needs 2"
     assert state.agreement is None
     assert state.raters[1].review is not None
     assert (state.raters[0].error or "").startswith("no_json: ")
@@ -212,6 +213,28 @@ def test_time_runs_out_for_one_rater_and_the_rest_go_on(database: str) -> None:
     assert found.last.phase == D
     (late,) = (row for row in ledger(database) if row.status == "failed")
     assert (late.attempts, late.errors[0]["kind"]) == (1, "timeout")
+
+
+def test_a_slow_simulator_runs_out_of_time_for_everybody(database: str) -> None:
+    async def work() -> PanelState:
+        async with (
+            serving(latency=20) as url,
+            runtime_at(database, url, panel_call_timeout_s=LATE_S) as runtime,
+        ):
+            panel = a_panel(provider="sim")
+            models = ("sim/good-1", "sim/severe-1", "sim/lenient-1")
+            raters = tuple(
+                rater.model_copy(update={"model": model})
+                for rater, model in zip(panel.raters, models, strict=True)
+            )
+            asked = panel.model_copy(update={"raters": raters})
+            return await run_panel(runtime, asked, a_document(), emit=lambda _: None)
+
+    state = run(work())
+    assert statuses(state) == [E, E, E]
+    assert state.error == "0 of 3 raters gave a review, and a consensus needs 2"
+    assert all((rater.latency_ms or 0) >= LATE_S * 1000 for rater in state.raters)
+    assert {row.status for row in ledger(database)} == {"failed"}
 
 
 def test_the_same_again_asks_nothing_and_shows_the_same(database: str) -> None:

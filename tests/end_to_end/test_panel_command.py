@@ -1,0 +1,53 @@
+"""`judge-gym panel run`: what a person sees, and what a program reads."""
+
+import json
+
+from judge_gym.panel import PanelState
+from support.command_line import REPOSITORY, CommandLine
+from support.simulation import Simulator
+
+PANELS = REPOSITORY / "deployments" / "panels"
+
+
+def test_a_run_is_shown_and_the_same_again_asks_nothing(
+    command: CommandLine, simulator: Simulator
+) -> None:
+    before = simulator.answered()
+    first = command("panel", "run", PANELS / "library.yaml").fine().output
+    assert simulator.answered() - before == 4
+    for told in ("rater_b", "Feasibility and clarity", "trial", "Consensus: ", "SIMULATED"):
+        assert told in first
+    assert "4 calls have cost 0 USD." in first
+
+    told = command("panel", "run", PANELS / "library.yaml", "--json-lines").fine().output
+    assert simulator.answered() - before == 4
+    states = [PanelState.model_validate_json(line) for line in told.splitlines()]
+    assert [state.phase for state in states] == [
+        "idle",
+        *["rater_a"] * 2,
+        *["rater_b"] * 2,
+        *["rater_c"] * 2,
+        "consensus",
+        "done",
+    ]
+    assert "open-hours fund" not in told
+
+
+def test_what_cannot_be_reviewed_and_who_failed_is_one_line(
+    command: CommandLine, simulator: Simulator
+) -> None:
+    file = command.folder / "document.json"
+    file.write_text('{"id": "d", "title": "t", "items": []}')
+    ended = command("panel", "run", file)
+    assert ended.code == 1
+    assert "document.json, line 1: items does not fit: a document has 1 to 50" in ended.errors
+    file.write_text(json.dumps({"id": "d", "title": "t", "items": [{"id": "a", "text": "Go."}]}))
+    simulator.use_faults({"kind": "empty", "role": "rater"})
+    try:
+        ended = command("panel", "run", file, "--json-lines")
+    finally:
+        simulator.use_faults()
+    assert ended.code == 1
+    assert PanelState.model_validate_json(ended.output.splitlines()[-1]).phase == "error"
+    assert "0 of 3 raters gave a review" in ended.errors
+    assert "only what failed is asked again" in ended.errors
