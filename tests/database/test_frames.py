@@ -49,7 +49,14 @@ def test_samples_come_typed_with_what_is_missing_missing(url: str) -> None:
     assert last["score"] == pytest.approx(2 / 3)
 
 
-OF_NO_SWEEP = {"stage_sets", "judge_results", "calibration_checks", "judge_reviews"}
+OF_NO_SWEEP = {
+    "stage_sets",
+    "judge_results",
+    "calibration_checks",
+    "judge_reviews",
+    "panel_scores",
+    "panel_consensus",
+}
 
 
 def test_every_view_loads_for_a_sweep(lab: Lab, url: str) -> None:

@@ -173,6 +173,26 @@ def test_a_consensus_has_everything_behind_it(database: str, failing: str) -> No
         assert by_id[row.call_ids[0]].workflow == "panel"
 
 
+def test_analysts_see_each_score_and_each_run(database: str) -> None:
+    steps = three(2, 4, 3) | {"a": reviews(2, one=1, two=5)}
+    watched(database, by_model(**steps | {"c": BAD}, arbiter=decides(9)))
+    watched(database, by_model(**steps, arbiter=decides(9)))
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        scores = connection.execute(
+            sa.text("SELECT rater, item, score FROM analysis.panel_scores ORDER BY rater, item")
+        ).all()
+        runs = connection.execute(
+            sa.text(
+                "SELECT attempt, status, final_score, raw_score, reviews, spread "
+                "FROM analysis.panel_consensus ORDER BY attempt"
+            )
+        ).all()
+    assert scores[:3] == [("rater_a", "", 2), ("rater_a", "one", 1), ("rater_a", "two", 5)]
+    assert len(scores) == 9
+    assert runs == [(0, "done", 4, 9, 2, 2), (1, "done", 4, 9, 3, 2)]
+
+
 def test_too_few_reviews_end_the_run_and_everything_learnt_is_kept(database: str) -> None:
     found = watched(database, by_model(a=BAD, b=reviews(4), c=refuses(404, "no such model")))
     state = found.last
