@@ -4,7 +4,7 @@
     from judge_gym.panel.running import run_panel
 
     panel = load_panel(Path("deployments/panels/proposal.yaml"))
-    document = load_document(Path("deployments/panels/garden.yaml"))
+    document = load_document(Path("deployments/panels/library.yaml"))
     async with runtime() as current:
         state = await run_panel(current, panel, document, emit=show)
 

@@ -104,7 +104,8 @@ class Asking(Generic[V]):
         except JudgeGymError as error:
             return self._without_answer("error", str(error))
         except asyncio.CancelledError:
-            self._without_answer("cancelled", "cancelled: it was stopped from outside")
+            if self._ended is None:  # else its row is already on its way
+                self._without_answer("cancelled", "cancelled: it was stopped from outside")
             raise
         return self._ended
 

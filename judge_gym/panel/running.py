@@ -158,7 +158,9 @@ class _Run:
             ).make()
             changes = rows.told(ended) | {"review": ended.value}
         await self._set_rater(place, phase, **changes)
-        _log_end(rater.name, self._state.raters[place])
+        review = self._state.raters[place].review
+        score = review.overall_score if review else None
+        _log_end(rater.name, self._state.raters[place], score)
 
     async def _reconcile(self) -> PanelState:
         before, review_ids = self._consensus_before, self._review_ids()
@@ -174,8 +176,9 @@ class _Run:
             ).make()
             changes = rows.told(ended) | {"verdict": ended.value}
         consensus = self._consensus(**changes)
-        _log_end("arbiter", consensus)
-        if consensus.verdict is not None:
+        verdict = consensus.verdict
+        _log_end("arbiter", consensus, verdict.final_score if verdict else None)
+        if verdict is not None:
             return await self._move(phase=DONE, consensus=consensus)
         why = f"The arbiter gave no consensus: {consensus.error}"
         return await self._move(phase=ERROR, consensus=consensus, error=why)
@@ -250,6 +253,6 @@ def first_state(panel: Panel, document: PanelDocument) -> PanelState:
     )
 
 
-def _log_end(name: str, step: Step) -> None:
+def _log_end(name: str, step: Step, score: int | None) -> None:
     """Log how a question ended; never what was said, which may quote the document."""
-    _log.info("%s: %s in %.0f ms, tier %s.", name, step.status, step.latency_ms, step.tier)
+    _log.info("%s: %s, score %s in %.0f ms.", name, step.status, score, step.latency_ms)
