@@ -47,10 +47,10 @@ def serving(port: int) -> Iterator[str]:
     parameters.cors_origins = ""
     try:
         server = xllamacpp.Server(parameters)
-    except RuntimeError as error:
+    except RuntimeError:
         raise ConfigError(
-            f"The model cannot be served on port {port}: {error}",
-            "Choose another with --port, or 0 for a free one.",
+            "The model's server does not start; it says why above.",
+            f"If port {port} is taken, choose another with --port, or 0 for a free one.",
         ) from None
     try:
         yield f"{server.listening_address}/v1"

@@ -6,6 +6,7 @@ has become a score, and a rerun asks nothing.
 
 import json
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections import Counter
 from collections.abc import Sequence
@@ -18,9 +19,10 @@ from prefect.client.schemas.objects import State
 
 from flows.calibration import calibration
 from flows.sweep import sweep
+from judge_gym.errors import ConfigError
 from judge_gym.judges import load_judge, read_items
 from judge_gym.llm.providers import load_providers
-from judge_gym.local_model import MODEL
+from judge_gym.local_model import MODEL, serving
 from judge_gym.store import tables as t
 from support.command_line import small_sweep
 from support.flow_runs import run_flow
@@ -104,6 +106,13 @@ def test_it_serves_on_loopback_what_it_says_it_serves(providers: Path) -> None:
     assert served["meta"]["n_ctx"] == 8192
     with pytest.raises(urllib.error.HTTPError):
         urllib.request.urlopen(address.removesuffix("/v1"))
+
+
+def test_a_port_that_is_taken_is_named(providers: Path) -> None:
+    taken = urllib.parse.urlsplit(load_providers(providers).of(f"local/{MODEL}").base_url).port
+    assert taken is not None
+    with pytest.raises(ConfigError, match=f"If port {taken} is taken"), serving(taken):
+        pass
 
 
 def test_a_sweep_of_two_articles(
