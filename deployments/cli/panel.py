@@ -33,7 +33,7 @@ def panels() -> None:
 def run(
     file: Annotated[Path, typer.Argument(help="The document (YAML or JSON).", show_default=False)],
     panel: Annotated[
-        Path, typer.Option(help="The panel file (YAML).", show_default="the sample panel")
+        Path, typer.Option(help="The panel file (YAML).", show_default="the sample's")
     ] = SAMPLE,
     json_lines: Annotated[
         bool, typer.Option("--json-lines", help="Print each state as a line of JSON instead.")
@@ -79,12 +79,16 @@ def _live(panel: "Panel", document: "PanelDocument") -> "PanelState":
     """Show a table that follows each state; where there is no terminal, only the last of them."""
     from rich.live import Live
 
-    with Live("Opening the database.", console=console, refresh_per_second=4) as live:
+    live = Live(console=console)
 
-        def emit(state: "PanelState") -> None:
-            live.update(_steps(state))
+    def emit(state: "PanelState") -> None:
+        live.update(_steps(state))
+        live.start()  # once there is something to show
 
+    try:
         return asyncio.run(_watched(panel, document, emit))
+    finally:
+        live.stop()
 
 
 def _steps(state: "PanelState") -> "Table":

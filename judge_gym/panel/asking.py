@@ -102,7 +102,7 @@ class Asking(Generic[V]):
                 assert self._next is not None
                 await self._ask(self._next)
         except JudgeGymError as error:
-            return self._without_answer("error", str(error))
+            return self._without_answer("error", error.message.rstrip("."))
         except asyncio.CancelledError:
             if self._ended is None:  # else its row is already on its way
                 self._without_answer("cancelled", "cancelled: it was stopped from outside")

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from judge_gym.design.budget import Budget
 from judge_gym.llm.calls import Row
+from judge_gym.model_names import is_simulated_model
 from judge_gym.panel import questions, rows
 from judge_gym.panel.agreement import agreement_of, item_agreements
 from judge_gym.panel.asking import Asking, Ended
@@ -246,10 +247,17 @@ def first_state(panel: Panel, document: PanelDocument) -> PanelState:
         lowest=scale.lowest,
         highest=scale.highest,
         raters=tuple(
-            RaterState(name=name, label=rater.label, model=rater.model)
+            RaterState(
+                name=name,
+                label=rater.label,
+                model=rater.model,
+                simulated=is_simulated_model(rater.model),
+            )
             for name, rater in zip(panel.names, panel.raters, strict=True)
         ),
-        consensus=ConsensusState(model=panel.arbiter.model),
+        consensus=ConsensusState(
+            model=panel.arbiter.model, simulated=is_simulated_model(panel.arbiter.model)
+        ),
     )
 
 

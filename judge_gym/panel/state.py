@@ -61,6 +61,7 @@ class Step(Frozen):
     kept: bool = False
     """Whether it is from an earlier run of the same, and nobody was asked."""
     simulated: bool = False
+    """Whether the simulator answers, or what it is about is the simulator's."""
 
 
 class RaterState(Step):
@@ -176,5 +177,7 @@ def no_consensus(state: PanelState) -> NoConsensusError | None:
     failed = [f"{one.name}: {one.error}" for one in state.raters if one.error is not None]
     said = "; ".join([f"Panel {state.panel} on {state.document}: {state.error}", *failed])
     return NoConsensusError(
-        f"{said}.", "What was reviewed is kept. Run it again: only what failed is asked again."
+        f"{said}.",
+        "Mend what can be mended and run it again: what was reviewed is kept, and only what failed "
+        "is asked again.",
     )

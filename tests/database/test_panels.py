@@ -105,6 +105,7 @@ def test_too_few_reviews_end_the_run_and_everything_learnt_is_kept(database: str
     assert state.raters[1].review is not None
     assert (state.raters[0].error or "").startswith("no_json: ")
     assert "no such model" in (state.raters[2].error or "")
+    assert not state.simulated
     assert all(rater.latency_ms for rater in state.raters)
     assert [row.status for row in rows(database, t.PanelReview)] == [ERROR, DONE, ERROR]
     (consensus,) = rows(database, t.PanelConsensus)

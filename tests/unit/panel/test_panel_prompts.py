@@ -128,6 +128,8 @@ def test_a_state_does_not_change_and_is_json() -> None:
     assert PanelState.model_validate_json(state.model_dump_json()) == state
     assert (state.sequence, state.phase, state.share_ended) == (0, "idle", 0)
     assert SECRET not in state.model_dump_json()
+    assert not state.simulated
+    assert first_state(a_panel(provider="sim"), a_document()).simulated
 
 
 def test_markdown_shows_words_of_others_as_they_are() -> None:
