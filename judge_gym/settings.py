@@ -54,6 +54,9 @@ class Settings(BaseSettings):
     """Longest time one question to a rater or arbiter of a panel may take in all, in seconds."""
     panel_parallel: bool = False
     """Whether a panel's raters are asked at once, and not one after the other."""
+    panel_token: SecretStr | None = None
+    """What `judge-gym panel serve` asks of whoever posts a document, 16 characters or more; needed
+    where others than this machine reach it."""
     reuse_answers: bool = False
     """Whether experiments that ask a model the very same question, replicate by replicate, share
     one answer. Cheaper, but then their answers are not independent."""

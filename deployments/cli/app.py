@@ -30,6 +30,7 @@ from deployments.cli import (
     local_model,
     mcp,
     panel,
+    panel_serve,
     power,
     retry,
     roles,
@@ -75,6 +76,7 @@ app.add_typer(judge.app, name="judge")
 app.command()(calibrate.calibrate)
 app.command()(benchmark.benchmark)
 app.add_typer(gym.app, name="gym")
+panel.app.command()(panel_serve.serve)
 app.add_typer(panel.app, name="panel")
 app.command()(simulator.simulator)
 app.add_typer(local_model.app, name="local-model")

@@ -16,17 +16,13 @@ if TYPE_CHECKING:
     from judge_gym.panel.running import Emit
     from judge_gym.panel.state import Step
 
-SAMPLE = REPOSITORY / "deployments" / "panels" / "proposal.yaml"
+PANELS = REPOSITORY / "deployments" / "panels"
+SAMPLE = PANELS / "proposal.yaml"
 app = typer.Typer(
     help="Panels: several raters review a document, an arbiter says what they come to.",
     no_args_is_help=True,
 )
 _SAID = {"waiting": "", "running": "at work …", "done": "done", "error": "failed"}
-
-
-@app.callback()
-def panels() -> None:
-    """Keep `run` a command of its own while it is the only one."""
 
 
 @app.command()

@@ -1,0 +1,169 @@
+"""The HTTP face of a panel: two routes, what stands before them, and their lifetime."""
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from ag_ui.core import BaseEvent
+from ag_ui.encoder import EventEncoder
+from aiohttp import web
+from pydantic import SecretStr
+from yarl import URL
+
+from judge_gym.panel.document import PanelDocument
+from judge_gym.panel.panel import Panel
+from judge_gym.panel.serving import guards
+from judge_gym.panel.serving.events import read_input, tell_run
+from judge_gym.panel.serving.refusals import Refused, refused_by_aiohttp
+from judge_gym.panel.serving.settings import LOOPBACK, Limits, check_token
+from judge_gym.report.panel_page import panel_page
+from judge_gym.runtime import Runtime
+
+_STOP_S = 5.0
+"""Longest time that runs have to keep that they were stopped."""
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+@asynccontextmanager
+async def serving(
+    runtime: Runtime,
+    panel: Panel,
+    *,
+    samples: Sequence[PanelDocument] = (),
+    host: str = LOOPBACK,
+    port: int = 0,
+    token: SecretStr | None = None,
+    limits: Limits | None = None,
+) -> AsyncIterator[str]:
+    """Serve a panel in this event loop; yields the address of its page.
+
+    Port 0 takes a free one. When the block ends, runs are cancelled and say so. Raises
+    `ConfigError` for a host that needs a token, `OSError` when it cannot listen there.
+    """
+    check_token(host, token)
+    served = _Served(runtime, panel, samples, host, token, limits or Limits())
+    app = web.Application(client_max_size=served.limits.body_bytes, middlewares=[served.guarded])
+    app.router.add_get("/", served.page)
+    app.router.add_post("/agui", served.run)
+    app.on_response_prepare.append(_with_headers)
+    app.on_shutdown.append(served.stop)
+    runner = web.AppRunner(
+        app, access_log=None, handler_cancellation=True, shutdown_timeout=_STOP_S
+    )
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host, port).start()
+        yield str(URL.build(scheme="http", host=host, port=runner.addresses[0][1]))
+    finally:
+        await runner.cleanup()
+
+
+@dataclass
+class _Served:
+    """A panel being served."""
+
+    runtime: Runtime
+    panel: Panel
+    samples: Sequence[PanelDocument]
+    host: str
+    token: SecretStr | None
+    limits: Limits
+    runs: set["asyncio.Task[Any]"] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._rate = guards.Rate(self.limits.requests_a_minute)
+
+    @web.middleware
+    async def guarded(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        """What every request passes; whatever refuses one answers as JSON."""
+        try:
+            guards.check_host(request, self.host)
+            self._rate.take(request.remote or "")
+            response: web.StreamResponse = await handler(request)
+            return response
+        except Refused as refused:
+            return refused.response
+        except web.HTTPException as error:
+            return refused_by_aiohttp(error).response
+
+    async def page(self, _: web.Request) -> web.Response:
+        """Answer with the page."""
+        nonce = secrets.token_urlsafe(16)
+        text = panel_page(self.panel, self.samples, nonce, asks_token=self.token is not None)
+        response = web.Response(text=text, content_type="text/html")
+        response.headers["Content-Security-Policy"] = (
+            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; "
+            "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+            "frame-ancestors 'none'"
+        )
+        return response
+
+    async def run(self, request: web.Request) -> web.StreamResponse:
+        """Run the panel on the document of a request, which is told as it goes on."""
+        guards.check_origin(request)
+        guards.check_token(request, self.token)
+        given, document = read_input(await self._body(request))
+        this = asyncio.current_task()
+        assert this is not None
+        if len(self.runs) >= self.limits.runs_at_once:
+            raise Refused(
+                429,
+                f"{len(self.runs)} runs are under way, and no more are taken on.",
+                "Try again when one has ended.",
+                {"Retry-After": "10"},
+            )
+        self.runs.add(this)
+        try:
+            encoder = EventEncoder()
+            response = web.StreamResponse(headers={"Content-Type": encoder.get_content_type()})
+            await response.prepare(request)
+
+            async def send(event: BaseEvent) -> None:
+                # Whoever has left is no reason to end here: this task is cancelled for it.
+                with suppress(ConnectionError):
+                    await response.write(encoder.encode(event).encode())
+
+            try:
+                await tell_run(self.runtime, self.panel, document, given, send)
+            finally:
+                # Without an end, a browser throws away what it has not read yet.
+                with suppress(ConnectionError):
+                    await response.write_eof()
+            return response
+        finally:
+            self.runs.discard(this)
+
+    async def stop(self, _: web.Application) -> None:
+        """Cancel every run; returns when each has kept that it was."""
+        for run in self.runs:
+            run.cancel()
+        if self.runs:
+            await asyncio.wait(self.runs, timeout=_STOP_S)
+
+    async def _body(self, request: web.Request) -> bytes:
+        try:
+            async with asyncio.timeout(self.limits.body_s):
+                return await request.read()
+        except TimeoutError:
+            raise Refused(
+                408, f"The body was not there after {self.limits.body_s:g} s.", "Send it again."
+            ) from None
+        except web.HTTPRequestEntityTooLarge:
+            raise Refused(
+                413,
+                f"The body is longer than {self.limits.body_bytes} bytes.",
+                "Send a shorter document.",
+            ) from None
+
+
+async def _with_headers(_: web.Request, response: web.StreamResponse) -> None:
+    for name, value in _HEADERS.items():
+        response.headers.setdefault(name, value)
