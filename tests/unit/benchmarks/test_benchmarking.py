@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from statistics import fmean, stdev
 
 import pytest
 
@@ -22,6 +23,7 @@ REPOSITORY = Path(__file__).parents[3]
 MAPPINGS = REPOSITORY / "deployments" / "benchmarks"
 SHARED = REPOSITORY.parent / "shared" / "data"
 FILES = {"llmbar": "llmbar_natural_manual.jsonl", "judgebench": "judgebench_sample.jsonl"}
+FIRST = "firstpick-1"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
 
 
@@ -37,7 +39,7 @@ def result_of(judge, item, status, score, subscores):
     )  # fmt: skip
 
 
-def judged(judge, chosen):
+def judged(judge, chosen, draw=0):
     """What a grader that knows the right answers says of each pair, in both orders."""
     known = {
         identity(text): float((one.better == "first") == is_first)
@@ -50,8 +52,9 @@ def judged(judge, chosen):
         for order, prompt in enumerate(judge.prompts(item, "key")):
             messages = tuple((one["role"], one["content"]) for one in prompt.messages)
             request = Request(
-                judge.model.removeprefix("sim/"), messages, temperature=1.0, seed=2 * number + order
-            )
+                judge.model.removeprefix("sim/"), messages, temperature=1.0,
+                seed=10_000 * draw + 2 * number + order,
+            )  # fmt: skip
             told = answer(request, known).text
             readings.append(judge.read(Answer(told, "stop", 1, 1, 0, 1.0, simulated=True)))
         both = judge.combined(tuple(readings))
@@ -80,6 +83,25 @@ def test_planted_accuracy_and_position_bias_are_recovered(name):
     assert difference.upper < 0
     assert difference.p < 0.001
     assert bool(figures.published) == (name == "judgebench")
+
+
+@needs_shared
+@pytest.mark.parametrize("name", FILES)
+def test_intervals_hold_what_is_planted_as_often_as_they_say(name):
+    chosen, judge = load_set(SHARED / FILES[name], MAPPINGS / f"{name}.yaml", 20), pairwise(FIRST)
+    grader = grader_of(FIRST)
+    bias, behind = grader.first_bias, (1 - grader.first_bias) * grader.accuracy
+    ahead = bias + behind
+    planted = (ahead * behind, ahead * (1 - behind) + behind * (1 - ahead), bias)
+    draws = [
+        benchmark_figures([judge], [judged(judge, chosen, draw)], chosen).by_judge[0][""][:3]
+        for draw in range(20)
+    ]
+    for of_figure, truth in zip(zip(*draws, strict=True), planted, strict=True):
+        # of 20 intervals of 95%, fewer than 17 hold the truth in 1.6% of cases
+        assert sum(one.lower <= truth <= one.upper for one in of_figure) >= 17
+        mean = fmean(one.estimate for one in of_figure)
+        assert abs(mean - truth) < 3 * stdev(one.estimate for one in of_figure) / 20**0.5
 
 
 def claims(tmp_path, pairs, **changes):
