@@ -7,9 +7,10 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
 from flows.claiming import alone
-from flows.judged_items import judge_missing
+from flows.judged_items import PartlyJudgedError, judge_missing
 from flows.parameters import AtLeastOne, OrLeftOut
 from judge_gym.workflows.benchmarking import load_judges, load_set
+from judge_gym.workflows.budgeting import BudgetPassedError
 from tasks.benchmark import report_benchmark
 from tasks.events import tell_failure
 from tasks.runtime import runtime
@@ -25,7 +26,8 @@ async def benchmark(
 ) -> State[Path]:
     """Judge what is still missing, then write the tables; the state's data is that of figures.
 
-    A judge's budget, which stands in its file, stops new work once it is passed.
+    A judge's budget, which stands in its file, stops new work once it is passed; the tables are
+    then of what was judged, and the flow fails.
 
     Args:
         judges: judge files, as this process sees them.
@@ -37,7 +39,11 @@ async def benchmark(
     chosen = load_set(items, mapping, limit)
     loaded = load_judges(judges, chosen)
     async with runtime() as current, alone(current, "benchmarks", [chosen.benchmark.name]):
-        tally = await judge_missing(current, loaded, chosen.items, retry_failed=retry_failed)
+        try:
+            tally = await judge_missing(current, loaded, chosen.items, retry_failed=retry_failed)
+        except BudgetPassedError as stopped:
+            table = await report_benchmark(judges, items, mapping, limit)
+            raise PartlyJudgedError(stopped, table) from stopped
         table = await report_benchmark(judges, items, mapping, limit)
         state = await tally.state(current)
     return state if state.is_failed() else Completed(message=state.message, data=table)

@@ -7,7 +7,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
 from flows.claiming import alone
-from flows.judged_items import judge_missing
+from flows.judged_items import PartlyJudgedError, judge_missing
 from flows.perturbed_texts import perturb_missing
 from judge_gym.calibration.design import load_calibration
 from judge_gym.errors import StoreError
@@ -17,10 +17,6 @@ from judge_gym.workflows.calibrating.judging import load_judges, load_texts
 from tasks.calibration import report_calibration
 from tasks.events import tell_failure
 from tasks.runtime import runtime
-
-
-class PartlyJudgedError(BudgetPassedError):
-    """A budget stopped a calibration; what had been judged is reported."""
 
 
 @flow(name="calibration", flow_run_name="calibrate {file.name}", on_failure=[tell_failure])
@@ -58,5 +54,4 @@ async def _reported(file: Path, stopped: BudgetPassedError) -> BudgetPassedError
         page = await report_calibration(file)
     except StoreError:
         return stopped
-    told = f"{stopped.message} What was judged, and how much is missing: {page.resolve()}."
-    return PartlyJudgedError(told, stopped.remedy)
+    return PartlyJudgedError(stopped, page)

@@ -1,13 +1,23 @@
 """Judging items with judges for products, in chunks: what calibrations and benchmarks share."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from flows.chunks import Tally, Work, run_chunks
 from judge_gym.judges import Item, Judge, ModelJudge
 from judge_gym.runtime import Runtime
+from judge_gym.workflows.budgeting import BudgetPassedError
 from judge_gym.workflows.calibrating.judging import Asked, missing
 from tasks.judge_texts import judge_texts
 from tasks.limits import declare_limits
+
+
+class PartlyJudgedError(BudgetPassedError):
+    """A budget stopped the judging; what had been judged is reported."""
+
+    def __init__(self, stopped: BudgetPassedError, report: Path) -> None:
+        told = f"{stopped.message} What was judged, and how much is missing: {report.resolve()}."
+        super().__init__(told, stopped.remedy)
 
 
 async def judge_missing(

@@ -4,7 +4,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,13 +91,15 @@ def _run(chosen: "BenchmarkSet", judges: "Sequence[Judge]", given: dict[str, Any
         lost_servers_named(),
     ):
         from flows.benchmark import benchmark
+        from flows.judged_items import PartlyJudgedError
 
         made: Any = benchmark(**given, return_state=True)
-        table = result_of(asyncio.run(made))
+        state = asyncio.run(made)
+        with suppress(PartlyJudgedError):
+            result_of(state)
         with database() as session:
-            report = read_report(session, chosen, judges)
-    _show(report)
-    return Path(table)
+            _show(read_report(session, chosen, judges))
+        return Path(result_of(state))
 
 
 @contextmanager

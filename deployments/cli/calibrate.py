@@ -90,7 +90,8 @@ def _run(file: Path, design: "CalibrationDesign", *, retry_failed: bool) -> None
         prefect_api("flows.calibration"),
         lost_servers_named(),
     ):
-        from flows.calibration import PartlyJudgedError, calibration
+        from flows.calibration import calibration
+        from flows.judged_items import PartlyJudgedError
 
         made: Any = calibration(file, retry_failed=retry_failed, return_state=True)
         state = asyncio.run(made)

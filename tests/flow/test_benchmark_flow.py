@@ -6,9 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from deployments.cli.app import app
 from flows.benchmark import benchmark
-from support.flow_runs import error_of, run_flow, task_runs
+from flows.judged_items import PartlyJudgedError
+from judge_gym.settings import settings
+from support.flow_runs import run_flow, task_runs
 from support.simulation import Simulator
 
 MAPPING = Path(__file__).parents[2] / "deployments" / "benchmarks" / "chosen-rejected.yaml"
@@ -62,7 +66,26 @@ def test_pairs_are_judged_once_whatever_was_done_before(
     assert simulator.answered() - before == 2 * 2 * PAIRS
 
 
-def test_a_judge_stops_at_its_budget(given: tuple[list[Path], Path, Path]) -> None:
-    judge = given[0][0]
+def test_what_a_budget_leaves_over_is_reported_and_told(
+    given: tuple[list[Path], Path, Path], place: pytest.MonkeyPatch
+) -> None:
+    # It would set what this process, and the tests after this one, read.
+    place.setattr("deployments.cli.environment.prepare_environment", lambda *_, **__: None)
+    (judge, _), items, mapping = given
     judge.write_text(judge.read_text() + "budget: {max_calls: 4}\n")
-    assert "has passed its budget" in str(error_of(run_flow(benchmark, *given)))
+    arguments = ["benchmark", str(judge), "--items", str(items), "--mapping", str(mapping)]
+    ended = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
+    error = ended.exception
+    assert isinstance(error, PartlyJudgedError)
+    assert "has passed its budget" in error.message
+    assert "Raise budget.max_calls" in error.remedy
+    table = settings().data_dir / "reports" / "benchmark-chosen-rejected-figures.csv"
+    assert str(table.resolve()) in error.message
+    (accuracy,) = [
+        row for row in rows_of(table) if (row["category"], row["metric"]) == ("", "accuracy")
+    ]
+    judged = int(accuracy["items"])
+    assert 0 < judged < PAIRS
+    assert f"{PAIRS - judged} missing" in ended.output
+    said = rows_of(table.with_name("benchmark-chosen-rejected-judgements.csv"))
+    assert [row["status"] for row in said].count("missing") == PAIRS - judged

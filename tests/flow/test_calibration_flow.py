@@ -12,8 +12,9 @@ from prefect.client.schemas.objects import State
 from typer.testing import CliRunner
 
 from deployments.cli.app import app
-from flows.calibration import PartlyJudgedError, calibration
+from flows.calibration import calibration
 from flows.chunks import Gaps
+from flows.judged_items import PartlyJudgedError
 from judge_gym.settings import settings
 from support.flow_runs import error_of, run_flow, task_runs
 
