@@ -3,9 +3,13 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
+# One process more than cores, since tests wait for servers; the long ones, which come first in
+# pyproject.toml, are not left to the end.
+PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') \
+	--dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up run test unit database flow end-to-end slow chaos check bench bench-metrics format notebooks lock local test-local clean
+.PHONY: help setup demo up run test unit database flow end-to-end slow ci stress chaos check bench bench-metrics format notebooks lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -21,14 +25,17 @@ up: $(READY) ## Run PostgreSQL, Prefect's page, a worker and the simulator until
 run: $(READY) ## Run a sweep file: make run SWEEP=my-sweep.yaml
 	@$(BIN)/judge-gym sweep run $(SWEEP)
 
-# One process more than cores, since tests wait for servers; the long ones, which come first by name,
-# are not left to the end.
-test: $(READY) ## Run every test but the slow tier, on as many cores as there are
-	@$(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') --dist loadfile \
-		--no-loadscope-reorder -m "not slow"
+test: $(READY) ## Run every test but the slow and the stress tier, on as many cores as there are
+	@$(PYTEST) -m "not slow and not stress"
 
-slow: $(READY) ## Run what takes longest: kills, faults, `up` with its worker and page (25 minutes)
-	@$(BIN)/pytest tests/slow && $(BIN)/pytest -m slow tests/end_to_end tests/flow
+slow: $(READY) ## Run what takes minutes: `up` with its page, workers, AGENTS.md as typed
+	@$(PYTEST) -m slow
+
+ci: $(READY) ## Run both at once, which takes less time
+	@$(PYTEST) -m "not stress"
+
+stress: $(READY) ## Run faults, kills and batches over whole sweeps
+	@$(PYTEST) -m stress
 
 unit database flow end-to-end: $(READY) ## Run one tier of the tests
 	@$(BIN)/pytest tests/$(subst -,_,$@)

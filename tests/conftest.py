@@ -10,4 +10,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 # --import-mode=importlib leaves this folder off the path.
 sys.path.insert(0, str(Path(__file__).parent))
 
-pytest_plugins = ["support.postgres", "support.prefect_server", "support.simulation"]
+pytest_plugins = [
+    "support.postgres",
+    "support.prefect_server",
+    "support.simulation",
+    "support.launched",
+]

@@ -13,17 +13,6 @@ from support.prefect_server import PrefectServer
 from support.simulation import Simulator
 
 
-@pytest.fixture(scope="session")
-def launcher(
-    prefect_server: PrefectServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Launcher]:
-    """For the commands of all tests that are not about how they start."""
-    folder = tmp_path_factory.mktemp("launcher")
-    made = Launcher(folder, CommandLine(folder, prefect_server.environment).variables())
-    yield made
-    made.close()
-
-
 @pytest.fixture
 def command(
     database: str,

@@ -18,7 +18,7 @@ from support.command_line import CommandLine, Ended, sweep_text
 from support.prefect_server import PrefectServer
 from support.waiting import until
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.stress
 REPLICATES = 3
 OWN, SWAPPED = 3 * 5 * REPLICATES, (1 + 3) * 5 * REPLICATES
 """Judgements: 3 judges x 5 articles; 1 swapped pair and 3 shams."""
@@ -114,7 +114,7 @@ def kill_in_the_middle(process: Any, folder: Path) -> list[psutil.Process]:
         server = embedded.status(folder) if folder.exists() else None
         return count_samples(server.url) if server else 0
 
-    until(some, "the first samples", 120, every=0.02)
+    until(some, "the first samples", 120, every=0.1)
     children = psutil.Process(process.pid).children(recursive=True)
     process.kill()
     process.wait()

@@ -19,7 +19,7 @@ from support.natural_rows import natural_rows
 from support.simulation import Simulator
 from support.sweeps import scoring_sweep
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.stress
 
 
 def test_rate_limits_of_one_in_twenty_cost_no_more_than_a_tenth(

@@ -25,7 +25,7 @@ from support.natural_rows import natural_rows
 from support.postgres import temporary_database
 from support.simulation import Fault, Simulator
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.stress
 REPOSITORY = Path(__file__).parents[2]
 VALMORA = f"{REPOSITORY}/deployments/sweeps/corpora/valmora.jsonl"
 # Articles as they are; two judges that write rubrics, and one of them under the other's.

@@ -20,7 +20,7 @@ from support.batched import batches_at, outcomes
 from support.flow_runs import configured, run_flow
 from support.postgres import temporary_database
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.stress
 QUICK = Path(__file__).parents[2] / "deployments" / "sweeps" / "quick.yaml"
 PROVIDERS = """
 [sim]

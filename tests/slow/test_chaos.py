@@ -28,6 +28,7 @@ from support.prefect_server import PrefectServer, ServerProcess
 from support.simulation import Simulator
 from support.waiting import until
 
+pytestmark = pytest.mark.stress
 PARTS = ("postgres", "provider", "run", "prefect")
 KILLS = int(os.environ.get("JUDGE_GYM_TEST_KILLS", "4"))
 """`make chaos` has twenty, which take longer than the other tests should."""
@@ -131,7 +132,7 @@ def go_through(parts: dict[str, Part], run: Run, postgres: Postgres) -> None:
     moments = sorted(random.Random(SEED).sample(range(ANSWERS), KILLS + 1))
     killed = [("run", "prefect"), *((PARTS[number % len(PARTS)],) for number in range(KILLS))]
     for moment, names in zip(moments, killed, strict=True):
-        until(answers_or_ended, f"{moment} answers", LONGEST_S)
+        until(answers_or_ended, f"{moment} answers", LONGEST_S, every=0.2)
         for name in names:
             parts[name].kill()
         for name in reversed(names):

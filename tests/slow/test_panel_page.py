@@ -13,6 +13,7 @@ from judge_gym.simulator.launch import running
 from support.chromium import Browser, chromium
 from support.command_line import CommandLine
 
+pytestmark = pytest.mark.slow
 LATENCY_S = 1.0
 """Of the simulator, so that there is something to watch and to cancel."""
 MARKUP = "<img src=x onerror=document.title='run'>"

@@ -46,4 +46,4 @@ class PrefectApi(Protocol):
             assert now["type"] == state or not ended, now
             return bool(now["type"] == state)
 
-        until(there, f"flow run {run} to be {state}", seconds, every=0.5)
+        until(there, f"flow run {run} to be {state}", seconds, every=1)

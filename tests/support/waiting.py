@@ -7,7 +7,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def until(ask: Callable[[], T], what: str, seconds: float = 180.0, every: float = 0.05) -> T:
+def until(ask: Callable[[], T], what: str, seconds: float = 180.0, every: float = 0.2) -> T:
     """The first true value of `ask`; fails the test when `seconds` pass without one."""
     deadline = time.monotonic() + seconds
     while True:
