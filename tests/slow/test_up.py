@@ -205,6 +205,8 @@ def test_a_run_that_failed_says_what_to_do(
 
 def test_no_page_has_asked_another_host(up: Installation, browser: Browser) -> None:
     assert browser.asked == {f"127.0.0.1:{up.port}"}
+    # What moves on the page would take a core from all tests that follow.
+    browser.ask("Page.navigate", url="about:blank")
 
 
 # --- cancelling, CI, schedules, kills ---------------------------------------------------------

@@ -27,6 +27,7 @@ _OPTIONS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--force-prefers-reduced-motion",
     "--no-first-run",
     "--disable-background-networking",
     "--disable-component-update",
