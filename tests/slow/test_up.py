@@ -200,7 +200,10 @@ def test_a_run_that_failed_says_what_to_do(
     up.reaches(failed, "FAILED")
     said = (str(wrong), "replicants", "Did you mean replicates?")
     browser.open(page(up, f"runs/flow-run/{failed}?tab=Details"), "Failed", *said)
-    browser.open(page(up, f"runs/flow-run/{failed}?tab=Artifacts"), "Why sweep wrong.yaml", *said)
+    why = "Why sweep wrong.yaml has failed, and what to do"
+    browser.open(page(up, f"runs/flow-run/{failed}?tab=Artifacts"), why)
+    latest = {one["key"]: one["latest_id"] for one in up.post("/artifacts/latest/filter")}
+    browser.open(page(up, f"artifacts/artifact/{latest['failed-sweep-wrong-yaml']}"), why, *said)
 
 
 def test_no_page_has_asked_another_host(up: Installation, browser: Browser) -> None:
@@ -218,8 +221,9 @@ def process_of(up: Installation, run: str) -> list[psutil.Process]:
 
 
 def test_a_run_of_a_worker_ends_and_what_it_learnt_stays(up: Installation) -> None:
+    before = up.judgements()
     run = up.run("sweep/demo")
-    until(lambda: up.judgements() > 20, "the demo's judgements", 180)
+    until(lambda: up.judgements() > before + 20, "the demo's judgements", 180)
     assert process_of(up, run)
     server = {"PREFECT_API_URL": up.api}
     ended = up.command("cancel", "demo", "--yes", **server).fine()
@@ -227,7 +231,7 @@ def test_a_run_of_a_worker_ends_and_what_it_learnt_stays(up: Installation) -> No
     up.reaches(run, "CANCELLED")
     until(lambda: not process_of(up, run), "the end of its process", 60)
     kept = up.judgements()
-    assert kept > 20
+    assert kept > before + 20
     again = up.command("cancel", "demo", "--yes", **server).fine()
     assert "There is nothing to cancel." in again.output
     assert up.judgements() == kept
