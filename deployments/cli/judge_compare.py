@@ -19,7 +19,13 @@ def compare(
     old: Annotated[Path, typer.Argument(help="The judge file in use.", show_default=False)],
     new: Annotated[Path, typer.Argument(help="The judge file to replace it.", show_default=False)],
     items: Annotated[
-        Path, typer.Option(help="Texts for both to judge (JSONL or CSV).", show_default=False)
+        Path,
+        typer.Option(
+            "--items",
+            "--corpus",
+            help="Texts for both to judge (JSONL or CSV).",
+            show_default=False,
+        ),
     ],
     repeats: Annotated[int, typer.Option(help="How often each item is judged.", min=1)] = 1,
     bias: Annotated[

@@ -15,12 +15,13 @@ DOCUMENTS = ("AGENTS.md", "README.md", "docs/operating.md")
 
 
 def known(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every command by its path."""
+    """Every command by its path; what is hidden is another spelling of one that is not."""
     if not hasattr(command, "commands"):
         yield path
         return
     for name, part in command.commands.items():
-        yield from known(part, (*path, name))
+        if not part.hidden:
+            yield from known(part, (*path, name))
 
 
 COMMANDS = dict.fromkeys(known(ROOT))

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from deployments.cli.app import app
@@ -14,8 +15,9 @@ def invoked(*arguments):
     return CliRunner().invoke(app, [str(one) for one in arguments], env={"COLUMNS": "200"})
 
 
-def test_the_same_judge_is_not_compared_with_itself():
+@pytest.mark.parametrize(("group", "option"), [("judge", "--items"), ("judges", "--corpus")])
+def test_the_same_judge_is_not_compared_with_itself(group, option):
     good = EXAMPLES / "good.yaml"
-    ended = invoked("judge", "compare", good, good, "--items", EXAMPLES / "notes.jsonl")
+    ended = invoked(group, "compare", good, good, option, EXAMPLES / "notes.jsonl")
     assert isinstance(ended.exception, ConfigError)
     assert "are the same judge" in str(ended.exception)
