@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deployments.cli.options import PlanOnly, RetryFailed
 from deployments.cli.output import console, marked, say_simulated, show_table
 
 if TYPE_CHECKING:
@@ -45,12 +46,8 @@ def benchmark(
     limit: Annotated[
         int | None, typer.Option(help="Judge the first items only.", min=1, show_default="all")
     ] = None,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Say what it would ask and cost; spends nothing.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
-    ] = False,
+    plan: PlanOnly = False,
+    retry_failed: RetryFailed = False,
 ) -> None:
     """Judge a known-answer set and show accuracy by category; pairs in both orders.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deployments.cli.options import PlanOnly, RetryFailed
 from deployments.cli.output import console, marked, say_simulated, show_checks, show_table
 
 if TYPE_CHECKING:
@@ -14,12 +15,8 @@ if TYPE_CHECKING:
 
 def calibrate(
     file: Annotated[Path, typer.Argument(help="The calibration file (YAML).", show_default=False)],
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Say what it would ask and cost; spends nothing.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
-    ] = False,
+    plan: PlanOnly = False,
+    retry_failed: RetryFailed = False,
 ) -> None:
     """Judge texts, and the same texts changed in known ways; write a page on what that shows.
 

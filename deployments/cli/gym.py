@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
+from deployments.cli.options import AsJson, PlanOnly, RetryFailed
 from deployments.cli.output import console, marked, say_simulated, show_table
 
 if TYPE_CHECKING:
@@ -24,13 +25,9 @@ app = typer.Typer(
 @app.command()
 def run(
     file: Annotated[Path, typer.Argument(help="The gym's file (YAML).", show_default=False)],
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Say what it would ask; spends nothing.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    plan: PlanOnly = False,
+    retry_failed: RetryFailed = False,
+    as_json: AsJson = False,
 ) -> None:
     """Have every candidate work on every case, judge what they make, and write a page.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deployments.cli.options import PlanOnly
 from deployments.cli.output import command, console, marked, say_simulated, show_table
 
 if TYPE_CHECKING:
@@ -28,9 +29,7 @@ def injection(
     utility_model: Annotated[
         str, typer.Option(help="The model that edits the evidence; best not a judge.")
     ] = "",
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Say what it would ask and cost; spends nothing.")
-    ] = False,
+    plan: PlanOnly = False,
 ) -> None:
     """Judge texts that try to steer the judge beside their clean twins, and show the lift.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deployments.cli.options import AsJson, RetryFailed
 from deployments.cli.output import (
     command,
     console,
@@ -64,10 +65,8 @@ def score(
     items: Annotated[Path, typer.Option(help="What to judge (JSONL or CSV).", show_default=False)],
     repeats: Annotated[int, typer.Option(help="How often each item is judged.", min=1)] = 1,
     concurrency: Annotated[int, typer.Option(help="Judgements at once.", min=1, max=1000)] = 8,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    retry_failed: RetryFailed = False,
+    as_json: AsJson = False,
 ) -> None:
     """Judge items and show the results; what is already judged is not asked again."""
     import asyncio

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from deployments.cli.options import PlanOnly, RetryFailed
 from deployments.cli.output import console, say_simulated, show_table
 
 if TYPE_CHECKING:
@@ -24,12 +25,8 @@ def review(
             show_default="today, in the time zone of the file",
         ),
     ] = None,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Say what it would ask and cost; spends nothing.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
-    ] = False,
+    plan: PlanOnly = False,
+    retry_failed: RetryFailed = False,
 ) -> None:
     """Ask judges in use and their alternatives anew; say which to keep and which to reconsider.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deployments.cli.options import AsJson
 from deployments.cli.output import console, show_table
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def power(
         float,
         typer.Option(help="How far a judge's readings scatter, on the 0-1 scale.", min=0.01, max=1),
     ] = 0.1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Say how often a sweep would find an effect, and what it takes to; spends nothing.
 

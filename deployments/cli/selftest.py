@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deployments.cli.options import AsJson
 from deployments.cli.output import console, show_table
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def selftest(
     truth: Annotated[
         list[str] | None, typer.Option(help="Only this truth; repeat for more.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Plant known truths, and say what the estimators make of them; asks no model.
 

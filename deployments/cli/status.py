@@ -12,6 +12,7 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from deployments.cli.options import AsJson
 from deployments.cli.output import as_table, console
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def status(
     watch: Annotated[
         bool, typer.Option("--watch", "-w", help="Show it anew until the work is finished.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON, for programs.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show windows, progress, rates, cost, failures and the expected end; writes nothing."""
     from judge_gym.errors import ConfigError

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from deployments.cli.options import RetryFailed
 from deployments.cli.output import command, console
 from deployments.cli.status import status
 from judge_gym.design.workflow_names import PARTS
@@ -39,9 +40,7 @@ def plan(file: SweepFile) -> None:
 @app.command()
 def run(
     file: SweepFile,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
-    ] = False,
+    retry_failed: RetryFailed = False,
     only: Annotated[
         list[str] | None,
         typer.Option(

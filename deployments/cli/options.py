@@ -1,0 +1,13 @@
+"""Options that many commands have, in the same words."""
+
+from typing import Annotated
+
+import typer
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
+PlanOnly = Annotated[
+    bool, typer.Option("--plan", help="Say what it would ask and cost; spends nothing.")
+]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
+]
