@@ -57,10 +57,11 @@ def judges_apart(
     Paired over the pairs that both were given, p adjusted by Holm over all pairs of judges.
     """
     judges = list(decisions)
+    right_of = [_right(decisions[judge], better) for judge in judges]
     rows = [
         (number, item, right)
-        for number, judge in enumerate(judges)
-        for item, right in _right(decisions[judge], better).items()
+        for number, of_items in enumerate(right_of)
+        for item, right in of_items.items()
     ]
     if not rows:
         return {}
@@ -70,11 +71,24 @@ def judges_apart(
         n_judges=len(judges), n_items=len(better), n_stages=2,
     )  # fmt: skip
     found = accuracy_by_pair(verdicts, np.full(len(better), 2, dtype=np.int64), rng)
-    adjusted = holm_over(list(found.values()))
+    tested = [
+        estimate if estimate.p is None else replace(estimate, p=_mcnemar(right_of[i], right_of[j]))
+        for (i, j), estimate in found.items()
+    ]
+    adjusted = holm_over(tested)
     return {
         (judges[one], judges[other]): estimate
         for (one, other), estimate in zip(found, adjusted, strict=True)
     }
+
+
+def _mcnemar(first: Mapping[int, int], second: Mapping[int, int]) -> float:
+    """Return the exact two-sided p of the pairs that one judge alone got right (McNemar 1947)."""
+    from scipy.stats import binom
+
+    changes = [second[item] - right for item, right in first.items() if item in second]
+    gained, lost = changes.count(1), changes.count(-1)
+    return min(1.0, 2 * float(binom.cdf(min(gained, lost), gained + lost, 0.5)))
 
 
 def score_figures(

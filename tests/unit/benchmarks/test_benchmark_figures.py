@@ -71,6 +71,14 @@ def test_judges_on_the_same_pairs(rng):
     assert judges_apart({}, better, rng) == {}
 
 
+def test_mcnemar_is_exact_with_many_pairs(rng):
+    # of 30 discordant pairs, 2 one way: 2·(1 + 30 + 435)/2^30
+    one = decisions([(FIRST, FIRST)] * 2 + [(SECOND, SECOND)] * 28)
+    other = decisions([(SECOND, SECOND)] * 2 + [(FIRST, FIRST)] * 28)
+    apart = judges_apart({"one": one, "other": other}, np.full(30, FIRST), rng)
+    assert apart["one", "other"].p == pytest.approx(2 * 466 / 2**30)
+
+
 def test_a_position_bias_is_told_from_errors(rng):
     # planted: decides rightly with 0.8 where order does not decide, which it does in 30% of pairs
     pairs = 400
