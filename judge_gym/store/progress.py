@@ -83,12 +83,13 @@ def experiment_progress(
         )
         wanted_probes = own[2] + own[3] + swapped[2] + swapped[3]
         probed = probes.get(experiment_id, (0, 0))
+        scoring = Progress(own[0], planned.get((experiment_id, "own")), own[1])
+        # Swaps are planned once W3 has ended; when none are then, there is nothing to do.
+        no_swaps = 0 if own[0] and own[0] == scoring.total else None
         progress[experiment_id] = {
-            "w3-scoring": Progress(own[0], planned.get((experiment_id, "own")), own[1]),
+            "w3-scoring": scoring,
             "w4-swap": Progress(
-                swapped[0],
-                planned.get((experiment_id, "swap"), 0 if own[0] else None),
-                swapped[1],
+                swapped[0], planned.get((experiment_id, "swap"), no_swaps), swapped[1]
             ),
             "w5-probe": Progress(probed[0], wanted_probes if own[0] else None, probed[1]),
         }

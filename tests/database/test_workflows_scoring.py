@@ -473,8 +473,10 @@ def test_progress_follows_the_rows(database: str, tmp_path: Path) -> None:
         await judging.judge(study.runtime, missing.by_model["sim/calm-1"][:2])
         assert progress()["w3-scoring"] == Progress(2, 6, 0)
         assert progress()["w3-scoring"].state == "running"
+        assert progress()["w4-swap"].state == "pending"
         await study.score(tags)
         assert progress()["w3-scoring"].state == "complete"
+        assert progress()["w4-swap"].state == "nothing to do"
         wanted = progress()["w5-probe"].total
         planned = missing_by(study.runtime, probing.plan_probing, tags)
         assert wanted == len(planned["sim/calm-1"])
