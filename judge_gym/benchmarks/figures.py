@@ -72,7 +72,13 @@ def judges_apart(
     )  # fmt: skip
     found = accuracy_by_pair(verdicts, np.full(len(better), 2, dtype=np.int64), rng)
     tested = [
-        estimate if estimate.p is None else replace(estimate, p=_mcnemar(right_of[i], right_of[j]))
+        estimate
+        if estimate.p is None
+        else replace(
+            estimate,
+            p=_mcnemar(right_of[i], right_of[j]),
+            method=estimate.method.replace("p by sign flips", "p by exact McNemar"),
+        )
         for (i, j), estimate in found.items()
     ]
     adjusted = holm_over(tested)

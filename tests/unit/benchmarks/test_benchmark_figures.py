@@ -77,6 +77,7 @@ def test_mcnemar_is_exact_with_many_pairs(rng):
     other = decisions([(SECOND, SECOND)] * 2 + [(FIRST, FIRST)] * 28)
     apart = judges_apart({"one": one, "other": other}, np.full(30, FIRST), rng)
     assert apart["one", "other"].p == pytest.approx(2 * 466 / 2**30)
+    assert "p by exact McNemar" in apart["one", "other"].method
 
 
 def test_a_position_bias_is_told_from_errors(rng):
