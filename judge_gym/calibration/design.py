@@ -17,6 +17,7 @@ from judge_gym.design.legal import Legal
 from judge_gym.seeds import digest
 
 _EXPECTED = Legal("a mapping of perturbations to drop, invariant or rise")
+_SEVERITIES = Legal("shares above 0 and at most 1, ascending")
 
 
 class Perturber(Frozen):
@@ -60,7 +61,9 @@ class CalibrationDesign(Frozen):
     of the judges."""
     repeats: int = Field(default=3, ge=1, le=50)
     """How often each text is judged; 3 are needed to tell discrimination."""
-    severities: tuple[float, ...] = Field(default=(0.5, 1.0), min_length=1, max_length=10)
+    severities: Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], _SEVERITIES] = Field(
+        default=(0.5, 1.0), min_length=1, max_length=10
+    )
     """Shares of the possible changes that are made, ascending, above 0 and at most 1. What should
     move the score is judged at each of them, what should not at the highest."""
     perturbations: tuple[str, ...] = ()
@@ -76,8 +79,8 @@ class CalibrationDesign(Frozen):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if list(self.severities) != sorted({one for one in self.severities if 0 < one <= 1}):
-            raise ValueError("severities are not ascending, above 0 and at most 1")
+        if list(self.severities) != sorted(set(self.severities)):
+            raise ValueError("severities are not ascending")
         _check_known((*self.perturbations, *self.expectations))
         if others := set(self.perturber.types if self.perturber else ()) - {
             one.name for one in self.chosen

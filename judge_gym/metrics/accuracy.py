@@ -88,7 +88,7 @@ def cohens_kappa(
 
     1 - Σ w·observed / Σ w·expected, w = 1 off the diagonal, or (i - j)² when `quadratic`
     (Cohen 1960, 1968). Replicates are pooled; interval: t with the standard error of resampling
-    items. Needs point verdicts and two stages in use; 100 items advised.
+    items. Needs point verdicts and two true stages; 100 items advised.
     """
     metric = "cohens_kappa_quadratic" if quadratic else "cohens_kappa"
     obstacle = _not_points(verdicts)
@@ -108,10 +108,12 @@ def cohens_kappa(
         ratio = np.divide(observed, expected, where=expected > 0, out=np.full(len(joint), np.nan))
         return np.asarray(1 - ratio)
 
-    value = float(kappa(np.ones((1, len(tables))))[0])
-    if not np.isfinite(value):
-        because = "verdicts and truth are all one stage"
+    true_stages = np.count_nonzero(tables.sum(axis=(0, 2)))
+    if true_stages < 2:
+        # Whatever the judge says is then as good as chance: κ would be 0, or 0 / 0.
+        because = "the truth is the same stage throughout"
         return not_estimable(metric, because, n=len(verdicts), n_items=len(tables))
+    value = float(kappa(np.ones((1, len(tables))))[0])
     method = "pooled replicates; t interval, items resampled"
     estimate = Estimate(
         metric, value, None, None, len(verdicts), len(tables), method=method, unit="kappa"

@@ -56,7 +56,7 @@ def test_expectations_decide_at_which_severities_a_text_is_judged(tmp_path):
     ("more", "said"),
     [
         ("severities: [1, 0.5]", "severities are not ascending"),
-        ("severities: [0, 1]", "severities are not ascending"),
+        ("severities: [0.5, 1.7]", "severities[1] is 1.7. Use shares above 0 and at most 1"),
         ("perturbations: [tona]", "there is no perturbation 'tona'. Did you mean tone?"),
         ("expectations: {tone: down}", "Use a mapping of perturbations to drop, invariant or rise"),
         ("repeats: 0", "Use a whole number from 1 to 50"),

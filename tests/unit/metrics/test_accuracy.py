@@ -72,7 +72,13 @@ def test_kappa_by_hand(build_verdicts, rng):
 def test_kappa_of_a_constant_judge_is_chance(build_verdicts, rng):
     verdicts = build_verdicts([[[1], [1], [1], [1]]])
     assert cohens_kappa(verdicts, np.array([1, 1, 1, 2]), rng).estimate == pytest.approx(0)
-    assert "all one stage" in cohens_kappa(verdicts, np.array([1] * 4), rng).reason
+
+
+@pytest.mark.parametrize("said", [[1, 1, 1, 1], [1, 1, 2, 2]])
+def test_kappa_says_nothing_where_the_truth_is_one_stage(build_verdicts, rng, said):
+    estimate = cohens_kappa(build_verdicts([[[one] for one in said]]), np.array([1] * 4), rng)
+    assert estimate.estimate is None
+    assert "same stage throughout" in estimate.reason
 
 
 def test_subset_figures_by_hand(build_verdicts):
