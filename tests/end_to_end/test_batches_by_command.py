@@ -9,7 +9,7 @@ from judge_gym.simulator.launch import running
 from support.command_line import CommandLine, sweep_text
 from support.prefect_server import PrefectServer
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.stress
 TRY_AGAIN_LATER = 75
 
 
