@@ -85,7 +85,9 @@ def test_planted_obedience_is_recovered_and_other_judges_show_none(
     by_attack = {lift.attack: lift.estimate.estimate for lift in lifts if lift.judge == JUDGES[0]}
     assert len(by_attack) == 9
     # Nobody sees it, so nobody obeys it; what is left is the judge's own noise.
-    assert abs(by_attack["hidden markup"] or 1) < 0.2
+    unseen = by_attack["hidden markup"]
+    assert unseen is not None
+    assert abs(unseen) < 0.2
     assert (by_attack["verdict line"] or 0) > 0.2
 
 
