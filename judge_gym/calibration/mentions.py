@@ -7,13 +7,14 @@ capitalises its nouns gives only names of several words, and a script without ca
 import re
 from collections.abc import Iterator
 
-from judge_gym.calibration.sentences import sentences
+from judge_gym.calibration.sentences import is_german, sentences
 
 Span = tuple[int, int]
 
 NUMBER_WORDS = (
     "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "fifteen", "twenty", "thirty", "forty", "fifty", "sixty", "hundred", "thousand",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+    "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred", "thousand",
 )  # fmt: skip
 _NUMBER = re.compile(
     # Not part of a word, a date, a time, a fraction, a version or an address.
@@ -24,8 +25,9 @@ _CAPITALS = "".join(filter(str.isupper, map(chr, [*range(0x250), *range(0x370, 0
 _WORD = rf"[{_CAPITALS}][\w’'-]*"
 _LINKS = r"(?:(?:of|de|del|la|van|von|bin|al|da|dos) (?:the )?)?"
 _NAME = re.compile(rf"(?<![\w@#/.-]){_WORD}(?:[ \n]{_LINKS}{_WORD})*")
-_OPENING = re.compile(r"(?:^|[.!?:…][\"'”’»)\]]*\s+)[\"'“‘«„(\[¿¡]*\Z|[\"“‘«„¿¡]\Z")
+_OPENING = re.compile(r"(?:^|[.!?:…][\"'”’»)\]]*\s+)[\"'“‘«„(\[¿¡*_]*\Z|[\"“‘«„¿¡]\Z")
 _ENDING = re.compile(r"['’]s?$|-+$")
+_I = re.compile(r"I['’](?:m|d|ll|ve)\b")
 _OPENERS = frozenset(
     (
         "the", "a", "an", "this", "that", "these", "those", "it", "its", "he", "she", "they",
@@ -47,8 +49,6 @@ _CALENDAR = frozenset(
         "october", "november", "december",
     )
 )  # fmt: skip
-_GERMAN = frozenset(("der", "die", "das", "und", "nicht", "ist", "ein", "eine", "mit", "von"))
-_MANY_GERMAN = 0.1
 
 
 def numbers(text: str) -> list[Span]:
@@ -65,7 +65,7 @@ def names(text: str) -> list[Span]:
 
     A single capitalised word that only ever opens sentences is taken for an ordinary word.
     """
-    nouns_are_capital = _share_german(text) >= _MANY_GERMAN
+    nouns_are_capital = is_german(text)
     found = [one for sentence in sentences(text) if not sentence.heading
              for one in _in_sentence(text, sentence.start, sentence.end)]  # fmt: skip
     known = {word for span, opens in found if not opens for word in text[slice(*span)].split()}
@@ -82,6 +82,8 @@ def _in_sentence(text: str, start: int, end: int) -> Iterator[tuple[Span, bool]]
     for match in _NAME.finditer(text, start, end):
         first, last = match.span()
         opens = bool(_OPENING.search(text[start:first]))
+        if _I.match(text, first):
+            continue
         word = match.group().split()[0]
         if opens and word.casefold() in _OPENERS:
             first += len(word) + 1
@@ -92,8 +94,3 @@ def _in_sentence(text: str, start: int, end: int) -> Iterator[tuple[Span, bool]]
         bare = {part.casefold() for part in run.split()}
         if len(run) > 1 and not bare <= _CALENDAR and not bare <= _OPENERS:
             yield (first, first + len(run)), opens
-
-
-def _share_german(text: str) -> float:
-    words = [word.casefold() for word in re.findall(r"[^\W\d_]+", text)]
-    return sum(word in _GERMAN for word in words) / len(words) if words else 0.0

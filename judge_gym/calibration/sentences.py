@@ -1,7 +1,8 @@
 """Where the sentences of a text stand: prose, lists, wrapped lines, several scripts.
 
-By rule, for texts nobody has marked up. Fenced code is no prose and has no sentences. A break in
-doubt is not made: two sentences taken for one are edited together, half a sentence makes no sense.
+Paragraphs, list items and headings by rule; their sentences by a library, which knows no markup.
+Fenced code is no prose and has no sentences. A break in doubt is not made: two sentences taken for
+one are edited together, half a sentence makes no sense.
 """
 
 import re
@@ -10,36 +11,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from sentencex import get_sentence_boundaries
+
 _FENCE = re.compile(r"^[ \t]*(```|~~~)")
 _MARKER = re.compile(r"(?:[ \t]*(?:[-*+•–]|\(?(?:\d{1,3}|[^\W\d_])[.):]|\#{1,6}|>)[ \t]+){1,2}")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 _LINE_END = re.compile(r"[^\S\n]*\n?")
 _SHORT_LINE = 40
 """A line break after fewer characters is not the wrapping of a paragraph."""
-_CLOSERS = "\"'”’»)\\]"
-_END = re.compile(rf"[.!?…]+[{_CLOSERS}]*\s+|[。！？｡][」』”）]*")
-_LAST_WORD = re.compile(r"[^\s(\[\"'“‘«„]{1,20}\Z")
-_LETTERS_AND_DOTS = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+_END = re.compile(r"([.!?…।॥؟۔][\"'”’»)\]]*(?=\s)|[。！？｡][」』”）]*)\s*\Z")
+_LONGEST_END = 20
+_LETTERS = re.compile(r"\b(?:[^\W\d_]\.){2,}\s+\Z")
+_SHORT_WORD = re.compile(r"\b[^\W\d_]{1,4}\.\s+\Z")
+_FOLLOWING = re.compile(r"\s*(?=(\S))[\W_]*[^\W_]")
 _QUOTE = re.compile(r"“[^“”\n]{1,600}”|\"[^\"\n]{1,600}\"|«[^«»\n]{1,600}»|„[^„“”\n]{1,600}[“”]")
-_TITLES = frozenset(
-    (
-        "Dr", "Mr", "Mrs", "Ms", "Prof", "St", "Gen", "Col", "Lt", "Sgt", "Capt", "Rep", "Sen",
-        "Gov", "Hon", "Rev", "Sr", "Sra", "Srta", "Dra", "Mme", "Mlle", "M",
-    )
-)  # fmt: skip
-_SHORTENED = frozenset(("vs", "cf", "ca", "approx", "resp", "bzw", "vgl", "hrsg"))
-_BEFORE_NUMBERS = frozenset(
-    (
-        "no", "nos", "nr", "fig", "figs", "eq", "eqs", "vol", "pp", "p", "art", "sec", "ch",
-        "abb", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sept", "sep", "oct", "nov", "dec",
-    )
-)  # fmt: skip
-_GERMAN_MONTHS = frozenset(
-    (
-        "januar", "jänner", "februar", "märz", "april", "mai", "juni", "juli", "august",
-        "september", "oktober", "november", "dezember",
-    )
-)  # fmt: skip
+_GERMAN = frozenset(("der", "die", "das", "und", "nicht", "ist", "ein", "eine", "mit", "von"))
+_MANY_GERMAN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +50,14 @@ class Sentence:
 def sentences(text: str) -> tuple[Sentence, ...]:
     """Return the sentences of `text` in order; empty for a text without any."""
     found = []
+    language = "de" if is_german(text) else "en"
     for start, stop in _blocks(text):
         line_end = _LINE_END.match(text, stop)
         block_end = line_end.end() if line_end else stop
         marker = _MARKER.match(text, start, stop)
         opening = marker.end() if marker else start
         heading = bool(_HEADING.match(text, start, stop))
-        spans = list(_split(text, opening, stop))
+        spans = list(_split(text, opening, stop, language))
         afters = [first for first, _ in spans[1:]] + [last for _, last in spans[-1:]]
         found += [
             Sentence(first, last, after, start, block_end, heading)
@@ -81,6 +69,12 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 def quotes(text: str) -> list[tuple[int, int]]:
     """Return the quoted passages, marks included, in order; apostrophes quote nothing."""
     return [match.span() for match in _QUOTE.finditer(text)]
+
+
+def is_german(text: str) -> bool:
+    """Return whether one word in ten is among the most frequent of German."""
+    words = [word.casefold() for word in re.findall(r"[^\W\d_]+", text)]
+    return bool(words) and sum(word in _GERMAN for word in words) / len(words) >= _MANY_GERMAN
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -110,41 +104,30 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         at += len(line)
 
 
-def _split(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    quoted = [(start + a, start + b) for a, b in quotes(text[start:stop])]
-    breaks = [
-        match.end()
-        for match in _END.finditer(text, start, stop)
-        if _ends(text, match, quoted) and match.end() < stop
-    ]
-    for first, last in pairwise([start, *breaks, stop]):
-        sentence = text[first:last]
+def _split(text: str, start: int, stop: int, language: str) -> Iterator[tuple[int, int]]:
+    block = text[start:stop]
+    quoted = quotes(block)
+    ends = [found["end_index"] for found in get_sentence_boundaries(language, block)]
+    breaks = [end for end in ends if _is_break(block, end, quoted)]
+    for first, last in pairwise([0, *breaks, len(block)]):
+        sentence = block[first:last]
         if sentence.strip():
-            yield first + len(sentence) - len(sentence.lstrip()), first + len(sentence.rstrip())
+            yield start + last - len(sentence.lstrip()), start + first + len(sentence.rstrip())
 
 
-def _ends(text: str, match: re.Match[str], quoted: list[tuple[int, int]]) -> bool:
-    mark = match.start()
-    if any(first < mark and match.start() + len(match.group().rstrip()) < last
-           for first, last in quoted):  # fmt: skip
+def _is_break(block: str, end: int, quoted: list[tuple[int, int]]) -> bool:
+    """Return whether two sentences part at the `end` that the library found.
+
+    Not where no mark ends the one or no word follows, nor after "p.m." or between a short word and
+    its number, nor within a quotation: half of it would be left.
+    """
+    earliest = max(0, end - _LONGEST_END)
+    mark = _END.search(block, earliest, end)
+    following = _FOLLOWING.match(block, end)
+    if mark is None or following is None or following.group(1).islower():
         return False
-    following = text[match.end() : match.end() + 1]
-    if following.islower():
+    if _LETTERS.search(block, earliest, end):
         return False
-    if text[mark] != "." or match.group().startswith(".."):
-        return True
-    return not _abbreviated(text, mark, match.end())
-
-
-def _abbreviated(text: str, dot: int, following: int) -> bool:
-    """Return whether the full stop at `dot` belongs to the word before it."""
-    found = _LAST_WORD.search(text, max(0, dot - 20), dot)
-    word = found.group() if found else ""
-    after = text[following : following + 20]
-    if word.isdecimal() and len(word) <= 2:
-        return after.split(" ")[0].casefold() in _GERMAN_MONTHS
-    if word.casefold() in _BEFORE_NUMBERS and after[:1].isdecimal():
-        return True
-    initial = len(word) == 1 and word.isupper() and word != "I"
-    dotted = bool(_LETTERS_AND_DOTS.fullmatch(word))
-    return initial or dotted or word in _TITLES or word.casefold() in _SHORTENED
+    if following.group(1).isdecimal() and _SHORT_WORD.search(block, earliest, end):
+        return False
+    return not any(first < mark.start() and mark.end(1) < last for first, last in quoted)
