@@ -101,6 +101,7 @@ def _run(file: Path, design: "CalibrationDesign", *, retry_failed: bool) -> None
 
 async def _show(design: "CalibrationDesign") -> None:
     from judge_gym.calibration.checks import span
+    from judge_gym.report.calibration import dollars
     from judge_gym.runtime import runtime
     from judge_gym.workflows.calibrating.reporting import read_report
 
@@ -116,10 +117,11 @@ async def _show(design: "CalibrationDesign") -> None:
             "When to ask a second judge",
             ("who is asked", "right", "less than the best judge", "cost a text, USD"),
             [
-                (one.name, span(one.accuracy), span(one.loss), f"{one.cost.estimate or 0:.3g}")
+                (one.name, span(one.accuracy), span(one.loss), dollars(one.cost.estimate))
                 for one in report.policies
             ],
         )
+        console.print(report.asking, markup=False)
     if report.warning:
         console.print(f"Note: {report.warning}", markup=False)
     console.print(report.why, markup=False)

@@ -10,8 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from judge_gym.calibration.checks import more_items
 from judge_gym.metrics.cells import BoolArray, FloatArray
-from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, mean_over_items
+from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, mean_over_items, not_estimable
+from judge_gym.metrics.hypotheses_margins import Claim, Direction
 from judge_gym.metrics.intervals import wilson
 from judge_gym.metrics.outcomes import clustered_share
 
@@ -24,8 +26,9 @@ class Asked:
     """A judge as measured, one entry per item, in one order for all judges.
 
     `right` says whether its answer is right by the known truth, `cost` what asking it cost, in
-    dollars. `doubt` orders items by how unsure it was, the largest first: the spread of its runs,
-    or how near its score lies to the threshold. `answer` is what it said, to see disagreement.
+    dollars, NaN where that is not known. `doubt` orders items by how unsure it was, the largest
+    first: the spread of its runs, or how near its score lies to the threshold. `answer` is what it
+    said, to see disagreement.
     """
 
     judge: str
@@ -83,7 +86,9 @@ def policies(first: Asked, second: Asked, others: Sequence[Asked] = ()) -> list[
         )  # fmt: skip
     best = max(judges, key=lambda one: float(one.right.mean()) if len(one.right) else 0.0)
     figures = [_figures(*plan, best.right) for plan in plans]
-    return sorted(figures, key=lambda one: one.cost.estimate or 0.0)
+    return sorted(
+        figures, key=lambda one: np.inf if one.cost.estimate is None else one.cost.estimate
+    )
 
 
 def sufficient(figures: Sequence[PolicyFigures], margin: float) -> PolicyFigures | None:
@@ -95,6 +100,21 @@ def sufficient(figures: Sequence[PolicyFigures], margin: float) -> PolicyFigures
     return next(
         (one for one in figures if one.loss.upper is not None and one.loss.upper < margin), None
     )
+
+
+def undecided(figures: Sequence[PolicyFigures], margin: float) -> tuple[PolicyFigures, str] | None:
+    """Return the cheapest policy that may be enough though it is not sure, and what would decide.
+
+    It costs less than the one that is `sufficient` and loses less than `margin` on these items.
+    """
+    first = next((one for one in figures if (one.loss.estimate or 0.0) < margin), None)
+    if first is None or first is sufficient(figures, margin):
+        return None
+    loss = first.loss
+    if not loss.estimate:
+        # No item differs: the end comes nearer as 1/n, as that of a share of 0 does.
+        loss = replace(loss, lower=0.0)
+    return first, more_items(loss, Claim(Direction.BELOW, margin))
 
 
 def _figures(
@@ -115,10 +135,17 @@ def _figures(
     return PolicyFigures(
         name,
         clustered_share("accuracy", right.astype(np.int64), ones),
-        mean_over_items("cost_per_item", cost, n=n, unit="dollars", bounds=(0.0, np.inf)),
+        _cost(cost),
         clustered_share("asked_twice", asked.astype(np.int64), ones),
         loss,
     )
+
+
+def _cost(cost: FloatArray) -> Estimate:
+    if np.isnan(cost).any():
+        because = "a model has no price, or a judge is one's own"
+        return not_estimable("cost_per_item", because, n=len(cost), unit="dollars")
+    return mean_over_items("cost_per_item", cost, n=len(cost), unit="dollars", bounds=(0.0, np.inf))
 
 
 def _most_doubtful(doubt: FloatArray, share: float) -> BoolArray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from judge_gym.calibration.checks import Check, span
 from judge_gym.calibration.design import CalibrationDesign
-from judge_gym.calibration.escalating import PolicyFigures, sufficient
+from judge_gym.calibration.escalating import PolicyFigures, sufficient, undecided
 from judge_gym.design.experiment import family_of
 from judge_gym.judges import ModelJudge
 from judge_gym.report.writing import ENVIRONMENT, csv_of, figures_of, put_in_place
@@ -37,9 +37,30 @@ class CalibrationReport:
     written: datetime
 
     @property
-    def enough(self) -> PolicyFigures | None:
-        """The cheapest way to ask that surely loses little accuracy, if known scores tell."""
-        return sufficient(self.policies, self.design.margins.accuracy_loss)
+    def asking(self) -> str:
+        """Which way to ask is cheap and surely right enough; empty where known scores do not tell.
+
+        And which cheaper one may be, with what would decide it.
+        """
+        margin = self.design.margins.accuracy_loss
+        enough, maybe = sufficient(self.policies, margin), undecided(self.policies, margin)
+        if enough is None:
+            return ""
+        little = f"less than {100 * margin:g} in 100 right scores"
+        said = f"{enough.name} is the cheapest way to ask that surely loses {little}."
+        if maybe:
+            other, decides = maybe
+            said += (
+                f" {other.name} costs {dollars(other.cost.estimate)} USD a text in place of "
+                f"{dollars(enough.cost.estimate)} and loses {other.loss.estimate:.3g} here, but "
+                f"it is not sure that it loses {little}. {decides}"
+            )
+        if not any(one.cost.estimate for one in self.policies):
+            said += (
+                " No cost of these judges is known, or they are simulated and cost nothing: the "
+                "first of the file stands for the cheap one."
+            )
+        return said
 
     @property
     def gap(self) -> str:
@@ -110,8 +131,13 @@ def calibration_page(report: CalibrationReport) -> str:
     template = ENVIRONMENT.get_template("calibration.html.j2")
     return template.render(
         report=report, span=span, before=before, after=after, histogram=_histogram,
-        forest=_forest, curves=_curves,
+        forest=_forest, curves=_curves, dollars=dollars,
     )  # fmt: skip
+
+
+def dollars(cost: float | None) -> str:
+    """Return a cost in US dollars to three digits; "unknown" for NaN and None, never 0 for that."""
+    return "unknown" if cost is None or np.isnan(cost) else f"{cost:.3g}"
 
 
 def before(case: Case) -> list[Piece]:

@@ -72,6 +72,8 @@ def _lines(report: CalibrationReport) -> Iterator[str]:
         yield f"- {_plain(check.question)}: {check.result} ({check.reason})."
     enough = ", ".join(f"{name} {value:g}" for name, value in design.margins.model_dump().items())
     yield f"- Counted as enough: {enough}."
+    if report.asking:
+        yield f"- When to ask a second judge: {_plain(report.asking)}"
     yield f"- Decided: {_plain(report.why)}"
 
 

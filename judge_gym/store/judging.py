@@ -117,6 +117,19 @@ def cost_of(session: Session, call_ids: Iterable[int]) -> tuple[float, int]:
     return float(cost or 0), unpriced
 
 
+def call_costs(session: Session, call_ids: Iterable[int]) -> dict[int, float]:
+    """Return US dollars by call; NaN for an answer whose cost is not known, 0 for a failed call."""
+    rows = session.execute(
+        sa.select(t.Call.id, t.Call.status, t.Call.cost_usd).where(
+            t.Call.id == sa.any_(sa.literal(list(call_ids), sa.ARRAY(sa.BigInteger)))
+        )
+    )
+    return {
+        call: float("nan" if cost is None and status == "succeeded" else cost or 0)
+        for call, status, cost in rows
+    }
+
+
 _ITEM_COLUMNS = (
     "key",
     "corpus",

@@ -1,7 +1,7 @@
 """Calls, gateways and runtimes for tests that need a real ledger and a real provider."""
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,13 @@ import sqlalchemy as sa
 
 from judge_gym.llm.calls import Answer, Call, Failure, Parameters, Row
 from judge_gym.llm.gateway import Gateway
-from judge_gym.llm.providers import Provider, Providers
+from judge_gym.llm.providers import Price, Provider, Providers
 from judge_gym.prompts import Prompt
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import tables as t
 
+Prices = Mapping[str, Price]
 KEY_NAME = "TEST_PROVIDER_KEY"
 KEY = "sk-planted-0123456789abcdef"
 
@@ -95,10 +96,12 @@ def no_rows(_call_id: int, _outcome: Answer | Failure) -> Sequence[Row]:
     return ()
 
 
-def providers_at(base_url: str, concurrency: int = 8, *, batch: bool = False) -> Providers:
+def providers_at(
+    base_url: str, concurrency: int = 8, *, batch: bool = False, prices: Prices | None = None
+) -> Providers:
     """The provider `real`, with a key, and `sim`, without, both at one address.
 
-    With `batch`, `sim` takes batches.
+    With `batch`, `sim` takes batches; `prices` are those of models of `real`.
     """
     real = Provider(
         name="real",
@@ -106,6 +109,7 @@ def providers_at(base_url: str, concurrency: int = 8, *, batch: bool = False) ->
         base_url=base_url,
         key_env=KEY_NAME,
         concurrency=concurrency,
+        prices=prices or {},
     )
     sim = Provider(
         name="sim", litellm="openai", base_url=base_url, concurrency=concurrency, batch=batch
@@ -122,12 +126,13 @@ async def gateway_at(
     timeout_s: float = 5,
     concurrency: int = 8,
     reuse_answers: bool = False,
+    prices: Prices | None = None,
 ) -> AsyncIterator[tuple[Gateway, sa.Engine]]:
     """A gateway on a database and a provider, closed in the end."""
     engine = sa.create_engine(url)
     gateway = Gateway(
         engine,
-        providers_at(base_url, concurrency),
+        providers_at(base_url, concurrency, prices=prices),
         attempts=attempts,
         timeout_s=timeout_s,
         reuse_answers=reuse_answers,
@@ -141,14 +146,21 @@ async def gateway_at(
 
 @asynccontextmanager
 async def runtime_at(
-    url: str, base_url: str, *, batch: bool = False, **settings: Any
+    url: str,
+    base_url: str,
+    *,
+    batch: bool = False,
+    prices: Prices | None = None,
+    **settings: Any,
 ) -> AsyncIterator[Runtime]:
     """A runtime on a database and a provider, which takes batches with `batch`."""
     configured = Settings(**settings)
     async with gateway_at(
-        url, base_url, attempts=2, concurrency=16, reuse_answers=configured.reuse_answers
-    ) as (gateway, engine):
-        yield Runtime(configured, engine, providers_at(base_url, batch=batch), gateway)
+        url, base_url, attempts=2, concurrency=16, reuse_answers=configured.reuse_answers,
+        prices=prices,
+    ) as (gateway, engine):  # fmt: skip
+        providers = providers_at(base_url, batch=batch, prices=prices)
+        yield Runtime(configured, engine, providers, gateway)
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:

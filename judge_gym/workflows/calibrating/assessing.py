@@ -133,7 +133,7 @@ def recommended(assessments: Sequence[Assessment], costs: Sequence[float]) -> tu
     Last come judges that have judged less than others, as after a stop: what was not tested cannot
     have failed. Before them, judges that put everything together, or differ as much between runs as
     between texts: the rest of what they pass says little. Then fewest checks that fail, fewest that
-    are open, and the cheaper one.
+    are open, and the cheaper one; a cost of NaN, which is not known, is taken for dear.
     """
 
     most = max(one.statuses.total() for one in assessments)
@@ -143,7 +143,7 @@ def recommended(assessments: Sequence[Assessment], costs: Sequence[float]) -> tu
         less = one.statuses.total() < most
         tells = all(c.result is not Result.FAILS for c in one.checks if c.name in _FIRST)
         fails, still_open = one.count(Result.FAILS), one.count(Result.INCONCLUSIVE)
-        return less, not tells, fails, still_open, costs[place]
+        return less, not tells, fails, still_open, float(np.nan_to_num(costs[place], nan=np.inf))
 
     best = min(range(len(assessments)), key=standing)
     one = assessments[best]

@@ -1,6 +1,6 @@
 """When a cheap judge is enough: what asking a second one costs and gains, on known scores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -10,23 +10,24 @@ from judge_gym.design.experiment import family_of
 from judge_gym.judges import Judge, JudgeResult, ModelJudge
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.points import bin_of
-from judge_gym.workflows.calibrating.assessing import known_points, points_of
+from judge_gym.workflows.calibrating.assessing import Results, known_points, points_of
 from judge_gym.workflows.calibrating.texts import Texts
 
 
 def escalation(
     judges: Sequence[Judge],
     texts: Texts,
-    results: Sequence[Mapping[str, Sequence[JudgeResult]]],
-    costs: Sequence[float],
+    results: Sequence[Results],
+    costs: Mapping[int, float],
     design: CalibrationDesign,
 ) -> list[PolicyFigures]:
     """Return the policies of the cheapest judge and the others, from cheap to dear.
 
-    `costs` are US dollars per judgement. On the originals that every judge scored and whose score
-    is known; a judge is right within `margins.near` points of it. Its doubt is the spread of its
-    runs, and two disagree when their means lie in different bins of 20 points. Empty without two
-    judges or two such texts.
+    `costs` are US dollars by call, as the ledger has them; asking a judge about a text costs what
+    all its runs on it did. On the originals that every judge scored and whose score is known; a
+    judge is right within `margins.near` points of it. Its doubt is the spread of its runs, and two
+    disagree when their means lie in different bins of 20 points. Empty without two judges or two
+    such texts.
     """
     truth = [known_points(judges[0], item) for item in texts.originals]
     points = [[points_of(judge, said[item.key]) for item in texts.originals]
@@ -39,17 +40,36 @@ def escalation(
     if len(judges) < 2 or len(shared) < 2:
         return []
     known = np.array([truth[place] for place in shared])
+    keys = [texts.originals[place].key for place in shared]
     asked = [
-        _asked(judge, [given[place] for place in shared], known, cost, design.margins.near)
-        for judge, given, cost in zip(judges, points, costs, strict=True)
-    ]
-    first, *others = sorted(asked, key=lambda one: float(one.cost[0]))
+        _asked(
+            judge, [given[place] for place in shared], known,
+            [dollars_of(judge, said[key], costs) for key in keys], design.margins.near,
+        )
+        for judge, given, said in zip(judges, points, results, strict=True)
+    ]  # fmt: skip
+    # What is not known is taken for dear.
+    first, *others = sorted(asked, key=lambda one: float(np.nan_to_num(one.cost, nan=np.inf).sum()))
     second = max(others, key=lambda one: float(one.right.mean()))
     return policies(first, second, [one for one in others if one is not second])
 
 
+def dollars_of(judge: Judge, results: Iterable[JudgeResult], costs: Mapping[int, float]) -> float:
+    """Return the US dollars that these results of a judge cost; NaN where that is not known.
+
+    That is so of a model without a price, and of functions and endpoints of one's own.
+    """
+    if not isinstance(judge, ModelJudge):
+        return float("nan")
+    return sum((costs[call] for one in results for call in one.call_ids), 0.0)
+
+
 def _asked(
-    judge: Judge, runs: Sequence[Sequence[float]], known: FloatArray, cost: float, near: float
+    judge: Judge,
+    runs: Sequence[Sequence[float]],
+    known: FloatArray,
+    cost: Sequence[float],
+    near: float,
 ) -> Asked:
     means = np.array([np.mean(one) for one in runs])
     return Asked(
@@ -57,6 +77,6 @@ def _asked(
         family=family_of(judge.model) if isinstance(judge, ModelJudge) else judge.answered_by,
         answer=bin_of(means).astype(np.float64),
         right=np.abs(means - known) <= near,
-        cost=np.full(len(runs), cost),
+        cost=np.array(cost),
         doubt=np.array([np.std(one) for one in runs]),
     )

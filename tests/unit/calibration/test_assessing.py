@@ -154,9 +154,9 @@ def report(all_assessed):
         policies=escalation(
             [one.judge for one in all_assessed], texts(),
             [results(one.judge, texts(), SCORES[one.judge.name]) for one in all_assessed],
-            [0.001, 0.03], DESIGN,
+            {}, DESIGN,
         ) if len(all_assessed) > 1 else [],
-        costs=[0.0, 9.0],
+        costs=[0.0, float("nan")],
         chosen=place, why=why, written=datetime(2026, 1, 2, tzinfo=UTC),
     )  # fmt: skip
 
@@ -169,8 +169,10 @@ def test_what_a_second_judge_costs_and_gains(all_assessed):
     assert found["clustering alone"].accuracy.estimate == 0
     assert found["good alone"].accuracy.estimate == near / len(known)
     half = found["clustering, then good on the 50% in most doubt"]
-    assert half.cost.estimate == pytest.approx(0.001 + 0.03 / 2)
-    assert report(all_assessed).enough.name == "good alone"
+    # nobody knows what a function of one's own costs
+    assert (half.asked_twice.estimate, half.cost.estimate) == (0.5, None)
+    assert report(all_assessed).asking.startswith("good alone is the cheapest way")
+    assert report(all_assessed[:1]).asking == ""
 
 
 def test_cases_show_what_was_changed(all_assessed):
@@ -192,6 +194,8 @@ def test_the_page_shows_texts_as_text(all_assessed, tmp_path):
     assert "&lt;b&gt;" in page
     assert "SIMULATED" in page
     assert "Use good" in page
+    assert "the first of the file stands for the cheap one" in page
+    assert ">unknown<" in page
     assert page.count("<svg") == 2 * 3
     assert "http" not in page.replace("http://www.w3.org", "")
     names = {path.name for path in tmp_path.iterdir()}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from judge_gym.calibration.checks import Margins, Result
-from judge_gym.calibration.escalating import Asked, policies, sufficient
+from judge_gym.calibration.escalating import Asked, policies, sufficient, undecided
 from judge_gym.calibration.replacing import compare_judges
 
 MARGINS = Margins()
@@ -71,6 +71,15 @@ def test_policies_by_hand():
     assert found["cheap alone"].loss.estimate == 0.25
 
 
+def test_a_cost_that_is_not_known_counts_as_dear():
+    dear = asked("dear", "a", [1] * 8, np.nan)
+    strong = asked("strong", "b", [1] * 8, 10.0)
+    found = policies(strong, dear)
+    costs = {one.name: one.cost.estimate for one in found}
+    assert (next(iter(costs)), costs["dear alone"]) == ("strong alone", None)
+    assert costs["strong, then dear on the 25% in most doubt"] is None
+
+
 def test_a_judge_is_no_second_opinion_on_itself():
     cheap = asked("cheap", "a", [1, 0, 1], 1.0)
     again = asked("cheap again", "a", [0, 1, 1], 1.0)
@@ -90,5 +99,12 @@ def test_the_cheapest_policy_that_loses_little():
     # eight items cannot show that so little is lost, though none is
     few = policies(asked("cheap", "a", [1] * 8, 1.0), asked("strong", "b", [1] * 8, 10.0))
     assert sufficient(few, 0.02).loss.upper == 0
+    assert undecided(few, 0.02) is None
+    strays = asked("cheap", "a", [1] * 7 + [0], 1.0, doubt=[0] * 7 + [9])
+    one, decides = undecided(policies(strays, asked("strong", "b", [1] * 8, 10.0)), 0.05)
+    assert one.name == "cheap, then strong on the 10% in most doubt"
+    # Wilson's upper end of 0 of n is z² / (n + z²)
+    assert "about 73 would decide it" in decides
+    assert undecided(found, 0.2) is None
     with pytest.raises(ValueError, match="different items"):
         policies(cheap, replace(strong, cost=np.ones(2)))
