@@ -95,7 +95,19 @@ def cohens_kappa(
     if obstacle:
         return not_estimable(metric, obstacle, n=len(verdicts))
     tables = _confusion_by_item(verdicts, truth)
-    stages = np.arange(verdicts.n_stages)
+    found = kappa_of_tables(tables, rng, quadratic=quadratic)
+    return replace(found, method=found.method and f"pooled replicates; {found.method}")
+
+
+def kappa_of_tables(
+    tables: FloatArray, rng: np.random.Generator, *, quadratic: bool = False
+) -> Estimate:
+    """Return the κ of `cohens_kappa` from counts, items x true stages x stages given.
+
+    An item may hold several decisions, which are resampled together.
+    """
+    metric, n = "cohens_kappa_quadratic" if quadratic else "cohens_kappa", int(tables.sum())
+    stages = np.arange(tables.shape[-1])
     distance = (stages[:, None] - stages).astype(np.float64)
     cost = distance**2 if quadratic else (distance != 0).astype(np.float64)
 
@@ -112,12 +124,10 @@ def cohens_kappa(
     if true_stages < 2:
         # Whatever the judge says is then as good as chance: κ would be 0, or 0 / 0.
         because = "the truth is the same stage throughout"
-        return not_estimable(metric, because, n=len(verdicts), n_items=len(tables))
+        return not_estimable(metric, because, n=n, n_items=len(tables))
     value = float(kappa(np.ones((1, len(tables))))[0])
-    method = "pooled replicates; t interval, items resampled"
-    estimate = Estimate(
-        metric, value, None, None, len(verdicts), len(tables), method=method, unit="kappa"
-    )
+    method = "t interval, items resampled"
+    estimate = Estimate(metric, value, None, None, n, len(tables), method=method, unit="kappa")
     interval = resampled_interval(kappa, len(tables), rng)
     return caution_below(with_interval(estimate, interval, SIGNED_UNIT), ADVISED_ITEMS)
 

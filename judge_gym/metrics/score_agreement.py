@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from judge_gym.metrics.agreement import ratio_or_nan
-from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.effect_sizes import kendall_tau_b
 from judge_gym.metrics.estimate import (
     Estimate,
@@ -65,7 +65,7 @@ def concordance(one: FloatArray, other: FloatArray, rng: np.random.Generator) ->
     """
 
     def coefficient(weights: FloatArray) -> FloatArray:
-        first, second, shared, apart = _moments(one, other, weights)
+        first, second, shared, apart = _moments(one, other, weights, np.arange(len(one)))
         return ratio_or_nan(2 * shared, first + second + apart**2)
 
     return _coefficient("concordance", one, other, coefficient, rng)
@@ -90,20 +90,26 @@ def rank_agreement(one: FloatArray, other: FloatArray, rng: np.random.Generator)
 
 
 def error_correlation(
-    one: FloatArray, other: FloatArray, truth: FloatArray, rng: np.random.Generator
+    one: FloatArray,
+    other: FloatArray,
+    truth: FloatArray,
+    rng: np.random.Generator,
+    cluster: IntArray | None = None,
 ) -> Estimate:
     """Return Pearson's r of two judges' errors (score - truth) over items, in [-1, 1].
 
     Near 1 a second judge repeats the mistakes of the first, so that asking it gains nothing.
-    Needs 4 items, and errors that vary.
+    Items of one `cluster` (numbered from 0, without a gap) are resampled together. Needs 4 items
+    or clusters, and errors that vary.
     """
     first, second = one - truth, other - truth
+    of_item = np.arange(len(first)) if cluster is None else cluster
 
     def correlation(weights: FloatArray) -> FloatArray:
-        own, others, shared, _ = _moments(first, second, weights)
+        own, others, shared, _ = _moments(first, second, weights, of_item)
         return ratio_or_nan(shared, np.sqrt(np.maximum(own * others, 0.0)))
 
-    return _coefficient("error_correlation", first, second, correlation, rng)
+    return _coefficient("error_correlation", first, second, correlation, rng, of_item)
 
 
 def score_alpha(table: FloatArray, rng: np.random.Generator) -> Estimate:
@@ -139,17 +145,24 @@ def score_alpha(table: FloatArray, rng: np.random.Generator) -> Estimate:
 
 
 def _moments(
-    one: FloatArray, other: FloatArray, weights: FloatArray
+    one: FloatArray, other: FloatArray, weights: FloatArray, cluster: IntArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return both variances (divisor n), the covariance and the difference of means, per row."""
+    """Return both variances (divisor n), the covariance and the difference of means, per row.
+
+    `weights` are rows x clusters.
+    """
     # About the common mean, so that no digits are lost where scores hardly differ.
     middle = (one.mean() + other.mean()) / 2
-    x, y, n = one - middle, other - middle, weights.sum(axis=1)
-    mean_x, mean_y = weights @ x / n, weights @ y / n
+    x, y = one - middle, other - middle
+    sums = [
+        np.bincount(cluster, weights=part) for part in (np.ones_like(x), x, y, x**2, y**2, x * y)
+    ]
+    n, *totals = (weights @ part for part in sums)
+    mean_x, mean_y, square_x, square_y, product = (total / n for total in totals)
     return (
-        weights @ x**2 / n - mean_x**2,
-        weights @ y**2 / n - mean_y**2,
-        weights @ (x * y) / n - mean_x * mean_y,
+        square_x - mean_x**2,
+        square_y - mean_y**2,
+        product - mean_x * mean_y,
         mean_x - mean_y,
     )
 
@@ -160,18 +173,20 @@ def _coefficient(
     other: FloatArray,
     statistic: Callable[[FloatArray], FloatArray],
     rng: np.random.Generator,
+    cluster: IntArray | None = None,
 ) -> Estimate:
-    n = len(one)
+    size = len(one)
+    n = size if cluster is None else int(cluster.max(initial=-1)) + 1
     if n < MIN_ITEMS:
         because = f"it needs {MIN_ITEMS} items in common, and there are {n}"
-        return not_estimable(metric, because, n=n, n_items=n)
+        return not_estimable(metric, because, n=size, n_items=n)
     if min(np.ptp(one), np.ptp(other)) <= EPSILON:
-        return not_estimable(metric, "one of the two is the same for all items", n=n, n_items=n)
+        return not_estimable(metric, "one of the two is the same for all items", n=size, n_items=n)
     value = float(np.clip(statistic(np.ones((1, n)))[0], -1.0, 1.0))
     method = "over items; t interval on Fisher's scale, items resampled"
     if abs(value) >= 1 - EPSILON:
         method = "over items; to what one item more could make of it"
-    found = Estimate(metric, value, None, None, n, n, method=method, unit="coefficient")
+    found = Estimate(metric, value, None, None, size, n, method=method, unit="coefficient")
     return with_interval(found, _on_fishers_scale(value, statistic, n, rng))
 
 
