@@ -30,6 +30,7 @@ from deployments.cli import (
     local_model,
     mcp,
     panel,
+    panel_evaluate,
     panel_serve,
     power,
     retry,
@@ -77,6 +78,7 @@ app.add_typer(judge.app, name="judges", hidden=True)
 app.command()(calibrate.calibrate)
 app.command()(benchmark.benchmark)
 app.add_typer(gym.app, name="gym")
+panel.app.command()(panel_evaluate.evaluate)
 panel.app.command()(panel_serve.serve)
 app.add_typer(panel.app, name="panel")
 app.command()(simulator.simulator)

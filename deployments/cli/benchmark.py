@@ -1,10 +1,8 @@
 """`judge-gym benchmark`: what judges get right where the answers are known."""
 
-import json
-import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -99,26 +97,17 @@ def _run(chosen: "BenchmarkSet", judges: "Sequence[Judge]", given: dict[str, Any
         return Path(result_of(state))
 
 
-@contextmanager
-def _simulator(chosen: "BenchmarkSet") -> Iterator[None]:
+def _simulator(chosen: "BenchmarkSet") -> AbstractContextManager[None]:
     """Have a simulator whose graders know the right answers of pairs, unless one is there."""
-    from deployments.cli.running import SIMULATOR_URL, simulator
-    from judge_gym.settings import settings
+    from deployments.cli.running import knowing_simulator
 
-    path = settings().data_dir / f"benchmark-{chosen.benchmark.name}-known.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lines = (
-        json.dumps({"text": text, "worth": float(item.truth == side)}) + "\n"
+    known = {
+        text: float(item.truth == side)
         for item in chosen.items
         if item.second is not None
         for text, side in ((item.text, "first"), (item.second, "second"))
-    )
-    path.write_text("".join(lines), encoding="utf-8")
-    if url := os.environ.get(SIMULATOR_URL):
-        said = f"The simulator at {url} knows the right answers only if it has --known {path}."
-        console.print(said, markup=False, soft_wrap=True)
-    with simulator(known=path):
-        yield
+    }
+    return knowing_simulator(f"benchmark-{chosen.benchmark.name}", known)
 
 
 def _show(report: "BenchmarkReport") -> None:

@@ -10,6 +10,8 @@ from deployments.cli.output import as_table, console, marked, say_simulated, sho
 from judge_gym.settings import REPOSITORY
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.table import Table
 
     from judge_gym.panel import Panel, PanelDocument, PanelState
@@ -136,16 +138,17 @@ def _show(state: "PanelState") -> None:
                 f"The arbiter said {verdict.raw_score}; it is held within the raters' scores."
             )
         console.print(verdict.rationale, markup=False)
-    _show_cost(state)
+    show_cost(state.call_ids)
+    if state.simulated:
+        say_simulated()
 
 
-def _show_cost(state: "PanelState") -> None:
+def show_cost(call_ids: "Sequence[int]") -> None:
+    """Print how many calls there are behind something, and what they have cost."""
     from deployments.cli.database import database
     from judge_gym.store.judging import cost_of
 
     with database() as session:
-        cost, unpriced = cost_of(session, state.call_ids)
+        cost, unpriced = cost_of(session, call_ids)
     unknown = f" and the unknown cost of {unpriced}" if unpriced else ""
-    console.print(f"{len(state.call_ids)} calls have cost {cost:.4g} USD{unknown}.", markup=False)
-    if state.simulated:
-        say_simulated()
+    console.print(f"{len(call_ids)} calls have cost {cost:.4g} USD{unknown}.", markup=False)

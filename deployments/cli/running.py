@@ -1,10 +1,11 @@
 """Running a sweep from the terminal: the simulator if it is needed, the flow, progress bars."""
 
 import asyncio
+import json
 import os
 import shlex
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -16,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from deployments.cli.environment import prepare_environment
 from deployments.cli.models import providers_of
-from deployments.cli.output import command, console
+from deployments.cli.output import command, console, errors
 from deployments.cli.prefect_api import prefect_api
 from judge_gym.design.sweep import Sweep, load_sweep
 from judge_gym.errors import JudgeGymError, first_line
@@ -129,6 +130,24 @@ def simulator(**given: "Unpack[SimulatorSettings]") -> Iterator[None]:
             yield
         finally:
             del os.environ[SIMULATOR_URL]
+
+
+@contextmanager
+def knowing_simulator(name: str, known: Mapping[str, float]) -> Iterator[None]:
+    """Have a simulator whose graders know what texts are worth, in [0, 1], unless one is there.
+
+    They are told by a file of this name in the data folder; whoever has a simulator running is
+    told of that file.
+    """
+    path = settings().data_dir / f"{name}-known.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = (json.dumps({"text": text, "worth": worth}) for text, worth in known.items())
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    if url := os.environ.get(SIMULATOR_URL):
+        said = f"The simulator at {url} knows the right answers only if it has --known {path}."
+        errors.print(said, markup=False, soft_wrap=True)
+    with simulator(known=path):
+        yield
 
 
 def simulator_for(models: Iterable[str]) -> AbstractContextManager[None]:

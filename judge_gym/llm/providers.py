@@ -56,7 +56,8 @@ class Provider(BaseModel):
     """Whether its models take a JSON schema for their answer; as litellm's list has it when left
     out."""
     prices: dict[str, Price] = Field(default_factory=dict)
-    """Prices of models that litellm's list lacks or has wrong, by name without the provider."""
+    """Prices of models that litellm's list lacks or has wrong, by name without the provider.
+    Simulated models cost nothing; evaluations of panels reckon as if they had these."""
 
     @field_validator("batch")
     @classmethod

@@ -15,7 +15,8 @@ without the document's text. What one rater cannot do is kept as its error and t
 with fewer than two reviews, or without the arbiter's answer, the run ends in phase `error`.
 
 Reviews and consensus are kept by the document's and the panel's identity: the same run again asks
-nothing, and a rater that had failed is asked again.
+nothing, and a rater that had failed is asked again. Whether a panel helps, documents with known
+scores tell: `judge_gym.panel.evaluating`.
 """
 
 from judge_gym.panel.document import PanelDocument, PanelItem, load_document

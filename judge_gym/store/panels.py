@@ -1,6 +1,6 @@
 """Panels in the database: they, their documents, and what came of each attempt."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +62,13 @@ def review_ids(session: Session, place: Place) -> list[int]:
 def consensus_before(session: Session, place: Place) -> Before:
     """Return the attempts at a consensus so far."""
     return _before(_attempts(session, t.PanelConsensus, place))
+
+
+def calls_of(session: Session, call_ids: Iterable[int]) -> list[sa.Row[Any]]:
+    """Return what these calls used: id, model, status, cost_usd and the tokens of both sides."""
+    wanted = t.Call.id == sa.any_(sa.literal(list(call_ids), sa.ARRAY(sa.BigInteger)))
+    columns = (t.Call.status, t.Call.cost_usd, t.Call.prompt_tokens, t.Call.completion_tokens)
+    return list(session.execute(sa.select(t.Call.id, t.Call.model, *columns).where(wanted)))
 
 
 def save(session: Session, row: Row) -> None:

@@ -1,0 +1,235 @@
+"""`judge-gym panel evaluate`: does a panel help, on documents whose scores are known?"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deployments.cli.options import AsJson
+from deployments.cli.output import console, errors, marked, say_simulated, show_table
+from deployments.cli.panel import show_cost
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from judge_gym.panel import Panel
+    from judge_gym.panel.evaluating.evaluation import Evaluation
+    from judge_gym.panel.evaluating.labelled import LabelledDocument
+
+_ERROR_PRICE = 0.1
+_SHOWN = 5
+
+
+def evaluate(
+    panel: Annotated[Path, typer.Argument(help="The panel file (YAML).", show_default=False)],
+    corpus: Annotated[
+        Path,
+        typer.Option(
+            "--corpus",
+            "--items",
+            help="Documents with their true scores (JSONL), as in deployments/panels.",
+            show_default=False,
+        ),
+    ],
+    error_price: Annotated[
+        float,
+        typer.Option(
+            help="US dollars that one point of error in one document's score costs you: what "
+            "asking one more rater is weighed against.",
+            min=0,
+        ),
+    ] = _ERROR_PRICE,
+    as_json: AsJson = False,
+) -> None:
+    """Have a panel review a labelled set, and show what raters, pools and arbiter get right.
+
+    What was reviewed before is not asked again; a rater that failed is. Writes a page and tables.
+    """
+    import asyncio
+
+    from deployments.cli.environment import prepare_environment
+    from deployments.cli.running import lost_servers_named
+    from judge_gym.panel import load_panel
+    from judge_gym.panel.evaluating.labelled import read_labelled
+    from judge_gym.settings import settings
+
+    # A mistake in a file is said before any server is started.
+    asked = load_panel(panel)
+    labelled = read_labelled(corpus, asked.rubric.scale)
+    prepare_environment(settings().data_dir, verbose=False)
+    with _simulator(asked, labelled), lost_servers_named():
+        found, page = asyncio.run(_evaluated(asked, labelled, error_price))
+    if as_json:
+        _print_json(found)
+    else:
+        show(found)
+        show_cost(found.call_ids)
+        console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
+    if found.reviewed.stopped:
+        raise found.reviewed.stopped
+
+
+async def _evaluated(
+    panel: "Panel", labelled: "Sequence[LabelledDocument]", error_price: float
+) -> "tuple[Evaluation, Path]":
+    from judge_gym.panel.evaluating.evaluation import evaluate as evaluated
+    from judge_gym.panel.evaluating.reviewing import prices_of, review_all
+    from judge_gym.report.panel_evaluation import save_panel_evaluation
+    from judge_gym.runtime import runtime
+
+    async with runtime() as current:
+        with errors.status(f"Reviewing {len(labelled)} documents.") as status:
+            reviewed = await review_all(
+                current,
+                panel,
+                labelled,
+                lambda ended: status.update(f"{ended} of {len(labelled)} documents are reviewed."),
+            )
+        calls = [call for state in reviewed.states if state for call in state.call_ids]
+        found = evaluated(panel, labelled, reviewed, prices_of(current, calls), error_price)
+        folder = current.settings.data_dir / "reports"
+        return found, save_panel_evaluation(found, folder)
+
+
+def _simulator(
+    panel: "Panel", labelled: "Sequence[LabelledDocument]"
+) -> "AbstractContextManager[None]":
+    """Have a simulator, where one is asked, whose raters know the true scores and err as planted.
+
+    An item without a true score is worth what its document is.
+    """
+    from contextlib import nullcontext
+
+    from deployments.cli.running import knowing_simulator
+    from judge_gym.model_names import is_simulated_model
+
+    if not any(map(is_simulated_model, panel.models)):
+        return nullcontext()
+    scale = panel.rubric.scale
+    known = {
+        item.text: ((document.truth if item.truth is None else item.truth) - scale.lowest)
+        / (scale.highest - scale.lowest)
+        for document in labelled
+        for item in document.items
+    }
+    return knowing_simulator(f"panel-{panel.name}", known)
+
+
+def show(found: "Evaluation") -> None:
+    """Print the figures, and what is in none of them."""
+    _show_raters(found)
+    _show_ways(found)
+    _show_together(found)
+    _show_policies(found)
+    _show_ended(found)
+    if found.simulated:
+        say_simulated()
+    if found.made_up:
+        console.print("The true scores were made up by a rule: nobody judged these documents.")
+
+
+def _show_raters(found: "Evaluation") -> None:
+    raters = zip(found.panel.names, found.panel.raters, found.whole.scored.families, strict=True)
+    show_table(
+        "Raters",
+        ("who", "looks at", "model", "family"),
+        [(name, rater.label, rater.model, family) for name, rater, family in raters],
+    )
+
+
+def _show_ways(found: "Evaluation") -> None:
+    from judge_gym.report.panel_evaluation import dollars, kinds, told
+    from judge_gym.report.table import number
+
+    for what, some in kinds(found):
+        title = f"Panel {found.panel.name}, {what}: {some.scored.n_documents} documents"
+        show_table(
+            marked(title, simulated=found.simulated),
+            ("who decides", "error", "bias", "exactly right", "κ", "better by", "USD"),
+            [
+                (
+                    way.name,
+                    told(way.error),
+                    number(way.bias.estimate),
+                    *map(told, (way.accuracy, way.kappa, way.gained)),
+                    dollars(found.costs.get(way.name)) if what == "whole" else "",
+                )
+                for way in some.ways
+            ],
+        )
+    console.print(
+        "Points of error and bias; better than the rater that errs least here. USD a document, "
+        "where simulated as the providers file prices it.\n"
+    )
+
+
+def _show_together(found: "Evaluation") -> None:
+    from judge_gym.report.panel_evaluation import kinds, taken, told
+
+    both = kinds(found)
+    show_table(
+        "Errors that go together (correlation)",
+        ("raters", "families", *(what for what, _ in both)),
+        [
+            (
+                " and ".join(pair.raters),
+                "one" if pair.same_family else "two",
+                *(told(some.pairs[place].correlation) for _, some in both),
+            )
+            for place, pair in enumerate(found.whole.pairs)
+        ],
+    )
+    show_table(
+        "What a second family adds over a second persona, in points of error",
+        ("of", "scores", "with its own family", "with another", "less by"),
+        [
+            (what, taken(one), *map(told, (one.persona, one.family, one.gained)))
+            for what, some in both
+            for one in some.second_family
+        ],
+    )
+
+
+def _show_policies(found: "Evaluation") -> None:
+    from judge_gym.report.panel_evaluation import dollars, told
+
+    show_table(
+        f"Asking one more only where it pays (a point of error costs "
+        f"{dollars(found.error_price)} USD)",
+        ("who is asked", "reviews saved", "money saved", "error", "more than of all", "USD in all"),
+        [
+            (
+                one.name,
+                *map(told, (one.saved_reviews, one.saved_cost, one.error, one.loss)),
+                told(one.total, 3),
+            )
+            for one in found.policies
+        ],
+    )
+
+
+def _show_ended(found: "Evaluation") -> None:
+    left_out = found.left_out
+    told = f"{len(found.complete)} of {len(found.labelled)} documents are in these figures"
+    console.print(f"{told}; {len(left_out)} are in none." if left_out else f"{told}.")
+    for name, why in left_out[:_SHOWN]:
+        console.print(f"{name}: {why}", markup=False, soft_wrap=True)
+
+
+def _print_json(found: "Evaluation") -> None:
+    from judge_gym.report.panel_evaluation import figure_rows, score_rows
+
+    told = {
+        "panel": found.panel.name,
+        "documents": len(found.labelled),
+        "left_out": dict(found.left_out),
+        "simulated": found.simulated,
+        "simulated_truth": found.made_up,
+        "error_price_usd": found.error_price,
+        "cost_usd": {name: None if cost != cost else cost for name, cost in found.costs.items()},
+        "figures": list(figure_rows(found)),
+        "scores": list(score_rows(found)),
+    }
+    console.print_json(json.dumps(told))

@@ -1,0 +1,197 @@
+"""Whom to ask first, and when to ask one more: policies over reviews that are all there. Pure.
+
+A policy has raters of a document asked one after the other, pools what they said (weighted by
+calibration) and stops. All that it rests on, the order of the raters, their biases and weights and
+what one more is expected to gain, is fitted to the other documents, and what it would have come to
+is measured on this one.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from judge_gym.metrics import pooling
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
+from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, mean_over_items, not_estimable
+from judge_gym.panel.evaluating.figures import FEWEST_DOCUMENTS, UNIT, Scored
+
+FEWEST_ALIKE = 5
+"""Documents with as much disagreement, below which one more is expected to gain what it gains on
+all."""
+ONE, TWO, GAIN, ALL = "one", "two, all where they differ", "more while it pays", "all"
+
+
+@dataclass(frozen=True)
+class PolicyFigures:
+    """A policy: its error, what it asks and costs a document, and what that is less than all.
+
+    `saved_reviews` and `saved_cost` are shares of those of asking all, `loss` its error less that
+    of asking all, paired by document. `total` is the cost of the reviews and of the errors, in US
+    dollars a document.
+    """
+
+    name: str
+    error: Estimate
+    reviews: Estimate
+    cost: Estimate
+    saved_reviews: Estimate
+    saved_cost: Estimate
+    loss: Estimate
+    total: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class _Others:
+    """The documents a policy may learn from, for one it is applied to."""
+
+    scores: FloatArray
+    truth: FloatArray
+    scale: FloatArray
+    known: pooling.Record
+
+    def error(self, asked: Sequence[int]) -> FloatArray:
+        """Return the absolute error of each document, had these raters been asked."""
+        return np.abs(_pooled(self.scores, asked, self.scale, self.known) - self.truth)
+
+    def apart(self, scores: FloatArray, asked: Sequence[int]) -> FloatArray:
+        """Return how far those asked lie apart without their biases, to the nearest point."""
+        unbiased = (scores - self.known.bias)[..., list(asked)]
+        return pooling.rounded(np.ptp(unbiased, axis=-1))
+
+    def alike(self, said: FloatArray, asked: Sequence[int]) -> BoolArray:
+        """Return the documents on which those asked lay as far apart as on this one."""
+        alike = self.apart(self.scores, asked) == self.apart(said, asked)
+        return alike if alike.sum() >= FEWEST_ALIKE else np.ones_like(alike)
+
+
+def policies(scored: Scored, prices: FloatArray, error_price: float) -> list[PolicyFigures]:
+    """Return the figures of each policy, from asking one rater to asking all.
+
+    `scored` has one unit per document; `prices` is documents x raters, what each review cost in
+    US dollars; `error_price` what one point of error is worth. A rater's price is known before it
+    is asked: its mean over the other documents. Not estimable below four documents, or where a
+    price is not known.
+    """
+    names = [ONE, *([TWO] if len(scored.raters) > 2 else []), GAIN, ALL]
+    if because := _obstacle(scored, prices):
+        return [_absent(name, because, len(scored.truth)) for name in names]
+    asked = {name: np.zeros(scored.scores.shape, dtype=np.bool_) for name in names}
+    given = {name: np.zeros(len(scored.truth)) for name in names}
+    for place in range(len(scored.truth)):
+        for name, chosen, score in applied(scored, prices, error_price, place):
+            if name in asked:
+                asked[name][place, chosen] = True
+                given[name][place] = score
+    return [
+        _figures(name, asked[name], given[name], given[ALL], scored, prices, error_price)
+        for name in names
+    ]
+
+
+def applied(
+    scored: Scored, prices: FloatArray, error_price: float, place: int
+) -> Iterator[tuple[str, list[int], float]]:
+    """Yield each policy with the raters it asks about the document in this place, and its score.
+
+    The true score of that document plays no part; see `policies`.
+    """
+    rest = np.arange(len(scored.truth)) != place
+    scores, truth = scored.scores[rest], scored.truth[rest]
+    others = _Others(scores, truth, scored.scale, pooling.record(scores, truth))
+    price, said = prices[rest].mean(axis=0), scored.scores[place]
+
+    def score(asked: Sequence[int]) -> float:
+        return float(_pooled(said[None], asked, scored.scale, others.known)[0])
+
+    everybody = list(range(len(price)))
+    order, worth_it = _order(others, price, error_price, said)
+    two = everybody if others.apart(said, order[:2]) else order[:2]
+    for name, asked in ((ONE, order[:1]), (TWO, two), (GAIN, order[:worth_it]), (ALL, everybody)):
+        yield name, asked, score(asked)
+
+
+def _order(
+    others: _Others, price: FloatArray, error_price: float, said: FloatArray
+) -> tuple[list[int], int]:
+    """Return the raters in the order to ask them, and how many are worth asking.
+
+    First the calibrated cheapest, whose price and errors together cost least. Then each time the
+    one whose expected gain, the error it took away where those asked lay as far apart as here, is
+    worth most beyond its price; as soon as that is nothing, no more are worth it.
+    """
+    left = list(range(len(price)))
+    first = min(left, key=lambda one: price[one] + error_price * float(others.error([one]).mean()))
+    asked, worth_it, going_on = [first], 1, True
+    left.remove(first)
+    while left:
+        alike, before = others.alike(said, asked), others.error(asked)
+        net = {
+            one: error_price * float((before - others.error([*asked, one]))[alike].mean())
+            - price[one]
+            for one in left
+        }
+        following = max(left, key=lambda one: net[one])
+        going_on = going_on and net[following] > 0
+        worth_it += going_on
+        asked.append(following)
+        left.remove(following)
+    return asked, worth_it
+
+
+def _pooled(
+    scores: FloatArray, asked: Sequence[int], scale: FloatArray, known: pooling.Record
+) -> FloatArray:
+    among: IntArray = np.array(asked, dtype=np.int64)
+    return pooling.weighted(scores[:, among], scale, known.of(among))
+
+
+def _figures(
+    name: str,
+    asked: BoolArray,
+    given: FloatArray,
+    by_all: FloatArray,
+    scored: Scored,
+    prices: FloatArray,
+    error_price: float,
+) -> PolicyFigures:
+    n = len(given)
+    errors, of_all = np.abs(given - scored.truth), np.abs(by_all - scored.truth)
+    costs, reviews = (asked * prices).sum(axis=1), asked.sum(axis=1).astype(np.float64)
+    most = prices.sum(axis=1)
+    saved_cost = (
+        mean_over_items("saved_cost", (most - costs) / most.mean(), n=n, unit="share")
+        if most.any()
+        else not_estimable("saved_cost", "the reviews cost nothing", n=n, n_items=n)
+    )
+    return PolicyFigures(
+        name,
+        mean_over_items("absolute_error", errors, n=n, unit=UNIT),
+        mean_over_items("reviews", reviews, n=n, unit="reviews"),
+        mean_over_items("cost", costs, n=n, unit="USD"),
+        mean_over_items(
+            "saved_reviews", 1 - reviews / asked.shape[1], n=n, unit="share", bounds=UNIT_INTERVAL
+        ),
+        saved_cost,
+        mean_over_items("error_loss", errors - of_all, n=n, unit=UNIT),
+        mean_over_items("total_cost", costs + error_price * errors, n=n, unit="USD"),
+    )
+
+
+def _obstacle(scored: Scored, prices: FloatArray) -> str:
+    if scored.n_documents < FEWEST_DOCUMENTS:
+        return f"it needs {FEWEST_DOCUMENTS} documents, and there are {scored.n_documents}"
+    unknown = [
+        name for name, column in zip(scored.raters, prices.T, strict=True) if np.isnan(column).any()
+    ]
+    return f"what reviews by {', '.join(unknown)} cost is not known" if unknown else ""
+
+
+def _absent(name: str, because: str, n: int) -> PolicyFigures:
+    metrics = (
+        "absolute_error", "reviews", "cost", "saved_reviews", "saved_cost", "error_loss",
+        "total_cost",
+    )  # fmt: skip
+    return PolicyFigures(
+        name, *(not_estimable(metric, because, n=n, n_items=n) for metric in metrics)
+    )

@@ -1,0 +1,213 @@
+"""All there is to say of a panel on a labelled set, from the states that its runs ended in."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from judge_gym.design.experiment import family_of
+from judge_gym.errors import JudgeGymError
+from judge_gym.metrics.cells import FloatArray
+from judge_gym.panel.evaluating.escalating import PolicyFigures, policies
+from judge_gym.panel.evaluating.figures import (
+    ARBITER,
+    PairFigures,
+    Scored,
+    SecondFamily,
+    WayFigures,
+    pairs,
+    second_family,
+    ways,
+)
+from judge_gym.panel.evaluating.labelled import LabelledDocument
+from judge_gym.panel.evaluating.reviewing import Reviewed
+from judge_gym.panel.panel import Panel
+from judge_gym.panel.state import DONE, PanelState
+from judge_gym.seeds import derive_seed
+
+
+class NothingToEvaluateError(JudgeGymError):
+    """No document was reviewed by every rater and the arbiter; what was learnt is kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Figures:
+    """The figures of scores of one kind: of whole documents, or of items."""
+
+    scored: Scored
+    ways: list[WayFigures]
+    pairs: list[PairFigures]
+    second_family: list[SecondFamily]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """A panel before a labelled set.
+
+    Figures rest on the documents that every rater and the arbiter answered (`complete`), the same
+    for all of them. `whole` is of overall scores, `items` of the items with a true score, None
+    without any. `costs` is way → US dollars a document, NaN where it is not known; `policies` are
+    of whole documents, `error_price` what one point of error was taken to cost.
+    """
+
+    panel: Panel
+    labelled: Sequence[LabelledDocument]
+    reviewed: Reviewed
+    whole: Figures
+    items: Figures | None
+    costs: Mapping[str, float]
+    policies: list[PolicyFigures]
+    error_price: float
+
+    @cached_property
+    def complete(self) -> list[tuple[LabelledDocument, PanelState]]:
+        """The documents that the figures rest on, with what was said of them."""
+        return _complete(self.labelled, self.reviewed)
+
+    @property
+    def left_out(self) -> list[tuple[str, str]]:
+        """The other documents by id, and why each is in no figure."""
+        found = []
+        for document, state in zip(self.labelled, self.reviewed.states, strict=True):
+            if why := _lacking(state):
+                found.append((document.id, why))
+        return found
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a simulated model answered."""
+        return any(state.simulated for state in self.reviewed.states if state)
+
+    @property
+    def made_up(self) -> bool:
+        """Whether a true score was made up by a rule."""
+        return any(document.simulated for document in self.labelled)
+
+    @property
+    def call_ids(self) -> list[int]:
+        """The calls behind every answer that counts."""
+        return [call for _, state in self.complete for call in state.call_ids]
+
+
+def evaluate(
+    panel: Panel,
+    labelled: Sequence[LabelledDocument],
+    reviewed: Reviewed,
+    prices: Mapping[int, float],
+    error_price: float,
+) -> Evaluation:
+    """Return the figures; the same answers give the same ones.
+
+    `prices` is call → US dollars, `error_price` US dollars a point. Raises
+    `NothingToEvaluateError`.
+    """
+    complete = _complete(labelled, reviewed)
+    if not complete:
+        raise _nothing(panel, labelled, reviewed)
+    rng = np.random.default_rng(
+        derive_seed("panel evaluation", panel.key, *(one.document.key for one in labelled))
+    )
+    whole, of_items = _whole(panel, complete), _items(panel, complete)
+    costs = np.array([_costs(state, prices) for _, state in complete])
+    of_whole = _figures(whole, rng)
+    return Evaluation(
+        panel=panel,
+        labelled=labelled,
+        reviewed=reviewed,
+        whole=of_whole,
+        items=_figures(of_items, rng) if len(of_items.truth) else None,
+        costs=_costs_of_ways([way.name for way in of_whole.ways], costs.mean(axis=0)),
+        policies=policies(whole, costs[:, :-1], error_price),
+        error_price=error_price,
+    )
+
+
+def _figures(scored: Scored, rng: np.random.Generator) -> Figures:
+    return Figures(scored, ways(scored, rng), pairs(scored, rng), second_family(scored))
+
+
+def _lacking(state: PanelState | None) -> str:
+    """Return why a document is in no figure; empty for one that is."""
+    if state is None:
+        return "not reviewed: the panel's budget was passed"
+    if state.phase != DONE:
+        return f"ended in error: {state.error}"
+    failed = [f"{one.name}: {one.error}" for one in state.raters if one.review is None]
+    return f"without every review: {'; '.join(failed)}" if failed else ""
+
+
+def _complete(
+    labelled: Sequence[LabelledDocument], reviewed: Reviewed
+) -> list[tuple[LabelledDocument, PanelState]]:
+    both = zip(labelled, reviewed.states, strict=True)
+    return [(one, state) for one, state in both if state and not _lacking(state)]
+
+
+def _nothing(
+    panel: Panel, labelled: Sequence[LabelledDocument], reviewed: Reviewed
+) -> NothingToEvaluateError:
+    first = next(why for why in map(_lacking, reviewed.states) if why)
+    return NothingToEvaluateError(
+        f"Panel {panel.name}: none of {len(labelled)} documents was answered by every rater and "
+        f"the arbiter. Of the first: {first}.",
+        "Mend what can be mended and run it again: what was reviewed is kept, and only what failed "
+        "is asked again.",
+    )
+
+
+def _whole(panel: Panel, complete: Sequence[tuple[LabelledDocument, PanelState]]) -> Scored:
+    rows = [
+        (one.truth, [rater.review.overall_score for rater in state.raters if rater.review],
+         state.consensus.verdict.final_score)
+        for one, state in complete if state.consensus.verdict
+    ]  # fmt: skip
+    truth, scores, arbiter = zip(*rows, strict=True)
+    return _scored(panel, truth, scores, range(len(rows)), np.array(arbiter, dtype=np.float64))
+
+
+def _items(panel: Panel, complete: Sequence[tuple[LabelledDocument, PanelState]]) -> Scored:
+    """Return the items whose truth is known, of those that raters saw."""
+    rows = []
+    for place, (one, state) in enumerate(complete):
+        reviews = [rater.review.items for rater in state.raters if rater.review]
+        for item, *said in zip(one.items, *reviews, strict=False):  # raters see the first ones
+            if item.truth is not None:
+                rows.append((item.truth, [review.score for review in said], place))
+    truth, scores, document = zip(*rows, strict=True) if rows else ((), (), ())
+    _, numbered = np.unique(document, return_inverse=True)
+    return _scored(panel, truth, scores, numbered.tolist(), None)
+
+
+def _scored(
+    panel: Panel,
+    truth: Sequence[int],
+    scores: Sequence[Sequence[int]],
+    document: Sequence[int],
+    arbiter: FloatArray | None,
+) -> Scored:
+    scale = panel.rubric.scale
+    return Scored(
+        raters=panel.names,
+        families=[family_of(rater.model) for rater in panel.raters],
+        scores=np.array(scores, dtype=np.float64).reshape(len(truth), len(panel.raters)),
+        truth=np.array(truth, dtype=np.float64),
+        document=np.array(document, dtype=np.int64),
+        scale=np.arange(scale.lowest, scale.highest + 1, dtype=np.float64),
+        arbiter=arbiter,
+    )
+
+
+def _costs(state: PanelState, prices: Mapping[int, float]) -> list[float]:
+    """Return what each rater's review and the arbiter's answer cost; NaN where that is unknown."""
+    steps = (*state.raters, state.consensus)
+    return [sum(prices.get(call, math.nan) for call in step.call_ids) for step in steps]
+
+
+def _costs_of_ways(ways: Sequence[str], costs: FloatArray) -> dict[str, float]:
+    """Return what each way costs: one rater, all of them, or the arbiter, too."""
+    *raters, arbiter = costs.tolist()
+    alone = dict(zip(ways, raters, strict=False))
+    pooled = dict.fromkeys(ways, sum(raters))
+    return pooled | alone | {ARBITER: sum(raters) + arbiter}

@@ -1,0 +1,258 @@
+"""What raters and their panel get right of known scores, and what a second family adds: pure.
+
+A unit is what has one true score: a whole document, or an item of one. The units of a document
+count together in every interval, and the documents alike in every mean.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from judge_gym.metrics import pooling
+from judge_gym.metrics.accuracy import kappa_of_tables
+from judge_gym.metrics.cells import FloatArray, IntArray
+from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
+from judge_gym.metrics.outcomes import clustered_share
+from judge_gym.metrics.score_agreement import error_correlation
+
+FEWEST_DOCUMENTS = 4
+"""Documents from which on something is fitted to the others of each."""
+MEAN, MEDIAN, MAJORITY = "mean", "median", "majority"
+DEMPSTER_SHAFER, WEIGHTED, ARBITER = "Dempster-Shafer", "calibrated", "arbiter"
+UNIT = "points"
+"""Errors are in scores of the panel's own scale."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scored:
+    """What raters said of units with known truth, all of them of each unit.
+
+    `scores` is units x raters, `truth` and `document` (from 0, without a gap) an entry per unit,
+    `scale` all scores there are, `families` that of each rater, `arbiter` its score of each unit,
+    None where it gives none.
+    """
+
+    raters: Sequence[str]
+    families: Sequence[str]
+    scores: FloatArray
+    truth: FloatArray
+    document: IntArray
+    scale: FloatArray
+    arbiter: FloatArray | None = None
+
+    @property
+    def n_documents(self) -> int:
+        return int(self.document.max(initial=-1)) + 1
+
+
+@dataclass(frozen=True)
+class WayFigures:
+    """A way to come to a score: its mean absolute error, bias, share exactly right, and κ.
+
+    `gained` is the error of the rater that errs least on these documents, less that of the way,
+    paired by document: above 0 the way is the better one. It leans to the rater, who was picked by
+    the same documents.
+    """
+
+    name: str
+    error: Estimate
+    bias: Estimate
+    accuracy: Estimate
+    kappa: Estimate
+    gained: Estimate
+
+
+@dataclass(frozen=True)
+class PairFigures:
+    """How far the errors of two raters go together."""
+
+    raters: tuple[str, str]
+    same_family: bool
+    correlation: Estimate
+
+
+@dataclass(frozen=True)
+class SecondFamily:
+    """The error of a rater pooled with one of its family, and with one of another family.
+
+    Means over all raters that can be paired both ways. `gained` is the first less the second,
+    paired by document: above 0 a second family takes more error away than a second persona.
+    `unbiased` says whether each rater's own bias was taken off before.
+    """
+
+    unbiased: bool
+    persona: Estimate
+    family: Estimate
+    gained: Estimate
+
+
+def ways(scored: Scored, rng: np.random.Generator) -> list[WayFigures]:
+    """Return the figures of each rater alone, of each way to pool all of them, and of the arbiter.
+
+    What is pooled by reliabilities or weights has those of the other documents.
+    """
+    found = pooled_scores(scored)
+    errors = {
+        name: _by_document(np.abs(given - scored.truth), scored)
+        for name, given in found.items()
+        if given is not None
+    }
+    best = min(scored.raters, key=lambda name: float(errors[name].mean()))
+    return [
+        _way(name, given, scored, errors[best] - errors[name], rng)
+        if given is not None
+        else _not_fitted(name, scored)
+        for name, given in found.items()
+    ]
+
+
+def pooled_scores(scored: Scored) -> dict[str, FloatArray | None]:
+    """Return each way with its score of every unit, None for one that cannot be fitted."""
+    scores, scale, known = scored.scores, scored.scale, _known(scored)
+    found: dict[str, FloatArray | None] = dict(zip(scored.raters, scores.T, strict=True))
+    found |= {
+        MEAN: pooling.mean(scores),
+        MEDIAN: pooling.median(scores),
+        MAJORITY: pooling.majority(scores, scale),
+        DEMPSTER_SHAFER: pooling.dempster_shafer(scores, scale, known.reliability)
+        if known
+        else None,
+        WEIGHTED: pooling.weighted(scores, scale, known) if known else None,
+    }
+    return found if scored.arbiter is None else found | {ARBITER: scored.arbiter}
+
+
+def pairs(scored: Scored, rng: np.random.Generator) -> list[PairFigures]:
+    """Return how far the errors of each two raters go together."""
+    return [
+        PairFigures(
+            (scored.raters[i], scored.raters[j]),
+            scored.families[i] == scored.families[j],
+            error_correlation(
+                scored.scores[:, i], scored.scores[:, j], scored.truth, rng, scored.document
+            ),
+        )
+        for i, j in combinations(range(len(scored.raters)), 2)
+    ]
+
+
+def second_family(scored: Scored) -> list[SecondFamily]:
+    """Return what a second family adds over a second persona, as scored and without biases.
+
+    Two opposite biases cancel whatever the families; what is left without them is what errors
+    that do not go together add.
+    """
+    partners = _partners(scored.families)
+    reason = _no_partners(scored.families) if not partners else ""
+    known = _known(scored)
+    without = None if known is None else scored.scores - known.bias
+    few = f"it needs {FEWEST_DOCUMENTS} documents, and there are {scored.n_documents}"
+    return [
+        _second_family(scored, scored.scores, partners, reason, unbiased=False),
+        _second_family(scored, without, partners, reason or few, unbiased=True),
+    ]
+
+
+def _way(
+    name: str, given: FloatArray, scored: Scored, gained: FloatArray, rng: np.random.Generator
+) -> WayFigures:
+    errors, n = given - scored.truth, len(given)
+    said = np.clip(pooling.rounded(given), scored.scale[0], scored.scale[-1])
+    right = np.bincount(scored.document, weights=said == scored.truth).astype(np.int64)
+    accuracy = clustered_share("accuracy", right, np.bincount(scored.document))
+    return WayFigures(
+        name,
+        _mean("absolute_error", np.abs(errors), scored),
+        _mean("bias", errors, scored),
+        accuracy,
+        kappa_of_tables(_tables(said, scored), rng, quadratic=True),
+        mean_over_items("error_gained", gained, n=n, unit=UNIT),
+    )
+
+
+def _not_fitted(name: str, scored: Scored) -> WayFigures:
+    n = scored.n_documents
+    because = f"it is fitted to other documents, needs {FEWEST_DOCUMENTS}, and there are {n}"
+    absent = {
+        field: not_estimable(metric, because, n=len(scored.truth), n_items=n)
+        for field, metric in _METRICS.items()
+    }
+    return WayFigures(name, **absent)
+
+
+_METRICS: Mapping[str, str] = {
+    "error": "absolute_error",
+    "bias": "bias",
+    "accuracy": "accuracy",
+    "kappa": "cohens_kappa_quadratic",
+    "gained": "error_gained",
+}
+
+
+def _known(scored: Scored) -> pooling.Record | None:
+    """Return how raters err by the other documents, None where there are too few of them."""
+    if scored.n_documents < FEWEST_DOCUMENTS:
+        return None
+    return pooling.records_without(scored.scores, scored.truth, scored.document)
+
+
+def _tables(said: FloatArray, scored: Scored) -> FloatArray:
+    """Return documents x true scores x scores said: counts."""
+    size, low = len(scored.scale), scored.scale[0]
+    code = (scored.document * size + (scored.truth - low).astype(np.int64)) * size
+    code = code + (said - low).astype(np.int64)
+    counts = np.bincount(code, minlength=scored.n_documents * size * size)
+    return counts.reshape(scored.n_documents, size, size).astype(np.float64)
+
+
+def _mean(metric: str, values: FloatArray, scored: Scored) -> Estimate:
+    return mean_over_items(metric, _by_document(values, scored), n=len(values), unit=UNIT)
+
+
+def _by_document(values: FloatArray, scored: Scored) -> FloatArray:
+    """Return the mean of each document's units."""
+    return np.asarray(np.bincount(scored.document, weights=values) / np.bincount(scored.document))
+
+
+def _partners(families: Sequence[str]) -> dict[int, tuple[list[int], list[int]]]:
+    """Return rater → the others of its family and those of another, where there are both."""
+    found = {}
+    for i, family in enumerate(families):
+        others = [j for j in range(len(families)) if j != i]
+        own = [j for j in others if families[j] == family]
+        foreign = [j for j in others if families[j] != family]
+        if own and foreign:
+            found[i] = (own, foreign)
+    return found
+
+
+def _no_partners(families: Sequence[str]) -> str:
+    if len(set(families)) == 1:
+        return f"all raters are of one family, {families[0]}"
+    return "no two raters are of one family"
+
+
+def _second_family(
+    scored: Scored,
+    scores: FloatArray | None,
+    partners: Mapping[int, tuple[list[int], list[int]]],
+    reason: str,
+    *,
+    unbiased: bool,
+) -> SecondFamily:
+    names = ("error_with_persona", "error_with_family", "error_gained_by_family")
+    if scores is None or not partners:
+        absent = (not_estimable(name, reason, n=len(scored.truth), unit=UNIT) for name in names)
+        return SecondFamily(unbiased, *absent)
+
+    def error(i: int, others: Sequence[int]) -> FloatArray:
+        both = [np.abs((scores[:, i] + scores[:, j]) / 2 - scored.truth) for j in others]
+        return np.asarray(np.mean(both, axis=0))
+
+    persona = np.mean([error(i, own) for i, (own, _) in partners.items()], axis=0)
+    family = np.mean([error(i, foreign) for i, (_, foreign) in partners.items()], axis=0)
+    sides = (persona, family, persona - family)
+    means = (_mean(name, side, scored) for name, side in zip(names, sides, strict=True))
+    return SecondFamily(unbiased, *means)

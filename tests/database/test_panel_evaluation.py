@@ -1,0 +1,201 @@
+"""A panel on a labelled set: what is planted is found again, and nothing is asked twice."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from statistics import NormalDist
+
+import pytest
+
+from deployments.cli.panel_evaluate import show
+from judge_gym.design.budget import Budget
+from judge_gym.llm.providers import Price, Providers
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.panel import Anchor, Panel
+from judge_gym.panel.evaluating.evaluation import Evaluation, NothingToEvaluateError, evaluate
+from judge_gym.panel.evaluating.labelled import LabelledDocument, LabelledItem
+from judge_gym.panel.evaluating.reviewing import Reviewed, prices_of, review_all
+from judge_gym.report.panel_evaluation import figure_rows, panel_evaluation_page, score_rows
+from judge_gym.simulator.graders import grader_of
+from judge_gym.simulator.server import serving
+from support.panel_runs import ledger
+from support.panels import a_panel, a_rubric
+from support.postgres import temporary_database
+from support.rig import run, runtime_at
+
+STEPS = 10
+"""Of a scale of eleven anchors, on which whole numbers hide little."""
+MODELS = ("sim/severe-1", "sim/severe-2", "sim/lenient-1")
+ITEMS = 8
+"""Of each document. Errors are drawn from their texts: one draw of many, in each of which one
+interval in twenty leaves out what is planted."""
+DOCUMENTS = tuple(
+    LabelledDocument(
+        id=f"d{n}",
+        title="Plans",
+        truth=4 + n % 3,
+        simulated=n == 0,
+        items=tuple(
+            LabelledItem(id=f"i{i}", text=f"Plan {n}, part {i}.", truth=4 + n % 3)
+            for i in range(ITEMS)
+        ),
+    )
+    for n in range(24)
+)
+
+
+def panel() -> Panel:
+    """Two raters of one family, one of them told to look <b>elsewhere</b>, and one of another."""
+    anchors = tuple(Anchor(name=f"Step {n}", description="-") for n in range(STEPS + 1))
+    small = a_panel(provider="sim", rubric=a_rubric(lowest=0, anchors=anchors))
+    raters = tuple(
+        rater.model_copy(update={"model": model, "label": f"View <b>{rater.label[-1]}</b>"})
+        for rater, model in zip(small.raters, MODELS, strict=True)
+    )
+    arbiter = small.arbiter.model_copy(update={"model": "sim/good-2"})
+    return small.model_copy(update={"raters": raters, "arbiter": arbiter})
+
+
+def reviewed(
+    database: str, folder: Path, asked: Panel, documents: tuple[LabelledDocument, ...]
+) -> tuple[Reviewed, dict[int, float]]:
+    """Have simulated raters that know the true scores review these; one of them has a price."""
+    known = folder / "known.jsonl"
+    known.write_text(
+        "".join(
+            json.dumps({"text": item.text, "worth": (item.truth or 0) / STEPS}) + "\n"
+            for document in documents
+            for item in document.items
+        )
+    )
+
+    async def work() -> tuple[Reviewed, dict[int, float]]:
+        async with serving(known=known) as url, runtime_at(database, url) as plain:
+            priced = {"lenient-1": Price(prompt=1, completion=0)}
+            sim = plain.providers.by_name["sim"].model_copy(update={"prices": priced})
+            runtime = replace(plain, providers=Providers({"sim": sim}, plain.providers.file))
+            found = await review_all(runtime, asked, documents)
+            calls = [call for state in found.states if state for call in state.call_ids]
+            return found, prices_of(runtime, calls)
+
+    return run(work())
+
+
+@pytest.fixture(scope="module")
+def database(postgres_server: str, migrated_template: str) -> Iterator[str]:
+    with temporary_database(postgres_server, migrated_template) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def evaluation(database: str, tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+    found, prices = reviewed(database, tmp_path_factory.mktemp("known"), panel(), DOCUMENTS)
+    return evaluate(panel(), DOCUMENTS, found, prices, 0.1)
+
+
+def holds(found: Estimate, planted: float) -> bool:
+    assert found.lower is not None
+    assert found.upper is not None
+    return found.lower <= planted <= found.upper
+
+
+@pytest.mark.parametrize(("place", "model"), list(enumerate(MODELS)))
+def test_planted_skill_is_found_again(evaluation: Evaluation, place: int, model: str) -> None:
+    grader = grader_of(model)
+    errors = NormalDist(-STEPS * grader.severity, STEPS * grader.noise)
+    chance = {k: errors.cdf(k + 0.5) - errors.cdf(k - 0.5) for k in range(-STEPS, STEPS + 1)}
+    assert evaluation.items is not None
+    way = evaluation.items.ways[place]
+    assert holds(way.error, sum(abs(k) * share for k, share in chance.items()))
+    assert holds(way.bias, errors.mean)
+    assert holds(way.accuracy, chance[0])
+
+
+def test_planted_correlation_is_found_again(evaluation: Evaluation) -> None:
+    assert evaluation.items is not None
+    for pair in evaluation.items.pairs:
+        grader = grader_of(MODELS[0])
+        # whole numbers add 1/12 to each variance of (steps · noise)²
+        kept = 1 / (1 + 1 / 12 / (STEPS * grader.noise) ** 2)
+        planted = grader.shared * kept if pair.same_family else 0.0
+        assert holds(pair.correlation, planted), pair
+    # what a second family adds is surely there, biases or not
+    for one in evaluation.items.second_family:
+        assert (one.gained.lower or 0) > 0
+
+
+def test_every_way_and_what_it_costs(evaluation: Evaluation) -> None:
+    ways = [way.name for way in evaluation.whole.ways]
+    pools = ["mean", "median", "majority", "Dempster-Shafer", "calibrated"]
+    assert ways == ["rater_a", "rater_b", "rater_c", *pools, "arbiter"]
+    costs = evaluation.costs
+    assert costs["rater_a"] == costs["rater_b"] == 0 < costs["rater_c"]
+    assert {costs[name] for name in pools} == {costs["rater_c"]} == {costs["arbiter"]}
+    calibrated = evaluation.whole.ways[ways.index("calibrated")]
+    assert (calibrated.gained.lower or 0) > 0  # biases of 1.25 points are off
+    assert (evaluation.simulated, evaluation.made_up, evaluation.left_out) == (True, True, [])
+
+
+def test_it_is_shown_and_written_marked_and_escaped(
+    evaluation: Evaluation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = panel_evaluation_page(evaluation)
+    assert "View &lt;b&gt;a&lt;/b&gt;" in page
+    assert "<b>a</b>" not in page
+    assert page.count('<span class="mark">SIMULATED</span>') == 7  # two notes and five tables
+    show(evaluation)
+    told = capsys.readouterr().out
+    for said in ("Panel small, items: 24 documents (SIMULATED)", "Dempster-Shafer", "more while"):
+        assert said in told
+    assert "24 of 24 documents are in these figures." in told
+    rows, scores = list(figure_rows(evaluation)), list(score_rows(evaluation))
+    assert all(row["simulated"] for row in (*rows, *scores))
+    assert len(scores) == len(DOCUMENTS) * (1 + ITEMS)
+    assert scores[0]["arbiter"] is not None
+    assert {row["whom"] for row in rows} >= {"rater_a and rater_b", "two, all where they differ"}
+
+
+def test_the_same_set_again_asks_nothing_and_says_the_same(
+    evaluation: Evaluation, database: str, tmp_path: Path
+) -> None:
+    calls = len(ledger(database))
+    assert calls == len(DOCUMENTS) * 4
+    found, prices = reviewed(database, tmp_path, panel(), DOCUMENTS)
+    assert len(ledger(database)) == calls
+    again = evaluate(panel(), DOCUMENTS, found, prices, 0.1)
+    assert list(figure_rows(again)) == list(figure_rows(evaluation))
+
+
+def test_what_could_not_be_reviewed_is_in_no_figure(evaluation: Evaluation) -> None:
+    states = list(evaluation.reviewed.states)
+    first, second = states[0], states[1]
+    assert first is not None
+    assert second is not None
+    states[0] = first.model_copy(update={"phase": "error", "error": "1 of 3 raters gave a review"})
+    silent = second.raters[1].model_copy(update={"review": None, "error": "timeout: no answer"})
+    raters = (second.raters[0], silent, second.raters[2])
+    states[1] = second.model_copy(update={"raters": raters})
+    states[2] = None
+    found = evaluate(panel(), DOCUMENTS, Reviewed(states, None), {}, 0.1)
+    assert dict(found.left_out) == {
+        "d0": "ended in error: 1 of 3 raters gave a review",
+        "d1": "without every review: rater_b: timeout: no answer",
+        "d2": "not reviewed: the panel's budget was passed",
+    }
+    assert {way.error.n_items for way in found.whole.ways} == {len(DOCUMENTS) - 3}
+    assert found.whole.scored.truth.tolist() == [one.truth for one in DOCUMENTS[3:]]
+    # calls that the ledger no longer has: what they cost is not known
+    assert "cost is not known" in found.policies[0].cost.reason
+    with pytest.raises(NothingToEvaluateError, match=r"none of 24 .* 1 of 3 raters gave a review"):
+        evaluate(panel(), DOCUMENTS, Reviewed([states[0], *[None] * 23], None), {}, 0.1)
+
+
+def test_a_budget_ends_it_with_what_was_reviewed(emptied_database: str, tmp_path: Path) -> None:
+    bounded = panel().model_copy(update={"budget": Budget(max_calls=4)})
+    found, _ = reviewed(emptied_database, tmp_path, bounded, DOCUMENTS[:6])
+    done = [state for state in found.states if state]
+    assert 0 < len(done) < 6  # those that were under way at once
+    assert found.stopped is not None
+    assert re.search(r"max_calls is 4", found.stopped.message)
