@@ -101,7 +101,7 @@ def _run(file: Path, design: "CalibrationDesign", *, retry_failed: bool) -> None
 
 async def _show(design: "CalibrationDesign") -> None:
     from judge_gym.calibration.checks import span
-    from judge_gym.report.calibration import dollars
+    from judge_gym.report.table import dollars
     from judge_gym.runtime import runtime
     from judge_gym.workflows.calibrating.reporting import read_report
 

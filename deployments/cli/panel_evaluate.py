@@ -140,52 +140,54 @@ def _show_raters(found: "Evaluation") -> None:
 
 
 def _show_ways(found: "Evaluation") -> None:
-    from judge_gym.report.panel_evaluation import dollars, kinds, told
-    from judge_gym.report.table import number
+    from judge_gym.report.panel_evaluation import WHOLE, kinds
+    from judge_gym.report.table import dollars, number
 
     for what, some in kinds(found):
         title = f"Panel {found.panel.name}, {what}: {some.scored.n_documents} documents"
-        show_table(
+        priced = what == WHOLE
+        _show_figures(
             marked(title, simulated=found.simulated),
-            ("who decides", "error", "bias", "exactly right", "κ", "better by", "USD"),
+            ("who decides", "error", "bias", "exactly right", "κ", "better by", *["USD"] * priced),
             [
                 (
                     way.name,
-                    told(way.error),
+                    way.error,
                     number(way.bias.estimate),
-                    *map(told, (way.accuracy, way.kappa, way.gained)),
-                    dollars(found.costs.get(way.name)) if what == "whole" else "",
+                    *(way.accuracy, way.kappa, way.gained),
+                    *([dollars(found.costs[way.name])] if priced else []),
                 )
                 for way in some.ways
             ],
         )
     console.print(
         "Points of error and bias; better than the rater that errs least here. USD a document, "
-        "where simulated as the providers file prices it.\n"
+        f"where simulated as the providers file prices it.\n{found.answer}\n",
+        markup=False,
     )
 
 
 def _show_together(found: "Evaluation") -> None:
-    from judge_gym.report.panel_evaluation import kinds, taken, told
+    from judge_gym.report.panel_evaluation import kinds, taken
 
     both = kinds(found)
-    show_table(
+    _show_figures(
         "Errors that go together (correlation)",
         ("raters", "families", *(what for what, _ in both)),
         [
             (
                 " and ".join(pair.raters),
                 "one" if pair.same_family else "two",
-                *(told(some.pairs[place].correlation) for _, some in both),
+                *(some.pairs[place].correlation for _, some in both),
             )
             for place, pair in enumerate(found.whole.pairs)
         ],
     )
-    show_table(
+    _show_figures(
         "What a second family adds over a second persona, in points of error",
-        ("of", "scores", "with its own family", "with another", "less by"),
+        ("scores", "of", "with its own family", "with another", "less by"),
         [
-            (what, taken(one), *map(told, (one.persona, one.family, one.gained)))
+            (taken(one), what, one.persona, one.family, one.gained)
             for what, some in both
             for one in some.second_family
         ],
@@ -193,21 +195,46 @@ def _show_together(found: "Evaluation") -> None:
 
 
 def _show_policies(found: "Evaluation") -> None:
-    from judge_gym.report.panel_evaluation import dollars, told
+    from judge_gym.report.table import dollars, figure
 
-    show_table(
+    _show_figures(
         f"Asking one more only where it pays (a point of error costs "
         f"{dollars(found.error_price)} USD)",
         ("who is asked", "reviews saved", "money saved", "error", "more than of all", "USD in all"),
         [
             (
                 one.name,
-                *map(told, (one.saved_reviews, one.saved_cost, one.error, one.loss)),
-                told(one.total, 3),
+                *(one.saved_reviews, one.saved_cost, one.error, one.loss),
+                figure(one.total, 3),
             )
             for one in found.policies
         ],
     )
+    if found.cheapest:
+        told = f"Least in all, errors included: {found.cheapest.name}.\n"
+        console.print(told, markup=False)
+
+
+def _show_figures(title: str, columns: "Sequence[str]", rows: Sequence[Sequence[object]]) -> None:
+    """Print a table of figures, and below it why some are missing, each reason once."""
+    from judge_gym.metrics.estimate import Estimate
+    from judge_gym.report.table import figure
+
+    show_table(
+        title,
+        columns,
+        [[figure(one) if isinstance(one, Estimate) else one for one in row] for row in rows],
+    )
+    reasons: dict[str, list[str]] = {}
+    for row in rows:
+        missing = (one.reason for one in row if isinstance(one, Estimate) and one.estimate is None)
+        for reason in dict.fromkeys(missing):
+            reasons.setdefault(reason, []).append(str(row[0]))
+    for reason, names in reasons.items():
+        told = f"{'; '.join(dict.fromkeys(names))}: {reason}."
+        console.print(told, markup=False, soft_wrap=True)
+    if reasons:
+        console.print()
 
 
 def _show_ended(found: "Evaluation") -> None:

@@ -13,6 +13,7 @@ from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.escalating import PolicyFigures, sufficient, undecided
 from judge_gym.design.experiment import family_of
 from judge_gym.judges import ModelJudge
+from judge_gym.report.table import dollars
 from judge_gym.report.writing import ENVIRONMENT, csv_of, figures_of, put_in_place
 from judge_gym.workflows.calibrating.assessing import Assessment, Case
 from judge_gym.workflows.calibrating.texts import Texts
@@ -133,11 +134,6 @@ def calibration_page(report: CalibrationReport) -> str:
         report=report, span=span, before=before, after=after, histogram=_histogram,
         forest=_forest, curves=_curves, dollars=dollars,
     )  # fmt: skip
-
-
-def dollars(cost: float | None) -> str:
-    """Return a cost in US dollars to three digits; "unknown" for NaN and None, never 0 for that."""
-    return "unknown" if cost is None or np.isnan(cost) else f"{cost:.3g}"
 
 
 def before(case: Case) -> list[Piece]:

@@ -9,7 +9,7 @@ from judge_gym.metrics.estimate import Estimate
 from judge_gym.panel.evaluating.escalating import PolicyFigures
 from judge_gym.panel.evaluating.evaluation import Evaluation, Figures
 from judge_gym.panel.evaluating.figures import SecondFamily, WayFigures
-from judge_gym.report.table import figure, number
+from judge_gym.report.table import dollars, figure
 from judge_gym.report.writing import ENVIRONMENT, csv_of, figures_of, put_in_place
 
 WHOLE, ITEMS = "whole", "items"
@@ -46,11 +46,6 @@ def panel_evaluation_page(evaluation: Evaluation) -> str:
 def told(found: Estimate, digits: int = 2) -> str:
     """Return a figure with its interval, or why there is none."""
     return found.reason if found.estimate is None else figure(found, digits)
-
-
-def dollars(amount: float | None) -> str:
-    """Return US dollars to three digits, a dash where they are not known."""
-    return number(None) if amount is None or amount != amount else f"{amount:.3g}"
 
 
 def taken(one: SecondFamily) -> str:

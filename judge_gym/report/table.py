@@ -1,5 +1,6 @@
 """A table as people see it, and how numbers are written in it."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -72,6 +73,11 @@ def figure(row: ResultRow | Estimate, digits: int = 2) -> str:
         return number(row.estimate, digits)
     low, high = number(row.lower, digits), number(row.upper, digits)
     return f"{number(row.estimate, digits)} [{low}, {high}]"
+
+
+def dollars(cost: float | None) -> str:
+    """Return a cost in US dollars to three digits; "unknown" for NaN and None, never 0 for that."""
+    return "unknown" if cost is None or math.isnan(cost) else f"{cost:.3g}"
 
 
 def p_value(p: float | None) -> str:

@@ -64,11 +64,11 @@ def consensus_before(session: Session, place: Place) -> Before:
     return _before(_attempts(session, t.PanelConsensus, place))
 
 
-def calls_of(session: Session, call_ids: Iterable[int]) -> list[sa.Row[Any]]:
-    """Return what these calls used: id, model, status, cost_usd and the tokens of both sides."""
+def tokens_of(session: Session, call_ids: Iterable[int]) -> list[sa.Row[Any]]:
+    """Return what these calls used: id, model, prompt_tokens and completion_tokens."""
     wanted = t.Call.id == sa.any_(sa.literal(list(call_ids), sa.ARRAY(sa.BigInteger)))
-    columns = (t.Call.status, t.Call.cost_usd, t.Call.prompt_tokens, t.Call.completion_tokens)
-    return list(session.execute(sa.select(t.Call.id, t.Call.model, *columns).where(wanted)))
+    columns = (t.Call.id, t.Call.model, t.Call.prompt_tokens, t.Call.completion_tokens)
+    return list(session.execute(sa.select(*columns).where(wanted)))
 
 
 def save(session: Session, row: Row) -> None:

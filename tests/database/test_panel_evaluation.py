@@ -150,6 +150,10 @@ def test_it_is_shown_and_written_marked_and_escaped(
     for said in ("Panel small, items: 24 documents (SIMULATED)", "Dempster-Shafer", "more while"):
         assert said in told
     assert "24 of 24 documents are in these figures." in told
+    assert evaluation.answer in " ".join(told.split())
+    assert evaluation.answer.startswith("Surely less in error than the best rater alone: mean, ")
+    assert evaluation.cheapest is not None
+    assert f"errors included: {evaluation.cheapest.name}." in told
     rows, scores = list(figure_rows(evaluation)), list(score_rows(evaluation))
     assert all(row["simulated"] for row in (*rows, *scores))
     assert len(scores) == len(DOCUMENTS) * (1 + ITEMS)

@@ -14,7 +14,7 @@ import numpy as np
 from judge_gym.metrics import pooling
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, mean_over_items, not_estimable
-from judge_gym.panel.evaluating.figures import FEWEST_DOCUMENTS, UNIT, Scored
+from judge_gym.panel.evaluating.figures import FEWEST_DOCUMENTS, NOT_NEGATIVE, UNIT, Scored
 
 FEWEST_ALIKE = 5
 """Documents with as much disagreement, below which one more is expected to gain what it gains on
@@ -166,15 +166,17 @@ def _figures(
     )
     return PolicyFigures(
         name,
-        mean_over_items("absolute_error", errors, n=n, unit=UNIT),
-        mean_over_items("reviews", reviews, n=n, unit="reviews"),
-        mean_over_items("cost", costs, n=n, unit="USD"),
+        mean_over_items("absolute_error", errors, n=n, unit=UNIT, bounds=NOT_NEGATIVE),
+        mean_over_items("reviews", reviews, n=n, unit="reviews", bounds=(1.0, asked.shape[1])),
+        mean_over_items("cost", costs, n=n, unit="USD", bounds=NOT_NEGATIVE),
         mean_over_items(
             "saved_reviews", 1 - reviews / asked.shape[1], n=n, unit="share", bounds=UNIT_INTERVAL
         ),
         saved_cost,
         mean_over_items("error_loss", errors - of_all, n=n, unit=UNIT),
-        mean_over_items("total_cost", costs + error_price * errors, n=n, unit="USD"),
+        mean_over_items(
+            "total_cost", costs + error_price * errors, n=n, unit="USD", bounds=NOT_NEGATIVE
+        ),
     )
 
 

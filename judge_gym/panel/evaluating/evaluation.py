@@ -86,6 +86,30 @@ class Evaluation:
         return any(document.simulated for document in self.labelled)
 
     @property
+    def answer(self) -> str:
+        """Whether the panel helps, in words: by intervals of whole documents, each by itself."""
+        pooled = [way for way in self.whole.ways if way.name not in self.whole.scored.raters]
+        sure = [way for way in pooled if way.gained.lower is not None]
+        better = [way.name for way in sure if (way.gained.lower or 0.0) > 0]
+        worse = [way.name for way in sure if (way.gained.upper or 0.0) < 0]
+        still_open = [way.name for way in pooled if way.name not in (*better, *worse)]
+        return " ".join(
+            f"{said}: {', '.join(names)}."
+            for said, names in (
+                ("Surely less in error than the best rater alone", better),
+                ("Surely more in error than that rater", worse),
+                ("Not decided by these documents", still_open),
+            )
+            if names
+        )
+
+    @property
+    def cheapest(self) -> PolicyFigures | None:
+        """The policy whose reviews and errors together cost least, where that can be told."""
+        told = [one for one in self.policies if one.total.estimate is not None]
+        return min(told, key=lambda one: one.total.estimate or 0.0, default=None)
+
+    @property
     def call_ids(self) -> list[int]:
         """The calls behind every answer that counts."""
         return [call for _, state in self.complete for call in state.call_ids]

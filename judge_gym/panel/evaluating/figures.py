@@ -13,7 +13,7 @@ import numpy as np
 from judge_gym.metrics import pooling
 from judge_gym.metrics.accuracy import kappa_of_tables
 from judge_gym.metrics.cells import FloatArray, IntArray
-from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
+from judge_gym.metrics.estimate import UNBOUNDED, Estimate, mean_over_items, not_estimable
 from judge_gym.metrics.outcomes import clustered_share
 from judge_gym.metrics.score_agreement import error_correlation
 
@@ -23,6 +23,7 @@ MEAN, MEDIAN, MAJORITY = "mean", "median", "majority"
 DEMPSTER_SHAFER, WEIGHTED, ARBITER = "Dempster-Shafer", "calibrated", "arbiter"
 UNIT = "points"
 """Errors are in scores of the panel's own scale."""
+NOT_NEGATIVE = (0.0, np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,8 +165,8 @@ def _way(
     accuracy = clustered_share("accuracy", right, np.bincount(scored.document))
     return WayFigures(
         name,
-        _mean("absolute_error", np.abs(errors), scored),
-        _mean("bias", errors, scored),
+        _mean("absolute_error", np.abs(errors), scored, NOT_NEGATIVE),
+        _mean("bias", errors, scored, UNBOUNDED),
         accuracy,
         kappa_of_tables(_tables(said, scored), rng, quadratic=True),
         mean_over_items("error_gained", gained, n=n, unit=UNIT),
@@ -207,8 +208,9 @@ def _tables(said: FloatArray, scored: Scored) -> FloatArray:
     return counts.reshape(scored.n_documents, size, size).astype(np.float64)
 
 
-def _mean(metric: str, values: FloatArray, scored: Scored) -> Estimate:
-    return mean_over_items(metric, _by_document(values, scored), n=len(values), unit=UNIT)
+def _mean(metric: str, values: FloatArray, scored: Scored, bounds: tuple[float, float]) -> Estimate:
+    of_document = _by_document(values, scored)
+    return mean_over_items(metric, of_document, n=len(values), unit=UNIT, bounds=bounds)
 
 
 def _by_document(values: FloatArray, scored: Scored) -> FloatArray:
@@ -253,6 +255,9 @@ def _second_family(
 
     persona = np.mean([error(i, own) for i, (own, _) in partners.items()], axis=0)
     family = np.mean([error(i, foreign) for i, (_, foreign) in partners.items()], axis=0)
-    sides = (persona, family, persona - family)
-    means = (_mean(name, side, scored) for name, side in zip(names, sides, strict=True))
-    return SecondFamily(unbiased, *means)
+    return SecondFamily(
+        unbiased,
+        _mean(names[0], persona, scored, NOT_NEGATIVE),
+        _mean(names[1], family, scored, NOT_NEGATIVE),
+        _mean(names[2], persona - family, scored, UNBOUNDED),
+    )

@@ -1,14 +1,10 @@
 """Having a panel review a labelled set: through `run_panel`, so that nothing is asked twice."""
 
 import asyncio
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import sqlalchemy as sa
-
-from judge_gym.llm.providers import Providers
+from judge_gym.llm.pricing import FREE
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel.evaluating.labelled import LabelledDocument
 from judge_gym.panel.panel import Panel
@@ -16,6 +12,7 @@ from judge_gym.panel.running import check_panel, run_panel
 from judge_gym.panel.state import PanelState
 from judge_gym.runtime import Runtime
 from judge_gym.store import panels as store
+from judge_gym.store.judging import call_costs
 from judge_gym.workflows.asking import all_of
 from judge_gym.workflows.budgeting import BudgetPassedError
 
@@ -67,24 +64,17 @@ async def review_all(
     return Reviewed(states, stopped)
 
 
-def prices_of(runtime: Runtime, call_ids: Iterable[int]) -> dict[int, float]:
+def prices_of(runtime: Runtime, call_ids: Sequence[int]) -> dict[int, float]:
     """Return what each of these calls cost in US dollars, NaN where that is not known.
 
     What a simulated model answered costs nothing; it is reckoned as the providers file prices that
     model, so that there is something to weigh.
     """
     with runtime.session() as session:
-        rows = store.calls_of(session, call_ids)
-    return {row.id: _price(runtime.providers, row) for row in rows}
-
-
-def _price(providers: Providers, row: sa.Row[Any]) -> float:
-    if row.status != "succeeded":
-        return float(row.cost_usd or 0)
-    if not is_simulated_model(row.model):
-        return math.nan if row.cost_usd is None else float(row.cost_usd)
-    price = providers.of(row.model).prices.get(row.model.partition("/")[2])
-    if price is None:
-        return 0.0
-    prompt, completion = row.prompt_tokens or 0, row.completion_tokens or 0
-    return (prompt * price.prompt + completion * price.completion) / 1e6
+        found = call_costs(session, call_ids)
+        used = store.tokens_of(session, call_ids)
+    for row in filter(lambda one: is_simulated_model(one.model), used):
+        price = runtime.providers.of(row.model).prices.get(row.model.partition("/")[2], FREE)
+        prompt, completion = row.prompt_tokens or 0, row.completion_tokens or 0
+        found[row.id] = (prompt * price.prompt + completion * price.completion) / 1e6
+    return found
