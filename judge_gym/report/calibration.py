@@ -57,10 +57,8 @@ class CalibrationReport:
                 f"it is not sure that it loses {little}. {decides}"
             )
         if not any(one.cost.estimate for one in self.policies):
-            said += (
-                " No cost of these judges is known, or they are simulated and cost nothing: the "
-                "first of the file stands for the cheap one."
-            )
+            why = "Simulated judges cost nothing" if self.simulated else "No cost is known here"
+            said += f" {why}: the first judge of the file stands for the cheap one."
         return said
 
     @property

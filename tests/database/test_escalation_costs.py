@@ -134,4 +134,4 @@ def test_each_way_to_ask_has_what_it_cost_and_got_right(emptied_database: str, f
     page = calibration_page(report)
     assert '<td class="number">0.000425</td>' in page
     assert "SIMULATED" not in page
-    assert page.count("Mean score, corrected by the known ones") == 3
+    assert page.count("corrected by the known ones (prediction-powered): 80") == 3

@@ -1,5 +1,6 @@
 """From results to what is said of judges, the page and the logbook, on judges that are planted."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 
@@ -7,10 +8,16 @@ import numpy as np
 import pytest
 
 from judge_gym.calibration.checks import Result
-from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.calibration.design import CalibrationDesign, load_calibration
 from judge_gym.calibration.editing import Expectation
 from judge_gym.judges import CallableJudge, Item, JudgeResult
-from judge_gym.report.calibration import CalibrationReport, after, before, save_calibration
+from judge_gym.report.calibration import (
+    CalibrationReport,
+    after,
+    before,
+    calibration_page,
+    save_calibration,
+)
 from judge_gym.report.logbook import append_entry
 from judge_gym.workflows.calibrating.assessing import assess, assess_together, recommended
 from judge_gym.workflows.calibrating.escalation import escalation
@@ -101,6 +108,31 @@ def test_a_judge_that_loves_exclamations_is_found_out():
     found = of(assessed("loud", loves_noise))
     assert found["invariant:tone"] is Result.FAILS
     assert found["drop:vague_ify"] is Result.PASSES
+
+
+def test_a_file_may_expect_a_rise(tmp_path):
+    file = tmp_path / "loud.yaml"
+    file.write_text(
+        "name: loud\njudges: [a.yaml]\nitems: i.jsonl\nseverities: [0.5, 1.0]\n"
+        "perturbations: [tone]\nexpectations: {tone: rise}\n"
+    )
+    design = load_calibration(file)
+    louder = changed_texts(ITEMS, design)
+    assert {severity for _, severity in louder.changed} == {0.5, 1.0}
+    found = {
+        name: assess(judge(name), louder, results(judge(name), louder, score), design)
+        for name, score in (("loud", loves_noise), ("good", good))
+    }
+    assert of(found["loud"])["rise:tone"] is of(found["loud"])["trend:tone"] is Result.PASSES
+    # what stays put does not rise, and the cases are those that fell the furthest
+    unmoved = next(check for check in found["good"].checks if check.name == "rise:tone")
+    assert unmoved.result is Result.FAILS
+    assert "does not reward tone" in unmoved.action
+    cases = found["good"].cases
+    assert [case.surprise for case in cases] == sorted(c.before - c.after for c in cases)[::-1]
+    page = calibration_page(replace(report([found["good"]]), design=design, texts=louder))
+    assert "tone raises the score" in page
+    assert "(expected: rise)" in page
 
 
 def test_the_recommended_judge_is_not_the_one_that_moves_nothing(all_assessed):
@@ -194,7 +226,7 @@ def test_the_page_shows_texts_as_text(all_assessed, tmp_path):
     assert "&lt;b&gt;" in page
     assert "SIMULATED" in page
     assert "Use good" in page
-    assert "the first of the file stands for the cheap one" in page
+    assert "the first judge of the file stands for the cheap one" in page
     assert ">unknown<" in page
     assert page.count("<svg") == 2 * 3
     assert "http" not in page.replace("http://www.w3.org", "")

@@ -6,6 +6,7 @@ import pytest
 
 from judge_gym.calibration.design import load_calibration
 from judge_gym.calibration.editing import Expectation
+from judge_gym.calibration.monotonicity import LEAST_ITEMS
 from judge_gym.calibration.perturbations import perturbations
 from judge_gym.errors import ConfigError
 from judge_gym.judges import read_items
@@ -81,10 +82,12 @@ def test_the_examples_can_be_read_and_changed():
     design = load_calibration(EXAMPLES / "notes.yaml")
     assert [judge.name for judge in load_judges(design)] == ["good", "clustering"]
     texts = changed_texts(read_items(design.items), design)
-    assert len(texts.originals) == 16
+    assert len(texts.originals) == 22
+    assert {name for name, _ in texts.changed} == set(perturbations())
     for name, severity in texts.changed:
         changed = texts.changed[name, severity]
-        assert len(changed) + texts.not_applicable[name] == 16
+        assert len(changed) + texts.not_applicable[name] == 22
+        assert len(changed) >= LEAST_ITEMS, "every perturbation is seen at work"
         assert all(one.item.text != texts.originals[one.original].text for one in changed)
         assert all(one.item.id == texts.originals[one.original].id for one in changed)
     assert len({item.key for item in texts.items}) == len(texts.items)

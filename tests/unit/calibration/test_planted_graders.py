@@ -76,7 +76,7 @@ def test_the_good_one_sees_everything(good: Assessment) -> None:
     ("model", "name", "result"),
     [
         ("clustering-1", "band", Result.FAILS),
-        ("errorblind-1", "drop:inject_errors", Result.INCONCLUSIVE),
+        ("errorblind-1", "drop:inject_errors", Result.FAILS),
         ("longwinded-1", "drop:duplicate_content", Result.FAILS),
         ("orderblind-1", "drop:scramble_order", Result.FAILS),
         ("obliging-1", "invariant:injection_line", Result.FAILS),

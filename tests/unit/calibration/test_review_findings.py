@@ -186,7 +186,7 @@ def test_what_two_cases_share_is_asked_once():
     turned = Case(case.alternatives[0], (case.judge,), "x", case.texts, 2, None)
     both = type(review)(review.file, (case, turned))
     assert sorted((one.judge.name, len(one.items), one.repeats) for one in both.asked) == [
-        ("clustering", 16, 1), ("good", 16, 2), ("good, other model", 16, 2)
+        ("clustering", 22, 1), ("good", 22, 2), ("good, other model", 22, 2)
     ]  # fmt: skip
 
 
