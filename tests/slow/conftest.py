@@ -7,11 +7,24 @@ import pytest
 from support.command_line import CommandLine
 from support.installation import Installation
 
+PROVIDERS = """
+[sim]
+litellm = "openai"
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+task_slots = 1
+# The demo then takes minutes on any machine, so that it is still at work when a test ends it.
+requests_per_minute = 1200
+"""
+
 
 @pytest.fixture(scope="session")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     """`judge-gym up`, with everything started and deployed; in the end nothing is left of it."""
-    installation = Installation(CommandLine(tmp_path_factory.mktemp("up")))
+    folder = tmp_path_factory.mktemp("up")
+    providers = folder / "providers.toml"
+    providers.write_text(PROVIDERS)
+    environment = {"JUDGE_GYM_PROVIDERS_FILE": str(providers)}
+    installation = Installation(CommandLine(folder, environment))
     try:
         yield installation.start()
     finally:

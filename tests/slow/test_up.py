@@ -7,6 +7,7 @@ This is also where a server, a worker and deployments meet as they are locked: a
 that without a line of ours changing (docs/decisions/0001-dependencies.md).
 """
 
+import re
 import signal
 import subprocess
 import sys
@@ -130,11 +131,34 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="module")
-def run(up: Installation) -> str:
-    """A sweep that a worker has run."""
-    run = up.run("sweep/default", file=QUICK)
-    up.reaches(run, "COMPLETED", 240)
-    return run
+def ran(up: Installation) -> Ended:
+    """The CI example's last step, with a sweep that a worker runs to its end."""
+    return ci(up, "Run the sweep", SWEEP=QUICK)
+
+
+@pytest.fixture(scope="module")
+def run(ran: Ended) -> str:
+    return asked_for(ran.fine())
+
+
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep file with a key that there is not."""
+    file = tmp_path_factory.mktemp("wrong") / "wrong.yaml"
+    file.write_text(sweep_text("quick.yaml", ("replicates: 2", "replicants: 2")))
+    return file
+
+
+@pytest.fixture(scope="module")
+def failed(up: Installation, wrong: Path) -> Ended:
+    """The CI example's last step, with that file."""
+    return ci(up, "Run the sweep", SWEEP=str(wrong))
+
+
+def asked_for(step: Ended) -> str:
+    """The flow run that a step of the CI example has asked for."""
+    [found] = re.findall(r"UUID: ([0-9a-f-]{36})", step.output)
+    return str(found)
 
 
 def page(up: Installation, path: str = "") -> str:
@@ -192,16 +216,13 @@ def test_results_are_marked_and_lead_to_the_report(
 
 
 def test_a_run_that_failed_says_what_to_do(
-    up: Installation, browser: Browser, tmp_path: Path
+    up: Installation, browser: Browser, wrong: Path, failed: Ended
 ) -> None:
-    wrong = tmp_path / "wrong.yaml"
-    wrong.write_text(sweep_text("quick.yaml", ("replicates: 2", "replicants: 2")))
-    failed = up.run("sweep/default", file=str(wrong))
-    up.reaches(failed, "FAILED")
     said = (str(wrong), "replicants", "Did you mean replicates?")
-    browser.open(page(up, f"runs/flow-run/{failed}?tab=Details"), "Failed", *said)
+    of_it = page(up, f"runs/flow-run/{asked_for(failed)}")
+    browser.open(f"{of_it}?tab=Details", "Failed", *said)
     why = "Why sweep wrong.yaml has failed, and what to do"
-    browser.open(page(up, f"runs/flow-run/{failed}?tab=Artifacts"), why)
+    browser.open(f"{of_it}?tab=Artifacts", why)
     latest = {one["key"]: one["latest_id"] for one in up.post("/artifacts/latest/filter")}
     browser.open(page(up, f"artifacts/artifact/{latest['failed-sweep-wrong-yaml']}"), why, *said)
 
@@ -222,8 +243,7 @@ def process_of(up: Installation, run: str) -> list[psutil.Process]:
 
 def test_a_run_of_a_worker_ends_and_what_it_learnt_stays(up: Installation) -> None:
     before = up.judgements()
-    run = up.run("sweep/demo")
-    until(lambda: up.judgements() > before + 20, "the demo's judgements", 180)
+    run = up.judging("sweep/demo", 20)
     assert process_of(up, run)
     server = {"PREFECT_API_URL": up.api}
     ended = up.command("cancel", "demo", "--yes", **server).fine()
@@ -231,7 +251,7 @@ def test_a_run_of_a_worker_ends_and_what_it_learnt_stays(up: Installation) -> No
     up.reaches(run, "CANCELLED")
     until(lambda: not process_of(up, run), "the end of its process", 60)
     kept = up.judgements()
-    assert kept > before + 20
+    assert kept >= before + 20
     again = up.command("cancel", "demo", "--yes", **server).fine()
     assert "There is nothing to cancel." in again.output
     assert up.judgements() == kept
@@ -250,19 +270,15 @@ def test_ci_deploys_without_changing_anything_and_leaves_a_schedule_on(up: Insta
     up.ask("PATCH", schedule, active=False)
 
 
-def test_ci_ends_well_when_the_sweep_does(up: Installation) -> None:
-    ended = ci(up, "Run the sweep", SWEEP=str(SWEEPS / "quick.yaml")).fine()
-    assert "Completed" in ended.output
+def test_ci_ends_well_when_the_sweep_does(up: Installation, ran: Ended) -> None:
+    assert "Completed" in ran.fine().output
     status = up.command("sweep", "status", "quick").fine()
     assert "30" in status.output
 
 
-def test_ci_fails_when_the_sweep_does(up: Installation, tmp_path: Path) -> None:
-    wrong = tmp_path / "wrong.yaml"
-    wrong.write_text((SWEEPS / "quick.yaml").read_text().replace("replicates", "replicants"))
-    ended = ci(up, "Run the sweep", SWEEP=str(wrong))
-    assert ended.code == 1
-    assert "finished in state 'Failed'" in ended.output
+def test_ci_fails_when_the_sweep_does(failed: Ended) -> None:
+    assert failed.code == 1
+    assert "finished in state 'Failed'" in failed.output
 
 
 def test_a_scheduled_run_collects_for_the_time_it_was_meant_for(up: Installation) -> None:
@@ -276,9 +292,7 @@ def test_a_scheduled_run_collects_for_the_time_it_was_meant_for(up: Installation
 
 
 def test_killed_in_a_run_it_goes_on_where_it_was(up: Installation) -> None:
-    before = up.judgements()
-    run = up.run("sweep/demo")
-    until(lambda: up.judgements() > before + 100, "the demo's judgements", 180)
+    run = up.judging("sweep/demo", 20)
     code, _ = up.signal(signal.SIGKILL)
     assert code == -signal.SIGKILL
     until(lambda: not up.processes(), "the end of what it had started", 60)

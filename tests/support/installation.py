@@ -12,6 +12,7 @@ from judge_gym.store import embedded
 from support.command_line import CommandLine
 from support.prefect_api import PrefectApi
 from support.prefect_server import free_port
+from support.waiting import until
 
 READY = "Ctrl-C stops everything."
 STOP_S = 180.0
@@ -74,6 +75,19 @@ class Installation(PrefectApi):
         assert server is not None
         with sa.create_engine(server.url, poolclass=sa.NullPool).connect() as connection:
             return int(connection.scalar(sa.text("SELECT count(*) FROM samples")) or 0)
+
+    def judging(self, deployment: str, judgements: int) -> str:
+        """Run a sweep's deployment until it has made so many judgements; the flow run's id."""
+        enough = self.judgements() + judgements
+        run = self.run(deployment)
+        self.reaches(run, "RUNNING")
+        until(lambda: self._has(enough, run), f"{judgements} judgements of {deployment}")
+        return run
+
+    def _has(self, judgements: int, run: str) -> bool:
+        state = self.get(f"/flow_runs/{run}")["state"]
+        assert state["type"] == "RUNNING", state
+        return self.judgements() >= judgements
 
     def remove(self) -> None:
         """End whatever is left of it, and delete its database."""
