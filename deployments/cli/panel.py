@@ -109,7 +109,9 @@ def _steps(state: "PanelState") -> "Table":
 
 
 def _how(step: "Step") -> str:
-    said = _SAID[step.status]
+    from judge_gym.panel.state import SPARED
+
+    said = (_SAID | {"spared": SPARED})[step.status]
     if step.kept:
         return f"{said}, kept from an earlier run"
     return said if step.latency_ms is None else f"{said} after {step.latency_ms / 1000:.1f} s"

@@ -11,7 +11,7 @@ from judge_gym.design.config_tree import read_tree
 from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
 from judge_gym.errors import ConfigError
-from judge_gym.panel.panel import Arbiter, Panel, Rater
+from judge_gym.panel.panel import Arbiter, Escalation, Panel, Rater
 from judge_gym.panel.rubric import PanelRubric
 
 
@@ -23,6 +23,7 @@ class _File(Frozen):
     raters: tuple[Path, ...] = Field(min_length=1)
     arbiter: Arbiter
     budget: Budget | None = None
+    escalate: Escalation | None = None
 
 
 def load_panel(path: Path) -> Panel:
@@ -36,7 +37,13 @@ def load_panel(path: Path) -> Panel:
         "raters": tuple(read_model(Rater, read_tree(folder / one)) for one in file.raters),
     }
     try:
-        return Panel(name=file.name, arbiter=file.arbiter, budget=file.budget, **parts)
+        return Panel(
+            **parts,
+            name=file.name,
+            arbiter=file.arbiter,
+            budget=file.budget,
+            escalate=file.escalate,
+        )
     except ValidationError as error:
         reason = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise ConfigError(f"{path} does not fit: {reason}.") from None

@@ -63,6 +63,15 @@ class Rater(AskedModel):
     """Worked examples, in the order they are shown."""
 
 
+class Escalation(Frozen):
+    """When only some of the raters are asked."""
+
+    first: int = Field(ge=2)
+    """How many are asked in any case, in the order of the panel."""
+    within: int = Field(default=0, ge=0)
+    """Points that their overall scores may lie apart without the others being asked."""
+
+
 class Panel(Frozen):
     """Who reviews a document, by what rubric."""
 
@@ -76,6 +85,9 @@ class Panel(Frozen):
     arbiter: Arbiter
     budget: Budget | None = None
     """What this panel may use in all; no part of its identity."""
+    escalate: Escalation | None = None
+    """Asks the other raters only where the first ones disagree; all of them when left out. No part
+    of its identity: it changes whom is asked, and no answer."""
 
     @field_validator("raters")
     @classmethod
@@ -98,6 +110,15 @@ class Panel(Frozen):
                     )
         return self
 
+    @model_validator(mode="after")
+    def _escalates_to_somebody(self) -> Self:
+        if self.escalate is not None and self.escalate.first >= len(self.raters):
+            raise ValueError(
+                f"escalate.first is {self.escalate.first}, which leaves nobody of "
+                f"{len(self.raters)} raters to ask where they disagree"
+            )
+        return self
+
     @property
     def names(self) -> tuple[str, ...]:
         """What its raters are called in states and tables: rater_a, rater_b, …"""
@@ -110,7 +131,7 @@ class Panel(Frozen):
 
     @cached_property
     def key(self) -> str:
-        """16-digit identity: all that can change an answer, so neither name nor budget."""
-        config = self.model_dump(mode="json", exclude={"name", "budget"})
+        """16-digit identity: all that can change an answer."""
+        config = self.model_dump(mode="json", exclude={"name", "budget", "escalate"})
         templates = ("panel_rater", "panel_arbiter", "judge_again")
         return digest("panel", config, [template_hash(template) for template in templates])

@@ -47,7 +47,7 @@ def verdict_prompt(panel: Panel, raters: Sequence[RaterState], mark_from: str) -
         "panel_arbiter",
         rubric=panel.rubric,
         raters=reviewed,
-        missing=[f"{one.name}, {one.label}" for one in raters if one.review is None],
+        missing=[f"{one.name}, {one.label}" for one in raters if one.status == "error"],
         lowest=min(scores),
         highest=max(scores),
         form=VERDICT_FORM,

@@ -3,11 +3,12 @@
 Raters are asked one after the other, although they do not depend on each other: a person who
 watches sees one at work at a time, the states come in the panel's order, and a provider meets one
 request. The setting `panel_parallel` asks all at once; every state is whole and numbered then, too.
+A panel that escalates asks its first raters so, and the others only where those disagree.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from judge_gym.design.budget import Budget
@@ -121,12 +122,13 @@ class _Run:
         with self._runtime.session() as session:
             self._before = store.reviews_before(session, self._place)
             self._consensus_before = store.consensus_before(session, self._place)
-        places = range(len(self._panel.raters))
-        if self._runtime.settings.panel_parallel:
-            await all_of(self._rate(place, TOGETHER) for place in places)
+        escalate, places = self._panel.escalate, range(len(self._panel.raters))
+        first = len(places) if escalate is None else escalate.first
+        await self._rate_all(places[:first])
+        if escalate is not None and self._agree(escalate.within):
+            await self._spare(places[first:])
         else:
-            for place in places:
-                await self._rate(place, self._panel.names[place])
+            await self._rate_all(places[first:])
         reviews = [rater.review for rater in self._state.raters if rater.review]
         if len(reviews) < LEAST:
             return await self._too_few()
@@ -143,6 +145,28 @@ class _Run:
         """Keep that the run was stopped, unless it has come to its end before."""
         if not self._state.has_ended:
             self._keep("cancelled", "cancelled: the run was stopped from outside")
+
+    def _agree(self, within: int) -> bool:
+        """Whether all raters that were asked gave a review, and near enough overall scores."""
+        asked = [rater for rater in self._state.raters if rater.status != "waiting"]
+        scores = [rater.review.overall_score for rater in asked if rater.review]
+        return len(scores) == len(asked) and max(scores) - min(scores) <= within
+
+    async def _spare(self, places: Sequence[int]) -> None:
+        """Leave these raters unasked, but for what they have said before, which costs nothing."""
+        for place in places:
+            name = self._panel.names[place]
+            if self._before.get(name, store.Before()).done is not None:
+                await self._rate(place, name)
+            else:
+                await self._set_rater(place, self._state.phase, status="spared")
+
+    async def _rate_all(self, places: Sequence[int]) -> None:
+        if self._runtime.settings.panel_parallel:
+            await all_of(self._rate(place, TOGETHER) for place in places)
+        else:
+            for place in places:
+                await self._rate(place, self._panel.names[place])
 
     async def _rate(self, place: int, phase: str) -> None:
         await self._set_rater(place, phase, status="running")

@@ -10,11 +10,14 @@ from typing import Literal
 from judge_gym.design.frozen import Frozen
 from judge_gym.errors import JudgeGymError
 
-Status = Literal["waiting", "running", "done", "error"]
+Status = Literal["waiting", "running", "done", "error", "spared"]
+"""A rater is spared, and not asked, where the first raters agree and the panel escalates."""
 Tier = Literal["schema", "json", "text"]
 """How an answer was asked for: by a JSON schema, in JSON mode, or as plain text."""
 Level = Literal["strong", "moderate", "weak"]
 
+SPARED = "not asked, as the others agree"
+"""What people are told of such raters."""
 IDLE, TOGETHER, CONSENSUS, DONE, ERROR = "idle", "raters", "consensus", "done", "error"
 """Phases beside the names of the raters; `TOGETHER` is that of raters asked at once."""
 
@@ -142,7 +145,7 @@ class PanelState(Frozen):
         """How much of the run is over, from 0 to 1: raters and arbiter count alike."""
         if self.has_ended:
             return 1.0
-        ended = sum(rater.status in ("done", "error") for rater in self.raters)
+        ended = sum(rater.status in ("done", "error", "spared") for rater in self.raters)
         return ended / (len(self.raters) + 1)
 
     @property
@@ -150,7 +153,9 @@ class PanelState(Frozen):
         """The run in one line, without a word of the raters or of the document."""
         failed = sum(rater.status == "error" for rater in self.raters)
         reviews = f"{len(self.reviewed)} of {len(self.raters)} reviews"
+        spared = sum(rater.status == "spared" for rater in self.raters)
         parts = [reviews, *([f"{failed} failed"] if failed else [])]
+        parts += [f"{spared} spared"] if spared else []
         if self.consensus.verdict is not None:
             parts.append(f"consensus {self.consensus.verdict.final_score}")
         return f"{self.phase}: {', '.join(parts)}"

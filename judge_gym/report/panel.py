@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from judge_gym.panel.state import Agreement, PanelState, RaterState
+from judge_gym.panel.state import SPARED, Agreement, PanelState, RaterState
 from judge_gym.report.in_short import MEANS
 from judge_gym.report.markdown import escaped
 
@@ -68,7 +68,8 @@ def _scores(state: PanelState) -> Iterator[str]:
 def _rater(rater: RaterState) -> Iterator[str]:
     took = "" if rater.latency_ms is None else f" after {rater.latency_ms / 1000:.1f} s"
     kept = ", kept from an earlier run" if rater.kept else ""
-    yield f"- {escaped(rater.model)}: {rater.status}{took}{kept}"
+    status = SPARED if rater.status == "spared" else rater.status
+    yield f"- {escaped(rater.model)}: {status}{took}{kept}"
     if rater.error is not None:
         yield f"- {escaped(rater.error)}"
     if rater.review is not None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel.document import LONGEST_DOCUMENT, MOST_ITEMS, PanelDocument
 from judge_gym.panel.panel import Panel
+from judge_gym.panel.state import SPARED
 from judge_gym.report.writing import ENVIRONMENT
 
 
@@ -23,4 +24,5 @@ def panel_page(
         simulated=any(map(is_simulated_model, panel.models)),
         most_items=MOST_ITEMS,
         longest=LONGEST_DOCUMENT,
+        spared=SPARED,
     )

@@ -6,7 +6,7 @@ what one more is expected to gain, is fitted to the other documents, and what it
 is measured on this one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +15,14 @@ from judge_gym.metrics import pooling
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, mean_over_items, not_estimable
 from judge_gym.panel.evaluating.figures import FEWEST_DOCUMENTS, NOT_NEGATIVE, UNIT, Scored
+from judge_gym.panel.panel import Escalation
 
 FEWEST_ALIKE = 5
 """Documents with as much disagreement, below which one more is expected to gain what it gains on
 all."""
 ONE, TWO, GAIN, ALL = "one", "two, all where they differ", "more while it pays", "all"
+AS_FILED = "as the panel's file says"
+"""The policy of a panel that escalates: its first raters in its order, by the scores as given."""
 
 
 @dataclass(frozen=True)
@@ -65,21 +68,23 @@ class _Others:
         return alike if alike.sum() >= FEWEST_ALIKE else np.ones_like(alike)
 
 
-def policies(scored: Scored, prices: FloatArray, error_price: float) -> list[PolicyFigures]:
-    """Return the figures of each policy, from asking one rater to asking all.
+def policies(
+    scored: Scored, prices: FloatArray, error_price: float, filed: Escalation | None = None
+) -> list[PolicyFigures]:
+    """Return the figures of each policy, from asking one rater to asking all, and of the `filed`.
 
     `scored` has one unit per document; `prices` is documents x raters, what each review cost in
     US dollars; `error_price` what one point of error is worth. A rater's price is known before it
     is asked: its mean over the other documents. Not estimable below four documents, or where a
     price is not known.
     """
-    names = [ONE, *([TWO] if len(scored.raters) > 2 else []), GAIN, ALL]
+    names = [ONE, *[TWO] * (len(scored.raters) > 2), GAIN, *[AS_FILED] * bool(filed), ALL]
     if because := _obstacle(scored, prices):
         return [_absent(name, because, len(scored.truth)) for name in names]
     asked = {name: np.zeros(scored.scores.shape, dtype=np.bool_) for name in names}
     given = {name: np.zeros(len(scored.truth)) for name in names}
     for place in range(len(scored.truth)):
-        for name, chosen, score in applied(scored, prices, error_price, place):
+        for name, (chosen, score) in applied(scored, prices, error_price, place, filed).items():
             if name in asked:
                 asked[name][place, chosen] = True
                 given[name][place] = score
@@ -90,9 +95,13 @@ def policies(scored: Scored, prices: FloatArray, error_price: float) -> list[Pol
 
 
 def applied(
-    scored: Scored, prices: FloatArray, error_price: float, place: int
-) -> Iterator[tuple[str, list[int], float]]:
-    """Yield each policy with the raters it asks about the document in this place, and its score.
+    scored: Scored,
+    prices: FloatArray,
+    error_price: float,
+    place: int,
+    filed: Escalation | None = None,
+) -> dict[str, tuple[list[int], float]]:
+    """Return policy → the raters it asks about the document in this place, and its score.
 
     The true score of that document plays no part; see `policies`.
     """
@@ -100,15 +109,21 @@ def applied(
     scores, truth = scored.scores[rest], scored.truth[rest]
     others = _Others(scores, truth, scored.scale, pooling.record(scores, truth))
     price, said = prices[rest].mean(axis=0), scored.scores[place]
-
-    def score(asked: Sequence[int]) -> float:
-        return float(_pooled(said[None], asked, scored.scale, others.known)[0])
-
     everybody = list(range(len(price)))
     order, worth_it = _order(others, price, error_price, said)
-    two = everybody if others.apart(said, order[:2]) else order[:2]
-    for name, asked in ((ONE, order[:1]), (TWO, two), (GAIN, order[:worth_it]), (ALL, everybody)):
-        yield name, asked, score(asked)
+    chosen = {
+        ONE: order[:1],
+        TWO: everybody if others.apart(said, order[:2]) else order[:2],
+        GAIN: order[:worth_it],
+        ALL: everybody,
+    }
+    if filed is not None:
+        agree = np.ptp(said[: filed.first]) <= filed.within
+        chosen[AS_FILED] = everybody[: filed.first] if agree else everybody
+    return {
+        name: (asked, float(_pooled(said[None], asked, scored.scale, others.known)[0]))
+        for name, asked in chosen.items()
+    }
 
 
 def _order(

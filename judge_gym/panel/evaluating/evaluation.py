@@ -143,7 +143,7 @@ def evaluate(
         whole=of_whole,
         items=_figures(of_items, rng) if len(of_items.truth) else None,
         costs=_costs_of_ways([way.name for way in of_whole.ways], costs.mean(axis=0)),
-        policies=policies(whole, costs[:, :-1], error_price),
+        policies=policies(whole, costs[:, :-1], error_price, panel.escalate),
         error_price=error_price,
     )
 

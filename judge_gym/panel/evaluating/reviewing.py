@@ -39,10 +39,13 @@ async def review_all(
 ) -> Reviewed:
     """Have every document reviewed; what was reviewed before is not asked again.
 
+    All raters are asked, even if the panel escalates.
+
     `told` is given the number of documents that have ended. A budget that is passed ends it
     without an error; raises otherwise as `run_panel` does, before anybody is asked.
     """
     await check_panel(runtime, panel)
+    everybody = panel.model_copy(update={"escalate": None})
     turn, ended = asyncio.Semaphore(AT_ONCE), 0
     stopped: BudgetPassedError | None = None
 
@@ -52,7 +55,7 @@ async def review_all(
             if stopped is not None:
                 return None
             try:
-                state = await run_panel(runtime, panel, document.document, emit=lambda _: None)
+                state = await run_panel(runtime, everybody, document.document, emit=lambda _: None)
             except BudgetPassedError as passed:
                 stopped = passed
                 return None

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import pearsonr
 
 from judge_gym.metrics.score_agreement import error_correlation
-from judge_gym.panel.evaluating.escalating import ALL, GAIN, ONE, TWO, policies
+from judge_gym.panel.evaluating.escalating import ALL, AS_FILED, GAIN, ONE, TWO, policies
 from judge_gym.panel.evaluating.figures import (
     ARBITER,
     DEMPSTER_SHAFER,
@@ -19,6 +19,7 @@ from judge_gym.panel.evaluating.figures import (
     second_family,
     ways,
 )
+from judge_gym.panel.panel import Escalation
 
 
 @pytest.fixture
@@ -166,6 +167,17 @@ def test_one_more_is_asked_only_where_they_disagree():
     assert dear[GAIN].reviews.estimate == 2
     # and worth it everywhere, were errors dear
     assert by_name(given, (0.001, 0.001, 0.04), 10)[GAIN].error.estimate < 0.05
+
+
+def test_what_a_panel_file_says_is_beside_them():
+    # a, b and c err by turns; a and b give the same score on four of eight
+    given = scored([[1, 0, 0], [0, 0, 1], [0, 0, -1], [-1, 0, 0]] * 2)
+    prices = np.full(given.scores.shape, 0.01)
+    for within, reviews in ((0, 2.5), (1, 2)):
+        found = policies(given, prices, 0.1, Escalation(first=2, within=within))
+        (filed,) = (one for one in found if one.name == AS_FILED)
+        assert filed.reviews.estimate == reviews
+        assert filed.saved_cost.estimate == pytest.approx(1 - reviews / 3)
 
 
 def test_a_price_that_is_not_known_is_a_reason():

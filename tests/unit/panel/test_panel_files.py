@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from judge_gym.errors import ConfigError
 from judge_gym.panel import PanelDocument, PanelItem, load_document, load_panel
 from judge_gym.panel.document import LONGEST_DOCUMENT, LONGEST_ITEM, MOST_ITEMS
+from judge_gym.panel.panel import Escalation
 from support.panels import a_document, a_panel, a_rubric
 
 SAMPLES = Path(__file__).parents[3] / "deployments" / "panels"
@@ -85,6 +86,16 @@ def test_what_no_reader_sees_is_taken_out() -> None:
         ("proposal.yaml", ("rubric: rubric.yaml", "rubric: gone.yaml"), "gone.yaml cannot be read"),
         ("proposal.yaml", ("rater-b.yaml, rater-c", "rater-a.yaml, rater-c"), "different labels"),
         ("proposal.yaml", (", rater-b.yaml, rater-c.yaml", ""), "2 to 26 raters, and this one 1"),
+        (
+            "proposal.yaml",
+            ("budget:", "escalate: {first: 3}\nbudget:"),
+            "escalate.first is 3, which leaves nobody of 3 raters",
+        ),
+        (
+            "proposal.yaml",
+            ("budget:", "escalate: {first: 1}\nbudget:"),
+            r"escalate\.first is 1\. Use a whole number at least 2",
+        ),
         ("rubric.yaml", ("lowest: 1", "lowest: 2"), "has the score 1, which is not from 2 to 6"),
         ("rubric.yaml", ("name: Weak", "name: poor"), "anchors need different names"),
         ("rubric.yaml", ("task: >-", "tasks: >-"), "tasks is not a known key. Did you mean task"),
@@ -109,6 +120,7 @@ def test_a_panel_that_cannot_be_used_is_named(
 def test_identity_is_what_can_change_an_answer() -> None:
     panel, document = a_panel(), a_document()
     assert a_panel(name="other").key == panel.key
+    assert a_panel(escalate=Escalation(first=2)).key == panel.key
     persona = panel.raters[0].model_copy(update={"persona": "You look twice."})
     assert a_panel(raters=3, rubric=a_rubric(guidance="Be kind.")).key != panel.key
     changed = panel.model_copy(update={"raters": (persona, *panel.raters[1:])})
