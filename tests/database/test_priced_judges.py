@@ -1,8 +1,9 @@
-"""What asking a second judge costs, measured over real HTTP with judges whose prices are known."""
+"""What judges with known prices cost, measured over real HTTP: a second judge, and a cheaper one."""
 
 import json
 import re
 from collections import Counter
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,8 @@ from judge_gym.llm.providers import Price
 from judge_gym.report.calibration import CalibrationReport, calibration_page
 from judge_gym.workflows.calibrating.judging import load_judges, load_texts
 from judge_gym.workflows.calibrating.reporting import read_report
+from judge_gym.workflows.reviewing.cases import load_review
+from judge_gym.workflows.reviewing.writing import write_review
 from support.misbehaving import Step, answers, misbehaving
 from support.rig import KEY, KEY_NAME, Prices, calls, run, runtime_at
 
@@ -135,3 +138,53 @@ def test_each_way_to_ask_has_what_it_cost_and_got_right(emptied_database: str, f
     assert '<td class="number">0.000425</td>' in page
     assert "SIMULATED" not in page
     assert page.count("corrected by the known ones (prediction-powered): 80") == 3
+
+
+REVIEW = """
+name: priced
+time_zone: UTC
+reviews:
+  - judge: strong.yaml
+    items: items.jsonl
+    decision: It was chosen.
+    alternatives:
+      - change: {model: real/cheap}
+      - change: {name: newer, criteria: [{name: evidence, description: It has sources.}]}
+"""
+DAY = date(2026, 1, 2)
+
+
+async def marks_alike(request: web.Request) -> web.StreamResponse:
+    """A provider whose models mark alike, give or take a point, and stricter by another rubric."""
+    sent = await request.json()
+    text = sent["messages"][1]["content"]
+    found = re.search(r"Note (\d+) ", text)
+    assert found
+    note = int(found[1])
+    points = 35 + 5 * note + (sent["model"] == "cheap") * (note % 2)
+    points -= (30 + note % 3) * ("It has sources." in str(sent["messages"]))
+    said = json.dumps({"reason": "", "scores": {"evidence": points}})
+    return await answers(said, usage=USAGE)(request)
+
+
+def test_a_review_weighs_a_cheaper_model_and_another_rubric(
+    emptied_database: str, file: Path
+) -> None:
+    (file.parent / "review.yaml").write_text(REVIEW)
+    review = load_review(file.parent / "review.yaml")
+
+    async def work() -> str:
+        async with (
+            misbehaving(marks_alike) as provider,
+            runtime_at(
+                emptied_database, provider.base_url, prices=PRICES, data_dir=file.parent
+            ) as runtime,
+        ):
+            for one in review.asked:
+                await judge_items(runtime, one.judge, one.items, occasion=DAY.isoformat())
+            return write_review(runtime, review, DAY).read_text()
+
+    page = run(work())
+    assert "It judges alike for 0.0002 instead of 0.002 USD." in page
+    assert "It does not judge alike, and is not shown to be better." in page
+    assert page.count("**reconsider**") == 1
