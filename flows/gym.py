@@ -9,7 +9,7 @@ from prefect.states import Completed
 
 from flows.chunks import Tally, Work, run_chunks
 from flows.claiming import alone
-from flows.judged_items import judge_missing
+from flows.judged_items import PartlyJudgedError, judge_missing
 from judge_gym.gyms.evaluating import LoadedGym, items_of, lacking, made, read_gym
 from judge_gym.runtime import Runtime
 from judge_gym.workflows.budgeting import BudgetPassedError
@@ -38,9 +38,7 @@ async def gym(file: Path, retry_failed: bool = False) -> State[Path]:
             items = items_of(loaded, await asyncio.to_thread(made, current, loaded))
             judged = await judge_missing(current, [loaded.judge], items, retry_failed=retry_failed)
         except BudgetPassedError as stopped:
-            page = await report_gym(file)
-            told = f"{stopped.message} What there is: {page.resolve()}."
-            raise BudgetPassedError(told, stopped.remedy) from stopped
+            raise PartlyJudgedError(stopped, await report_gym(file)) from stopped
         tally.add(judged)
         page = await report_gym(file)
         state = await tally.state(current)

@@ -1,7 +1,9 @@
 """`judge-gym gym`: several ways to do one step of a pipeline, beside each other."""
 
 import json
+import math
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -44,12 +46,7 @@ def run(
     if plan:
         _plan(loaded)
         return
-    report, page = _run(file, loaded, retry_failed=retry_failed)
-    if as_json:
-        _print_json(report)
-        return
-    _show(report)
-    console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
+    _run(file, loaded, retry_failed=retry_failed, as_json=as_json)
 
 
 def _plan(loaded: "LoadedGym") -> None:
@@ -63,7 +60,7 @@ def _plan(loaded: "LoadedGym") -> None:
     console.print("An answer that cannot be read is asked for once more, which is a call more.")
 
 
-def _run(file: Path, loaded: "LoadedGym", *, retry_failed: bool) -> "tuple[GymReport, Path]":
+def _run(file: Path, loaded: "LoadedGym", *, retry_failed: bool, as_json: bool) -> None:
     import asyncio
 
     from deployments.cli.prefect_api import prefect_api
@@ -77,10 +74,20 @@ def _run(file: Path, loaded: "LoadedGym", *, retry_failed: bool) -> "tuple[GymRe
         lost_servers_named(),
     ):
         from flows.gym import gym
+        from flows.judged_items import PartlyJudgedError
 
         made: Any = gym(file, retry_failed=retry_failed, return_state=True)
-        page = result_of(asyncio.run(made))
-        return asyncio.run(_in_runtime(read_report, loaded)), Path(page)
+        state = asyncio.run(made)
+        with suppress(PartlyJudgedError):
+            result_of(state)
+        report = asyncio.run(_in_runtime(read_report, loaded))
+        if as_json:
+            _print_json(report)
+        else:
+            _show(report)
+        page = result_of(state)
+    if not as_json:
+        console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
 
 
 async def _in_runtime(read: "Callable[[Runtime, LoadedGym], T]", loaded: "LoadedGym") -> "T":
@@ -135,7 +142,7 @@ def _print_json(report: "GymReport") -> None:
         "name": report.loaded.gym.name,
         "judge": report.loaded.judge.name,
         "simulated": report.simulated,
-        "cost_usd": report.cost_usd,
+        "judge_cost_usd": None if math.isnan(report.judge_cost) else report.judge_cost,
         "figures": list(figure_rows(report)),
         "cases": list(case_rows(report)),
     }

@@ -14,7 +14,9 @@ from judge_gym.design.config_model import read_model
 from judge_gym.design.config_tree import did_you_mean, read_tree
 from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
+from judge_gym.model_names import is_simulated_model
 from judge_gym.seeds import digest
+from judge_gym.simulator.families import check_served
 
 _EXPECTED = Legal("a mapping of perturbations to drop, invariant or rise")
 _SEVERITIES = Legal("shares above 0 and at most 1, ascending")
@@ -39,6 +41,13 @@ class Perturber(Frozen):
     def called(self) -> str:
         """What messages call it."""
         return f"The perturber {self.model}"
+
+    @field_validator("model")
+    @classmethod
+    def _is_served(cls, model: str) -> str:
+        if is_simulated_model(model):
+            check_served(model)
+        return model
 
     @field_validator("types")
     @classmethod

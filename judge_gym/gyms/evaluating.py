@@ -20,7 +20,7 @@ from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import to_points
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
-from judge_gym.store.judging import cost_of
+from judge_gym.store.judging import call_costs
 from judge_gym.workflows.calibrating.assessing import points_of
 from judge_gym.workflows.calibrating.judging import Asked, results_of
 
@@ -78,7 +78,7 @@ class Spot:
 class GymReport:
     """All there is to say. `entries` are by case and candidate, `means` by measure and candidate.
 
-    `cost_usd` is what the judge's calls have cost, in US dollars.
+    `judge_cost` is what the judge's calls have cost, in US dollars; NaN where that is not known.
     """
 
     loaded: LoadedGym
@@ -86,7 +86,7 @@ class GymReport:
     means: dict[str, list[Estimate]]
     comparisons: Sequence[Comparison]
     spots: Sequence[Spot]
-    cost_usd: float
+    judge_cost: float
     written: datetime
 
     @property
@@ -189,7 +189,7 @@ def read_report(runtime: Runtime, loaded: LoadedGym) -> GymReport:
     with runtime.session() as session:
         said = results_of(session, loaded.judge, items_of(loaded, outputs), 1)
         calls = {call for results in said.values() for one in results for call in one.call_ids}
-        cost, _ = cost_of(session, calls)
+        cost = sum(call_costs(session, calls).values())
     entries = [
         [_entry(loaded, case, output, said) for output in row]
         for case, row in zip(loaded.cases, outputs, strict=True)
@@ -205,7 +205,7 @@ def read_report(runtime: Runtime, loaded: LoadedGym) -> GymReport:
         means={name: means(values, name) for name, values in (compared | marks).items()},
         comparisons=comparisons(compared, names, rng),
         spots=spots(compared[SCORE]),
-        cost_usd=cost,
+        judge_cost=cost,
         written=datetime.now(UTC),
     )
 

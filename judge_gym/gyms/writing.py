@@ -19,6 +19,7 @@ from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import render, template_hash
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
+from judge_gym.simulator.families import check_served
 from judge_gym.store.history import past_answers
 from judge_gym.store.outcomes import outcomes_of
 from judge_gym.workflows.asking import all_of
@@ -62,11 +63,7 @@ class Writer(Candidate):
         if bool(self.model) != bool(self.prompt):
             raise ValueError("a candidate has a model and a prompt, or neither")
         if is_simulated_model(self.model):
-            # A name that the simulator does not know is answered all the same, by a stand-in.
-            from judge_gym.simulator.families import served_models
-
-            if self.model not in served_models():
-                raise ValueError(f"the simulator has no model {self.model!r}")
+            check_served(self.model)
         return self
 
     @cached_property

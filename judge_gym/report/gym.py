@@ -7,7 +7,7 @@ from typing import Any
 from judge_gym.gyms.comparing import Comparison
 from judge_gym.gyms.evaluating import SCORE, GymReport, LoadedGym, read_report
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.report.table import figure, p_value
+from judge_gym.report.table import dollars, figure, p_value
 from judge_gym.report.writing import ENVIRONMENT, csv_of, figures_of, put_in_place
 from judge_gym.runtime import Runtime
 
@@ -43,7 +43,7 @@ def gym_page(report: GymReport) -> str:
     template = ENVIRONMENT.get_template("gym.html.j2")
     return template.render(
         report=report, gym=report.loaded.gym, cut=_cut, figure=figure, p_value=p_value,
-        drawing=_drawing, score=SCORE,
+        drawing=_drawing, score=SCORE, dollars=dollars,
     )  # fmt: skip
 
 

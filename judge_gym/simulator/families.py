@@ -12,6 +12,7 @@ from importlib.resources import files
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from judge_gym.design.config_tree import did_you_mean
 from judge_gym.model_names import SIMULATED, is_simulated_model
 from judge_gym.seeds import derive_seed
 from judge_gym.simulator.graders import grader_models
@@ -109,6 +110,14 @@ def served_models() -> tuple[str, ...]:
     """Return the names of the models of families and graders, as `/v1/models` lists them."""
     of_families = (model for family in planted().values() for model in family.models)
     return tuple(f"{SIMULATED}{model}" for model in (*of_families, *grader_models()))
+
+
+def check_served(model: str) -> None:
+    """Raise ValueError for a `sim/` model that there is not: a stand-in would answer for it."""
+    known = served_models()
+    if model not in known:
+        close = did_you_mean(model, known)
+        raise ValueError(f"the simulator has no model {model!r}. {close}Use {', '.join(known)}")
 
 
 def family_named(model: str) -> str | None:

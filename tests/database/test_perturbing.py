@@ -86,7 +86,7 @@ def test_a_text_is_asked_for_once_and_kept_with_what_differs(database: str) -> N
     assert (again, ends, quiet.requests) == ([one], {}, [])
     # another severity, seed or model is another question
     others = [
-        design(severities=(0.5,)), design(seed=1), design(perturber={"model": "sim/m"})
+        design(severities=(0.5,)), design(seed=1), design(perturber={"model": "sim/calm-1"})
     ]  # fmt: skip
     for other in others:
         _, ends, asked = perturbed(database, [GOOD], asked=other)

@@ -1,4 +1,4 @@
-"""What judges with known prices cost, measured over real HTTP: a second judge, and a cheaper one."""
+"""What judges of known prices cost, measured over real HTTP: a second one, and a cheaper one."""
 
 import json
 import re

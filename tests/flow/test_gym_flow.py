@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from deployments.cli.app import app
 from flows.gym import gym
-from judge_gym.workflows.budgeting import BudgetPassedError
+from flows.judged_items import PartlyJudgedError
 from support.command_line import REPOSITORY
 from support.flow_runs import error_of, run_flow, task_runs
 from support.simulation import Simulator
@@ -97,7 +97,7 @@ def test_a_budget_that_is_passed_leaves_a_page_of_what_there_is(
         text = (SAMPLES / name).read_text()
         (tmp_path / name).write_text(text.replace("{max_calls: 5000}", "{max_calls: 1}"))
     error = error_of(run_flow(gym, tmp_path / "abstract.yaml"))
-    assert isinstance(error, BudgetPassedError)
+    assert isinstance(error, PartlyJudgedError)
     assert "Judge 'generalisations' has passed its budget" in error.message
-    page = Path(error.message.rsplit("What there is: ")[1].removesuffix("."))
+    page = Path(error.message.rsplit("how much is missing: ")[1].removesuffix("."))
     assert "not judged yet" in page.read_text()

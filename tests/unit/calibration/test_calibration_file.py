@@ -62,12 +62,16 @@ def test_expectations_decide_at_which_severities_a_text_is_judged(tmp_path):
         ("expectations: {tone: down}", "Use a mapping of perturbations to drop, invariant or rise"),
         ("repeats: 0", "Use a whole number from 1 to 50"),
         ("margins: {bins: 9}", "Use a whole number from 1 to 5"),
-        ("perturber: {model: sim/a-1, types: [tona]}", "there is no perturbation 'tona'"),
+        ("perturber: {model: sim/calm-1, types: [tona]}", "there is no perturbation 'tona'"),
         (
-            "perturber: {model: sim/a-1, types: [tone]}\nperturbations: [verbosity]",
+            "perturber: {model: sim/calm-1, types: [tone]}\nperturbations: [verbosity]",
             "perturber has tone, which is not among the perturbations",
         ),
-        ("perturber: {model: sim/a-1}", "types"),
+        ("perturber: {model: sim/calm-1}", "types"),
+        (
+            "perturber: {model: sim/calmm-1, types: [tone]}",
+            "the simulator has no model 'sim/calmm-1'. Did you mean sim/calm-1?",
+        ),
         ("margin: {bins: 3}", "Did you mean margins?"),
     ],
 )
