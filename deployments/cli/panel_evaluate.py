@@ -1,6 +1,7 @@
 """`judge-gym panel evaluate`: does a panel help, on documents whose scores are known?"""
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -255,7 +256,9 @@ def _print_json(found: "Evaluation") -> None:
         "simulated": found.simulated,
         "simulated_truth": found.made_up,
         "error_price_usd": found.error_price,
-        "cost_usd": {name: None if cost != cost else cost for name, cost in found.costs.items()},
+        "cost_usd": {
+            name: None if math.isnan(cost) else cost for name, cost in found.costs.items()
+        },
         "figures": list(figure_rows(found)),
         "scores": list(score_rows(found)),
     }

@@ -1,4 +1,4 @@
-"""`judge-gym panel run`: what a person sees, and what a program reads."""
+"""`judge-gym panel run` and `panel evaluate`: what a person sees, and what a program reads."""
 
 import json
 
@@ -31,6 +31,26 @@ def test_a_run_is_shown_and_the_same_again_asks_nothing(
         "done",
     ]
     assert "open-hours fund" not in told
+
+
+def test_a_labelled_set_is_evaluated_into_json_and_a_page(
+    command: CommandLine, simulator: Simulator
+) -> None:
+    labelled = command.folder / "labelled.jsonl"
+    lines = (PANELS / "labelled.jsonl").read_text().splitlines(keepends=True)
+    labelled.write_text("".join(lines[:5]))
+    before = simulator.answered()
+    panel = PANELS / "two-families.yaml"
+    ended = command("panel", "evaluate", panel, "--corpus", labelled, "--json").fine()
+    assert simulator.answered() - before == 5 * 4
+    assert "only if it has --known" in ended.errors  # this simulator was there before
+    told = json.loads(ended.output)
+    assert (told["documents"], told["left_out"], told["simulated"]) == (5, {}, True)
+    found = {(row["what"], row["whom"], row["metric"]): row for row in told["figures"]}
+    assert found["whole", "Dempster-Shafer", "accuracy"]["items"] == 5
+    assert found["items", "rater_a and rater_c", "error_correlation"]["n"] == 15
+    assert found["whole", "more while it pays", "saved_cost"]["reason"] == ""
+    assert (command.data / "reports" / "panel-two-families-evaluation.html").is_file()
 
 
 def test_what_cannot_be_reviewed_and_who_failed_is_one_line(
