@@ -97,7 +97,7 @@ class Evaluation:
             f"{said}: {', '.join(names)}."
             for said, names in (
                 ("Surely less in error than the best rater alone", better),
-                ("Surely more in error than that rater", worse),
+                ("Surely more in error than the best rater alone", worse),
                 ("Not decided by these documents", still_open),
             )
             if names
