@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deployments.cli.options import AsJson
+from deployments.cli.options import AsJson, PlanOnly
 from deployments.cli.output import console, errors, marked, say_simulated, show_table
 from deployments.cli.panel import show_cost
 
@@ -42,6 +42,7 @@ def evaluate(
             min=0,
         ),
     ] = _ERROR_PRICE,
+    plan: PlanOnly = False,
     as_json: AsJson = False,
 ) -> None:
     """Have a panel review a labelled set, and show what raters, pools and arbiter get right.
@@ -60,6 +61,9 @@ def evaluate(
     asked = load_panel(panel)
     labelled = read_labelled(corpus, asked.rubric.scale)
     prepare_environment(settings().data_dir, verbose=False)
+    if plan:
+        asyncio.run(_show_plan(asked, labelled))
+        return
     with _simulator(asked, labelled), lost_servers_named():
         found, page = asyncio.run(_evaluated(asked, labelled, error_price))
     if as_json:
@@ -70,6 +74,17 @@ def evaluate(
         console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
     if found.reviewed.stopped:
         raise found.reviewed.stopped
+
+
+async def _show_plan(panel: "Panel", labelled: "Sequence[LabelledDocument]") -> None:
+    from deployments.cli.estimates import show_uses
+    from judge_gym.panel.evaluating.planning import plan_reviews
+    from judge_gym.runtime import runtime
+
+    async with runtime() as current:
+        uses = plan_reviews(current, panel, labelled)
+    show_uses(f"What panel {panel.name} will use, {len(labelled)} documents", uses)
+    console.print("An answer that cannot be read is asked for once more, which is a call more.")
 
 
 async def _evaluated(

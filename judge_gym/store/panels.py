@@ -64,6 +64,26 @@ def consensus_before(session: Session, place: Place) -> Before:
     return _before(_attempts(session, t.PanelConsensus, place))
 
 
+def answered(session: Session, panel: Panel) -> tuple[set[tuple[str, str]], set[str]]:
+    """Return what this panel's raters have reviewed, and what its arbiter has reconciled of all.
+
+    As keys of documents, with the rater; a consensus counts that rests on a review by each rater.
+    """
+    of_panel = sa.select(t.Panel.id).where(t.Panel.key == panel.key).scalar_subquery()
+    reviews = session.execute(
+        sa.select(t.PanelDocument.key, t.PanelReview.rater)
+        .join(t.PanelReview, t.PanelReview.document_id == t.PanelDocument.id)
+        .where(t.PanelReview.panel_id == of_panel, t.PanelReview.status == "done")
+    )
+    reconciled = session.scalars(
+        sa.select(t.PanelDocument.key)
+        .join(t.PanelConsensus, t.PanelConsensus.document_id == t.PanelDocument.id)
+        .where(t.PanelConsensus.panel_id == of_panel, t.PanelConsensus.status == "done")
+        .where(sa.func.cardinality(t.PanelConsensus.review_ids) == len(panel.raters))
+    )
+    return {(key, rater) for key, rater in reviews}, set(reconciled)
+
+
 def tokens_of(session: Session, call_ids: Iterable[int]) -> list[sa.Row[Any]]:
     """Return what these calls used: id, model, prompt_tokens and completion_tokens."""
     wanted = t.Call.id == sa.any_(sa.literal(list(call_ids), sa.ARRAY(sa.BigInteger)))

@@ -22,6 +22,8 @@ USUAL_ANSWER_TOKENS = {
     "judge": 150,
     "perturber": 500,
     "writer": 150,
+    "rater": 400,
+    "arbiter": 150,
 }
 """Tokens of an answer to each agent, where the ledger has none to go by."""
 USUAL_LATENCY_S, USUAL_SIMULATED_LATENCY_S = 10.0, 0.1

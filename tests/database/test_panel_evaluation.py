@@ -16,6 +16,7 @@ from judge_gym.metrics.estimate import Estimate
 from judge_gym.panel import Anchor, Panel
 from judge_gym.panel.evaluating.evaluation import Evaluation, NothingToEvaluateError, evaluate
 from judge_gym.panel.evaluating.labelled import LabelledDocument, LabelledItem
+from judge_gym.panel.evaluating.planning import plan_reviews
 from judge_gym.panel.evaluating.reviewing import Reviewed, prices_of, review_all
 from judge_gym.report.panel_evaluation import figure_rows, panel_evaluation_page, score_rows
 from judge_gym.simulator.graders import grader_of
@@ -170,6 +171,32 @@ def test_the_same_set_again_asks_nothing_and_says_the_same(
     assert len(ledger(database)) == calls
     again = evaluate(panel(), DOCUMENTS, found, prices, 0.1)
     assert list(figure_rows(again)) == list(figure_rows(evaluation))
+
+
+def test_a_plan_counts_what_is_left(evaluation: Evaluation, database: str) -> None:
+    new = DOCUMENTS[0].model_copy(update={"id": "new"})
+    severe = panel().raters[0].model_copy(update={"temperature": 0.5})
+    other = panel().model_copy(update={"raters": (severe, *panel().raters[1:])})
+
+    async def work() -> None:
+        async with runtime_at(database, "http://127.0.0.1:9/v1") as runtime:
+            for asked, documents, calls in (
+                (panel(), DOCUMENTS, 0),
+                (panel(), (*DOCUMENTS, new), 1),
+                (other, DOCUMENTS, len(DOCUMENTS)),
+            ):
+                uses = plan_reviews(runtime, asked, documents)
+                assert [use.calls for use in uses] == [calls] * 4
+            names = [(use.name, use.model) for use in uses]
+            assert names[2:] == [("rater_c", "sim/lenient-1"), ("arbiter", "sim/good-2")]
+            rater, arbiter = uses[2].used, uses[3].used
+            assert rater is not None
+            assert arbiter is not None
+            # a review says more than a verdict, by what both have said so far
+            assert rater.answer_tokens > arbiter.answer_tokens > 0
+            assert min(rater.prompt_tokens, arbiter.prompt_tokens) > 100 * len(DOCUMENTS)
+
+    run(work())
 
 
 def test_what_could_not_be_reviewed_is_in_no_figure(evaluation: Evaluation) -> None:

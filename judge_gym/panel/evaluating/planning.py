@@ -1,0 +1,73 @@
+"""What having a panel review a labelled set will use, before anybody is asked."""
+
+from collections.abc import Sequence
+
+from judge_gym.gyms.use import Use
+from judge_gym.panel import prompting
+from judge_gym.panel.document import PanelDocument
+from judge_gym.panel.evaluating.labelled import LabelledDocument
+from judge_gym.panel.panel import AskedModel, Panel
+from judge_gym.panel.state import ItemReview, RaterState, Review
+from judge_gym.prompts import Prompt
+from judge_gym.runtime import Runtime
+from judge_gym.store.history import past_answers
+from judge_gym.store.panels import answered
+from judge_gym.workflows.estimating import estimate, per_call
+
+_EXAMPLES = 20
+"""Documents whose prompts are counted, spread over all that are to be reviewed."""
+_COMMENT = "x" * 150
+"""A comment of usual length, where the arbiter's prompt will have one."""
+
+
+def plan_reviews(runtime: Runtime, panel: Panel, labelled: Sequence[LabelledDocument]) -> list[Use]:
+    """Return what each rater and the arbiter will use, but for what is kept; writes nothing.
+
+    The calls are the fewest: an answer that cannot be read is asked for once more.
+    """
+    documents = [one.document for one in labelled]
+    with runtime.session() as session:
+        reviewed, reconciled = answered(session, panel)
+    uses = []
+    for name, rater in zip(panel.names, panel.raters, strict=True):
+        left = [one for one in documents if (one.key, name) not in reviewed]
+        prompts = [prompting.review_prompt(panel, rater, one, name) for one in _some(left)]
+        uses.append(_use(runtime, name, "rater", rater, len(left), prompts))
+    done = {
+        one.key for one in documents if all((one.key, name) in reviewed for name in panel.names)
+    }
+    left = [one for one in documents if one.key not in reconciled & done]
+    prompts = [prompting.verdict_prompt(panel, _usual(panel, one), "plan") for one in _some(left)]
+    return [*uses, _use(runtime, "arbiter", "arbiter", panel.arbiter, len(left), prompts)]
+
+
+def _use(
+    runtime: Runtime,
+    name: str,
+    agent: str,
+    asked: AskedModel,
+    calls: int,
+    prompts: Sequence[Prompt],
+) -> Use:
+    if not calls:
+        return Use(name, None)
+    with runtime.session() as session:
+        past = past_answers(session, [asked.model])
+    each = per_call(runtime.providers, asked.model, agent, prompts, asked.max_tokens, past)
+    provider = runtime.providers.of(asked.model)
+    return Use(name, asked.model, calls, estimate(runtime.settings, provider, [(calls, each)]))
+
+
+def _some(left: Sequence[PanelDocument]) -> Sequence[PanelDocument]:
+    return left[:: max(1, len(left) // _EXAMPLES)]
+
+
+def _usual(panel: Panel, document: PanelDocument) -> list[RaterState]:
+    """Return raters that have reviewed a document at usual length."""
+    score = panel.rubric.scale.lowest
+    items = tuple(ItemReview(id=one.id, score=score, comment=_COMMENT) for one in document.shown)
+    review = Review(items=items, overall_score=score, overall_comment=_COMMENT)
+    return [
+        RaterState(name=name, label=rater.label, model=rater.model, status="done", review=review)
+        for name, rater in zip(panel.names, panel.raters, strict=True)
+    ]
