@@ -151,11 +151,7 @@ def test_the_environment_of_the_shell_does_not_lead_elsewhere(place: Path, join:
 @pytest.mark.parametrize(
     "name",
     [
-        "with space",
-        "100%20 sure",
-        "Zürich-日本",
-        "a,b",
-        'it\'s "quoted" $HOME `id`',
+        '100%20 sure, it\'s "quoted" $HOME `id` Zürich-日本',
         "/".join(["a-folder-with-a-long-name"] * 6),
     ],
 )
@@ -284,21 +280,17 @@ def test_a_killed_server_is_started_again_with_what_it_had_committed(place: Path
     assert query(again.url, "SELECT n FROM kept") == 7
 
 
-@pytest.mark.parametrize(
-    "left_behind",
-    ["", f"{os.getpid()}\n", "4194305\n"],
-    ids=["empty", "another process", "no process"],
-)
-def test_a_pid_file_of_a_machine_crash_does_no_harm(place: Path, left_behind: str) -> None:
+def test_a_pid_file_of_a_machine_crash_does_no_harm(place: Path) -> None:
     """Empty, naming a process that is not PostgreSQL (this one), or none at all (above pid_max)."""
     server = embedded.start(place / "data")
-    embedded.release(place / "data")
     pid_file = server.cluster / "postmaster.pid"
-    pid_file.write_text(left_behind)
     owner = server.cluster.stat()
-    os.chown(pid_file, owner.st_uid, owner.st_gid)
-    assert embedded.status(place / "data") is None
-    assert query(embedded.start(place / "data").url, "SELECT 1") == 1
+    for left_behind in ("", f"{os.getpid()}\n", "4194305\n"):
+        embedded.release(place / "data")
+        pid_file.write_text(left_behind)
+        os.chown(pid_file, owner.st_uid, owner.st_gid)
+        assert embedded.status(place / "data") is None
+        assert query(embedded.start(place / "data").url, "SELECT 1") == 1
 
 
 def test_an_initdb_that_was_killed_leaves_nothing_in_the_way(place: Path) -> None:
@@ -311,7 +303,7 @@ def test_an_initdb_that_was_killed_leaves_nothing_in_the_way(place: Path) -> Non
 # --- permissions -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", [0o700, 0o711, 0o755, 0o750])
+@pytest.mark.parametrize("mode", [0o700, 0o711])
 def test_the_folders_above_stay_as_they_were(place: Path, mode: int) -> None:
     parent = place / "project"
     parent.mkdir()
