@@ -267,7 +267,6 @@ def test_ci_deploys_without_changing_anything_and_leaves_a_schedule_on(up: Insta
     for name, active in (("daily", False), ("weekly", True)):
         [schedule_now] = up.get(f"/deployments/name/windows/{name}")["schedules"]
         assert schedule_now["active"] is active
-    up.ask("PATCH", schedule, active=False)
 
 
 def test_ci_ends_well_when_the_sweep_does(up: Installation, ran: Ended) -> None:
@@ -289,6 +288,16 @@ def test_a_scheduled_run_collects_for_the_time_it_was_meant_for(up: Installation
     run = up.post(path, parameters={"catch_up": 0}, state=state)["id"]
     up.reaches(run, "COMPLETED")
     assert "2026-01-09" in up.command("window", "list").fine().output
+
+
+def test_a_schedule_that_is_switched_on_makes_runs(up: Installation) -> None:
+    """Last of those about schedules: the scheduler looks once a minute."""
+    weekly = up.get("/deployments/name/windows/weekly")
+    schedule = f"/deployments/{weekly['id']}/schedules/{weekly['schedules'][0]['id']}"
+    up.ask("PATCH", schedule, active=True)
+    wanted = {"deployments": {"id": {"any_": [weekly["id"]]}}}
+    until(lambda: up.post("/flow_runs/filter", **wanted), "a run that a schedule made")
+    up.ask("PATCH", schedule, active=False)
 
 
 def test_killed_in_a_run_it_goes_on_where_it_was(up: Installation) -> None:
