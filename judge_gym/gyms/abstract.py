@@ -2,7 +2,7 @@
 
 from typing import ClassVar, Literal
 
-from judge_gym.gyms.corpus import read_cases
+from judge_gym.evidence.typed_rows import read_typed
 from judge_gym.gyms.writing import Source, WritingGym
 
 
@@ -13,4 +13,4 @@ class AbstractGym(WritingGym[Source]):
     kind: Literal["abstract"] = "abstract"
 
     def cases(self) -> tuple[Source, ...]:
-        return read_cases(self.corpus, Source)
+        return read_typed(self.corpus, Source)

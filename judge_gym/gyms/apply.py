@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from judge_gym.evidence.typed_rows import read_typed
 from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text
-from judge_gym.gyms.corpus import read_cases
 from judge_gym.gyms.searching import SEARCHES, Ranking, Unavailable, fused
 from judge_gym.gyms.use import model_of
 from judge_gym.judges import Item, JudgeResult, load_judge
@@ -66,10 +66,10 @@ class ApplyGym(Gym[CodingContext, Strategy]):
     @cached_property
     def store(self) -> tuple[Learning, ...]:
         """The learnings; raises `EvidenceError` naming the line that is wrong."""
-        return read_cases(self.learnings, Learning)
+        return read_typed(self.learnings, Learning)
 
     def cases(self) -> tuple[CodingContext, ...]:
-        return read_cases(self.corpus, CodingContext)
+        return read_typed(self.corpus, CodingContext)
 
     def judged(
         self, runtime: Runtime, candidate: Strategy, cases: Sequence[CodingContext]

@@ -6,8 +6,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from judge_gym.evidence.typed_rows import read_typed
 from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text
-from judge_gym.gyms.corpus import read_cases
 from judge_gym.gyms.similarity import trigram_similarity, word_overlap
 from judge_gym.gyms.use import model_of
 from judge_gym.judges import Item, Judge, JudgeResult, load_judge
@@ -62,7 +62,7 @@ class CleanupGym(Gym[Pair, Policy]):
         return ("right by label",)
 
     def cases(self) -> tuple[Pair, ...]:
-        return read_cases(self.corpus, Pair)
+        return read_typed(self.corpus, Pair)
 
     def judged(self, runtime: Runtime, candidate: Policy, cases: Sequence[Pair]) -> Asked | None:
         if candidate.judge is None:

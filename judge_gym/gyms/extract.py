@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from judge_gym.evidence.typed_rows import read_typed
 from judge_gym.gyms.base import Text
-from judge_gym.gyms.corpus import read_cases
 from judge_gym.gyms.similarity import matched
 from judge_gym.gyms.writing import Source, WritingGym
 
@@ -33,7 +33,7 @@ class ExtractGym(WritingGym[Document]):
         return ("precision", "recall", "F1")
 
     def cases(self) -> tuple[Document, ...]:
-        return read_cases(self.corpus, Document)
+        return read_typed(self.corpus, Document)
 
     def measures(self, case: Document, text: str) -> dict[str, float]:
         if case.claims is None:

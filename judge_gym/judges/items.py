@@ -4,19 +4,17 @@ import re
 from functools import cached_property
 from pathlib import Path
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, field_validator
 
-from judge_gym.design.files import corpus_digest, corpus_files
+from judge_gym.design.files import corpus_digest
 from judge_gym.design.frozen import Frozen
-from judge_gym.errors import EvidenceError
-from judge_gym.evidence.corpus_files import Row, read_rows
+from judge_gym.evidence.typed_rows import read_typed
 from judge_gym.seeds import digest
 
 LONGEST_TEXT = 500_000
 """Characters of one text of an item."""
-MAX_ITEMS = 100_000
-"""Most items of one file."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_COLUMNS = ("id", "text", "second", "context", "truth", "category")
 
 
 class Variant(Frozen):
@@ -75,41 +73,6 @@ def read_items(path: Path) -> tuple[Item, ...]:
     """Read the items of a JSONL or CSV file, or of a folder of them, in file and row order.
 
     A row has `id` (without one, its number), `text`, and optionally `second`, `context`, `truth`
-    and `category`; other columns are passed over. Raises `EvidenceError` naming file, line and
-    field of the first row that cannot be used, and of a name that is given twice.
+    and `category`; other columns are passed over. Raises `EvidenceError` as `read_typed` does.
     """
-    digest_of_corpus = corpus_digest(path)
-    items: dict[str, Item] = {}
-    for file in corpus_files(path):
-        for row in read_rows(file):
-            item = _item(file, row, len(items) + 1, digest_of_corpus)
-            if item.id in items:
-                raise _fault(file, row, f"id is {item.id!r}, which an item above has, too")
-            if len(items) == MAX_ITEMS:
-                raise _fault(file, row, f"more than {MAX_ITEMS} items")
-            items[item.id] = item
-    if not items:
-        raise EvidenceError(f"{path} has no item.", 'Give a line such as {"id": "1", "text": "…"}.')
-    return tuple(items.values())
-
-
-_COLUMNS = ("id", "text", "second", "context", "truth", "category")
-
-
-def _item(file: Path, row: Row, number: int, corpus: str) -> Item:
-    if row.fault:
-        raise _fault(file, row, row.fault)
-    # An empty cell of a CSV file is no value.
-    given = {name: row.values[name] for name in _COLUMNS if row.values.get(name) not in (None, "")}
-    given.setdefault("id", str(number))
-    if isinstance(given["id"], int):
-        given["id"] = str(given["id"])
-    try:
-        return Item(**given, corpus=corpus)
-    except ValidationError as error:
-        fault = error.errors()[0]
-        raise _fault(file, row, f"{fault['loc'][0]}: {fault['msg']}") from None
-
-
-def _fault(file: Path, row: Row, what: str) -> EvidenceError:
-    return EvidenceError(f"{file} line {row.line}: {what}.", "Mend or remove this item.")
+    return read_typed(path, Item, _COLUMNS, corpus=corpus_digest(path))

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from judge_gym.errors import ConfigError, EvidenceError
+from judge_gym.evidence.typed_rows import read_typed
 from judge_gym.gyms import load_gym, searching
 from judge_gym.gyms.apply import Learning
 from judge_gym.gyms.cleanup import CleanupGym
-from judge_gym.gyms.corpus import read_cases
 from judge_gym.gyms.evaluating import read_gym
 from judge_gym.gyms.searching import Unavailable, embedding
 from judge_gym.gyms.writing import Writer
@@ -90,7 +90,7 @@ def test_a_row_that_cannot_be_used_is_named_by_its_line(
     file = tmp_path / "rows.jsonl"
     file.write_text("\n".join(map(json.dumps, [{"id": "one", "text": "first", "more": 1}, row])))
     with pytest.raises(EvidenceError, match=told):
-        read_cases(file, Learning)
+        read_typed(file, Learning)
 
 
 def test_a_writer_is_a_model_with_a_prompt_or_neither() -> None:

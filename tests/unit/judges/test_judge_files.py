@@ -99,12 +99,12 @@ def test_items_of_both_formats_are_alike(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}', "line 2: id is 'a', which an item"),
+        ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}', "line 2: id is 'a', which a row above"),
         ('{"text": ""}', "line 1: text: Field required"),
         ('{"text": 5}', "line 1: text: "),
         ('{"text": "a"}\nnot json', "line 2: not JSON"),
         ('{"text": "a\\u0000b"}', "line 1: text: "),
-        ("\n", "has no item"),
+        ("\n", "has no row"),
     ],
 )
 def test_a_faulty_item_is_named_with_file_and_line(tmp_path: Path, rows: str, said: str) -> None:
