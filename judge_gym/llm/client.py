@@ -76,7 +76,7 @@ class Client:
 
     async def close(self) -> None:
         """Close litellm's sockets; they belong to the running event loop."""
-        await close_litellm_async_clients()  # type: ignore[no-untyped-call]
+        await close_litellm_async_clients()
 
 
 @cache
