@@ -99,7 +99,10 @@ def test_items_of_both_formats_are_alike(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ('{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}', "line 2: id is 'a', which a row above"),
+        (
+            '{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}',
+            "line 2: id is 'a', which a row above",
+        ),
         ('{"text": ""}', "line 1: text: Field required"),
         ('{"text": 5}', "line 1: text: "),
         ('{"text": "a"}\nnot json', "line 2: not JSON"),
