@@ -124,6 +124,10 @@ class Gateway:
         await self._close(call, row.id, answer, errors, derive)
         return row.id, answer
 
+    def forget_refusals(self) -> None:
+        """Ask refused models again: a process that stays outlives what was wrong with them."""
+        self._refused.clear()
+
     async def close(self) -> None:
         """Close the sockets, once all that is to be written is."""
         await asyncio.gather(*self._telling)

@@ -23,7 +23,17 @@ from judge_gym.simulator.server import serving as simulating
 from judge_gym.store import tables as t
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses, stays_silent
 from support.panel_runs import ledger, rows
-from support.panels import SECRET, a_document, a_panel, by_model, decides, review_said, three
+from support.panels import (
+    SECRET,
+    a_document,
+    a_panel,
+    by_model,
+    decides,
+    review_said,
+    reviews,
+    statuses,
+    three,
+)
 from support.rig import KEY, KEY_NAME, run, runtime_at
 
 PANELS = REPOSITORY / "deployments" / "panels"
@@ -161,6 +171,23 @@ def test_a_run_without_consensus_ends_with_an_error(database: str) -> None:
     assert end["type"] == "RUN_ERROR"
     assert "1 of 3 raters gave a review" in end["message"]
     assert "only what failed is asked again" in end["message"]
+
+
+def test_a_refused_model_is_asked_again_by_the_next_run(database: str) -> None:
+    async def work() -> list[PanelState]:
+        mended = by_model(
+            a=(refuses(401, "no such key"), reviews(2)),
+            b=reviews(4),
+            c=reviews(3),
+            arbiter=decides(3),
+        )
+        async with served(database, mended) as at:
+            return [states_of(await at.events())[-1] for _ in range(2)]
+
+    first, second = run(work())
+    assert [state.phase for state in (first, second)] == ["done", "done"]
+    assert "refuses real/a" in (first.raters[0].error or "")
+    assert statuses(second) == ["done", "done", "done"]
 
 
 def test_what_keeps_a_panel_from_being_asked_is_an_error_event(

@@ -60,8 +60,10 @@ async def tell_run(
 ) -> None:
     """Run a panel and send its events, the last one of them how it ended.
 
-    Cancelled, it says so to whoever still listens.
+    Models that an earlier run was refused are asked again. Cancelled, it says so to whoever still
+    listens.
     """
+    runtime.gateway.forget_refusals()
 
     async def emit(state: PanelState) -> None:
         await send(StateSnapshotEvent(snapshot=state.model_dump(mode="json")))
