@@ -118,7 +118,8 @@ class Gateway:
             outcome = Failure(error.kind, str(error))
             if error.kind in SHARED:
                 await self._close(call, row.id, outcome, errors, lambda *_: ())
-                raise ProviderRefusedError(*self._refused[call.model]) from None
+                refused = refusal(call.model, self._provider(call), error)
+                raise ProviderRefusedError(*refused) from None
             await self._close(call, row.id, outcome, errors, derive)
             return row.id, outcome
         await self._close(call, row.id, answer, errors, derive)
