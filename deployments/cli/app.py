@@ -42,8 +42,10 @@ from deployments.cli import (
     up,
     window,
 )
-from deployments.cli.output import fail
+from deployments.cli.output import errors, fail
 
+_INTERRUPTED = 130
+"""What typer ends with after Ctrl-C, without a word."""
 app = typer.Typer(
     name="judge-gym",
     help="A lab for judging the judges: LLM-as-Judge experiments as data.",
@@ -97,8 +99,10 @@ def main() -> NoReturn:
         app()
     except JudgeGymError as error:
         fail(error.message, error.remedy)
-    except KeyboardInterrupt:
-        fail("Stopped.", "The same command goes on where this one ended.", code=130)
+    except SystemExit as ended:
+        if ended.code == _INTERRUPTED:
+            errors.print("Stopped. What was learnt is kept: the same command goes on from there.")
+        raise
     except Exception as error:
         log = _log(error)
         fail(f"Unexpected {type(error).__name__}: {first_line(error)}", f"The trace is in {log}.")

@@ -1,26 +1,44 @@
 """`judge-gym panel run` and `panel evaluate`: what a person sees, and what a program reads."""
 
 import json
+import os
+import signal
 
 from judge_gym.panel import PanelState
 from support.command_line import REPOSITORY, CommandLine
+from support.launcher import Launcher
 from support.simulation import Simulator
+from support.waiting import until
 
 PANELS = REPOSITORY / "deployments" / "panels"
 
 
-def test_a_run_is_shown_and_the_same_again_asks_nothing(
-    command: CommandLine, simulator: Simulator
+def test_a_run_goes_on_after_ctrl_c_and_the_same_again_asks_nothing(
+    command: CommandLine, launcher: Launcher, simulator: Simulator
 ) -> None:
+    arguments = ("panel", "run", PANELS / "library.yaml")
     before = simulator.answered()
-    first = command("panel", "run", PANELS / "library.yaml").fine().output
-    assert simulator.answered() - before == 4
+    simulator.use_faults({"kind": "slow_first_byte", "seconds": 3600, "model": "lenient-1"})
+    try:
+        launcher.start(*arguments, folder=command.folder, environment=command.variables())
+        until(lambda: simulator.answered() - before == 3, "the third rater's answer")
+        os.kill(launcher.pid, signal.SIGINT)
+        assert launcher.wait() == 130
+    finally:
+        simulator.use_faults()
+    assert launcher.errors() == (
+        "Stopped. What was learnt is kept: the same command goes on from there.\n"
+    )
+
+    first = command(*arguments).fine().output
     for told in ("rater_b", "Feasibility and clarity", "trial", "Consensus: ", "SIMULATED"):
         assert told in first
+    assert first.count("done, kept from an earlier run") == 2
     assert "4 calls have cost 0 USD." in first
 
-    told = command("panel", "run", PANELS / "library.yaml", "--json-lines").fine().output
-    assert simulator.answered() - before == 4
+    before = simulator.answered()
+    told = command(*arguments, "--json-lines").fine().output
+    assert simulator.answered() == before
     states = [PanelState.model_validate_json(line) for line in told.splitlines()]
     assert [state.phase for state in states] == [
         "idle",
