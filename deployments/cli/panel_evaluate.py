@@ -254,9 +254,13 @@ def _show_figures(title: str, columns: "Sequence[str]", rows: Sequence[Sequence[
 
 
 def _show_ended(found: "Evaluation") -> None:
+    from judge_gym.report.panel_evaluation import said_unseen
+
     left_out = found.left_out
     told = f"{len(found.complete)} of {len(found.labelled)} documents are in these figures"
     console.print(f"{told}; {len(left_out)} are in none." if left_out else f"{told}.")
+    if found.unseen:
+        console.print(f"{said_unseen(found)}.")
     for name, why in left_out[:_SHOWN]:
         console.print(f"{name}: {why}", markup=False, soft_wrap=True)
 
@@ -268,6 +272,7 @@ def _print_json(found: "Evaluation") -> None:
         "panel": found.panel.name,
         "documents": len(found.labelled),
         "left_out": dict(found.left_out),
+        "unseen_item_scores": found.unseen,
         "simulated": found.simulated,
         "simulated_truth": found.made_up,
         "error_price_usd": found.error_price,

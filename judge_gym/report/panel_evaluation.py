@@ -39,7 +39,7 @@ def panel_evaluation_page(evaluation: Evaluation) -> str:
     template = ENVIRONMENT.get_template("panel_evaluation.html.j2")
     return template.render(
         evaluation=evaluation, kinds=kinds(evaluation), told=told, dollars=dollars, taken=taken,
-        drawing=_drawing,
+        said_unseen=said_unseen, drawing=_drawing,
     )  # fmt: skip
 
 
@@ -51,6 +51,11 @@ def told(found: Estimate, digits: int = 2) -> str:
 def taken(one: SecondFamily) -> str:
     """Return how scores were taken in a comparison of families."""
     return "each rater's own bias taken off" if one.unbiased else "scores as given"
+
+
+def said_unseen(evaluation: Evaluation) -> str:
+    """Return how many true scores are in no figure, as no rater saw their items."""
+    return f"True scores of items that no rater saw, as a document is too long: {evaluation.unseen}"
 
 
 def kinds(evaluation: Evaluation) -> list[tuple[str, Figures]]:

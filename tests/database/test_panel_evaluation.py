@@ -231,6 +231,25 @@ def test_what_could_not_be_reviewed_is_in_no_figure(evaluation: Evaluation) -> N
         evaluate(panel(), DOCUMENTS, Reviewed([states[0], *[None] * 23], None), {}, 0.1)
 
 
+def test_scores_of_items_that_no_rater_saw_are_counted(
+    evaluation: Evaluation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more = tuple(
+        LabelledItem(id=f"more{n}", text="More.", truth=truth)
+        for n, truth in enumerate((4, None, 5))
+    )
+    longer = DOCUMENTS[0].model_copy(update={"items": (*DOCUMENTS[0].items, *more)})
+    found = evaluate(panel(), (longer, *DOCUMENTS[1:]), evaluation.reviewed, {}, 0.1)
+    assert (evaluation.unseen, found.unseen) == (0, 2)
+    assert found.items is not None
+    assert len(found.items.scored.truth) == len(DOCUMENTS) * ITEMS
+    show(found)
+    said = "True scores of items that no rater saw, as a document is too long: 2."
+    assert said in capsys.readouterr().out
+    assert said in panel_evaluation_page(found)
+    assert "that no rater saw" not in panel_evaluation_page(evaluation)
+
+
 def test_a_budget_ends_it_with_what_was_reviewed(emptied_database: str, tmp_path: Path) -> None:
     bounded = panel().model_copy(update={"budget": Budget(max_calls=4)})
     found, _ = reviewed(emptied_database, tmp_path, bounded, DOCUMENTS[:6])

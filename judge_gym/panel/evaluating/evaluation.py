@@ -76,6 +76,15 @@ class Evaluation:
         return found
 
     @property
+    def unseen(self) -> int:
+        """True scores of items that raters did not see, as the document is too long."""
+        return sum(
+            item.truth is not None
+            for document, state in self.complete
+            for item in document.items[len(state.items) :]
+        )
+
+    @property
     def simulated(self) -> bool:
         """Whether a simulated model answered."""
         return any(state.simulated for state in self.reviewed.states if state)
