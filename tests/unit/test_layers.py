@@ -1,7 +1,9 @@
 """The dependency rule of CONTRIBUTING, enforced; and that the command line starts light."""
 
+import logging
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,19 @@ HEAVY = (
 )
 
 
+@pytest.fixture
+def loggers_left_on() -> Iterator[None]:
+    """The linter switches every logger off that is there, which the tests after it would miss."""
+    every = [
+        one for one in logging.root.manager.loggerDict.values() if isinstance(one, logging.Logger)
+    ]
+    on = [one for one in every if not one.disabled]
+    yield
+    for one in on:
+        one.disabled = False
+
+
+@pytest.mark.usefixtures("loggers_left_on")
 def test_layers_import_one_way_only(capsys: pytest.CaptureFixture[str]) -> None:
     status = lint_imports(config_filename=str(REPOSITORY / "pyproject.toml"), no_cache=True)
     assert status == EXIT_STATUS_SUCCESS, capsys.readouterr().out
