@@ -142,8 +142,13 @@ def _print_json(report: "GymReport") -> None:
         "name": report.loaded.gym.name,
         "judge": report.loaded.judge.name,
         "simulated": report.simulated,
-        "judge_cost_usd": None if math.isnan(report.judge_cost) else report.judge_cost,
+        "judge_cost_usd": _known(report.judge_cost),
+        "costs_usd": dict(zip(report.names, map(_known, report.costs), strict=True)),
         "figures": list(figure_rows(report)),
         "cases": list(case_rows(report)),
     }
     console.print_json(json.dumps(told))
+
+
+def _known(cost: float) -> float | None:
+    return None if math.isnan(cost) else cost

@@ -1,6 +1,7 @@
 """ApplyGym: which learnings a coder is reminded of, by different searches over a store of them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -13,6 +14,7 @@ from judge_gym.gyms.searching import SEARCHES, Ranking, Unavailable, fused
 from judge_gym.gyms.use import model_of
 from judge_gym.judges import Item, JudgeResult, load_judge
 from judge_gym.runtime import Runtime
+from judge_gym.store.judging import item_costs
 from judge_gym.workflows.calibrating.judging import Asked, results_of
 
 Rankings = list[Ranking] | Unavailable
@@ -94,7 +96,14 @@ class ApplyGym(Gym[CodingContext, Strategy]):
         judge, items = load_judge(candidate.rerank), self._items(candidate, cases, rankings)
         with runtime.session() as session:
             said = results_of(session, judge, [item for row in items for item in row], 1)
-        return [self._again(row, [said[item.key] for item in row]) for row in items]
+            costs = item_costs(session, judge, said)
+        return [
+            replace(
+                self._again(row, [said[item.key] for item in row]),
+                cost=sum(costs[item.key] for item in row),
+            )
+            for row in items
+        ]
 
     def context(self, case: CodingContext) -> str:
         return case.shown

@@ -34,6 +34,8 @@ class Output:
     failure: str = ""
     simulated: bool = False
     """Whether the simulator had a part in it."""
+    cost: float = 0.0
+    """US dollars of the calls that it took; NaN where that is not known."""
 
     @property
     def status(self) -> str:

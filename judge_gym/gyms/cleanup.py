@@ -1,6 +1,7 @@
 """CleanupGym: does a new learning say what a principle says, so that it is linked to it?"""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, Self
 
@@ -12,6 +13,7 @@ from judge_gym.gyms.similarity import trigram_similarity, word_overlap
 from judge_gym.gyms.use import model_of
 from judge_gym.judges import Item, Judge, JudgeResult, load_judge
 from judge_gym.runtime import Runtime
+from judge_gym.store.judging import item_costs
 from judge_gym.workflows.calibrating.judging import Asked, results_of
 
 LINK, CREATE = "link", "create"
@@ -75,8 +77,9 @@ class CleanupGym(Gym[Pair, Policy]):
             return [Output(_decision(case, _by_likeness(candidate, case))) for case in cases]
         with runtime.session() as session:
             said = results_of(session, asked.judge, asked.items, 1)
+            costs = item_costs(session, asked.judge, said)
         return [
-            _judged(case, asked.judge, said[item.key])
+            replace(_judged(case, asked.judge, said[item.key]), cost=costs[item.key])
             for case, item in zip(cases, asked.items, strict=True)
         ]
 

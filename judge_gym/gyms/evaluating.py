@@ -20,7 +20,7 @@ from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import to_points
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
-from judge_gym.store.judging import call_costs
+from judge_gym.store.judging import item_costs
 from judge_gym.workflows.calibrating.assessing import points_of
 from judge_gym.workflows.calibrating.judging import Asked, results_of
 
@@ -92,6 +92,12 @@ class GymReport:
     @property
     def names(self) -> list[str]:
         return [one.name for one in self.loaded.gym.candidates]
+
+    @property
+    def costs(self) -> list[float]:
+        """By candidate, the US dollars its outputs took; NaN where that is not known."""
+        columns = zip(*self.entries, strict=True)
+        return [sum(one.output.cost for one in column) for column in columns]
 
     @property
     def statuses(self) -> list[Counter[str]]:
@@ -188,8 +194,7 @@ def read_report(runtime: Runtime, loaded: LoadedGym) -> GymReport:
     outputs = made(runtime, loaded)
     with runtime.session() as session:
         said = results_of(session, loaded.judge, items_of(loaded, outputs), 1)
-        calls = {call for results in said.values() for one in results for call in one.call_ids}
-        cost = sum(call_costs(session, calls).values())
+        cost = sum(item_costs(session, loaded.judge, said).values())
     entries = [
         [_entry(loaded, case, output, said) for output in row]
         for case, row in zip(loaded.cases, outputs, strict=True)

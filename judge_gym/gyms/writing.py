@@ -1,7 +1,9 @@
 """Candidates that a model writes: asked once through the gateway, read from the ledger after."""
 
+import math
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, Generic, Self, TypeVar
 
@@ -158,7 +160,10 @@ class WritingGym(Gym[S, Writer], Generic[S]):
         calls = [candidate.call(runtime, case.text, self.FORM) for case in cases]
         with runtime.session() as session:
             done = outcomes_of(session, [call.key for call in calls])
-        return [_output(call, done.get(call.key)) for call in calls]
+        return [
+            replace(_output(call, outcome), cost=_cost(outcome))
+            for call, outcome in ((call, done.get(call.key)) for call in calls)
+        ]
 
     def context(self, case: S) -> str:
         return case.text
@@ -182,6 +187,12 @@ def _output(call: Call, outcome: Answer | Failure | None) -> Output:
     if not answer.text.strip():
         return Output(failure="empty: the model answered nothing", simulated=simulated)
     return Output(answer.text.strip(), simulated=simulated)
+
+
+def _cost(outcome: Answer | Failure | None) -> float:
+    if not isinstance(outcome, Answer):
+        return 0.0
+    return math.nan if outcome.cost_usd is None else outcome.cost_usd
 
 
 def _status(outcome: Answer | Failure) -> str:

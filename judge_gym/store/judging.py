@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.judges.base import Judge
 from judge_gym.judges.items import Item, Variant
+from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.results import JudgeResult
 from judge_gym.store import tables as t
 from judge_gym.store.recordset import inserting, packed
@@ -128,6 +129,21 @@ def call_costs(session: Session, call_ids: Iterable[int]) -> dict[int, float]:
         call: float("nan" if cost is None and status == "succeeded" else cost or 0)
         for call, status, cost in rows
     }
+
+
+def item_costs(
+    session: Session, judge: Judge, said: Mapping[str, Sequence[JudgeResult]]
+) -> dict[str, float]:
+    """Return item key → US dollars of the calls of what a judge said of it.
+
+    NaN where that is not known: of a model without a price, a function or an endpoint of one's own.
+    """
+    if not isinstance(judge, ModelJudge):
+        return dict.fromkeys(said, float("nan"))
+    calls = {key: [call for one in results for call in one.call_ids]
+             for key, results in said.items()}  # fmt: skip
+    costs = call_costs(session, {call for some in calls.values() for call in some})
+    return {key: sum((costs[call] for call in some), 0.0) for key, some in calls.items()}
 
 
 _ITEM_COLUMNS = (

@@ -1,13 +1,13 @@
 """When a cheap judge is enough: what asking a second one costs and gains, on known scores."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.escalating import Asked, PolicyFigures, policies
 from judge_gym.design.experiment import family_of
-from judge_gym.judges import Judge, JudgeResult, ModelJudge
+from judge_gym.judges import Judge, ModelJudge
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.points import bin_of
 from judge_gym.workflows.calibrating.assessing import Results, known_points, points_of
@@ -18,16 +18,15 @@ def escalation(
     judges: Sequence[Judge],
     texts: Texts,
     results: Sequence[Results],
-    costs: Mapping[int, float],
+    costs: Sequence[Mapping[str, float]],
     design: CalibrationDesign,
 ) -> list[PolicyFigures]:
     """Return the policies of the cheapest judge and the others, from cheap to dear.
 
-    `costs` are US dollars by call, as the ledger has them; asking a judge about a text costs what
-    all its runs on it did. On the originals that every judge scored and whose score is known; a
-    judge is right within `margins.near` points of it. Its doubt is the spread of its runs, and two
-    disagree when their means lie in different bins of 20 points. Empty without two judges or two
-    such texts.
+    `costs` are what each judge cost by item key, in US dollars, all its runs on it together. On the
+    originals that every judge scored and whose score is known; a judge is right within
+    `margins.near` points of it. Its doubt is the spread of its runs, and two disagree when their
+    means lie in different bins of 20 points. Empty without two judges or two such texts.
     """
     truth = [known_points(judges[0], item) for item in texts.originals]
     points = [[points_of(judge, said[item.key]) for item in texts.originals]
@@ -44,24 +43,14 @@ def escalation(
     asked = [
         _asked(
             judge, [given[place] for place in shared], known,
-            [dollars_of(judge, said[key], costs) for key in keys], design.margins.near,
+            [cost[key] for key in keys], design.margins.near,
         )
-        for judge, given, said in zip(judges, points, results, strict=True)
+        for judge, given, cost in zip(judges, points, costs, strict=True)
     ]  # fmt: skip
     # What is not known is taken for dear.
     first, *others = sorted(asked, key=lambda one: float(np.nan_to_num(one.cost, nan=np.inf).sum()))
     second = max(others, key=lambda one: float(one.right.mean()))
     return policies(first, second, [one for one in others if one is not second])
-
-
-def dollars_of(judge: Judge, results: Iterable[JudgeResult], costs: Mapping[int, float]) -> float:
-    """Return the US dollars that these results of a judge cost; NaN where that is not known.
-
-    That is so of a model without a price, and of functions and endpoints of one's own.
-    """
-    if not isinstance(judge, ModelJudge):
-        return float("nan")
-    return sum((costs[call] for one in results for call in one.call_ids), 0.0)
 
 
 def _asked(

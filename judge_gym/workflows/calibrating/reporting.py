@@ -9,9 +9,9 @@ from judge_gym.report.calibration import CalibrationReport, save_calibration
 from judge_gym.report.logbook import append_entry
 from judge_gym.runtime import Runtime
 from judge_gym.store.calibrations import replace_checks
-from judge_gym.store.judging import call_costs
+from judge_gym.store.judging import item_costs
 from judge_gym.workflows.calibrating.assessing import assess, assess_together, recommended
-from judge_gym.workflows.calibrating.escalation import dollars_of, escalation
+from judge_gym.workflows.calibrating.escalation import escalation
 from judge_gym.workflows.calibrating.judging import load_judges, load_texts, results_of
 
 LOGBOOK = "LOGBOOK.md"
@@ -29,21 +29,20 @@ def read_report(runtime: Runtime, design: CalibrationDesign) -> CalibrationRepor
         assessments = [
             assess(judge, texts, said, design) for judge, said in zip(judges, results, strict=True)
         ]
-        by_call = call_costs(session, [call for one in assessments for call in one.call_ids])
+        costs = [
+            item_costs(session, judge, said) for judge, said in zip(judges, results, strict=True)
+        ]
     if not any(one.statuses for one in assessments):
         raise StoreError(f"Nothing is judged of calibration {design.name}.", "Run it first.")
-    costs = [
-        dollars_of(judge, [one for some in said.values() for one in some], by_call)
-        for judge, said in zip(judges, results, strict=True)
-    ]
-    chosen, why = recommended(assessments, costs)
+    totals = [sum(one.values()) for one in costs]
+    chosen, why = recommended(assessments, totals)
     return CalibrationReport(
         design=design,
         texts=texts,
         assessments=assessments,
         together=assess_together(judges, texts, results, design),
-        policies=escalation(judges, texts, results, by_call, design),
-        costs=costs,
+        policies=escalation(judges, texts, results, costs, design),
+        costs=totals,
         chosen=chosen,
         why=why,
         written=datetime.now(UTC),

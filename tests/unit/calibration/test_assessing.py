@@ -186,7 +186,7 @@ def report(all_assessed):
         policies=escalation(
             [one.judge for one in all_assessed], texts(),
             [results(one.judge, texts(), SCORES[one.judge.name]) for one in all_assessed],
-            {}, DESIGN,
+            [{item.key: float("nan") for item in texts().items}] * 2, DESIGN,
         ) if len(all_assessed) > 1 else [],
         costs=[0.0, float("nan")],
         chosen=place, why=why, written=datetime(2026, 1, 2, tzinfo=UTC),
