@@ -17,6 +17,7 @@ from judge_gym.gyms.writing import Source, Writer
 from judge_gym.judges import load_judge
 from judge_gym.judges.judging import judge_items
 from judge_gym.llm.gateway import ProviderRefusedError
+from judge_gym.llm.providers import Price
 from judge_gym.report.gym import gym_page
 from judge_gym.runtime import Runtime
 from judge_gym.workflows.budgeting import BudgetPassedError
@@ -38,6 +39,7 @@ task: Mark how much it helps.
 temperature: 0
 criteria: [{{name: actionability, description: One can act on it.}}]
 """
+PRICES = {"m": Price(prompt=1e5, completion=1e5)}
 UPLOADS = CodingContext(id="u", file="up.py", prompt="uploads fail", task="retry uploads that fail")
 ODD = CodingContext(id="o", file="a&b\\c.py", prompt="it's | odd <b>", task="quotes & harm")
 
@@ -151,7 +153,7 @@ def test_a_ranking_rests_on_every_score(database: str, tmp_path: Path) -> None:
 def written(
     database: str, script: Sequence[Step], work: Any, **changes: Any
 ) -> tuple[Any, Provider]:
-    """Run `work(runtime, gym)` on a gym whose writer a script answers."""
+    """Run `work(runtime, gym)` on a gym whose writer a script answers, for 1 USD an answer."""
     folder = changes.pop("folder")
     (folder / "judge.yaml").write_text(RERANK.format("real/m"))
     writer = Writer(name="w", model="real/m", prompt="Say what it teaches.", **changes)
@@ -163,7 +165,7 @@ def written(
     async def whole() -> tuple[Any, Provider]:
         async with (
             misbehaving(*script) as provider,
-            runtime_at(database, provider.base_url) as runtime,
+            runtime_at(database, provider.base_url, prices=PRICES) as runtime,
         ):
             return await work(runtime, loaded(gym, cases)), provider
 
@@ -194,6 +196,8 @@ def test_a_text_is_written_once_and_a_failure_stays_one_until_asked_again(
     assert second == first
     assert [one.status for one in third] == ["made", "made"]
     assert len(provider.requests) == 3
+    assert sorted(one.cost for one in first) == [0, 1]
+    assert [one.cost for one in third] == [1, 1]
 
 
 @pytest.mark.parametrize(
