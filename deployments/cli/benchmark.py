@@ -156,6 +156,8 @@ def _show(report: "BenchmarkReport") -> None:
 
 def _ended(report: "BenchmarkReport", place: int) -> str:
     """Return how many judgements ended in which way, and what became of them in the figures."""
+    from judge_gym.report.table import dollars
+
     ends = Counter(one.status if one else "missing" for one in report.results[place])
     told = [", ".join(f"{count} {end}" for end, count in ends.most_common()) + "."]
     if ends["unparseable"] or ends["refused"]:
@@ -163,7 +165,7 @@ def _ended(report: "BenchmarkReport", place: int) -> str:
     if ends["failed"]:
         told.append("Failed ones are left out; --retry-failed asks them again.")
     if report.costs[place]:
-        told.append(f"All its calls have cost {report.costs[place]:.4g} USD.")
+        told.append(f"What its calls have cost, in USD: {dollars(report.costs[place])}.")
     return " ".join(told) + "\n"
 
 

@@ -29,7 +29,7 @@ from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import to_points
 from judge_gym.seeds import derive_seed
-from judge_gym.store.judging import cost_of
+from judge_gym.store.judging import item_costs
 from judge_gym.workflows.calibrating.assessing import points_of
 from judge_gym.workflows.calibrating.judging import results_of
 
@@ -64,7 +64,7 @@ class BenchmarkSet:
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkReport:
-    """All there is to say; `results` and `costs` (US dollars) are by judge, as `judges`."""
+    """All there is to say; `results` and `costs` (US dollars, NaN where unknown) are by judge."""
 
     chosen: BenchmarkSet
     judges: Sequence[Judge]
@@ -109,13 +109,15 @@ def read_report(session: Session, chosen: BenchmarkSet, judges: Sequence[Judge])
     """Return what there is to say of what is judged so far."""
     found = [results_of(session, judge, chosen.items, 1) for judge in judges]
     results = [[next(iter(said[item.key]), None) for item in chosen.items] for said in found]
-    calls = [[call for one in said if one for call in one.call_ids] for said in results]
     return BenchmarkReport(
         chosen=chosen,
         judges=judges,
         results=results,
         figures=benchmark_figures(judges, results, chosen),
-        costs=[cost_of(session, some)[0] for some in calls],
+        costs=[
+            sum(item_costs(session, judge, said).values())
+            for judge, said in zip(judges, found, strict=True)
+        ],
     )
 
 
