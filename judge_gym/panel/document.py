@@ -15,10 +15,12 @@ from judge_gym.design.config_model import read_model
 from judge_gym.design.config_tree import read_tree
 from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
+from judge_gym.errors import ConfigError
 from judge_gym.evidence.normal_text import normal_text
 from judge_gym.seeds import digest
 
 MOST_ITEMS = 50
+LONGEST_TITLE = 300
 LONGEST_ITEM = 10_000
 """Characters of one item."""
 LONGEST_DOCUMENT = 50_000
@@ -36,12 +38,12 @@ class PanelItem(Frozen):
 
     id: Id
     """Its name in reviews, unique in the document."""
-    text: str = Field(min_length=1, max_length=LONGEST_ITEM)
+    text: Annotated[str, Legal(f"text of 1 to {LONGEST_ITEM} characters")]
 
     @field_validator("text")
     @classmethod
     def _says_something(cls, text: str) -> str:
-        return _seen(text)
+        return _seen(text, LONGEST_ITEM)
 
 
 class PanelDocument(Frozen):
@@ -49,14 +51,14 @@ class PanelDocument(Frozen):
 
     id: Id
     """Its name; the only part of it that states and logs have, with the names of its items."""
-    title: str = Field(min_length=1, max_length=300)
+    title: Annotated[str, Legal(f"text of 1 to {LONGEST_TITLE} characters")]
     items: tuple[PanelItem, ...]
     """1 to 50 items."""
 
     @field_validator("title")
     @classmethod
     def _says_something(cls, title: str) -> str:
-        return _seen(title)
+        return _seen(title, LONGEST_TITLE)
 
     @field_validator("items")
     @classmethod
@@ -88,11 +90,20 @@ class PanelDocument(Frozen):
 
 def load_document(path: Path) -> PanelDocument:
     """Read a document; raises `ConfigError` naming file, line, key and what is allowed."""
-    return read_model(PanelDocument, read_tree(path))
+    try:
+        return read_model(PanelDocument, read_tree(path))
+    except ConfigError as error:
+        # Its causes quote the text, and a flow logs them.
+        raise error from None
 
 
-def _seen(text: str) -> str:
-    """Return the text without what no reader would see; raises `ValueError` when that is all."""
+def _seen(text: str, longest: int) -> str:
+    """Return the text without what no reader would see.
+
+    Raises `ValueError`, which does not quote it, when that is all or the text is too long.
+    """
+    if len(text) > longest:
+        raise ValueError(f"it has {len(text)} characters, and {longest} are the most")
     if not (seen := normal_text(text)):
         raise ValueError("is empty")
     return seen

@@ -1,5 +1,6 @@
 """Panels, rubrics, raters and documents in files: what is read, and what is refused and why."""
 
+import traceback
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from judge_gym.errors import ConfigError
 from judge_gym.panel import PanelDocument, PanelItem, load_document, load_panel
 from judge_gym.panel.document import LONGEST_DOCUMENT, LONGEST_ITEM, MOST_ITEMS
 from judge_gym.panel.panel import Escalation
-from support.panels import a_document, a_panel, a_rubric
+from support.panels import SECRET, a_document, a_panel, a_rubric
 
 SAMPLES = Path(__file__).parents[3] / "deployments" / "panels"
 
@@ -44,7 +45,7 @@ def test_the_sample_panel_is_what_it_says() -> None:
         ("id: d\ntitle: t\nitems: [{id: a, text: x, score: 5}]\n", "score is not a known key"),
         (
             f"id: d\ntitle: t\nitems: [{{id: a, text: {'x' * (LONGEST_ITEM + 1)}}}]\n",
-            "Use text of 1 to 10000 characters",
+            r"items\[0\].text does not fit: it has 10001 characters, and 10000 are the most",
         ),
         ("- a\n", "the file is a list of 1"),
     ],
@@ -57,6 +58,23 @@ def test_a_document_that_cannot_be_reviewed_is_named(
     with pytest.raises(ConfigError, match=message) as refused:
         load_document(file)
     assert str(file) in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"id: d\ntitle: t\nitems: [{{id: a, text: {SECRET * 1000}}}]\n",
+        f"id: d\ntitle: {SECRET * 1000}\nitems: [{{id: a, text: x}}]\n",
+        f"id: d\ntitle: t\nitems: [{{id: a, text: {SECRET}}}, {{id: a, text: x}}]\n",
+        f"id: d\ntitle: {SECRET}\nitems: [\n",
+    ],
+)
+def test_what_is_wrong_is_told_without_a_word_of_the_text(tmp_path: Path, written: str) -> None:
+    file = tmp_path / "document.yaml"
+    file.write_text(written)
+    with pytest.raises(ConfigError) as refused:
+        load_document(file)
+    assert SECRET not in "".join(traceback.format_exception(refused.value))
 
 
 def test_a_long_document_is_cut_between_items_and_says_so() -> None:
