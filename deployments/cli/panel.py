@@ -134,7 +134,7 @@ def _show(state: "PanelState") -> None:
         said.append(("the whole", rater.review.overall_score, rater.review.overall_comment))
         show_table(f"{rater.name}, {rater.label}", ("item", "score", "comment"), said)
     if verdict := state.consensus.verdict:
-        console.print(f"Consensus: {verdict.final_score}, on {state.lowest} to {state.highest}.")
+        console.print(f"Consensus: {verdict.final_score}, from {state.lowest} to {state.highest}.")
         if verdict.raw_score != verdict.final_score:
             console.print(
                 f"The arbiter said {verdict.raw_score}; it is held within the raters' scores."

@@ -26,11 +26,8 @@ LONGEST_ITEM = 10_000
 LONGEST_DOCUMENT = 50_000
 """Characters of title and items that raters are shown; what follows is left out, item by item."""
 
-Id = Annotated[
-    str,
-    Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"),
-    Legal("1 to 60 letters, digits, dots, hyphens and underscores"),
-]
+LEGAL_ID = "1 to 60 letters, digits, dots, hyphens and underscores"
+Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$"), Legal(LEGAL_ID)]
 
 
 class PanelItem(Frozen):

@@ -273,7 +273,7 @@ def test_what_does_not_fit_is_refused_and_costs_nothing(database: str) -> None:
             assert "threadId" in await refused(at.post(data=b"{}"), 400)
             assert "no document" in await refused(at.post(data=json.dumps(an_input(None))), 400)
             said = await refused(at.post(hidden), 400)
-            assert "document.items.0.id" in said
+            assert "document.items.0.id: an id is 1 to 60 letters" in said
             assert SECRET not in said
             assert "/agui" in await refused(at.session.get(f"{at.url}/other"), 404)
             assert "POST" in await refused(at.session.get(f"{at.url}/agui"), 405)

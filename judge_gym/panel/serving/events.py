@@ -17,7 +17,7 @@ from ag_ui.core import (
 from pydantic import ValidationError
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.panel.document import MOST_ITEMS, PanelDocument
+from judge_gym.panel.document import LEGAL_ID, MOST_ITEMS, PanelDocument
 from judge_gym.panel.panel import Panel
 from judge_gym.panel.running import run_panel
 from judge_gym.panel.serving.refusals import Refused
@@ -52,6 +52,8 @@ def _unfit(what: str, error: ValidationError, remedy: str) -> Refused:
     fault = error.errors()[0]
     place = ".".join(map(str, (what, *fault["loc"])))
     reason = fault["msg"].removeprefix("Value error, ")
+    if fault["type"] == "string_pattern_mismatch":  # of pydantic's reasons the one for machines
+        reason = f"an id is {LEGAL_ID}"
     return Refused(400, f"{place}: {reason}.", remedy)
 
 
