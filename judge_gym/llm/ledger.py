@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 import tenacity
-from sqlalchemy.dialects.postgresql import distinct_on
 
 from judge_gym.llm.attempts import AttemptError
 from judge_gym.llm.calls import Answer, Call, Failure, Row
@@ -229,7 +228,7 @@ _OTHER = sa.orm.aliased(CallRow)
 # The oldest answer: copies name the call that was sent, as long as the ledger has it.
 _SOURCE = (
     sa.select(_OTHER)
-    .ext(distinct_on(_OTHER.request_digest))
+    .distinct(_OTHER.request_digest)
     .where(
         _OTHER.status == "succeeded",
         _OTHER.request_digest.in_(sa.select(CallRow.request_digest).where(_OF_KEYS)),

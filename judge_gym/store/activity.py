@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import distinct_on
 from sqlalchemy.orm import Session
 
 from judge_gym.llm.calls import SHARED
@@ -92,7 +91,7 @@ def lowered_limits(session: Session, providers: Sequence[str], now: datetime) ->
     """Return the limits that rate limits have lowered and nobody has said to have recovered."""
     newest = (
         sa.select(t.GateChange)
-        .ext(distinct_on(t.GateChange.provider, t.GateChange.process))
+        .distinct(t.GateChange.provider, t.GateChange.process)
         .where(t.GateChange.provider.in_(providers), t.GateChange.at > now - LOWERED)
         .order_by(t.GateChange.provider, t.GateChange.process, t.GateChange.id.desc())
     )

@@ -156,7 +156,7 @@ def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -
             sa.select(t.Document.key, t.Document.id)
             .where(t.Document.window_id == window.id)
             .order_by(t.Document.position)
-        ).all()
+        ).tuples()
     )
     bundling = resolve(experiment).of(Bundling)
     groups = bundling.group(list(documents))

@@ -179,6 +179,6 @@ _RUNS = sa.select(
 ).join(t.Sweep, t.Sweep.id == t.AnalysisRun.sweep_id)
 
 
-def _info(row: sa.Row[int, str, str, bool, datetime, str, str]) -> RunInfo:
+def _info(row: sa.Row[tuple[int, str, str, bool, datetime, str, str]]) -> RunInfo:
     run = RunInfo(*row)
     return replace(run, created_at=run.created_at.astimezone(UTC))
