@@ -150,7 +150,7 @@ def _counts(
 ) -> Mapping[int, int]:
     columns = (t.ItemDocument.document_id, sa.func.count())
     query = _of_documents(columns, experiment_ids, ids).group_by(t.ItemDocument.document_id)
-    return dict(session.execute(query).tuples())
+    return dict(session.execute(query).tuples().all())
 
 
 def _judgements(

@@ -68,7 +68,7 @@ def _experiments(session: Session, ids: Sequence[int], experiments: Sequence[Exp
         .where(t.ExperimentItem.experiment_id.in_(ids))
         .group_by(t.ExperimentItem.experiment_id)
     )
-    items = dict(counted.tuples())
+    items = dict(counted.tuples().all())
     return Table(
         "Experiments",
         "One judge at one point of the design space each; the setting says what is not at its "
@@ -99,7 +99,7 @@ def _windows(session: Session, ids: Sequence[int]) -> Table:
         .where(t.Document.window_id.in_(ids))
         .group_by(t.Document.window_id)
     )
-    kept = dict(counted.tuples())
+    kept = dict(counted.tuples().all())
     dropped: dict[int, list[str]] = {}
     for window_id, reason, count in session.execute(
         sa.select(t.DroppedDocument.window_id, t.DroppedDocument.reason, sa.func.count())

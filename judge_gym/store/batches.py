@@ -25,4 +25,4 @@ def waiting(session: Session, scope: Scope) -> dict[str, int]:
         .where(_OPEN, calls_of(scope))
         .group_by(t.Call.workflow)
     )
-    return dict(rows.tuples())
+    return dict(rows.tuples().all())

@@ -42,7 +42,7 @@ def save_items(session: Session, items: Sequence[Item]) -> dict[str, int]:
             t.JudgeItem.key == sa.any_(sa.literal([row["key"] for row in rows], sa.ARRAY(sa.Text)))
         )
     )
-    return dict(found.tuples())
+    return dict(found.tuples().all())
 
 
 def judged(
@@ -71,7 +71,7 @@ def judged_times(
         .where(t.JudgeItem.key == sa.any_(keys))
         .group_by(t.JudgeItem.key)
     )
-    return dict(found.tuples())
+    return dict(found.tuples().all())
 
 
 def forget_failures(

@@ -191,7 +191,7 @@ def _by_window(session: Session, ids: set[int], query: Any) -> dict[int, int]:
         .where(t.Document.window_id.in_(ids))
         .group_by(t.Document.window_id)
     )
-    return dict(rows.tuples())
+    return dict(rows.tuples().all())
 
 
 def _rubrics(session: Session, ids: Sequence[int]) -> Progress:
@@ -202,6 +202,6 @@ def _rubrics(session: Session, ids: Sequence[int]) -> Progress:
         .where(t.Rubric.key.in_(keys))
         .group_by(t.Rubric.status)
     )
-    counts = dict(rows.tuples())
+    counts = dict(rows.tuples().all())
     done = sum(counts.values())
     return Progress(done, len(keys), done - counts.get("ready", 0))

@@ -45,7 +45,7 @@ def sham_key(experiment: Experiment) -> str:
 def rubric_ids(session: Session, keys: Iterable[str]) -> dict[str, int]:
     """Return key → id of the rubrics that exist, usable or not."""
     rows = session.execute(sa.select(t.Rubric.key, t.Rubric.id).where(t.Rubric.key.in_(set(keys))))
-    return dict(rows.tuples())
+    return dict(rows.tuples().all())
 
 
 def save_provided(session: Session, rubric: Rubric, concept: str, country: str) -> None:

@@ -124,7 +124,7 @@ def arms_by_id(session: Session, arm_ids: Iterable[int]) -> dict[int, tuple[t.Ar
 def item_keys(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
     """Return the natural keys of these items."""
     rows = session.execute(sa.select(t.Item.id, t.Item.key).where(t.Item.id.in_(set(item_ids))))
-    return dict(rows.tuples())
+    return dict(rows.tuples().all())
 
 
 def shown_documents(

@@ -141,7 +141,7 @@ def waiting_in_batches(session: Session, condition: sa.ColumnElement[bool]) -> d
         .group_by(t.Batch.id)
         .order_by(t.Batch.id)
     )
-    return dict(rows.tuples())
+    return dict(rows.tuples().all())
 
 
 @dataclass(frozen=True)

@@ -212,7 +212,9 @@ def _save_samples(
             .join(t.ItemDocument, t.ItemDocument.document_id == t.Document.id)
             .join(t.ExperimentItem, t.ExperimentItem.item_id == t.ItemDocument.item_id)
             .where(t.ExperimentItem.experiment_id == experiment_id)
-        ).tuples()
+        )
+        .tuples()
+        .all()
     )
     new = 0
     for start in range(0, len(rows), _ROWS):
@@ -265,4 +267,4 @@ def _save_calls(
         return {}
     session.execute(insert(t.Call).on_conflict_do_nothing(), calls)
     chosen = t.Call.key.in_([call["key"] for call in calls])
-    return dict(session.execute(sa.select(t.Call.key, t.Call.id).where(chosen)).tuples())
+    return dict(session.execute(sa.select(t.Call.key, t.Call.id).where(chosen)).tuples().all())

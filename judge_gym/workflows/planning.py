@@ -180,7 +180,7 @@ def _documents(session: Session, experiments: Sequence[Experiment]) -> dict[str,
         .where(t.Window.key.in_(limits), t.Window.collected_at.is_not(None))
         .group_by(t.Window.key)
     )
-    return {**limits, **dict(collected.tuples())}
+    return {**limits, **dict(collected.tuples().all())}
 
 
 def _views(
