@@ -148,6 +148,8 @@ def become(request: Request) -> None:
     # Over what the imports have set, which the console script would set too.
     os.environ.update(request.environment)
     settings.cache_clear()
+    # A shell has what it runs in the background ignore Ctrl-C, tests and all that they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     nothing = os.open(os.devnull, os.O_RDONLY)
     files = (
         os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
