@@ -3,9 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
-# One process more than cores, since tests wait for servers; the long ones, which come first in
+# Two processes more than cores, since tests wait for servers; the long ones, which come first in
 # pyproject.toml, are not left to the end.
-PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') \
+PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 2)') \
 	--dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
@@ -90,4 +90,5 @@ $(READY): requirements.lock requirements-uv.lock pyproject.toml
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes \
 		-r requirements.lock
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
+	@$(BIN)/python -m compileall -q -j 0 judge_gym flows tasks deployments
 	@touch $@
