@@ -3,9 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
-# Two processes more than cores, since tests wait for servers; the long ones, which come first in
+# One process more than cores, since tests wait for servers; the long ones, which come first in
 # pyproject.toml, are not left to the end.
-PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 2)') \
+PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') \
 	--dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
