@@ -41,17 +41,19 @@ async def calibration(file: Path, retry_failed: bool = False) -> State[Path]:
                 current, judges, texts.items, repeats=design.repeats, retry_failed=retry_failed
             )
         except BudgetPassedError as stopped:
-            raise await _reported(file, stopped) from stopped
+            page = await _reported(file)
+            if page is None:
+                raise
+            raise PartlyJudgedError(stopped, page) from stopped
         tally.add(judged)
         page = await report_calibration(file)
         state = await tally.state(current)
     return state if state.is_failed() else Completed(message=state.message, data=page)
 
 
-async def _reported(file: Path, stopped: BudgetPassedError) -> BudgetPassedError:
-    """Report what was judged before the stop, if anything; returns what is to be raised."""
+async def _reported(file: Path) -> Path | None:
+    """Report what was judged before the stop; returns None when nothing was."""
     try:
-        page = await report_calibration(file)
+        return await report_calibration(file)
     except StoreError:
-        return stopped
-    return PartlyJudgedError(stopped, page)
+        return None

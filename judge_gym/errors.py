@@ -4,6 +4,8 @@ Everything the CLI and the flows show to a person derives from `JudgeGymError`; 
 exception is a defect of judge-gym and keeps its traceback.
 """
 
+from collections.abc import Iterator
+
 
 class JudgeGymError(Exception):
     """Something the user can mend.
@@ -37,3 +39,17 @@ def first_line(said: object) -> str:
     """
     otherwise = type(said).__name__ if isinstance(said, BaseException) else "no reason given"
     return next(iter(str(said).strip().splitlines()), otherwise)[:300]
+
+
+def causes(error: BaseException, *, contexts: bool = False) -> Iterator[BaseException]:
+    """Yield the error, its cause, the cause of that, and so on, each of them once.
+
+    With `contexts` an error without a cause leads to the one that was being handled. An error may
+    be its own cause, or stand in a circle of them.
+    """
+    seen: set[int] = set()
+    one: BaseException | None = error
+    while one is not None and id(one) not in seen:
+        seen.add(id(one))
+        yield one
+        one = one.__cause__ or (one.__context__ if contexts else None)

@@ -59,8 +59,8 @@ def _plan(design: "CalibrationDesign") -> None:
         ("change", "made by", "expected", "severities", "texts to judge", "nothing to change in"),
         rows,
     )
-    if wanted:
-        show_perturbing(wanted)
+    if design.perturber and wanted:
+        show_perturbing(design.perturber, wanted)
     show_judging(
         f"What it will use, {len(texts.items)} texts {design.repeats} times each",
         [Asked(judge, texts.items, design.repeats) for judge in judges],

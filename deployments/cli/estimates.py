@@ -4,8 +4,11 @@ from collections.abc import Callable, Sequence
 
 from deployments.cli.database import database
 from deployments.cli.output import console, show_table
+from judge_gym.calibration.design import Perturber
 from judge_gym.design.budget import Budget
 from judge_gym.gyms.use import Use
+from judge_gym.judges import ModelJudge
+from judge_gym.judges.budgeting import budget_warning
 from judge_gym.llm.providers import Providers, load_providers
 from judge_gym.model_names import SIMULATED, is_simulated_model
 from judge_gym.settings import settings
@@ -51,6 +54,11 @@ def show_judging(title: str, asked: Sequence[Asked], occasion: str = "") -> None
     with database() as session:
         providers = load_providers(settings().providers_file)
         plans = plan_judging(session, providers, settings(), asked, occasion)
+        warnings = [
+            budget_warning(session, one.judge, one.calls, one.used.cost_usd if one.used else None)
+            for one in plans
+            if isinstance(one.judge, ModelJudge)
+        ]
     rows: list[tuple[object, ...]] = [
         (f"{one.judge.name}, {one.judge.answered_by}", one.done, one.to_do, one.calls,
          *_whole([one.used], simulated=one.judge.is_simulated))
@@ -66,17 +74,20 @@ def show_judging(title: str, asked: Sequence[Asked], occasion: str = "") -> None
     console.print("An answer that cannot be read is asked for once more, which is a call more.")
     if any(one.used is None or one.used.cost_usd is None for one in plans):
         console.print(f"{_UNKNOWN} is not known: the price is in no list, or the judge your own.")
+    _show_warnings(warnings)
 
 
-def show_perturbing(wanted: Sequence[Rewriting]) -> None:
+def show_perturbing(perturber: Perturber, wanted: Sequence[Rewriting]) -> None:
     """Print what having a model change these texts will use; what it has changed costs nothing."""
-    model = wanted[0].model
+    model = perturber.model
     with database() as session:
         providers = load_providers(settings().providers_file)
         to_do, used = plan_perturbing(session, providers, settings(), wanted)
+        warning = budget_warning(session, perturber, to_do, used.cost_usd)
     simulated = is_simulated_model(model)
     row = (model, len(wanted) - to_do, to_do, *_whole([used], simulated=simulated))
     show_table("Texts that a model changes first", ("model", "changed", "to change", *_USED), [row])
+    _show_warnings([warning])
 
 
 def show_uses(title: str, uses: Sequence[Use]) -> None:
@@ -88,6 +99,12 @@ def show_uses(title: str, uses: Sequence[Use]) -> None:
         for one in uses
     ]  # fmt: skip
     show_table(title, ("who", "asks", "calls", *_USED), rows)
+    _show_warnings([one.warning for one in uses])
+
+
+def _show_warnings(warnings: Sequence[str]) -> None:
+    for warning in filter(None, warnings):
+        console.print(f"Warning: {warning}", markup=False)
 
 
 def _names(line: PlanLine) -> tuple[str, str, str]:

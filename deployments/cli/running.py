@@ -20,7 +20,7 @@ from deployments.cli.models import providers_of
 from deployments.cli.output import command, console, errors
 from deployments.cli.prefect_api import prefect_api
 from judge_gym.design.sweep import Sweep, load_sweep
-from judge_gym.errors import JudgeGymError, first_line
+from judge_gym.errors import JudgeGymError, causes, first_line
 from judge_gym.model_names import is_simulated_model
 from judge_gym.settings import settings
 
@@ -80,7 +80,8 @@ def lost_servers_named() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        for cause in _causes(error):
+        # Prefect wraps what its client meets.
+        for cause in causes(error):
             if isinstance(cause, sa.exc.OperationalError):
                 lost, said = "The database", cause.orig
             elif isinstance(cause, httpx.TransportError):
@@ -93,13 +94,6 @@ def lost_servers_named() -> Iterator[None]:
                 "goes on.",
             ) from error
         raise
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the error and what led to it: Prefect wraps what its client meets."""
-    while error is not None:
-        yield error
-        error = error.__cause__
 
 
 def _finished(sweep: Sweep) -> int | None:

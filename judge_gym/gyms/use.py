@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from judge_gym.judges import Judge, ModelJudge
+from judge_gym.judges.budgeting import budget_warning
 from judge_gym.runtime import Runtime
 from judge_gym.workflows.calibrating.judging import Asked
 from judge_gym.workflows.estimating import Estimate
@@ -20,6 +21,8 @@ class Use:
     model: str | None
     calls: int = 0
     used: Estimate | None = None
+    warning: str = ""
+    """What to say of a budget that will not last."""
 
 
 def use_of_judge(runtime: Runtime, name: str, asked: Asked) -> Use:
@@ -28,7 +31,10 @@ def use_of_judge(runtime: Runtime, name: str, asked: Asked) -> Use:
         return Use(name, model_of(asked.judge))
     with runtime.session() as session:
         [plan] = plan_judging(session, runtime.providers, runtime.settings, [asked])
-    return Use(name, model_of(asked.judge), plan.calls, plan.used)
+        warning = ""
+        if isinstance(asked.judge, ModelJudge) and plan.used:
+            warning = budget_warning(session, asked.judge, plan.calls, plan.used.cost_usd)
+    return Use(name, model_of(asked.judge), plan.calls, plan.used, warning)
 
 
 def model_of(judge: Judge) -> str:

@@ -7,12 +7,13 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import aiohttp
 
+from judge_gym.errors import causes
 from judge_gym.llm.calls import Answer, FailureKind, Parameters, ProviderError
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Price, Provider
@@ -241,20 +242,13 @@ def _kind(error: Exception, message: str) -> FailureKind:
     code = body.get("code") if isinstance(body, dict) else None
     if code == "insufficient_quota" or any(sign in message for sign in _QUOTA_SIGNS):
         return "quota"
-    if any(isinstance(cause, OSError | aiohttp.ClientError) for cause in _causes(error)):
+    # litellm calls a lost connection a server error.
+    if any(isinstance(e, OSError | aiohttp.ClientError) for e in causes(error, contexts=True)):
         return "connection"
     status = getattr(error, "status_code", None)
     if not isinstance(status, int) or status < 400:
         return "unreadable"
     return kind_of_status(status)
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield the error and what led to it: litellm calls a lost connection a server error."""
-    cause: BaseException | None = error
-    while cause is not None:
-        yield cause
-        cause = cause.__cause__ or cause.__context__
 
 
 def _retry_after(error: Exception) -> float | None:

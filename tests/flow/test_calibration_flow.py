@@ -16,6 +16,7 @@ from flows.calibration import calibration
 from flows.chunks import Gaps
 from flows.judged_items import PartlyJudgedError
 from judge_gym.settings import settings
+from judge_gym.workflows.budgeting import BudgetPassedError
 from support.flow_runs import error_of, run_flow, task_runs
 
 FUNCTION = """
@@ -187,13 +188,24 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     assert len(checks(database)) == before
     assert {row[6] for row in checks(database)} == {True}
 
+
+def test_a_budget_used_up_before_ends_a_calibration_at_once_and_plans_warn_of_it(
+    two: Path, place: pytest.MonkeyPatch
+) -> None:
+    place.setattr("deployments.cli.environment.prepare_environment", lambda *_, **__: None)
+    assert "budget.max_calls is 4, 0 used, and this needs 24 more" in planned(two)
+    assert isinstance(commanded(two).exception, PartlyJudgedError)
     # Of other texts nothing is judged when the budget is used up already.
-    bound(two, 4)
     items = two.parent / "items.jsonl"
     items.write_text(items.read_text().replace("ships", "boats"))
-    error = error_of(run_flow(calibration, two))
-    assert "max_calls is 4" in str(error)
+    assert "Judge 'good' has passed its budget: max_calls is 4, and 8 calls" in planned(two)
+
+    error = commanded(two).exception
+
+    assert isinstance(error, BudgetPassedError)
     assert not isinstance(error, PartlyJudgedError)
+    assert "max_calls is 4" in error.message
+    assert "Raise budget.max_calls" in error.remedy
 
 
 def test_a_model_changes_texts_once_before_they_are_judged(file: Path) -> None:

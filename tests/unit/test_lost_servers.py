@@ -36,3 +36,10 @@ def test_a_lost_prefect_server_is_named_however_its_client_wraps_that() -> None:
 def test_any_other_error_stays_what_it_is() -> None:
     with pytest.raises(ZeroDivisionError), lost_servers_named():
         print(1 / 0)
+
+
+def test_an_error_that_is_its_own_cause_stays_what_it_is() -> None:
+    stopped = JudgeGymError("The budget is used up.")
+    with pytest.raises(JudgeGymError) as caught, lost_servers_named():
+        raise stopped from stopped
+    assert caught.value is stopped
