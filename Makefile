@@ -31,8 +31,8 @@ test: $(READY) ## Run every test but the slow and the stress tier, on as many co
 slow: $(READY) ## Run what takes minutes: `up` with its page, workers, AGENTS.md as typed
 	@$(PYTEST) -m slow
 
-ci: $(READY) ## Run both at once, which takes less time
-	@$(PYTEST) -m "not stress"
+ci: $(READY) ## Run every test at once, the slow and the stress tier included
+	@$(PYTEST)
 
 stress: $(READY) ## Run faults, kills and batches over whole sweeps
 	@$(PYTEST) -m stress
