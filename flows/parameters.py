@@ -9,6 +9,14 @@ from pydantic_core import CoreSchema
 T = TypeVar("T")
 
 
+class _WithoutDefault(dict[str, Any]):
+    """A schema that takes no default: Prefect's forms submit it, and null would not be valid."""
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if key != "default":
+            super().__setitem__(key, value)
+
+
 class _WithoutNull:
     """Leaves null out of a type's schema, or Prefect's form asks whether it is to be "None"."""
 
@@ -16,7 +24,7 @@ class _WithoutNull:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         shown: list[JsonSchemaValue] = handler(schema)["anyOf"]
-        return next(one for one in shown if one != {"type": "null"})
+        return _WithoutDefault(next(one for one in shown if one != {"type": "null"}))
 
 
 OrLeftOut = Annotated[T | None, _WithoutNull()]

@@ -1,11 +1,15 @@
 """prefect.yaml: what it says is what Prefect and the flows understand."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import prefect
 import pytest
+from prefect import Flow
+from prefect.utilities.callables import parameter_schema
+from prefect.utilities.schema_tools import validate
 from ruamel.yaml import YAML
 
 REPOSITORY = Path(__file__).parents[2]
@@ -53,3 +57,27 @@ def test_every_way_to_run_uses_job_variables_that_its_worker_has(
         legal = known[name].get("enum")
         assert legal is None or value in legal
     assert given["env"]["OPENBLAS_NUM_THREADS"] == "1"
+
+
+def schema_of(deployment: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a deployment's form, as `prefect deploy` makes it."""
+    module, _, name = deployment["entrypoint"].rpartition(".")
+    flow: Flow[..., Any] = getattr(import_module(module), name)
+    return parameter_schema(flow).model_dump()
+
+
+def test_a_form_that_is_submitted_untouched_or_emptied_is_valid(file: dict[str, Any]) -> None:
+    for one in file["deployments"]:
+        schema = schema_of(one)
+        shown = {
+            name: described["default"]
+            for name, described in schema["properties"].items()
+            if "default" in described
+        }
+        # Prefect's pages submit every default they show.
+        untouched = shown | one.get("parameters", {})
+        # What a form must have and the file leaves open, it asks for.
+        validate(untouched, schema, raise_on_error=True, ignore_required=True)
+        optional = schema["properties"].keys() - set(schema.get("required", []))
+        emptied = {name: None for name in optional if name not in shown}
+        validate(untouched | emptied, schema, raise_on_error=True, ignore_required=True)
