@@ -4,11 +4,14 @@ from typing import Annotated
 
 import typer
 
+from deployments.cli.options import Everything
+
 
 def analyse(
     sweep: Annotated[str, typer.Argument(help="The sweep's name.", show_default=False)],
+    everything: Everything = False,
 ) -> None:
-    """Analyse a sweep again, print its tables and write its report; asks no model."""
+    """Analyse a sweep again, print its headlines and write its report; makes no calls."""
     import asyncio
 
     from deployments.cli.database import database
@@ -25,4 +28,4 @@ def analyse(
         from flows.analysis import analysis
 
         run_id = asyncio.run(analysis(sweep))
-    show_results(run_id)
+    show_results(run_id, everything=everything)

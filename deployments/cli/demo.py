@@ -2,17 +2,16 @@
 
 from pathlib import Path
 
-from deployments.cli.output import console
+from deployments.cli.options import Everything
 
 DEMO = Path(__file__).parents[1] / "sweeps" / "demo.yaml"
 
 
-def demo() -> None:
-    """Run the demo sweep on the simulator, print its tables and write its report."""
+def demo(everything: Everything = False) -> None:
+    """Run the demo sweep on the simulator, print its headlines and write its report."""
     from deployments.cli.results import show_results
     from deployments.cli.running import run_sweep
 
-    console.print("The judges are simulated: these figures show judge-gym at work, not findings.\n")
     run_id = run_sweep(DEMO)
     assert run_id is not None  # all of it was run
-    show_results(run_id, next_file=DEMO)
+    show_results(run_id, next_file=DEMO, everything=everything)

@@ -4,6 +4,9 @@ from typing import Annotated
 
 import typer
 
+Everything = Annotated[
+    bool, typer.Option("--all", help="Print every table, not the headlines alone.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 PlanOnly = Annotated[
     bool, typer.Option("--plan", help="Say what it would ask and cost; spends nothing.")

@@ -1,11 +1,13 @@
-"""Showing an analysis run: its tables, where its report is, and what to do next."""
+"""Showing an analysis run: its headlines or all its tables, its report, and what to do next."""
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
+from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -15,43 +17,96 @@ from deployments.cli.output import command, console
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
+    from judge_gym.report.page import Report
     from judge_gym.report.table import Table
 
 GAP = 2
 NARROWEST = 8
 
 
-def show_results(run_id: int, next_file: Path | None = None) -> None:
-    """Print the tables of an analysis run, write its report, and say what comes next.
+MOST_LINES = 40
+"""Lines that `demo`, `sweep run` and `analyse` print by default, whatever the terminal's width."""
+_LINES_BEFORE = 1
+"""Lines those commands print first: the sweep's name, or that nothing was missing."""
+_MOST_CAUTIONS = 5
+_MOST_ROWS = 12
+
+
+def show_results(run_id: int, next_file: Path | None = None, *, everything: bool = False) -> None:
+    """Write the report of an analysis run; print its headlines, or `everything`, and what is next.
 
     `next_file` is the sweep file the run came from, when there is one to go on with.
     """
     from deployments.cli.database import database
     from judge_gym.report.page import read_report, save_report
-    from judge_gym.report.scopes import DEFAULTS_NOTE
     from judge_gym.settings import settings
 
     with database() as session:
         report = read_report(session, run_id)
         where = _where(session)
     file = save_report(report, settings().data_dir / "reports")
-    console.print()
-    for table in (report.findings, *report.results, *report.planted[:1]):
-        if table.rows and table.brief:
-            show_table(table)
-    _line(DEFAULTS_NOTE if report.results else "There is no figure yet.")
-    for note in report.facts.calls.notes:
-        _line(note)
-    for warning in report.facts.warnings:
-        _line(f"Warning: {warning}")
-    if report.facts.run.simulated:
-        _line("SIMULATED: these figures show judge-gym at work, and say nothing of real models.")
+    places = [("Report", str(file.resolve()))]
+    steps = next_steps(report.facts.run.sweep, next_file)
+    if everything:
+        _show_everything(report)
+        _pairs([*places, ("Database", where), *steps])
+    else:
+        show_headlines(report, [*places, *steps[:3]])
+
+
+def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
+    """Print a report's summary and `places`, in `MOST_LINES` lines with what stood before."""
+    from judge_gym.report.headlines import headline_table, shorter_table
+
+    opening = Group(*(Text(line, style=style) for line, style in _opening(report)))
+    cautions = [Text(f"- {line}") for line in report.summary.cautions[:_MOST_CAUTIONS]]
+    if more := len(report.summary.cautions) - len(cautions):
+        cautions.append(Text(f"- {more} more: add --all"))
+    careful = Group(Text("Be careful", style="bold"), *cautions, "") if cautions else Group()
+    room = MOST_LINES - _LINES_BEFORE - _height(opening) - _height(careful) - len(places)
+    rows = report.summary.headlines
+    choices = [headline_table(rows), shorter_table(rows)]
+    if not rows:
+        choices = [
+            replace(table, rows=table.rows[:_MOST_ROWS], notes=()) for table in report.results[:1]
+        ]
+    drawn = [_drawn(table, report.marks_beside(table)) for table in choices]
+    fitting = next((table for table in drawn if _height(table) <= room), None)
+    last = drawn[-1] if drawn else Group("No figures yet.", "")
+    console.print(Group(opening, fitting or last, careful))
+    _pairs(places)
+
+
+def _opening(report: "Report") -> Iterator[tuple[str, str]]:
+    """Yield the lines that say what ran, each with its style."""
+    run, summary = report.facts.run, report.summary
+    if run.simulated:
+        part = "" if report.wholly_simulated else " (in part)"
+        yield f"SIMULATED DATA{part}: not evidence about real models", "bold yellow"
     if report.imported:
-        _line("IMPORTED: the judgements were made elsewhere and brought in; judge-gym asked none.")
-    _line()
-    _pairs([("Report", str(file.resolve())), ("Database", where)])
-    _line()
-    _pairs(next_steps(report.facts.run.sweep, next_file))
+        part = "" if report.imported == 1 else " (in part)"
+        yield f"IMPORTED{part}: judgements recorded elsewhere", "bold yellow"
+    yield f"{run.sweep}: {summary.ran}; {summary.spent}", ""
+    yield summary.progress, ""
+    yield "", ""
+
+
+def _show_everything(report: "Report") -> None:
+    from judge_gym.report.scopes import DEFAULTS_NOTE
+
+    for line, style in _opening(report):
+        console.print(Text(line, style=style))
+    for table in (report.findings, *report.results, *report.planted.tables[:1]):
+        if table.rows and table.brief:
+            console.print(_drawn(table, report.marks_beside(table)))
+    for line in (DEFAULTS_NOTE if report.results else "No figures yet.", *report.summary.cautions):
+        console.print(Text(line))
+    console.print()
+
+
+def _height(drawn: RenderableType) -> int:
+    """Return how many lines this takes on the console."""
+    return len(console.render_lines(drawn, pad=False))
 
 
 def _where(session: "Session") -> str:
@@ -76,22 +131,18 @@ def next_steps(sweep: str, file: Path | None) -> list[tuple[str, str]]:
     again = shlex.quote(_short(file)) if file else "FILE"
     program = shlex.quote(command())
     return [
-        ("How far it is", f"{program} sweep status {name}"),
-        ("What was judged", f"{program} window list"),
-        ("Who judged what", f"{program} experiment list --sweep {name}"),
-        ("These tables again", f"{program} analyse {name}"),
+        ("All tables", f"{program} analyse {name} --all"),
         ("Your own sweep", f"copy {again}, edit it, then {program} sweep plan COPY"),
         ("Real models", "set a provider's key and name its model in the copy; see README.md"),
+        ("Progress", f"{program} sweep status {name}"),
+        ("Evidence", f"{program} window list"),
+        ("Experiments", f"{program} experiment list --sweep {name}"),
     ]
 
 
 def _short(file: Path) -> str:
     here = Path.cwd()
     return str(file.relative_to(here) if file.is_relative_to(here) else file)
-
-
-def _line(text: str = "") -> None:
-    console.print(Text(text))
 
 
 def _pairs(pairs: Sequence[tuple[str, str]]) -> None:
@@ -102,20 +153,25 @@ def _pairs(pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def show_table(table: "Table") -> None:
-    """Print a table with its explanation and notes; nothing in it is read as markup."""
-    mark = f" ({', '.join(table.marks)})" if table.marks else ""
-    console.print(Text(f"{table.title}{mark}", style="bold"))
-    console.print(Text(table.explanation, style="dim"))
+    """Print a table with its explanation, marks and notes."""
+    console.print(_drawn(table, table.marks))
+
+
+def _drawn(table: "Table", marks: Sequence[str]) -> Group:
+    """Return a table as the console prints it; nothing in it is read as markup."""
+    mark = f" ({', '.join(marks)})" if marks else ""
     indent = GAP if any(row.heading for row in table.rows) else 0
     widths = _widths(table, console.width - indent)
-    console.print(_grid(table, widths, [table.columns], indent, style="underline"))
+    parts: list[RenderableType] = [
+        Text(f"{table.title}{mark}", style="bold"),
+        Text(table.explanation, style="dim"),
+        _grid(table, widths, [table.columns], indent, style="underline"),
+    ]
     for heading, rows in table.sections():
         if heading:
-            console.print(Text(heading, style="italic"))
-        console.print(_grid(table, widths, rows, indent))
-    for note in table.notes:
-        console.print(Text(f"  {note}", style="dim"))
-    console.print()
+            parts.append(Text(heading, style="italic"))
+        parts.append(_grid(table, widths, rows, indent))
+    return Group(*parts, *(Text(f"  {note}", style="dim") for note in table.notes), "")
 
 
 def _widths(table: "Table", room: int) -> list[int]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from deployments.cli.options import RetryFailed
+from deployments.cli.options import Everything, RetryFailed
 from deployments.cli.output import command, console
 from deployments.cli.status import status
 from judge_gym.design.workflow_names import PARTS
@@ -47,6 +47,7 @@ def run(
             metavar="PART", help=f"Only {', '.join(PARTS)}; may be repeated.", show_default=False
         ),
     ] = None,
+    everything: Everything = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show Prefect's log.")] = False,
 ) -> None:
     """Run a sweep to the end, or go on with it: only what is missing is asked.
@@ -63,4 +64,4 @@ def run(
         )
     run_id = run_sweep(file, retry_failed=retry_failed, verbose=verbose, only=only)
     if run_id is not None:
-        show_results(run_id, next_file=file)
+        show_results(run_id, next_file=file, everything=everything)

@@ -24,6 +24,7 @@ class Facts:
 
     run: RunInfo
     description: str
+    judges: tuple[str, ...]
     experiments: Table
     windows: Table
     calls: Table
@@ -49,6 +50,7 @@ def read_facts(session: Session, run_id: int) -> Facts:
     return Facts(
         run=run,
         description=sweep.description,
+        judges=tuple(sorted({one.model for one in experiments})),
         experiments=replace(
             _experiments(session, ids, experiments),
             simulated=run.simulated,

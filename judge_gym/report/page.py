@@ -12,9 +12,10 @@ from judge_gym.report.download import data_address, results_csv
 from judge_gym.report.evidence import ShownWindow, shown_evidence
 from judge_gym.report.facts import Facts, read_facts
 from judge_gym.report.findings import HOW_DECIDED, findings_table
+from judge_gym.report.headlines import answers, headline_plot
 from judge_gym.report.largest import largest_effects
 from judge_gym.report.methods import GROUND_RULES, NOTATION, decisions, methods
-from judge_gym.report.planted import planted_tables
+from judge_gym.report.planted import Planted, compare_planted
 from judge_gym.report.plots.drawing import drawings, drawn_before
 from judge_gym.report.plots.plot import Plot
 from judge_gym.report.plots.reading import read_plots
@@ -22,11 +23,13 @@ from judge_gym.report.review import Review, cells_to_review
 from judge_gym.report.scopes import DEFAULTS_NOTE
 from judge_gym.report.sentences import sentences
 from judge_gym.report.specs import MIXED_TITLE
-from judge_gym.report.table import Table
+from judge_gym.report.summary import Summary, summary_of
+from judge_gym.report.table import Table, marks_of
 from judge_gym.report.tables import result_tables
 from judge_gym.report.writing import ENVIRONMENT, ReportError, replace_file
 from judge_gym.store.results import load_findings, load_results
 from judge_gym.workflows.analysis.loading import load_sweep_data
+from judge_gym.workflows.status import sweep_status
 
 
 @dataclass(frozen=True)
@@ -38,11 +41,12 @@ class Report:
     """
 
     facts: Facts
+    summary: Summary
     said: Sequence[str]
     largest: Sequence[str]
     findings: Table
     results: Sequence[Table]
-    planted: Sequence[Table]
+    planted: Planted
     review: Review
     evidence: Sequence[ShownWindow]
     csv: str
@@ -50,6 +54,15 @@ class Report:
     imported: float
     written: datetime
     plots: Sequence[Plot] = ()
+
+    @property
+    def banner_marks(self) -> Sequence[str]:
+        """The marks that hold for every figure: a banner shows them once for the whole page."""
+        return marks_of(self.wholly_simulated, self.imported == 1)
+
+    def marks_beside(self, shown: Table | Plot) -> Sequence[str]:
+        """Return the marks that a table or plot needs beside those of the banner."""
+        return [mark for mark in shown.marks if mark not in self.banner_marks]
 
     def plots_with(self, table: Table | None) -> Sequence[Plot]:
         """Return the plots that stand with this table; for None, those whose table is not there."""
@@ -78,13 +91,16 @@ def read_report(session: Session, run_id: int) -> Report:
     rows = load_results(session, run_id)
     found = load_findings(session, run_id)
     wholly = facts.run.simulated and all(row.simulated for row in rows)
+    planted = compare_planted(session, data, rows) if wholly else Planted()
+    status = sweep_status(session, facts.run.sweep)
     return Report(
         facts=facts,
+        summary=summary_of(facts, status, found, planted),
         said=sentences(found),
         largest=largest_effects(rows),
         findings=findings_table(found, facts.run.standing),
         results=result_tables(rows),
-        planted=planted_tables(session, data, rows) if wholly else [],
+        planted=planted,
         review=cells_to_review(session, facts.experiment_ids),
         evidence=shown_evidence(session, facts.experiment_ids),
         csv=results_csv(facts.run, rows),
@@ -122,6 +138,8 @@ def render_page(report: Report, older: str = "") -> str:
     before = drawn_before(older)
     return template.render(
         report=report,
+        answers=answers(report.summary.headlines),
+        headline_plot=headline_plot(report.summary.headlines),
         defaults_note=DEFAULTS_NOTE,
         how_decided=HOW_DECIDED,
         anchor=_anchor,

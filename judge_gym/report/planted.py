@@ -148,15 +148,29 @@ class _Comparison:
         return self.row.lower - _ROUNDING <= value <= self.row.upper + _ROUNDING
 
 
-def planted_tables(session: Session, data: SweepData, rows: Sequence[ResultRow]) -> list[Table]:
-    """Return the tables of a wholly simulated sweep: a summary, the parameters, each figure."""
+@dataclass(frozen=True)
+class Planted:
+    """Planted values beside recovered ones.
+
+    Of `compared` intervals, `held` hold the value expected from what is planted. The tables are a
+    summary, the parameters, and one for each figure.
+    """
+
+    tables: Sequence[Table] = ()
+    held: int = 0
+    compared: int = 0
+
+
+def compare_planted(session: Session, data: SweepData, rows: Sequence[ResultRow]) -> Planted:
+    """Compare the figures of a wholly simulated sweep with what is planted."""
     known = read_planted(session, data)
     compared = {one: _comparisons(known, rows, one) for one in RECOVERIES}
     compared = {one: found for one, found in compared.items() if found}
     families = sorted({judge.family_name for judge in known.judges})
     tables = [_summary(compared), parameter_table(families)]
     tables += [_details(one, found) for one, found in compared.items()]
-    return [table for table in tables if table.rows]
+    inside = [one.inside for found in compared.values() for one in found if one.inside is not None]
+    return Planted([table for table in tables if table.rows], sum(inside), len(inside))
 
 
 def parameter_table(families: Sequence[str]) -> Table:

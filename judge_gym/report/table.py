@@ -67,6 +67,11 @@ def number(value: float | None, digits: int = 2) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
+def counted(count: int, noun: str) -> str:
+    """Return `1 call`, `2,000 calls`: a count with its noun, in the plural where it is not one."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def figure(row: ResultRow | Estimate, digits: int = 2) -> str:
     """Return `0.31 [0.22, 0.40]`, the bare number without an interval, or a dash."""
     if row.lower is None:

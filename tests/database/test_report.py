@@ -192,7 +192,7 @@ def test_simulated_judges_are_compared_with_what_is_planted(database: str) -> No
     assert report.facts.run.simulated
     assert report.wholly_simulated
     assert all(table.simulated for table in report.results)
-    planted = {table.title: table for table in report.planted}
+    planted = {table.title: table for table in report.planted.tables}
     assert [row[0] for row in cells(planted["Planted parameters"])] == ["calm", "constant"]
     pairs = planted["Recovered: Leaning: polarization by pair"]
     [cells_of_pair] = cells(pairs)
@@ -214,7 +214,7 @@ def test_one_real_judge_among_simulated_ones_forbids_the_comparison(database: st
         report = read_report(session, run_id)
     assert report.facts.run.simulated
     assert not report.wholly_simulated
-    assert report.planted == []
+    assert report.planted.tables == ()
     [outcomes] = [table for table in report.results if table.title.startswith("Abstention")]
     assert [row[:2] for row in cells(outcomes)] == [(ALPHA, "real"), ("sim/calm-1", "simulated")]
 

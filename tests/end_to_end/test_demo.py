@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from deployments.cli.results import MOST_LINES
 from judge_gym.simulator.expected import accuracy, first_shown_excess, letter_a_excess
 from judge_gym.simulator.families import planted
 from support.figures import Demo, figure
@@ -23,9 +24,11 @@ def test_the_second_run_asks_nothing_and_has_equal_figures(demo: Demo) -> None:
     assert demo.second.output.replace(said, "") == demo.first.output
 
 
-def test_the_tables_and_the_next_steps_are_printed_and_the_report_written(demo: Demo) -> None:
-    for words in ("Polarization", "Abstention", "Accuracy", "SIMULATED", "Report", "judge-gym "):
+def test_the_headlines_and_the_next_steps_are_printed_and_the_report_written(demo: Demo) -> None:
+    for words in ("Do judges disagree", "Be careful", "SIMULATED", "Report", "judge-gym "):
         assert words in demo.first.output, words
+    assert len(demo.first.output.splitlines()) <= MOST_LINES
+    assert len(demo.second.output.splitlines()) <= MOST_LINES
     reports = list((demo.command.data / "reports").glob("*.html"))
     assert len(reports) == 1
     page = reports[0].read_text()
@@ -147,11 +150,18 @@ def test_a_notebook_marks_its_charts_and_computes_the_stored_figures_again(
     assert [one for one in told if shown.last.count(one) < 2] == []
 
 
+def test_every_table_is_printed_where_all_is_asked_for(demo: Demo) -> None:
+    printed = demo.command("demo", "--all").fine()
+    for words in ("Polarization", "Abstention", "Accuracy", "Recovery in short", "Database"):
+        assert words in printed.output, words
+
+
 def test_the_report_has_every_plot_drawn_and_marked(demo: Demo) -> None:
     [report] = (demo.command.data / "reports").glob("*.html")
     sections = report.read_text().split('<section class="plot"')[1:]
     titles = [re.search("<h3>(.*?)</h3>", section) for section in sections]
     assert [title[1] for title in titles if title] == [
+        "The claims beside their margins",
         "Polarization item by item",
         "Stated against realised agreement",
         "Confidence under other rubrics",
@@ -161,4 +171,4 @@ def test_the_report_has_every_plot_drawn_and_marked(demo: Demo) -> None:
     ]
     for section in sections:
         drawn = section.split("</section>")[0]
-        assert drawn.index("SIMULATED") < drawn.index("<svg ")
+        assert 'aria-label="SIMULATED. ' in drawn

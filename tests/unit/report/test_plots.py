@@ -9,7 +9,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from judge_gym.report.plots import distributions, forest, heat_map, reliability, subsets, swaps
+from judge_gym.report.plots import (
+    distributions,
+    forest,
+    headlines,
+    heat_map,
+    reliability,
+    subsets,
+    swaps,
+)
 from judge_gym.report.plots.drawing import drawings, drawn_before
 from judge_gym.report.plots.plot import ALL_ITEMS, NONE, SAME, WITHIN, Panel, Plot, Rows
 from judge_gym.report.plots.style import LONGEST_NAME, short_names
@@ -178,6 +186,23 @@ def effect(change: str, value: float, ends: tuple[float, float] | None) -> dict[
     return {"change": change, "effect": value, "lower": lower, "upper": upper, "unit": "scale"}
 
 
+def headline(question: str, label: str, conclusion: str = "supported") -> dict[str, Any]:
+    figure = {"estimate": 0.3, "lower": 0.2, "upper": 0.4, "margin": 0.05, "said": "so much"}
+    return {"question": question, "label": label, "conclusion": conclusion, **figure}
+
+
+def test_headlines_of_one_question_share_an_axis_and_look_as_they_came_out() -> None:
+    """Shapes differ, so that colour is not needed; each row has its margin and its figure."""
+    looks = [headline("Q?", one, one) for one in ("supported", "refuted", "inconclusive")]
+    svg = drawn(headlines, looks)
+    assert texts(svg).count("so much") == 3
+    assert texts(svg).count("Q?") == 1
+    marks = [
+        one for one in svg.iter("path") if "var(--blue)" in (one.get("fill"), one.get("stroke"))
+    ]
+    assert len({(one.get("d"), one.get("fill")) for one in marks}) == 3
+
+
 def test_an_effect_stands_by_its_interval_and_one_without_is_hollow() -> None:
     svg = drawn(
         forest, [effect("view: raw → neutral", -0.2, (-0.4, -0.001)), effect("scale", 0.1, None)]
@@ -202,6 +227,7 @@ def named(name: str) -> dict[str, Rows]:
         ],
         "swaps": [{"item": 1, "arm": "own", "confidence": 0.5}, mean],
         "reliability": [bin_of(one, 0.5, 0.5, 1, (None, None)) for one in (name, other)],
+        "headlines": [headline(name, other), headline(other, name)],
         "forest": [effect(name, 0.1, None), effect(other, 0.1, None)],
     }
 

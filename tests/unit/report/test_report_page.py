@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -10,15 +9,12 @@ from urllib.parse import unquote
 import pytest
 
 from judge_gym.report.download import results_csv
-from judge_gym.report.facts import Facts
-from judge_gym.report.page import Report, ReportError, render_page, save_report
-from judge_gym.report.review import Review
+from judge_gym.report.page import ReportError, render_page, save_report
 from judge_gym.report.table import Row, Table
 from judge_gym.report.tables import result_tables
-from judge_gym.store.results import RunInfo
+from support.report_pages import NOW, report
 
 HOSTILE = """<script>alert("x")</script><img src=x onerror='alert(1)'> & 'q' {{ 7 * 7 }}"""
-NOW = datetime(2026, 2, 3, 4, 5, tzinfo=UTC)
 VOID = {"meta", "img", "br", "link", "input"}
 
 
@@ -42,31 +38,6 @@ class Elements(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self._open.pop() == tag
-
-
-def empty(title: str) -> Table:
-    return Table(title, "What it says.", ("name", "count"), ())
-
-
-def report(
-    *, simulated: bool = False, sweep: str = "trial", results: tuple[Table, ...] = ()
-) -> Report:
-    run = RunInfo(7, sweep, "0.1.0", simulated, NOW)
-    tables = map(empty, ("Experiments", "Windows", "LLM calls", "In short"))
-    return Report(
-        facts=Facts(run, "A trial.", *tables, (), ()),
-        said=(),
-        largest=(),
-        findings=empty("Findings one by one"),
-        results=results,
-        planted=(),
-        review=Review((), 0, 0),
-        evidence=(),
-        csv="a,b\r\n",
-        wholly_simulated=simulated,
-        imported=0.0,
-        written=NOW,
-    )
 
 
 def figures(make_row, *, simulated: bool = False, name: str = "acme/a-1") -> tuple[Table, ...]:
@@ -113,14 +84,19 @@ def test_links_within_the_page_lead_somewhere(make_row) -> None:
     assert {f"#{target}" for target in targets} >= within
 
 
-def test_a_simulated_report_says_so_at_the_top_and_in_every_caption(make_row) -> None:
+def banner(page: str) -> str:
+    """The banner, which stands before all else on the page and stays in view."""
+    body = page[page.index("<body>") : page.index("<header>")]
+    assert re.search(r"\.banner \{\s*position: sticky; top: 0;", page)
+    return body
+
+
+def test_a_simulated_report_is_marked_once_in_the_banner(make_row) -> None:
     page = render_page(report(simulated=True, results=figures(make_row, simulated=True)))
-    header = page[page.index("<header>") : page.index("</header>")]
-    assert "<strong>SIMULATED.</strong>" in header
+    assert "SIMULATED DATA" in banner(page)
+    assert "in part" not in banner(page)
     assert "<title>SIMULATED" in page
-    captions = re.findall(r"<caption>.*?</caption>", page, flags=re.DOTALL)
-    assert captions
-    assert all("SIMULATED" in caption for caption in captions)
+    assert page[page.index("<body>") :].count("SIMULATED") == 1
 
 
 def test_a_real_report_never_says_simulated(make_row) -> None:
@@ -129,24 +105,26 @@ def test_a_real_report_never_says_simulated(make_row) -> None:
 
 
 def test_a_partly_simulated_report_says_part(make_row) -> None:
-    given = replace(report(simulated=True, results=figures(make_row)), wholly_simulated=False)
-    assert "answered part of these calls" in render_page(given)
+    """Then what is simulated is told from what is not, table by table."""
+    simulated = figures(make_row, simulated=True)
+    given = replace(report(simulated=True, results=simulated), wholly_simulated=False)
+    page = render_page(given)
+    assert "in part" in banner(page)
+    [caption] = re.findall(r"<caption>.*?</caption>", page, flags=re.DOTALL)
+    assert '<span class="mark">SIMULATED</span>' in caption
 
 
-@pytest.mark.parametrize(
-    ("imported", "words"), [(1.0, "behind these figures"), (0.5, "behind a part of these figures")]
-)
+@pytest.mark.parametrize(("imported", "in_part"), [(1.0, False), (0.5, True)])
 def test_imported_judgements_are_told_as_plainly_as_simulated_ones(
-    make_row, imported: float, words: str
+    make_row, imported: float, in_part: bool
 ) -> None:
     row = make_row("confidence", 0.5, scope={"concept": "order", "judge": "a/a"}, imported=True)
     page = render_page(replace(report(results=result_tables([row])), imported=imported))
-    header = page[page.index("<header>") : page.index("</header>")]
-    assert "<strong>IMPORTED.</strong>" in header
-    assert words in header
+    assert "<strong>IMPORTED</strong>" in banner(page)
+    assert ("in part" in banner(page)) is in_part
     assert "<title>IMPORTED" in page
     [caption] = re.findall(r"<caption>.*?</caption>", page, flags=re.DOTALL)
-    assert '<span class="mark">IMPORTED</span>' in caption
+    assert ('<span class="mark">IMPORTED</span>' in caption) is in_part
 
 
 def test_the_findings_are_said_before_any_table(make_row) -> None:

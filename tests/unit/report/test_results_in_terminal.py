@@ -70,7 +70,7 @@ def test_what_to_type_next_survives_being_pasted(
     monkeypatch.setattr("sys.argv", [str(program), "demo"])
     monkeypatch.setenv("PATH", str(tmp_path))
     commands = dict(results.next_steps("my sweep", tmp_path / "sweeps" / "a b.yaml"))
-    assert commands["How far it is"] == "'my tools/judge-gym' sweep status 'my sweep'"
+    assert commands["Progress"] == "'my tools/judge-gym' sweep status 'my sweep'"
     assert "'sweeps/a b.yaml'" in commands["Your own sweep"]
     assert "FILE" in dict(results.next_steps("demo", None))["Your own sweep"]
 

@@ -1,0 +1,149 @@
+"""The headlines: a dozen rows that never say more than the findings they stand for."""
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from deployments.cli import results
+from judge_gym.metrics.hypotheses_list import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.report.headlines import (
+    CHECKS,
+    answers,
+    headline_plot,
+    headline_table,
+    headlines,
+)
+from judge_gym.report.page import Report
+from judge_gym.report.summary import Summary
+from judge_gym.report.table import Table
+from support.report_pages import report
+
+
+def rows(table: Table) -> list[tuple[str, ...]]:
+    return [row.cells for row in table.rows]
+
+
+def judge(name: str, concept: str = "order") -> dict[str, str]:
+    return {"judge": name, "concept": concept}
+
+
+def test_few_findings_of_a_claim_have_a_row_each(make_finding) -> None:
+    found = [
+        make_finding("supported", 0.3, (0.2, 0.4), scope=judge("a/a")),
+        make_finding("inconclusive", 0.1, (0.0, 0.2), scope=judge("b/b")),
+    ]
+    assert rows(headline_table(headlines(found))) == [
+        ("a/a on order", "0.30 [0.20, 0.40]", "supported"),
+        ("b/b on order", "0.10 [0.00, 0.20]", "inconclusive"),
+    ]
+
+
+def test_many_findings_of_a_claim_have_a_row_per_conclusion(make_finding) -> None:
+    given = [("supported", 0.3), ("inconclusive", 0.2), ("supported", 0.5), ("inconclusive", 0.1)]
+    found = [
+        make_finding(conclusion, value, (value - 0.1, value + 0.1), scope=judge(f"j/{place}"))
+        for place, (conclusion, value) in enumerate(given)
+    ]
+    assert rows(headline_table(headlines(found))) == [
+        ("j/0, j/2 on order", "0.30 to 0.50", "supported"),
+        ("j/1, j/3 on order", "0.10 to 0.20", "inconclusive"),
+    ]
+
+
+def test_what_a_plan_confirms_is_the_headline_and_the_rest_says_it_explores(make_finding) -> None:
+    explored = make_finding("supported", 0.9, (0.8, 1.0), scope=judge("a/a", "chaos"))
+    planned = make_finding("refuted", 0.0, (-0.1, 0.04), scope=judge("a/a"), confirmatory=True)
+    [headline] = headlines([explored, planned])
+    assert (headline.label, headline.conclusion) == ("a/a on order", "refuted")
+    [heading] = {row.heading for row in headline_table(headlines([explored])).rows}
+    assert "exploratory" in heading
+    [heading] = {row.heading for row in headline_table([headline]).rows}
+    assert "exploratory" not in heading
+
+
+def test_a_check_is_one_row_with_its_counts(make_finding) -> None:
+    found = [
+        make_finding(conclusion, 0.01 * place, (0.0, 0.1), hypothesis="V4.variance")
+        for place, conclusion in enumerate(("supported", "supported", "refuted", "inconclusive"))
+    ]
+    table = headline_table(headlines(found))
+    assert rows(table) == [
+        ("Do judges repeat themselves?", "0.00 to 0.03", "2 supported, 1 refuted, 1 inconclusive")
+    ]
+    assert table.rows[0].heading == CHECKS
+
+
+def test_what_cannot_be_tested_is_no_headline(make_finding) -> None:
+    assert headlines([make_finding("not testable here")]) == []
+    assert headline_plot([]).missing
+
+
+@pytest.mark.parametrize("hypothesis", [*HYPOTHESES, *VALIDITY_CHECKS], ids=lambda one: one.key)
+def test_every_claim_has_a_question_in_plain_words(hypothesis, make_finding) -> None:
+    [headline] = headlines([make_finding("supported", 0.1, (0.0, 0.2), hypothesis=hypothesis.key)])
+    assert headline.question.endswith("?")
+
+
+def test_answers_put_what_came_out_alike_together(make_finding) -> None:
+    found = [
+        make_finding(conclusion, 0.3, (0.2, 0.4), scope=judge(name))
+        for name, conclusion in (
+            ("a/a", "inconclusive"),
+            ("b/b", "supported"),
+            ("c/c", "supported"),
+        )
+    ]
+    [answer] = answers(headlines(found))
+    assert answer.told == [
+        ("supported", ["b/b on order", "c/c on order"]),
+        ("inconclusive", ["a/a on order"]),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("direction", "margin", "reference", "ticks"),
+    [("above", 0.05, 0.5, {0.55}), ("within", 0.05, 0.66, {0.61, 0.71})],
+)
+def test_the_picture_has_the_margin_that_decides(
+    make_finding, direction: str, margin: float, reference: float, ticks: set[float]
+) -> None:
+    given = {"direction": direction, "margin": margin, "reference": reference}
+    plot = headline_plot(headlines([make_finding("supported", 0.7, (0.6, 0.8), **given)]))
+    drawn = [row["margin"] for panel in plot.panels for row in panel.rows]
+    assert drawn == pytest.approx(sorted(ticks))
+
+
+def printed(given: Report, monkeypatch: pytest.MonkeyPatch, width: int) -> list[str]:
+    out = io.StringIO()
+    monkeypatch.setattr(results, "console", Console(file=out, width=width))
+    results.show_headlines(given, [("Report", "report.html")])
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_a_sweep_of_many_claims_is_printed_in_forty_lines(
+    make_finding, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    """Every claim open in every way, long names, and more cautions than there is room for."""
+    found = [
+        make_finding(
+            conclusion,
+            0.3,
+            (0.2, 0.4),
+            hypothesis=claim.key,
+            scope=judge(f"organisation/model-with-a-long-name-{place}-{conclusion}"),
+        )
+        for claim in (*HYPOTHESES, *VALIDITY_CHECKS)
+        for place, conclusion in enumerate(("supported", "refuted", "inconclusive") * 2)
+    ]
+    cautions = tuple(f"w3-scoring: {place} failed." for place in range(30))
+    summary = Summary("99 experiments", "W3 scoring 1/1", "9 calls", headlines(found), cautions)
+    lines = printed(replace(report(simulated=True), summary=summary), monkeypatch, width)
+    assert len(lines) <= results.MOST_LINES - 1
+    assert sum("SIMULATED" in line for line in lines) == 1
+    assert any("25 more" in line for line in lines)
+    assert lines[-1].endswith("report.html")
+    shown = "\n".join(lines)
+    assert all(question[:20] in shown for question in {row.question for row in headlines(found)})
