@@ -20,7 +20,7 @@ from judge_gym.errors import StoreError, first_line
 from judge_gym.settings import Settings, settings
 from judge_gym.store import views
 from judge_gym.store.copying import Columns, begin_copying, columns_of, copy_out, open_csv
-from judge_gym.store.engine import database_url
+from judge_gym.store.engine import database_url, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -108,9 +108,8 @@ def _connected(url: str | None) -> Iterator[sa.Connection]:
             begin_copying(connection)
             yield connection
     except sa.exc.OperationalError as error:
-        shown = engine.url.render_as_string(hide_password=True)
         reason = first_line(error.orig)
-        raise StoreError(f"The database {shown} cannot be used: {reason}.") from None
+        raise StoreError(f"The database {shown(engine.url)} cannot be used: {reason}.") from None
 
 
 def _named(connection: sa.Connection, view: str) -> sql.Identifier:

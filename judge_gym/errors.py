@@ -4,20 +4,32 @@ Everything the CLI and the flows show to a person derives from `JudgeGymError`; 
 exception is a defect of judge-gym and keeps its traceback.
 """
 
+import re
 from collections.abc import Iterator
+
+_LOGIN = re.compile(r"(?<=://)([^\s:/@]*):(?!password@)\S+@")
+"""User and password of a URL, but for our own examples. A password may hold an @ itself."""
+_KEY = re.compile(r"\b(?:(?:sk|fc|xai|pplx|nvapi)-|(?:gsk|hf|ghp|r8|pnu)_|AIza)[A-Za-z0-9_-]{16,}")
+"""A provider's key, by the beginning that its provider gives every key."""
+
+
+def masked(text: str) -> str:
+    """Return a text without the passwords of its URLs and without providers' keys."""
+    return _KEY.sub("[key]", _LOGIN.sub(r"\1:***@", text))
 
 
 class JudgeGymError(Exception):
     """Something the user can mend.
 
     `message` says what is wrong (naming the file, the key and the value where there is one);
-    `remedy` says what to do next and may be empty when the message already does.
+    `remedy` says what to do next and may be empty when the message already does. What looks like
+    a secret is masked in both.
     """
 
     def __init__(self, message: str, remedy: str = "") -> None:
-        self.message = message
-        self.remedy = remedy
-        super().__init__(f"{message} {remedy}".strip())
+        self.message = masked(message)
+        self.remedy = masked(remedy)
+        super().__init__(f"{self.message} {self.remedy}".strip())
 
 
 class ConfigError(JudgeGymError):
@@ -38,7 +50,7 @@ def first_line(said: object) -> str:
     An error that says nothing is named by its type.
     """
     otherwise = type(said).__name__ if isinstance(said, BaseException) else "no reason given"
-    return next(iter(str(said).strip().splitlines()), otherwise)[:300]
+    return masked(next(iter(str(said).strip().splitlines()), otherwise))[:300]
 
 
 def causes(error: BaseException, *, contexts: bool = False) -> Iterator[BaseException]:

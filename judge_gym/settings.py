@@ -4,10 +4,12 @@ What overrides the file (parameters of a flow run, a Prefect variable) is handed
 """
 
 import os
+import re
+import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import (
@@ -17,10 +19,27 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from judge_gym.design.legal import Legal, legal_text
 from judge_gym.errors import ConfigError
 
 REPOSITORY = Path(__file__).parents[1]
 FILE = Path("judge-gym.toml")
+_NUMBER = re.compile(r"-?\d{1,9}(\.\d{1,9})?")
+_URL = Legal("text such as postgresql://user:password@host:5432/name")
+
+
+class File(TomlConfigSettingsSource):
+    """judge-gym.toml; what is wrong with it as a whole is a `ConfigError`."""
+
+    def _read_file(self, file_path: Any) -> dict[str, Any]:
+        from judge_gym.design.files import read_text
+
+        try:
+            return tomllib.loads(read_text(file_path))
+        except tomllib.TOMLDecodeError as error:
+            raise ConfigError(
+                f"{file_path} is not TOML: {error}.", 'Write each setting as NAME = 4 or "text".'
+            ) from None
 
 
 class Settings(BaseSettings):
@@ -31,10 +50,12 @@ class Settings(BaseSettings):
         toml_file=FILE,
         extra="forbid",
         frozen=True,
+        # In a trace too: a secret may stand under any key.
+        hide_input_in_errors=True,
         use_attribute_docstrings=True,
     )
 
-    database_url: SecretStr | None = None
+    database_url: Annotated[SecretStr | None, _URL] = None
     """PostgreSQL to use; without it an embedded server under `data_dir` is."""
     data_dir: Path = Path(".judge-gym")
     """Where the embedded PostgreSQL, reports and logs live."""
@@ -54,7 +75,7 @@ class Settings(BaseSettings):
     """Longest time one question to a rater or arbiter of a panel may take in all, in seconds."""
     panel_parallel: bool = False
     """Whether a panel's raters are asked at once, and not one after the other."""
-    panel_token: SecretStr | None = None
+    panel_token: Annotated[SecretStr | None, Legal("text")] = None
     """What `judge-gym panel serve` asks of whoever posts a document, 16 characters or more; needed
     where others than this machine reach it."""
     reuse_answers: bool = False
@@ -84,10 +105,12 @@ class Settings(BaseSettings):
     """Longer documents are cut here, and the cut is recorded."""
     log_format: Literal["text", "json"] = "text"
     """`json` has the command line log what runs do as JSON lines on standard error."""
-    reports_url: str = Field(default="", pattern=r"^(https?://\S+[^/\s])?$")
+    reports_url: Annotated[str, Legal("an http:// or https:// address without a last slash")] = (
+        Field(default="", pattern=r"^(https?://\S+[^/\s])?$")
+    )
     """Where the folder `reports` of `data_dir` is served, without a last slash: Prefect's page
     links there. `judge-gym up` serves it beside that page."""
-    reader_url: SecretStr | None = None
+    reader_url: Annotated[SecretStr | None, _URL] = None
     """A login with the role judge_gym_reader, for the SQL of `judge-gym mcp`; the embedded
     database needs none."""
     firecrawl_url: str = "https://api.firecrawl.dev"
@@ -102,7 +125,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, TomlConfigSettingsSource(settings_cls), env_settings
+        return init_settings, File(settings_cls), env_settings
 
 
 Layers = tuple[tuple[str, Mapping[str, Any]], ...]
@@ -123,25 +146,58 @@ def settings_of_run(layers: Layers) -> Settings:
     for source, values in layers:
         if unknown := sorted(values.keys() - set(OF_A_RUN)):
             raise ConfigError(
-                f"{source}: {', '.join(map(repr, unknown))} is no setting of a run.",
+                f"{source}: {', '.join(map(repr, unknown))} cannot be set per run.",
                 f"Use {', '.join(OF_A_RUN)}.",
             )
     try:
         return Settings(**{name: value for _, values in layers for name, value in values.items()})
     except ValidationError as error:
-        faults = "; ".join(
-            f"{'.'.join(map(str, fault['loc']))} = {fault.get('input')!r}: {fault['msg']}"
-            for fault in error.errors()
+        found = [_unusable(str(fault["loc"][0]), layers) for fault in error.errors()]
+        what, remedies = zip(*found, strict=True)
+        raise ConfigError(f"{'; '.join(what)}.", " ".join(dict.fromkeys(remedies))) from None
+
+
+def _unusable(name: str, layers: Layers) -> tuple[str, str]:
+    """Return what is wrong with a setting, and the remedy.
+
+    Only numbers of known settings are quoted: any text may be a secret in the wrong place.
+    """
+    from judge_gym.design.config_tree import did_you_mean
+
+    variable = f"JUDGE_GYM_{name.upper()}"
+    sources = [*reversed(layers), (_place(name), File(Settings)())]
+    where, value = next(
+        ((source, values[name]) for source, values in sources if name in values),
+        (variable, os.environ.get(variable)),
+    )
+    if name not in Settings.model_fields:
+        if isinstance(value, Mapping):
+            return (
+                f"{where}: [{name}] is a table",
+                "Write settings at the top of the file, above any [table] line.",
+            )
+        known = list(Settings.model_fields)
+        return (
+            f"{where}: {name} is not a setting",
+            f"{did_you_mean(name, known)}Settings are {', '.join(known)}.",
         )
-        sources = ["JUDGE_GYM_* variables", str(FILE), *(source for source, _ in layers)]
-        raise ConfigError(
-            f"A setting cannot be used: {faults}.", f"Settings come from {', '.join(sources)}."
-        ) from None
+    quoted = _NUMBER.fullmatch(str(value)) and not _is_secret(name)
+    said = f"is {value}" if quoted else "has a value that cannot be used"
+    return f"{where}: {name} {said}", f"Set {name} to {legal_text(Settings.model_fields[name])}."
+
+
+def _place(name: str) -> str:
+    """Return the file and, where it is found, the line that gives a setting or a table."""
+    lines = FILE.read_text(encoding="utf-8-sig").splitlines() if FILE.is_file() else []
+    given = re.compile(rf"\s*\[*\s*[\"']?{re.escape(name)}[\"']?\s*[\].=]")
+    found = (number for number, line in enumerate(lines, 1) if given.match(line))
+    line = next(found, None)
+    return str(FILE) if line is None else f"{FILE}, line {line}"
 
 
 def origins(layers: Layers = ()) -> dict[str, str]:
     """Return setting → where the value in force comes from."""
-    in_file = TomlConfigSettingsSource(Settings)()
+    in_file = File(Settings)()
     found = {}
     for name in Settings.model_fields:
         variable = f"JUDGE_GYM_{name.upper()}"
@@ -155,9 +211,12 @@ def origins(layers: Layers = ()) -> dict[str, str]:
     return found
 
 
+def _is_secret(name: str) -> bool:
+    annotation = Settings.model_fields[name].annotation
+    return SecretStr in (annotation, *get_args(annotation))
+
+
 OF_A_RUN = tuple(
-    name
-    for name, field in Settings.model_fields.items()
-    if SecretStr not in (field.annotation, *get_args(field.annotation)) and name != "data_dir"
+    name for name in Settings.model_fields if not _is_secret(name) and name != "data_dir"
 )
 """Settings that one run may have otherwise."""

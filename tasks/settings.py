@@ -29,8 +29,8 @@ async def settings_of_this_run(parameters: Mapping[str, Any]) -> Layers:
         variable = {}
     if not isinstance(variable, dict):
         raise ConfigError(
-            f"The Prefect variable {VARIABLE} is {variable!r}.",
-            'Use a JSON object of settings, such as {"workers": 8}.',
+            f"The Prefect variable {VARIABLE} is not a JSON object.",
+            'Use settings by name, such as {"workers": 8}.',
         )
     layers = ((_PARAMETERS, parameters), (f"Prefect variable {VARIABLE}", variable))
     return tuple((source, values) for source, values in layers if values)

@@ -104,20 +104,25 @@ def main() -> NoReturn:
             errors.print("Stopped. What was learnt is kept: the same command goes on from there.")
         raise
     except Exception as error:
-        log = _log(error)
-        fail(f"Unexpected {type(error).__name__}: {first_line(error)}", f"The trace is in {log}.")
+        where = _log(error)
+        fail(f"Unexpected {type(error).__name__}: {first_line(error)}", where)
     sys.exit(0)
 
 
 def _log(error: BaseException) -> str:
+    """Write an error's trace to the log; returns a sentence on where it is."""
+    from judge_gym.errors import JudgeGymError, masked
     from judge_gym.settings import settings
 
-    file = settings().data_dir / "judge-gym.log"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    handler = logging.FileHandler(file)
+    try:
+        file = settings().data_dir / "judge-gym.log"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handler = logging.FileHandler(file)
+    except (JudgeGymError, OSError) as refusal:
+        return f"Its trace could not be written: {refusal}"
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logger = logging.getLogger("judge_gym.cli")
     logger.addHandler(handler)
     logger.propagate = False
-    logger.error("".join(traceback.format_exception(error)))
-    return str(file)
+    logger.error(masked("".join(traceback.format_exception(error))))
+    return f"The trace is in {file}."

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from deployments.cli.output import console, fail
+from judge_gym.counting import counted
 
 OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 13)
 
@@ -19,10 +20,13 @@ class Finding:
     remedy: str = ""
 
 
+Check = Callable[[], Iterator[Finding]]
+
+
 def doctor() -> None:
     """Check Python, settings, database, migrations, Prefect and keys, and say how to mend each."""
     broken = 0
-    for check in (_python, _settings, _database, _prefect, _keys):
+    for check in (_python, *_possible()):
         for finding in _guarded(check):
             mark = "[red]✗[/]" if finding.remedy else "[green]✓[/]"
             console.print(f"{mark} {finding.what}: ", end="")
@@ -31,10 +35,22 @@ def doctor() -> None:
                 broken += 1
                 console.print(f"    {finding.remedy}", markup=False)
     if broken:
-        fail(f"{broken} things need mending.")
+        fail(f"{counted(broken, 'finding')} to mend.")
 
 
-def _guarded(check: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+def _possible() -> tuple[Check, ...]:
+    """Return the checks that the settings permit: one that cannot be used stops all others."""
+    from judge_gym.errors import JudgeGymError
+    from judge_gym.settings import settings
+
+    try:
+        settings()
+    except JudgeGymError:
+        return (_settings,)
+    return (_settings, _database, _prefect, _keys)
+
+
+def _guarded(check: Check) -> Iterator[Finding]:
     """Yield what a check finds; an error of the user's is a finding too."""
     from judge_gym.errors import JudgeGymError
 
@@ -53,13 +69,14 @@ def _python() -> Iterator[Finding]:
 def _settings() -> Iterator[Finding]:
     from pydantic import SecretStr
 
+    from judge_gym.errors import masked
     from judge_gym.settings import origins, settings
 
     values, sources = settings(), origins()
     for name, source in sources.items():
         value = getattr(values, name)
         shown = "(hidden)" if isinstance(value, SecretStr) else value
-        said = "not set" if value in (None, "") else str(shown)
+        said = "not set" if value in (None, "") else masked(str(shown))
         yield Finding(f"setting {name}", f"{said}, from {source}")
 
 
@@ -83,6 +100,7 @@ def _database() -> Iterator[Finding]:
 
 def _prefect() -> Iterator[Finding]:
     from deployments.cli.environment import prepare_environment
+    from judge_gym.errors import masked
     from judge_gym.settings import settings
 
     prepare_environment(settings().data_dir, verbose=False)
@@ -94,11 +112,11 @@ def _prefect() -> Iterator[Finding]:
     elif fault:
         yield Finding(
             "prefect",
-            f"{prefect.__version__}, {url} does not answer ({fault})",
+            masked(f"{prefect.__version__}, {url} does not answer ({fault})"),
             "Start it with `prefect server start`, or unset PREFECT_API_URL.",
         )
     else:
-        yield Finding("prefect", f"{prefect.__version__}, server at {url}")
+        yield Finding("prefect", masked(f"{prefect.__version__}, server at {url}"))
         yield from _settings_of_sweep_runs()
 
 
@@ -111,7 +129,7 @@ def _prefect_server() -> tuple[str | None, str]:
     try:
         if url:
             httpx.get(f"{url}/health", timeout=5).raise_for_status()
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
         return url, type(error).__name__
     return url, ""
 
@@ -119,6 +137,7 @@ def _prefect_server() -> tuple[str | None, str]:
 def _settings_of_sweep_runs() -> Iterator[Finding]:
     import asyncio
 
+    from judge_gym.errors import masked
     from judge_gym.settings import settings_of_run
     from tasks.settings import settings_of_this_run
 
@@ -127,7 +146,8 @@ def _settings_of_sweep_runs() -> Iterator[Finding]:
     for source, given in layers:
         for name in given:
             yield Finding(
-                f"setting {name} in sweep runs", f"{getattr(values, name)}, from {source}"
+                f"setting {name} in sweep runs",
+                masked(f"{getattr(values, name)}, from {source}"),
             )
 
 

@@ -36,9 +36,9 @@ def read_model(model: type[M], node: Node) -> M:
         name = str(fault["loc"][0]) if fault["loc"] else ""
         at = items.get(name, node)
         if at is node or fault["type"] == "value_error":
-            raise at.place.problem(f"does not fit: {_reason(fault)}") from error
+            raise at.place.problem(f"does not fit: {_reason(fault)}") from None
         legal = legal_text(model.model_fields[name])
-        raise at.place.problem(f"is {shown(at.value)}", f"Use {legal}.") from error
+        raise at.place.problem(f"is {shown(at.value)}", f"Use {legal}.") from None
 
 
 def read_field(model: type[BaseModel], name: str, node: Node) -> Any:
@@ -67,9 +67,9 @@ def _read_value(model: type[BaseModel], name: str, node: Node) -> Any:
             if isinstance(part, int) and part < len(node.entries):
                 node = node.entries[part]
         if deepest["type"] == "value_error":
-            raise node.place.problem(f"does not fit: {_reason(deepest)}") from error
+            raise node.place.problem(f"does not fit: {_reason(deepest)}") from None
         legal = legal_text(model.model_fields[name])
-        raise node.place.problem(f"is {shown(node.value)}", f"Use {legal}.") from error
+        raise node.place.problem(f"is {shown(node.value)}", f"Use {legal}.") from None
 
 
 def missing(place: Place, name: str, legal: str) -> ConfigError:

@@ -103,8 +103,8 @@ class Providers:
                 in_file = f"{self.file}, table [{provider.name}]: base_url"
                 given = provider.base_url_env if address != provider.base_url else in_file
                 raise ConfigError(
-                    f"{given} is {address!r}.",
-                    "Use an address that begins with http:// or https://.",
+                    f"{given} is not an address.",
+                    "Use one that begins with http:// or https://.",
                 )
             if provider.name == "sim" and not provider.address():
                 raise ConfigError(

@@ -1,7 +1,10 @@
 """The engine: the server named by JUDGE_GYM_DATABASE_URL, else the embedded one."""
 
+from contextlib import suppress
+
 import sqlalchemy as sa
 from alembic.util import CommandError
+from pydantic import SecretStr
 
 from judge_gym.errors import StoreError, first_line
 from judge_gym.settings import Settings
@@ -14,25 +17,38 @@ def database_url(settings: Settings) -> str:
         from judge_gym.store import embedded
 
         return embedded.start(settings.data_dir / "postgres").url
-    given = settings.database_url.get_secret_value()
-    try:
-        url = sa.make_url(given)
-    except sa.exc.ArgumentError:
+    url = parsed_url(settings.database_url, "database_url")
+    return url.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
+
+
+def parsed_url(given: SecretStr, setting: str) -> sa.URL:
+    """Return a setting's URL; raises `StoreError`, without quoting it, when it is not one."""
+    said = f"The setting {setting} (JUDGE_GYM_{setting.upper()})"
+    wrong, url = "is not a database URL", None
+    with suppress(sa.exc.ArgumentError, ValueError):  # which quotes what stands for the port
+        url = sa.make_url(given.get_secret_value())
+    if url is not None and "@" in (url.host or ""):
+        wrong, url = "has an @ in its host", None
+    if url is None:
         raise StoreError(
-            "JUDGE_GYM_DATABASE_URL is not a database URL.",
-            "Write it as postgresql://user:password@host:5432/name.",
-        ) from None
+            f"{said} {wrong}.",
+            "Write it as postgresql://user:password@host:5432/name, with @ in a password as %40.",
+        )
     if url.get_backend_name() != "postgresql":
         raise StoreError(
-            f"JUDGE_GYM_DATABASE_URL names {url.get_backend_name()}; judge-gym needs postgresql."
+            f"{said} begins with {url.drivername}://.", "Use one that begins with postgresql://."
         )
-    return url.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
+    return url
+
+
+def shown(url: sa.URL | str) -> str:
+    """Return a URL as people may see it: options can hold a password too."""
+    return sa.make_url(url).set(query={}).render_as_string(hide_password=True)
 
 
 def connect(settings: Settings) -> sa.Engine:
     """Return an engine on a reachable, migrated database; raises `StoreError` with a remedy."""
     url = database_url(settings)
-    shown = sa.make_url(url).render_as_string(hide_password=True)
     # Errors are shown and logged: a statement's values may be prompts and answers.
     engine = sa.create_engine(url, pool_pre_ping=True, hide_parameters=True)
     try:
@@ -43,14 +59,14 @@ def connect(settings: Settings) -> sa.Engine:
         engine.dispose()
         reason = first_line(error.orig)
         raise StoreError(
-            f"The database {shown} cannot be used: {reason}.",
+            f"The database {shown(url)} cannot be used: {reason}.",
             "Start it and let its user create tables, or unset JUDGE_GYM_DATABASE_URL to use the "
             "embedded one.",
         ) from None
     except CommandError:
         engine.dispose()
         raise StoreError(
-            f"The database {shown} is at revision {current}, which this judge-gym does not know.",
+            f"The database {shown(url)} is at revision {current}, unknown to this judge-gym.",
             "Upgrade judge-gym, or name another database.",
         ) from None
     return engine

@@ -17,7 +17,7 @@ from psycopg import sql
 from judge_gym.errors import StoreError, first_line
 from judge_gym.settings import Settings
 from judge_gym.store import views
-from judge_gym.store.engine import connect, database_url
+from judge_gym.store.engine import connect, database_url, parsed_url
 from judge_gym.store.roles import READER, create_roles
 
 LOGIN = "judge_gym_query"
@@ -50,8 +50,8 @@ def reader_url(settings: Settings) -> str:
     Raises `StoreError` when a database of one's own has none yet.
     """
     if settings.reader_url is not None:
-        given = settings.reader_url.get_secret_value()
-        return sa.make_url(given).set(drivername="postgresql").render_as_string(False)
+        url = parsed_url(settings.reader_url, "reader_url")
+        return url.set(drivername="postgresql").render_as_string(hide_password=False)
     if settings.database_url is not None:
         raise StoreError(
             "SQL needs a login that can only read, and JUDGE_GYM_READER_URL names none.",

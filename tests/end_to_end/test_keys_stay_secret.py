@@ -4,7 +4,6 @@ import asyncio
 import base64
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -126,15 +125,6 @@ def files_below(folder: Path) -> Iterator[tuple[str, bytes]]:
             yield str(file), file.read_bytes()
 
 
-def rows_of_prefect(home: Path) -> Iterator[tuple[str, bytes]]:
-    """Every table of Prefect's database: a value that spans pages is in one piece in no file."""
-    with sqlite3.connect(f"file:{home / 'prefect.db'}?mode=ro", uri=True) as connection:
-        names = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        for (name,) in names:
-            rows = connection.execute(f'SELECT * FROM "{name}"').fetchall()  # noqa: S608
-            yield name, "\n".join(map(str, rows)).encode()
-
-
 @pytest.mark.usefixtures("block")
 def test_a_key_reaches_the_provider_and_nothing_else(
     place: CommandLine, database: str, prefect_server: PrefectServer
@@ -157,7 +147,7 @@ def test_a_key_reaches_the_provider_and_nothing_else(
     assert b"refused to [key]" in kept["llm_calls"]
     assert_nowhere(kept.items())
     home = Path(prefect_server.environment["PREFECT_HOME"])
-    recorded = dict(rows_of_prefect(home))
+    recorded = dict(prefect_server.rows())
     assert b"vault-api-key" in recorded["block_document"]
     assert_nowhere(recorded.items())
     assert_nowhere(files_below(home))

@@ -99,12 +99,12 @@ TABLE = [
         JUDGE_GYM_DATABASE_URL=NOWHERE,
     ),
     wrong(
-        "window", "list", says=("chunk_size", "abc", "JUDGE_GYM_"), JUDGE_GYM_CHUNK_SIZE="abc"
+        "window", "list", says=("JUDGE_GYM_CHUNK_SIZE", "1 to 1000"), JUDGE_GYM_CHUNK_SIZE="abc"
     ),
-    wrong("window", "list", says=("workers", "65"), JUDGE_GYM_WORKERS="65"),
+    wrong("window", "list", says=("workers is 65", "1 to 64"), JUDGE_GYM_WORKERS="65"),
     wrong(
         "doctor",
-        says=("need mending",),
+        says=("to mend",),
         JUDGE_GYM_DATABASE_URL=NOWHERE,
         PREFECT_API_URL=f"http://127.0.0.1:{free_port()}/api",
     ),

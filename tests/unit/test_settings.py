@@ -46,13 +46,33 @@ def test_places_and_unknown_names_are_no_matter_of_a_run(name: str) -> None:
     assert name not in OF_A_RUN
     with pytest.raises(ConfigError) as error:
         settings_of_run((("run parameters", {name: "secret-word"}),))
-    assert f"run parameters: '{name}' is no setting of a run" in error.value.message
+    assert f"run parameters: '{name}' cannot be set per run" in error.value.message
     assert "workers" in error.value.remedy
     assert "secret-word" not in str(error.value)
 
 
-def test_a_wrong_value_names_the_setting_and_every_source() -> None:
+@pytest.mark.parametrize(
+    ("environment", "file", "layers", "place"),
+    [
+        ("65", "", (), "JUDGE_GYM_WORKERS: workers is 65"),
+        ("65", "# mine\nworkers = 66", (), "judge-gym.toml, line 2: workers is 66"),
+        ("65", "workers = 66", (("Prefect variable", {"workers": 67}),), "Prefect variable: wor"),
+    ],
+)
+def test_a_wrong_value_names_its_place_and_what_is_allowed(
+    monkeypatch: pytest.MonkeyPatch, environment: str, file: str, layers: Layers, place: str
+) -> None:
+    monkeypatch.setenv("JUDGE_GYM_WORKERS", environment)
+    Path("judge-gym.toml").write_text(file)
     with pytest.raises(ConfigError) as error:
-        settings_of_run((("Prefect variable", {"workers": 65}),))
-    assert "workers = 65" in error.value.message
-    assert "judge-gym.toml, Prefect variable" in error.value.remedy
+        settings_of_run(layers)
+    assert error.value.message.startswith(place)
+    assert error.value.remedy == "Set workers to a whole number from 1 to 64."
+
+
+def test_several_wrong_settings_are_told_at_once() -> None:
+    Path("judge-gym.toml").write_text("workers = 65\nchunk_sise = 5\n")
+    with pytest.raises(ConfigError) as error:
+        settings_of_run(())
+    assert "line 1: workers is 65; judge-gym.toml, line 2: chunk_sise is" in error.value.message
+    assert "Did you mean chunk_size?" in error.value.remedy
