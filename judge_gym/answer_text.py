@@ -22,7 +22,11 @@ FailureReason = Literal[
     "too_long",  # longer than an answer of this kind may be
     "no_verdict",  # no closing line, or one that names no label
     "echo",  # only the placeholder of the prompt, such as [A/B/C/D]
-    "quoted",  # only what stands in the evidence, or a wording that may be the evidence's
+    "quoted",  # only what stands in the evidence, may be its wording, or is attributed to it
+    "denied",  # "I refuse to say VERDICT: D"
+    "alternatives",  # "VERDICT: A or VERDICT: B"
+    "withdrawn",  # taken back after it was given
+    "unclear",  # inside a sentence that may not assert it
     "not_offered",  # a label, or ABSTAIN, that the prompt did not offer
     "several_letters",  # more than one label where one was asked for
     "conflict",  # ABSTAIN together with a label

@@ -2,25 +2,27 @@
 
 `parse_verdict` reads the closing `VERDICT:` line of free text, `parse_structured_verdict` the
 "verdict" of a JSON object; both accept exactly what the prompt offered. The last verdict wins,
-and a last one that cannot be read is a failure, not a reason to go back to an earlier one; only
-an echo of the prompt's placeholder and a quotation of the evidence are passed over. Scores,
-mappings and storage do not belong here: a verdict is letters.
+and a last one that cannot be read is a failure, not a reason to go back to an earlier one. Passed
+over are an echo of the prompt's placeholder, a quotation, and the denial of another verdict.
+Scores, mappings and storage do not belong here: a verdict is letters.
 """
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from judge_gym.answer_json import JsonObject, find_json_objects
 from judge_gym.answer_text import (
     AnswerText,
     ClosingLine,
+    FailureReason,
     ParseFailure,
     closing_lines,
     read_answer,
     tokenize,
 )
+from judge_gym.verdict_assertion import DOUBTS, unasserted, withdrawn
 from judge_gym.verdict_quotation import Standing, quotations
 from judge_gym.verdict_value import Grammar, Reading, UnreadableValue, read_value
 
@@ -43,14 +45,42 @@ class Verdict:
     text: str
 
 
+@dataclass
+class _End:
+    """An answer read backwards: what was passed over on the way to its last verdict."""
+
+    answer: str
+    grammar: Grammar
+    failure: ParseFailure | None = None
+    denied: set[tuple[str, ...]] = field(default_factory=set)
+
+    def settle(
+        self, reading: Reading, span: tuple[int, int], doubt: FailureReason | None, after: str
+    ) -> Verdict | ParseFailure | None:
+        """Return what a readable verdict comes to; None where an earlier one may still count."""
+        if doubt in ("denied", "quoted"):
+            self.failure = ParseFailure(doubt, DOUBTS[doubt], span)
+            if doubt == "denied":
+                self.denied.add(reading.letters)
+            return None
+        if reading.letters in self.denied:
+            doubt = "withdrawn"
+        doubt = doubt or withdrawn(
+            after, frozenset(self.grammar.labels).difference(reading.letters)
+        )
+        if doubt:
+            return ParseFailure(doubt, DOUBTS[doubt], span)
+        return Verdict(reading.letters, not reading.letters, span, self.answer[slice(*span)])
+
+
 def parse_verdict(
     answer: str, grammar: Grammar, evidence: Sequence[str] = ()
 ) -> Verdict | ParseFailure:
-    """Read the last `VERDICT:` line of a free-text answer that is no quotation of `evidence`."""
+    """Read the last `VERDICT:` line that the answer asserts and does not quote of `evidence`."""
     source = read_answer(answer)
     if not source.text.strip():
         return ParseFailure("empty", "the answer is empty")
-    echo: ParseFailure | None = None
+    end = _End(answer, grammar)
     held = quotations(evidence)
     for line in closing_lines(source.text, held.keyword):
         whose = held.standing(source, line)
@@ -58,18 +88,23 @@ def parse_verdict(
             echo = ParseFailure("quoted", "the evidence's own words", _extent(source, line))
             if whose is Standing.UNCLEAR:
                 return echo
+            end.failure = echo
             continue
         try:
             reading = read_value(line.value, grammar)
         except UnreadableValue as unreadable:
             failure = ParseFailure(unreadable.reason, unreadable.detail, _extent(source, line))
             if unreadable.reason == "echo":
-                echo = failure
+                end.failure = failure
             elif not line.is_heading:
                 return failure
             continue
-        return _verdict(answer, reading, source.span(line.keyword.start, reading.end))
-    return echo or ParseFailure("no_verdict", "the answer has no VERDICT line")
+        span = source.span(line.keyword.start, reading.end)
+        doubt = unasserted(source.text, line.keyword.start)
+        settled = end.settle(reading, span, doubt, source.text[reading.end :])
+        if settled is not None:
+            return settled
+    return end.failure or ParseFailure("no_verdict", "the answer has no VERDICT line")
 
 
 def parse_structured_verdict(
@@ -81,27 +116,31 @@ def parse_structured_verdict(
     """
     if not answer.strip():
         return ParseFailure("empty", "the answer is empty")
-    echo: ParseFailure | None = None
+    end = _End(answer, grammar)
     held = quotations(evidence)
     for found in find_json_objects(answer):
         if isinstance(found, ParseFailure):
-            return echo or found if found.reason == "no_json" else found
+            return end.failure or found if found.reason == "no_json" else found
         key = next((key for key in found.value if key.strip().lower() == "verdict"), None)
         if key is None:
             continue
         if held.holds(answer, found.span):
-            echo = ParseFailure("quoted", "the evidence's own words", found.span)
+            end.failure = ParseFailure("quoted", "the evidence's own words", found.span)
             continue
         try:
             reading = _read_field(found.value[key], grammar)
             _check_repair(answer, found, reading)
-            return _verdict(answer, reading, found.span)
         except UnreadableValue as unreadable:
             failure = ParseFailure(unreadable.reason, unreadable.detail, found.span)
             if unreadable.reason != "echo":
                 return failure
-            echo = failure
-    return echo or ParseFailure("no_verdict", 'no JSON object has a "verdict"')
+            end.failure = failure
+            continue
+        doubt = unasserted(answer, found.span[0], strict=False)
+        settled = end.settle(reading, found.span, doubt, _after(answer, found, key))
+        if settled is not None:
+            return settled
+    return end.failure or ParseFailure("no_verdict", 'no JSON object has a "verdict"')
 
 
 def _extent(source: AnswerText, line: ClosingLine) -> tuple[int, int]:
@@ -109,8 +148,11 @@ def _extent(source: AnswerText, line: ClosingLine) -> tuple[int, int]:
     return source.span(line.keyword.start, last.end)
 
 
-def _verdict(answer: str, reading: Reading, span: tuple[int, int]) -> Verdict:
-    return Verdict(reading.letters, not reading.letters, span, answer[slice(*span)])
+def _after(answer: str, found: JsonObject, key: str) -> str:
+    """Return what an answer says after a verdict: in later fields, and after the object."""
+    keys = list(found.value)
+    later = (found.value[name] for name in keys[keys.index(key) + 1 :])
+    return "\n".join([*(one for one in later if isinstance(one, str)), answer[found.span[1] :]])
 
 
 def _check_repair(answer: str, found: JsonObject, reading: Reading) -> None:

@@ -55,7 +55,7 @@ _LIST_SIGNS = frozenset(",;/&|")
 _LIST_JOINERS = _LIST_SIGNS | {"and", "or"}
 _RANGE_JOINERS = frozenset({"-", "—", "~", "to", "through"})
 _TRAILING_SIGNS = frozenset(",;|")
-_REMARK_OPENERS = frozenset("-—:.,;!?=|") | OPENERS
+_REMARK_OPENERS = frozenset("-—:.,;!=|") | OPENERS
 _BEFORE_LABEL = MARKUP | OPENERS | _NOUNS | frozenset("-—:=")
 _BETWEEN_LABELS = _BEFORE_LABEL | _LIST_SIGNS | frozenset({"and", "."})
 _AFTER_LABEL = (MARKUP | CLOSERS) - {"~"}

@@ -8,6 +8,7 @@ from typing import Any
 
 from judge_gym.answer_json import JsonObject, find_json_objects
 from judge_gym.verdict import ParseFailure
+from judge_gym.verdict_assertion import DOUBTS, unasserted, withdrawn
 from judge_gym.verdict_quotation import Quotations
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
@@ -16,7 +17,8 @@ _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)
 def own_object(answer: str, shown: Sequence[str]) -> dict[str, Any] | ParseFailure:
     """Return the last object that does not stand in the texts shown, or why there is none.
 
-    One that says something twice, or loses a word or a number when it is mended
+    One that is denied, attributed to somebody else, one of several or taken back is none. One that
+    says something twice, or loses a word or a number when it is mended
     (`{"winner": 1 or 2}`), would have to be guessed.
     """
     held = Quotations(tuple(shown))
@@ -27,6 +29,10 @@ def own_object(answer: str, shown: Sequence[str]) -> dict[str, Any] | ParseFailu
         if held.holds(answer, found.span):
             quoted = ParseFailure("quoted", "the object is the text's, not the judge's", found.span)
             continue
+        start, end = found.span
+        doubt = unasserted(answer, start, strict=False) or withdrawn(answer[end:])
+        if doubt:
+            return ParseFailure(doubt, DOUBTS[doubt], found.span)
         if _is_ambiguous(answer[slice(*found.span)], found):
             return ParseFailure("malformed_json", "the object can be read in two ways", found.span)
         return found.value
