@@ -32,10 +32,13 @@ class Displays(Samples):
 def position_bias(
     displays: Displays, rng: np.random.Generator, permutations: int = PERMUTATIONS
 ) -> Estimate:
-    """Return the share of verdicts for the stage displayed first, less 1/S; in [-1/S, 1 - 1/S].
+    """Return the share of verdicts for the stage displayed first, beyond what is due; in [-1, 1].
 
-    0 without bias, as each stage is equally likely to stand first. t interval over items;
-    one-sided p by permuting displays within cells. Needs a cell whose displays differ.
+    Due without bias is the mean over the permutations of displays within cells: 0 remains of a
+    judge that does not see the order, also where a stage (a tie) can never stand first. Of a
+    judge that follows the order with probability b, b·(1 - 1/S) remains where the order is drawn
+    at random, and b/2 of pairs shown in both orders. t interval over items; one-sided p by those
+    permutations. Needs a cell whose displays differ.
     """
     return _bias("position_bias", displays, displays.shown_first, rng, permutations)
 
@@ -43,10 +46,9 @@ def position_bias(
 def label_bias(
     displays: Displays, rng: np.random.Generator, permutations: int = PERMUTATIONS
 ) -> Estimate:
-    """Return the share of verdicts for the stage lettered A, less 1/S; in [-1/S, 1 - 1/S].
+    """Return the share of verdicts for the stage lettered A, beyond what is due; in [-1, 1].
 
-    0 without bias, as each stage is equally likely to be A. t interval over items; one-sided p
-    by permuting displays within cells. Needs a cell whose displays differ.
+    As `position_bias`, with letters for places.
     """
     return _bias("label_bias", displays, displays.lettered_a, rng, permutations)
 
@@ -60,26 +62,41 @@ def _bias(
 ) -> Estimate:
     """Return the excess share of verdicts at the marked stage.
 
-    Cell shares, averaged over the judges of an item, then over items; t interval over items.
-    One-sided p: displays are permuted within the cell while verdicts stay, which holds each
-    cell's distribution of stages fixed. Needs a cell whose displays differ.
+    Of each cell: its share of hits less the mean share over all permutations of its displays,
+    averaged over the judges of an item, then over items. One-sided p: displays are permuted
+    within the cell while verdicts stay, which holds each cell's distribution of stages fixed.
     """
     order = np.argsort(displays.cell, kind="stable")
     rows, marked = displays.rows(order), marked[order]
     if not _varies(marked, rows.cell):
         because = "the display does not vary between the replicates of any cell"
         return not_estimable(metric, because, n=len(rows), unit="share")
-    chance = 1 / rows.n_stages
     hits = (marked == rows.stage).astype(np.float64)
-    cells = rows.means(hits)
-    per_item, _ = item_means(cells.value, cells.present)
     weight = _weights(rows)
     null = _dealt_hits(rows, marked, weight, rng, permutations)
-    estimate = mean_over_items(
-        metric, per_item - chance, n=len(rows), unit="share", bounds=SIGNED_UNIT
-    )
-    method = "share less 1/S, t interval over items; p by permuting displays within cells"
+    cells = rows.means((hits - _due(rows, marked, rows.stage)) * _spread(rows, marked, weight))
+    per_item, _ = item_means(cells.value, cells.present)
+    estimate = mean_over_items(metric, per_item, n=len(rows), unit="share", bounds=SIGNED_UNIT)
+    method = "share less its mean under permutation within cells (p too), t interval over items"
     return replace(estimate, p=permutation_p(float(hits @ weight), null), method=method)
+
+
+def _due(rows: Displays, marked: IntArray, stage: IntArray) -> FloatArray:
+    """Return, for each sample, the share of its cell's displays that mark its `stage`."""
+    _, cell = np.unique(rows.cell, return_inverse=True)
+    width = rows.n_stages + 1
+    counts = np.bincount(cell * width + marked, minlength=(cell.max() + 1) * width)
+    return np.asarray(counts[cell * width + stage] / np.bincount(cell)[cell])
+
+
+def _spread(rows: Displays, marked: IntArray, weight: FloatArray) -> float:
+    """Return how much more displays vary over all cells than within one.
+
+    A few displays drawn at random repeat themselves, so that permuting them undoes too little of
+    a bias: 1 - 1/n of it, for n displays of a cell. The variance of a mark falls short alike.
+    """
+    overall = np.bincount(marked, weights=weight)
+    return float((1 - (overall**2).sum()) / (1 - weight @ _due(rows, marked, marked)))
 
 
 def _dealt_hits(

@@ -187,8 +187,9 @@ JUDGES = (
     ),
     Spec(
         "Position and label bias",
-        "Excess share of verdicts for the stage shown first, and for the one lettered A; 0 is "
-        "none. Known only where the display varies between replicates.",
+        "Excess share of verdicts for the stage shown first, and for the one lettered A, beyond "
+        "what displays permuted within a cell give; 0 is none. Known only where the display "
+        "varies between replicates.",
         (
             Cell("shown first", "position_bias"),
             Cell("p", "position_bias", "p"),
@@ -197,8 +198,11 @@ JUDGES = (
             Cell("items", "position_bias", "items"),
         ),
         formulas=(
-            "share of verdicts at the stage shown first (lettered A) − 1/S",
-            "p by permuting displays within a cell",
+            (
+                "share of verdicts at the stage shown first (lettered A) − its mean with displays "
+                "permuted within a cell, scaled by how much more displays vary over all cells"
+            ),
+            "p by the same permutations",
         ),
         estimators=(
             position_bias,

@@ -20,10 +20,12 @@ def displays(stage, shown_first, lettered_a, judge=None, item=None, n_stages=4):
 def test_a_judge_that_takes_the_first_is_found_by_position_not_by_label(rng):
     shown = displays(stage=[1, 2, 3], shown_first=[1, 2, 3], lettered_a=[4, 3, 4])
     position, label = position_bias(shown, rng), label_bias(shown, rng)
-    assert position.estimate == pytest.approx(1 - 1 / 4)
+    # any verdict meets each of the three displays equally often: 1 - 1/3
+    assert position.estimate == pytest.approx(1 - 1 / 3)
     # of 3! ways to deal the displays, one makes every verdict the first shown
     assert position.p == pytest.approx(1 / 6, abs=0.04)
-    assert label.estimate == pytest.approx(-1 / 4)
+    # one verdict of three is at 3, which is lettered A in one display of three: 0 - 1/9
+    assert label.estimate == pytest.approx(-1 / 9)
     assert (position.n, position.n_items) == (3, 1)
 
 
@@ -44,15 +46,18 @@ def test_planted_bias_is_recovered(rng, bias):
 
 
 def test_items_weigh_the_same_whatever_their_samples(rng):
-    # item 0: judge 0 hits 1 of 2, judge 1 hits 1 of 1: 3/4; item 1: 0 of 2. Mean 3/8 - 1/4.
+    # Item 0: judge 0 hits 2 of 2, where 1/2 is due; judge 1 hits 1 of 1, and 1 is due: 1/4.
+    # Item 1: 0 of 2, and 0 is due. The mean is 1/8. Marks 1, 2 and 3 weigh 3/8, 1/8 and 1/2, so
+    # that they vary by 1 - 26/64 over all cells, and within cells by 1 - (1/8 + 1/4 + 1/4).
     shown = displays(
-        stage=[1, 1, 3, 2, 2],
+        stage=[1, 2, 3, 2, 2],
         shown_first=[1, 2, 3, 1, 3],
         lettered_a=[1] * 5,
         judge=[0, 0, 1, 0, 0],
         item=[0, 0, 0, 1, 1],
     )
-    assert position_bias(shown, rng).estimate == pytest.approx(3 / 8 - 1 / 4)
+    expected = 1 / 8 * (38 / 64) / (3 / 8)
+    assert position_bias(shown, rng).estimate == pytest.approx(expected)
     assert label_bias(shown, rng).estimate is None
 
 
@@ -90,3 +95,40 @@ def test_the_order_of_rows_does_not_matter(rng):
     )
     turned = shown.rows(np.array([3, 1, 2, 0]))
     assert position_bias(shown, rng).estimate == position_bias(turned, rng).estimate
+
+
+def of_pairs(chosen_first, chosen_second):
+    """Pairs shown in both orders: stage 1 is the first text, 3 the second, 2 a tie."""
+    pairs = len(chosen_first)
+    stage = np.stack([chosen_first, chosen_second], axis=1).ravel()
+    first = np.tile([1, 3], pairs)
+    return displays(stage, first, first, item=np.repeat(np.arange(pairs), 2), n_stages=3)
+
+
+@pytest.mark.parametrize(
+    ("as_given", "turned", "excess"),
+    [
+        ([1, 3] * 50, [1, 3] * 50, 0),  # the same text whatever the order
+        ([2] * 100, [2] * 100, 0),  # always a tie, which never stands first
+        ([1] * 100, [3] * 100, 1 / 2),  # always the text shown first: 1, and 1/2 is due
+        ([3] * 100, [1] * 100, -1 / 2),
+        ([1] * 50 + [2] * 50, [3] * 50 + [2] * 50, 1 / 4),
+        ([1] * 100, [2] * 100, 1 / 4),  # 1/2 of its verdicts; due are 1/2 of those not a tie
+    ],
+)
+def test_pairs_in_both_orders_are_compared_with_their_own_null(rng, as_given, turned, excess):
+    shown = of_pairs(as_given, turned)
+    for figure in (position_bias(shown, rng, 200), label_bias(shown, rng, 200)):
+        assert figure.estimate == pytest.approx(excess, abs=1e-12)
+        assert (figure.p < 0.01) == (excess > 0)
+
+
+def test_the_bias_does_not_depend_on_the_number_of_replicates(rng):
+    # A judge that takes the first of 4 with probability 0.6: 0.6·(1 - 1/4) = 0.45.
+    for replicates in (2, 3, 10):
+        judge, item, _ = (axis.ravel() for axis in np.indices((1, 3000, replicates)))
+        first = rng.integers(1, 5, judge.size)
+        latent = rng.choice([1, 2, 3, 4], size=judge.size, p=[0.1, 0.7, 0.1, 0.1])
+        stage = np.where(rng.random(judge.size) < 0.6, first, latent)
+        shown = displays(stage, first, first, judge, item)
+        assert position_bias(shown, rng, 100).estimate == pytest.approx(0.45, abs=0.03)
