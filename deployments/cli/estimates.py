@@ -39,6 +39,8 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
     for model in plan.unpriced:
         unknown = f"The price of {model} is in no list, so its cost is not known ({_UNKNOWN})."
         console.print(unknown, how_to_price(providers, model), markup=False)
+    for sentence in plan.unapplied:
+        console.print(f"Not applied: {sentence}", markup=False)
     for sentence in plan.assumptions:
         console.print(sentence, markup=False)
     for name in sorted({line.provider for line in lines}):

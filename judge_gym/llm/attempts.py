@@ -14,6 +14,16 @@ def attempt_error(kind: str, message: str) -> AttemptError:
     return {"kind": kind, "at": datetime.now(UTC).isoformat(), "message": message}
 
 
+def nothing_but_thought(answer: Answer) -> bool:
+    """Whether the output limit was used up before the first word of the answer."""
+    return answer.finish_reason == "length" and not answer.text.strip()
+
+
+def over_limit(message: str, limit: int, cost_usd: float | None) -> AttemptError:
+    """Return the record of an answer without a word at an output limit in tokens."""
+    return {**attempt_error("output_limit", message), "limit": limit, "cost_usd": cost_usd}
+
+
 def discarded(answer: Answer) -> AttemptError | None:
     """Return the record of an answer worth asking for once more, None for one to keep."""
     if answer.finish_reason == "length":

@@ -20,6 +20,7 @@ FailureKind = Literal[
     "unreachable",
     "context_too_long",
     "content_policy",
+    "output_limit",
     "unreadable",
 ]
 PASSING: frozenset[FailureKind] = frozenset(
@@ -34,7 +35,7 @@ SHARED: frozenset[FailureKind] = frozenset({"authentication", "quota", "not_foun
 
 @dataclass(frozen=True)
 class Parameters:
-    """What is sent beside the messages; kept with the call."""
+    """What is asked for beside the messages; kept with the call."""
 
     temperature: float
     top_p: float
@@ -44,9 +45,9 @@ class Parameters:
     schema: Mapping[str, Any] | None = None
     """The JSON schema that the answer is to keep to, where the model takes one."""
 
-    def sent(self) -> dict[str, Any]:
-        """Return the request's fields; providers that do not know one have it dropped."""
-        asked: dict[str, Any] = {
+    def asked(self) -> dict[str, Any]:
+        """Return the fields of a request as asked; `capabilities` fits them to a model."""
+        fields: dict[str, Any] = {
             "temperature": self.temperature,
             "top_p": self.top_p,
             "max_tokens": self.max_tokens,
@@ -55,10 +56,10 @@ class Parameters:
         }
         if self.schema is not None:
             answer = {"name": "answer", "strict": True, "schema": self.schema}
-            asked["response_format"] = {"type": "json_schema", "json_schema": answer}
+            fields["response_format"] = {"type": "json_schema", "json_schema": answer}
         elif self.json_answer:
-            asked["response_format"] = {"type": "json_object"}
-        return asked
+            fields["response_format"] = {"type": "json_object"}
+        return fields
 
 
 @dataclass(frozen=True)
@@ -83,16 +84,15 @@ class Call:
         """64 hex digits, equal for byte-identical requests of equal replicates alone."""
         if not self.replicate:
             return None
-        return sha256(self.model, self.prompt.messages, self.parameters.sent(), self.replicate)
+        return sha256(self.model, self.prompt.messages, self.parameters.asked(), self.replicate)
 
-    @property
-    def tokens_at_most(self) -> int:
-        """Tokens it may use, as rate limits count them: the prompt and the longest answer.
+    def tokens_at_most(self, limit: int) -> int:
+        """Tokens it may use, as rate limits count them: the prompt and the output limit.
 
         Four characters a token, the rule of thumb for English; providers correct it by a 429.
         """
         characters = sum(len(message["content"]) for message in self.prompt.messages)
-        return characters // 4 + self.parameters.max_tokens
+        return characters // 4 + limit
 
 
 @dataclass(frozen=True)
@@ -135,8 +135,16 @@ class Row:
 class ProviderError(Exception):
     """One attempt failed; raised by the client, turned into a `Failure` by the gateway."""
 
-    def __init__(self, kind: FailureKind, message: str, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        kind: FailureKind,
+        message: str,
+        retry_after: float | None = None,
+        parameter: str | None = None,
+    ) -> None:
         super().__init__(message)
         self.kind = kind
         self.retry_after = retry_after
         """Seconds the provider asks to wait."""
+        self.parameter = parameter
+        """The parameter at fault, where the error names one beside its message."""

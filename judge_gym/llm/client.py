@@ -7,17 +7,23 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import aiohttp
 
 from judge_gym.errors import causes
-from judge_gym.llm.calls import Answer, FailureKind, Parameters, ProviderError
+from judge_gym.llm.calls import Answer, FailureKind, ProviderError
+from judge_gym.llm.capabilities import Capabilities
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Price, Provider
-from judge_gym.llm.sdk import close_litellm_async_clients, exceptions, litellm
+from judge_gym.llm.sdk import (
+    close_litellm_async_clients,
+    exceptions,
+    get_optional_params,
+    litellm,
+)
 from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import Message
 from judge_gym.retry_after import retry_after_seconds
@@ -40,7 +46,7 @@ class Client:
         provider: Provider,
         model: str,
         messages: tuple[Message, ...],
-        parameters: Parameters,
+        parameters: Mapping[str, Any],
         timeout_s: float,
     ) -> Answer:
         """Ask once. Raises `ProviderError`, or `ConfigError` when the key is missing."""
@@ -60,7 +66,7 @@ class Client:
                     timeout=timeout_s,
                     num_retries=0,
                     max_retries=0,
-                    **parameters.sent(),
+                    **parameters,
                 )
         except TimeoutError as error:
             raise ProviderError("timeout", f"no whole answer within {timeout_s:g} s") from error
@@ -123,6 +129,51 @@ def takes_schema(provider: Provider, name: str) -> bool:
     return bool(_listed(provider, name).get("supports_response_schema"))
 
 
+def listed_capabilities(provider: Provider, name: str) -> Capabilities:
+    """Return what a model takes by litellm's own list and code; sends nothing."""
+    listed = _listed(provider, name)
+    refused = _unsendable(provider.litellm or provider.name, name)
+    if listed.get("supports_sampling_params") is False:
+        refused |= {"temperature", "top_p"}
+    by_default = provider.thinks and listed.get("supports_reasoning")
+    thinks = listed.get("thinking_always_on") or (
+        by_default and listed.get("default_reasoning_effort") != "none"
+    )
+    return Capabilities(
+        refused=refused,
+        thinking_tokens=provider.thinking_tokens if thinks else 0,
+        longest_output=listed.get("max_output_tokens"),
+    )
+
+
+_SOME_VALUES: Mapping[str, Any] = {
+    "temperature": 0.5,
+    "top_p": 0.5,
+    "seed": 1,
+    "response_format": {"type": "json_object"},
+}
+"""A value of each parameter that is no default anywhere."""
+
+
+@cache
+def _unsendable(prefix: str, name: str) -> frozenset[str]:
+    """Return the parameters that litellm does not send to a model."""
+    _unlisted(prefix, name)
+    return frozenset(
+        parameter
+        for parameter, value in _SOME_VALUES.items()
+        if not _sends(prefix, name, {parameter: value})
+    )
+
+
+def _sends(prefix: str, name: str, parameters: Mapping[str, Any]) -> bool:
+    try:
+        get_optional_params(model=name, custom_llm_provider=prefix, **parameters)
+    except exceptions.UnsupportedParamsError:
+        return False
+    return True
+
+
 def counted_tokens(name: str, messages: Sequence[Message]) -> int:
     """Return the prompt tokens of an OpenAI or Anthropic model; works offline for those alone."""
     counted: int = litellm.token_counter(model=name, messages=list(messages))
@@ -146,7 +197,7 @@ def read_answer(response: Any, latency_ms: float | None, model: str, price: Pric
         raise ProviderError("unreadable", f"The answer has no choices: {error}") from error
     usage = getattr(response, "usage", None)
     counted = getattr(usage, "prompt_tokens", None)
-    simulated = is_simulated_model(model) or response.system_fingerprint == SIMULATOR_MARK
+    simulated = is_simulated_model(model) or _is_marked(response)
     completed = getattr(usage, "completion_tokens", None) if counted else None
     if refusal and not text:
         text, finish_reason = refusal, "content_filter"
@@ -163,6 +214,16 @@ def read_answer(response: Any, latency_ms: float | None, model: str, price: Pric
         cost_usd=0.0 if simulated else _cost(response, price, counted, completed),
         latency_ms=latency_ms,
         simulated=simulated,
+    )
+
+
+def _is_marked(response: Any) -> bool:
+    """Whether the simulator answered: OpenAI's, Gemini's and Anthropic's shape each say it."""
+    headers = response._hidden_params.get("additional_headers") or {}
+    return (
+        response.system_fingerprint == SIMULATOR_MARK
+        or str(response.id).startswith(SIMULATOR_MARK)
+        or headers.get("llm_provider-x-judge-gym-simulator") == SIMULATOR_MARK
     )
 
 
@@ -201,14 +262,27 @@ def kind_of_status(status: int) -> FailureKind:
     return _KIND_BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
 
 
-_QUOTA_SIGNS = ("insufficient_quota", "credit balance is too low")
+_QUOTA_SIGNS = (
+    "insufficient_quota",
+    "credit_balance_exhausted",
+    "spend_limit_exceeded",
+    "organization_usage_limit_exceeded",
+    "enforced_spend_limit_reached",
+    "credit balance is too low",
+    "insufficient balance",
+)
+"""What providers say, in a code or in words, when the money is gone: waiting brings none."""
+_LIMIT_SIGN = "could not finish the message because max_tokens"
+"""What OpenAI says, with status 400, when thinking used up the whole output limit."""
 
 
 def classified(error: Exception, key: str | None) -> ProviderError:
     """Return an exception of litellm's as ours, with the key masked."""
     message = _masked(str(error), key)
     said = _said(_CLUTTER.sub("", message))[:500] or type(error).__name__
-    return ProviderError(_kind(error, message.lower()), said, _retry_after(error))
+    body = getattr(error, "body", None)
+    parameter = body.get("param") if isinstance(body, dict) else None
+    return ProviderError(_kind(error, message.lower()), said, _retry_after(error), parameter)
 
 
 def speakable(message: str, key: str | None) -> str:
@@ -239,9 +313,11 @@ def _kind(error: Exception, message: str) -> FailureKind:
     if isinstance(error, exceptions.Timeout | asyncio.TimeoutError):
         return "timeout"
     body = getattr(error, "body", None)
-    code = body.get("code") if isinstance(body, dict) else None
-    if code == "insufficient_quota" or any(sign in message for sign in _QUOTA_SIGNS):
+    code = str(body.get("code")) if isinstance(body, dict) else ""
+    if any(sign in text for sign in _QUOTA_SIGNS for text in (code, message)):
         return "quota"
+    if _LIMIT_SIGN in message:
+        return "output_limit"
     # litellm calls a lost connection a server error.
     if any(isinstance(e, OSError | aiohttp.ClientError) for e in causes(error, contexts=True)):
         return "connection"

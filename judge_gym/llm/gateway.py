@@ -17,8 +17,14 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 
-from judge_gym.errors import JudgeGymError
-from judge_gym.llm.attempts import AttemptError, attempt_error, discarded
+from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.llm.attempts import (
+    AttemptError,
+    attempt_error,
+    discarded,
+    nothing_but_thought,
+    over_limit,
+)
 from judge_gym.llm.call_log import log_end
 from judge_gym.llm.calls import (
     NO_ANSWER,
@@ -31,6 +37,7 @@ from judge_gym.llm.calls import (
     ProviderError,
     Row,
 )
+from judge_gym.llm.capabilities import Capabilities, Request, fitted, taken_by, taught
 from judge_gym.llm.client import Client
 from judge_gym.llm.context import check_context
 from judge_gym.llm.gate import Change, Gate
@@ -50,6 +57,10 @@ Derive = Callable[[int, Answer | Failure], Sequence[Row]]
 
 class ProviderRefusedError(JudgeGymError):
     """Every call to this model would fail the same way: the run stops before it makes them."""
+
+
+class _TaughtError(Exception):
+    """The model refused a parameter that is left out from now on: the call is sent again."""
 
 
 class Gateway:
@@ -74,6 +85,8 @@ class Gateway:
         self._gates: dict[str, Gate] = {}
         self._telling: set[asyncio.Task[None]] = set()
         self._refused: dict[str, tuple[str, str]] = {}
+        self._taken: dict[str, Capabilities] = {}
+        """What models take; their refusals teach it for the rest of the run."""
         self._heard: set[str] = set()
         """Providers that have answered in this process, if only with an error."""
 
@@ -94,7 +107,8 @@ class Gateway:
         if not calls:
             return []
         check_context(self._providers, calls)
-        return await self._ledger.open(calls, self._providers.of(calls[0].model).name)
+        provider = self._providers.of(calls[0].model).name
+        return await self._ledger.open(calls, provider, self._fitted)
 
     async def ask(
         self, call: Call, derive: Derive, opened: Opened | None = None
@@ -156,7 +170,13 @@ class Gateway:
             raise ProviderError("timeout", late) from None
 
     async def _attempt(self, call: Call, row: Opened, errors: list[AttemptError]) -> Answer:
-        """Return an answer; one that is empty or cut is asked for once more, and paid for."""
+        """Return an answer; one that is empty or cut is asked for once more, and paid for.
+
+        Not so where the output limit left no word of it: the same limit would again.
+        """
+        limit = self._fitted(call).limit
+        if row.output_limit is not None and limit <= row.output_limit:
+            raise ProviderError("output_limit", self._too_low(call, limit))
         first = await self._retried(call, row.id, errors)
         unusable = None if row.discarded else discarded(first)
         if unusable is None:
@@ -172,8 +192,10 @@ class Gateway:
     async def _retried(self, call: Call, call_id: int, errors: list[AttemptError]) -> Answer:
         for attempt in itertools.count(1):
             try:
-                last = attempt == self._attempts
+                last = attempt >= self._attempts
                 return await self._once(call, call_id, errors, last=last)
+            except _TaughtError:
+                continue
             except ProviderError as error:
                 if error.kind not in PASSING or last:
                     raise
@@ -185,19 +207,27 @@ class Gateway:
     ) -> Answer:
         provider = self._provider(call)
         gate = self._gate(provider)
-        async with gate.slot(call.tokens_at_most):
+        request = self._fitted(call)
+        async with gate.slot(call.tokens_at_most(request.limit)):
             if call.model in self._refused:
                 raise ProviderRefusedError(*self._refused[call.model])
-            await self._ledger.write(Sent(call_id, now()))
+            request = self._fitted(call)  # another call may have taught it meanwhile
+            await self._ledger.write(Sent(call_id, now(), request))
             try:
-                answer = await self._send(call, provider)
+                answer = await self._send(call, provider, request)
             except ProviderError as error:
+                if error.kind == "output_limit":
+                    raise self._cut(call, request, None, errors) from None
                 error.kind = self._seen(provider, error.kind, last=last)
                 errors.append(attempt_error(error.kind, str(error)))
                 self._learn(call, provider, gate, error)
+                if self._taught(call, request, error):
+                    raise _TaughtError from None
                 raise
             self._heard.add(provider.name)
             gate.succeeded()
+            if nothing_but_thought(answer):
+                raise self._cut(call, request, answer.cost_usd, errors)
             return answer
 
     def _seen(self, provider: Provider, kind: FailureKind, *, last: bool) -> FailureKind:
@@ -218,6 +248,42 @@ class Gateway:
             gate.rate_limited(_pause(error))
         elif error.kind == "server":
             gate.server_failed()
+
+    def _fitted(self, call: Call) -> Request:
+        if call.model not in self._taken:
+            self._taken[call.model] = taken_by(self._providers, call.model)
+        return fitted(call.model, call.parameters.asked(), self._taken[call.model])
+
+    def _taught(self, call: Call, sent: Request, error: ProviderError) -> bool:
+        """Learn what a model does not take; whether the call is now another request."""
+        if error.kind != "bad_request":
+            return False
+        before = self._taken[call.model]
+        learned = taught(str(error), error.parameter, sent.parameters, before)
+        try:
+            again = fitted(call.model, call.parameters.asked(), learned)
+        except ConfigError:  # no value can be left out: it is this call's failure
+            return False
+        self._taken[call.model] = learned
+        return again.parameters != sent.parameters
+
+    def _cut(
+        self, call: Call, request: Request, cost_usd: float | None, errors: list[AttemptError]
+    ) -> ProviderError:
+        """Record that no answer fitted into the output limit, and return that as an error."""
+        message = self._too_low(call, request.limit)
+        errors.append(over_limit(message, request.limit, cost_usd))
+        return ProviderError("output_limit", message)
+
+    def _too_low(self, call: Call, limit: int) -> str:
+        provider, _, name = call.model.partition("/")
+        asked = call.parameters.max_tokens
+        return (
+            f"The output limit of {limit} tokens (max_tokens {asked}, thinking {limit - asked}) "
+            "was used up before the answer began. Raise thinking_tokens in table "
+            f'[{provider}.models."{name}"] of {self._providers.file}, or max_tokens; the call is '
+            "not sent again at this limit."
+        )
 
     def _gate(self, provider: Provider) -> Gate:
         if provider.name not in self._gates:
@@ -242,9 +308,9 @@ class Gateway:
     def _provider(self, call: Call) -> Provider:
         return self._providers.of(call.model)
 
-    async def _send(self, call: Call, provider: Provider) -> Answer:
+    async def _send(self, call: Call, provider: Provider, request: Request) -> Answer:
         return await self._client.complete(
-            provider, call.model, call.prompt.messages, call.parameters, self._timeout_s
+            provider, call.model, call.prompt.messages, request.parameters, self._timeout_s
         )
 
 

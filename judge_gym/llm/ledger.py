@@ -7,7 +7,7 @@ on disk.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -17,6 +17,7 @@ import tenacity
 
 from judge_gym.llm.attempts import AttemptError
 from judge_gym.llm.calls import Answer, Call, Failure, Row
+from judge_gym.llm.capabilities import Request
 from judge_gym.llm.opened import Opened, opened_as
 from judge_gym.store.recordset import inserting, packed, recordset
 from judge_gym.store.tables import OPEN_BATCHES, Batch
@@ -32,10 +33,19 @@ _patiently = tenacity.retry(
 )
 
 
+Fit = Callable[[Call], Request]
+"""A call → the request that its model takes."""
+
+
+def _as_asked(call: Call) -> Request:
+    return Request(call.parameters.asked())
+
+
 @dataclass(frozen=True)
 class Sent:
     call_id: int
     at: datetime
+    request: Request
 
 
 @dataclass(frozen=True)
@@ -78,9 +88,11 @@ class Ledger:
         self._gathering = _Group()
         self._writer: asyncio.Task[None] | None = None
 
-    async def open(self, calls: Sequence[Call], provider: str) -> list[Opened]:
+    async def open(
+        self, calls: Sequence[Call], provider: str, fit: Fit = _as_asked
+    ) -> list[Opened]:
         """Write the rows of calls about to be made; each key has one row, ever."""
-        return await asyncio.to_thread(self._open, calls, provider)
+        return await asyncio.to_thread(self._open, calls, provider, fit)
 
     async def write(self, change: Change) -> None:
         """Commit a change, together with all that gathered; raises what the database raises."""
@@ -109,9 +121,11 @@ class Ledger:
                     future.set_exception(error)
 
     @_patiently
-    def _open(self, calls: Sequence[Call], provider: str) -> list[Opened]:
+    def _open(self, calls: Sequence[Call], provider: str, fit: Fit) -> list[Opened]:
         # In one order everywhere, so that two processes that plan the same work cannot deadlock.
-        by_key = dict(sorted((call.key, self._planned(call, provider)) for call in calls))
+        by_key = dict(
+            sorted((call.key, self._planned(call, provider, fit(call))) for call in calls)
+        )
         with self._engine.begin() as connection:
             connection.execute(_PLANNED, packed(by_key.values()))
             if self._reuse_answers:
@@ -120,7 +134,7 @@ class Ledger:
         opened = {row.key: opened_as(row) for row in found}
         return [opened[call.key] for call in calls]
 
-    def _planned(self, call: Call, provider: str) -> dict[str, Any]:
+    def _planned(self, call: Call, provider: str, request: Request) -> dict[str, Any]:
         return {
             "key": call.key,
             "workflow": call.workflow,
@@ -131,7 +145,9 @@ class Ledger:
             "messages": list(call.prompt.messages),
             "template": call.prompt.template,
             "template_hash": call.prompt.template_hash,
-            "parameters": call.parameters.sent(),
+            "parameters": call.parameters.asked(),
+            "sent_parameters": request.parameters,
+            "not_applied": request.not_applied,
             # Without reuse every request has a seed of its own, and none is like another.
             "request_digest": call.request_digest if self._reuse_answers else None,
             "status": "planned",
@@ -160,9 +176,7 @@ class Ledger:
             if ids := [one.call_id for one in changes if not isinstance(one, Derived)]:
                 connection.execute(_LOCKED, {"ids": ids})
             for sendings in _each_call_once(sent):
-                connection.execute(
-                    _SENT, packed({"id": one.call_id, "sent_at": one.at} for one in sendings)
-                )
+                connection.execute(_SENT, packed(map(_sending, sendings)))
             for closings in _each_call_once(closed):
                 connection.execute(CLOSED, packed(map(_outcome, closings)))
             for (table, columns), values in _by_table(changes).items():
@@ -197,6 +211,8 @@ _PLANNED_COLUMNS = (
     "template",
     "template_hash",
     "parameters",
+    "sent_parameters",
+    "not_applied",
     "request_digest",
     "status",
     "route",
@@ -236,7 +252,15 @@ _SOURCE = (
     .order_by(_OTHER.request_digest, _OTHER.id)
     .subquery("source")
 )
-_COPIED = ("answer", "finish_reason", "prompt_tokens", "completion_tokens", "simulated")
+_COPIED = (
+    "answer",
+    "finish_reason",
+    "prompt_tokens",
+    "completion_tokens",
+    "simulated",
+    "sent_parameters",
+    "not_applied",
+)
 _REUSED = (
     sa.update(CallRow)
     .where(
@@ -260,7 +284,10 @@ _LOCKED = (
 _GIVEN = recordset(CallRow)
 # An answer stays as it is, whoever sends the same call again: rows were derived from it.
 _CHANGE = sa.update(CallRow).where(CallRow.id == _GIVEN.c.id, CallRow.status != "succeeded")
-_SENT = _CHANGE.values(status="sent", attempts=CallRow.attempts + 1, sent_at=_GIVEN.c.sent_at)
+_SENT = _CHANGE.values(
+    {name: _GIVEN.c[name] for name in ("sent_at", "sent_parameters", "not_applied")}
+    | {"status": "sent", "attempts": CallRow.attempts + 1}
+)
 CLOSED = _CHANGE.values(
     {name: _GIVEN.c[name] for name in ("status", *_ANSWER_COLUMNS, "finished_at")}
     | {"errors": CallRow.errors.op("||")(_GIVEN.c.errors)}
@@ -276,6 +303,15 @@ def _by_table(
         for row in () if isinstance(change, Sent) else change.rows:
             grouped[row.table, tuple(sorted(row.values))].append(row.values)
     return grouped
+
+
+def _sending(change: Sent) -> dict[str, Any]:
+    return {
+        "id": change.call_id,
+        "sent_at": change.at,
+        "sent_parameters": change.request.parameters,
+        "not_applied": change.request.not_applied,
+    }
 
 
 def _outcome(change: Closed) -> dict[str, Any]:

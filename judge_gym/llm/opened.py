@@ -18,6 +18,8 @@ class Opened:
     """Whether it has been in a batch, which is tried once."""
     discarded: bool = False
     """Whether an answer was discarded, so that the next one is taken as it is."""
+    output_limit: int | None = None
+    """The highest output limit, in tokens, that was used up before an answer began."""
 
 
 def opened_as(row: Any) -> Opened:
@@ -28,6 +30,10 @@ def opened_as(row: Any) -> Opened:
         waiting=bool(row.waiting),
         batched=row.batch_id is not None,
         discarded=any("answer" in error for error in row.errors),
+        output_limit=max(
+            (error["limit"] for error in row.errors if error["kind"] == "output_limit"),
+            default=None,
+        ),
     )
 
 

@@ -4,6 +4,7 @@ import os
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from pydantic import (
     BaseModel,
@@ -24,6 +25,24 @@ class Price(BaseModel):
 
     prompt: float = Field(ge=0)
     completion: float = Field(ge=0)
+
+
+Parameter = Literal["temperature", "top_p", "seed", "max_tokens", "response_format"]
+
+
+class ModelRules(BaseModel):
+    """What is known of some models of a provider, where litellm's list lacks it or has it wrong."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    refuses: tuple[Parameter, ...] | None = None
+    """Parameters that they refuse or ignore, in place of those that litellm's list has."""
+    exclusive: tuple[Parameter, ...] | None = None
+    """Parameters of which a request may have one."""
+    defaults: dict[Parameter, float] | None = None
+    """Documented values of parameters that a request leaves out."""
+    thinking_tokens: int | None = Field(default=None, ge=0, le=200_000)
+    """Room for thinking on top of `max_tokens`; 0 for models that do not think unless asked."""
 
 
 class Provider(BaseModel):
@@ -55,6 +74,14 @@ class Provider(BaseModel):
     json_schema: bool | None = None
     """Whether its models take a JSON schema for their answer; as litellm's list has it when left
     out."""
+    thinks: bool = False
+    """Whether the models that litellm's list has as reasoning think without being asked to."""
+    thinking_tokens: int = Field(default=16_384, ge=0, le=200_000)
+    """Room for the thinking of models that think, on top of `max_tokens`."""
+    defaults: dict[Parameter, float] = Field(default_factory=dict)
+    """Documented values that its models use for parameters that a request leaves out."""
+    models: dict[str, ModelRules] = Field(default_factory=dict)
+    """Corrections by a model's name or a pattern ("gpt-5*"); the last one that matches wins."""
     prices: dict[str, Price] = Field(default_factory=dict)
     """Prices of models that litellm's list lacks or has wrong, by name without the provider.
     Simulated models cost nothing; evaluations of panels reckon as if they had these."""
@@ -128,7 +155,7 @@ def load_providers(file: Path) -> Providers:
             providers[name] = Provider(name=name, **table)
         except (ValidationError, TypeError) as error:
             detail = (
-                "; ".join(f"{e['loc'][-1]}: {e['msg']}" for e in error.errors())
+                "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
                 if isinstance(error, ValidationError)
                 else str(error)
             )

@@ -26,7 +26,8 @@ __all__ = [
 
 litellm.telemetry = False
 litellm.suppress_debug_info = True
-litellm.drop_params = True
+# What a model takes is decided in `capabilities`, and nothing goes without a record.
+litellm.drop_params = False
 
 
 async def _not_sent_again(*_: Any, **__: Any) -> Any:

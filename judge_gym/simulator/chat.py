@@ -14,6 +14,8 @@ from judge_gym.seeds import canonical_json, digest
 from judge_gym.simulator.answering import Answer, Request
 from judge_gym.simulator.families import family_named, served_models
 from judge_gym.simulator.refusals import Refusal, read_model
+from judge_gym.simulator.vendors.openai import check, is_reasoning
+from judge_gym.simulator.vendors.thinking import thinking_tokens
 
 FINGERPRINT = "judge-gym-simulator"
 """Marks every response as simulated."""
@@ -62,11 +64,15 @@ class Chat(BaseModel):
 
     request: Request
     stop: tuple[str, ...] = ()
+    thinking: int = 0
+    """Tokens of thinking before the answer, which count toward the limit."""
 
 
 def read_body(data: Any) -> Chat:
     """Read a request body; raises `Refusal` naming the field and the fault."""
     body = read_model(_Body, data)
+    if thinks := is_reasoning(body.model):
+        check(data)
     if body.stream:
         raise Refusal("stream: the simulator does not stream; leave it out", "stream")
     if family_named(body.model) is None:
@@ -83,19 +89,26 @@ def read_body(data: Any) -> Chat:
         response_format=canonical_json(body.response_format) if body.response_format else "",
     )
     stops = [body.stop] if isinstance(body.stop, str) else body.stop or []
-    return Chat(request=request, stop=tuple(stop for stop in stops if stop))
+    return Chat(
+        request=request,
+        stop=tuple(stop for stop in stops if stop),
+        thinking=thinking_tokens(request) if thinks else 0,
+    )
 
 
 def completion(chat: Chat, answer: Answer) -> dict[str, Any]:
     """Return the response body: the answer, cut where asked, with its usage.
 
     A token is a run of letters and digits or one other sign; only the contents of messages
-    count. `created` is 0, so that equal requests have equal responses, byte for byte.
+    count, and thinking. `created` is 0, so that equal requests have equal responses, byte for byte.
     """
     request = chat.request
-    text, reason = _cut(answer.text, chat.stop, request.max_tokens)
+    limit = request.max_tokens
+    thinking = chat.thinking if limit is None else min(chat.thinking, limit)
+    text, reason = _cut(answer.text, chat.stop, None if limit is None else limit - thinking)
     prompt_tokens = sum(count_tokens(content) for _, content in request.messages)
-    completion_tokens = count_tokens(text)
+    completion_tokens = thinking + count_tokens(text)
+    details = {"completion_tokens_details": {"reasoning_tokens": thinking}} if thinking else {}
     return {
         "id": f"chatcmpl-{digest(*request.identity, text)}",
         "object": "chat.completion",
@@ -114,6 +127,7 @@ def completion(chat: Chat, answer: Answer) -> dict[str, Any]:
             "prompt_tokens": prompt_tokens,
             "completion_tokens": completion_tokens,
             "total_tokens": prompt_tokens + completion_tokens,
+            **details,
         },
     }
 

@@ -7,6 +7,7 @@ from aiohttp import web
 
 from judge_gym.simulator.refusals import Refusal
 from judge_gym.simulator.stats import STATS
+from judge_gym.simulator.vendors import anthropic, gemini
 
 _CODES = {404: "unknown_url", 405: "method_not_supported", 413: "request_too_large"}
 
@@ -21,7 +22,7 @@ async def read_json(request: web.Request) -> Any:
 
 @web.middleware
 async def refusals_as_json(request: web.Request, handler: Any) -> web.StreamResponse:
-    """Answer every refusal in OpenAI's error shape, or Firecrawl's, as its clients expect it."""
+    """Answer every refusal in the error shape of the API that was asked; OpenAI's by default."""
     try:
         response: web.StreamResponse = await handler(request)
         return response
@@ -34,4 +35,8 @@ async def refusals_as_json(request: web.Request, handler: Any) -> web.StreamResp
     body = refusal.body
     if request.path.startswith("/v2/"):
         body = {"success": False, "error": str(refusal)}
+    elif request.path.startswith("/v1/messages"):
+        body = anthropic.refused(refusal)
+    elif request.path.startswith("/v1beta/"):
+        body = gemini.refused(refusal)
     return web.json_response(body, status=refusal.status, headers=refusal.headers)

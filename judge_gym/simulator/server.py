@@ -1,15 +1,16 @@
-"""The simulator's HTTP face: an OpenAI-compatible provider on loopback, for one process.
+"""The simulator's HTTP face: a provider on loopback, for one process.
 
-Routes and lifetime only; bodies are read and written by `chat`, answers come from `answering`,
+It speaks OpenAI's API, and Anthropic's and Gemini's for single requests. Routes and lifetime only;
+bodies are read and written by `chat` and `vendors`, answers come from `answering`,
 files and batches are served by `batches`, news by `news`, and what goes wrong on purpose is in
 `faults`.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Unpack
+from typing import Any, Unpack
 
 from aiohttp import web
 
@@ -17,7 +18,7 @@ from judge_gym.errors import ConfigError
 from judge_gym.simulator.answering import answer
 from judge_gym.simulator.batches.routes import add_batch_routes
 from judge_gym.simulator.batches.store import Store
-from judge_gym.simulator.chat import completion, read_body
+from judge_gym.simulator.chat import FINGERPRINT, Chat, completion, read_body
 from judge_gym.simulator.families import family_named, served_models
 from judge_gym.simulator.faults import plan
 from judge_gym.simulator.faults.injector import INJECTOR, Injector
@@ -30,8 +31,11 @@ from judge_gym.simulator.news.routes import add_news_routes
 from judge_gym.simulator.refusals import Refusal
 from judge_gym.simulator.settings import Settings
 from judge_gym.simulator.stats import STATS, Stats
+from judge_gym.simulator.vendors import anthropic, gemini
 
 HOST = "127.0.0.1"
+MARK = {"x-judge-gym-simulator": FINGERPRINT}
+"""Marks a response as simulated where its body has no place for that."""
 MAX_BODY_BYTES = 8 * 1024 * 1024
 _LATENCY = web.AppKey("latency", float)
 _KNOWN: web.AppKey[Known] = web.AppKey("known")
@@ -50,6 +54,8 @@ def create_app(latency: float = 0.0, **settings: Unpack[Settings]) -> web.Applic
     app[INJECTOR] = Injector(load_plan(faults) if faults else plan.FaultPlan())
     app.router.add_get("/v1/models", _models)
     app.router.add_post("/v1/chat/completions", _chat)
+    app.router.add_post(anthropic.PATH, _message)
+    app.router.add_post(gemini.PATH, _content)
     app.router.add_get("/stats", _stats)
     app.router.add_post("/faults", _use_faults)
     app.router.add_delete("/faults", _end_faults)
@@ -79,10 +85,35 @@ async def serving(
 
 
 async def _chat(request: web.Request) -> web.StreamResponse:
+    return await _answered(request, read_body, lambda completion: completion)
+
+
+async def _message(request: web.Request) -> web.StreamResponse:
+    def read(data: Any) -> Chat:
+        return anthropic.read(data, request.headers)
+
+    return await _answered(request, read, anthropic.written)
+
+
+async def _content(request: web.Request) -> web.StreamResponse:
+    key = request.headers.get("x-goog-api-key") or request.query.get("key")
+
+    def read(data: Any) -> Chat:
+        return gemini.read(data, request.match_info["model"], key)
+
+    return await _answered(request, read, gemini.written)
+
+
+async def _answered(
+    request: web.Request,
+    read: Callable[[Any], Chat],
+    written: Callable[[dict[str, Any]], dict[str, Any]],
+) -> web.StreamResponse:
+    """Answer a request; `read` knows its shape, `written` that of the answer."""
     stats, injector = request.app[STATS], request.app[INJECTOR]
     stats.arrived()
     try:
-        chat = read_body(await read_json(request))
+        chat = read(await read_json(request))
         fault = injector.meet(subject_of(chat)) if injector.active else None
         if latency := request.app[_LATENCY]:
             await asyncio.sleep(latency)
@@ -90,9 +121,9 @@ async def _chat(request: web.Request) -> web.StreamResponse:
             raise refusal(fault)
         given = answer(chat.request, request.app[_KNOWN])
         stats.calls[chat.request.model][given.role] += 1
-        if isinstance(fault, plan.Content):
-            return web.json_response(spoilt(fault, chat, given))
-        response = web.json_response(completion(chat, given))
+        content = isinstance(fault, plan.Content)
+        body = spoilt(fault, chat, given) if content else completion(chat, given)
+        response = web.json_response(written(body), headers=MARK)
         if isinstance(fault, plan.Delivered):
             return await deliver(fault, request, response)
         return response

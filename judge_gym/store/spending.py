@@ -67,11 +67,10 @@ def spent(session: Session, scope: Scope) -> Spent:
     error = sa.func.jsonb_array_elements(t.Call.errors).table_valued("value")
     discarded = (
         sa.select(
-            sa.func.count().label("answers"),
+            sa.func.count().filter(error.c.value.op("?")("answer")).label("answers"),
             sa.func.sum(sa.cast(error.c.value.op("->>")("cost_usd"), sa.Numeric)).label("cost_usd"),
         )
         .select_from(error)
-        .where(error.c.value.op("?")("answer"))
         .lateral("discarded")
     )
     kind = t.Call.errors[-1]["kind"].astext

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from judge_gym.llm.capabilities import taken_by
 from judge_gym.llm.pricing import count_tokens, price_of
 from judge_gym.llm.providers import Price, Provider, Providers
 from judge_gym.model_names import is_simulated_model
@@ -63,24 +64,32 @@ def per_call(
 ) -> PerCall:
     """Return the means for one kind of call; `prompts` are examples of what will be sent."""
     known = past.get((model, agent), _NO_PAST)
+    thinking = taken_by(providers, model).thinking_tokens
     answer, latency = known.answer_tokens, known.latency_s
     counts = [count_tokens(providers, model, prompt.messages) for prompt in prompts]
     characters = [sum(len(part["content"]) for part in prompt.messages) for prompt in prompts]
     return PerCall(
         prompt_tokens=sum(counts) / len(counts),
-        answer_tokens=min(USUAL_ANSWER_TOKENS[agent], longest_answer) if answer is None else answer,
-        reserved_tokens=sum(characters) / 4 / len(characters) + longest_answer,
+        answer_tokens=min(USUAL_ANSWER_TOKENS[agent], longest_answer) + thinking
+        if answer is None
+        else answer,
+        reserved_tokens=sum(characters) / 4 / len(characters) + longest_answer + thinking,
         latency_s=_usual_latency_s(model) if latency is None else latency,
         price=price_of(providers, model),
     )
 
 
 def assumptions(
-    asked: Sequence[tuple[str, str]], past: Mapping[tuple[str, str], Past], *, stood_in: bool
+    asked: Sequence[tuple[str, str]],
+    past: Mapping[tuple[str, str], Past],
+    *,
+    thinking: Mapping[str, int],
+    stood_in: bool,
 ) -> list[str]:
     """Return what an estimate of these (model, agent) calls rests on for want of rows; sentences.
 
-    `stood_in` says that prompts were rendered without evidence or a rubric that will be in them.
+    `thinking` is the room for thinking of each model, in tokens; `stood_in` says that
+    prompts were rendered without evidence or a rubric that will be in them.
     """
     told = []
     if stood_in:
@@ -100,6 +109,12 @@ def assumptions(
         taken.append(f"to take {seconds} s each")
     if taken:
         told.append(f"Answers without a history are taken {'; and '.join(taken)}.")
+    unthought = {one[0] for one, seen in known.items() if seen.answer_tokens is None}
+    for model in sorted(unthought & {one for one, room in thinking.items() if room}):
+        told.append(
+            f"{model} thinks before it answers: all {thinking[model]:,} tokens of thinking_tokens "
+            "are counted with each of its answers without a history, which is the most it can use."
+        )
     return told
 
 

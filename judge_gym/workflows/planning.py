@@ -13,6 +13,7 @@ from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.strategies.sampling import Sampling
 from judge_gym.design.swap_plan import MostDivergent, SwapPlan
 from judge_gym.design.sweep import Sweep
+from judge_gym.llm.capabilities import taken_by
 from judge_gym.llm.providers import Providers
 from judge_gym.settings import Settings, settings
 from judge_gym.store import tables as t
@@ -22,7 +23,7 @@ from judge_gym.workflows.estimating import Estimate, PerCall, assumptions, estim
 from judge_gym.workflows.evidence import AGENTS, longest_answer, views_needed
 from judge_gym.workflows.examples import Examples, Subject, ViewRequest
 from judge_gym.workflows.rubrics import LONGEST_ANSWER, request_key, requests_of
-from judge_gym.workflows.sweeps import utility_model
+from judge_gym.workflows.sweeps import unapplied, utility_model
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class Plan:
     lines: list[PlanLine]
     unpriced: list[str]
     """Models whose price is in no list."""
+    unapplied: list[str]
+    """Parameters that models will not apply; sentences."""
     assumptions: list[str]
     """What was assumed for want of evidence, rubrics or a history; sentences."""
 
@@ -126,8 +129,14 @@ def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
     return Plan(
         lines=list(_lines(configured, providers, amounts, each)),
         unpriced=sorted({kind.model for kind in amounts if each[kind].price is None}),
+        unapplied=unapplied(providers, experiments, utility),
         assumptions=assumptions(
-            [(kind.model, kind.agent) for kind in amounts], past, stood_in=examples.stood_in
+            [(kind.model, kind.agent) for kind in amounts],
+            past,
+            thinking={
+                kind.model: taken_by(providers, kind.model).thinking_tokens for kind in amounts
+            },
+            stood_in=examples.stood_in,
         ),
     )
 

@@ -1,14 +1,20 @@
 """Preparing a sweep: check that it can run, store it, and say what its workflows need."""
 
-from dataclasses import dataclass
+import logging
+from collections import defaultdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import EvidenceView, Experiment
+from judge_gym.design.strategies import resolve
+from judge_gym.design.strategies.sampling import Sampling
 from judge_gym.design.swap_plan import SwapPlan
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
+from judge_gym.llm import capabilities
+from judge_gym.llm.providers import Providers
 from judge_gym.model_names import is_simulated_model
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
@@ -18,8 +24,11 @@ from judge_gym.store.plans import register_plan
 from judge_gym.store.selecting import Selection
 from judge_gym.workflows.budgeting import SweepBudget, check_priced
 from judge_gym.workflows.evidence import views_needed
+from judge_gym.workflows.rubrics import LONGEST_ANSWER
 
+_log = logging.getLogger(__name__)
 SIMULATED_UTILITY = "sim/utility-1"
+_PLAIN = Sampling(temperature=0, top_p=1, max_tokens=LONGEST_ANSWER)
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,8 @@ def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> Sw
     runtime.providers.check(models_of(experiments))
     model = utility_model(runtime.settings, sweep, experiments)
     runtime.providers.check({model})
+    for sentence in unapplied(runtime.providers, experiments, model):
+        _log.warning("Not applied: %s", sentence)
     if budget := _budget(sweep):
         check_priced(runtime.providers, models_of(experiments) | {model}, budget)
     with runtime.session() as session:
@@ -88,6 +99,24 @@ async def check_keys(runtime: Runtime, sweep: Sweep) -> None:
     asked = models_of(experiments) | {utility_model(runtime.settings, sweep, experiments)}
     for model in sorted(asked):
         await runtime.keys.of(runtime.providers.of(model))
+
+
+def unapplied(providers: Providers, experiments: list[Experiment], utility: str) -> list[str]:
+    """Return which sampling parameters models will not apply, as sentences; sends nothing.
+
+    Raises `ConfigError` for values of which a model takes only one.
+    """
+    asked: dict[str, set[Sampling]] = defaultdict(set)
+    for one in experiments:
+        asked[one.model].add(resolve(one).of(Sampling))
+        # Rubrics are written and evidence is edited at temperature 0.
+        asked[one.rubric.model or one.model].add(_PLAIN)
+    asked[utility].add(_PLAIN)
+    told: list[str] = []
+    for model, samplings in sorted(asked.items()):
+        parameters = [asdict(one) | {"seed": 0} for one in samplings]
+        told += capabilities.unapplied(model, parameters, capabilities.taken_by(providers, model))
+    return told
 
 
 def models_of(experiments: list[Experiment]) -> set[str]:

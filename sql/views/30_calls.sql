@@ -15,6 +15,8 @@ SELECT
     (c.parameters ->> 'top_p')::double precision AS top_p,
     (c.parameters ->> 'max_tokens')::integer AS max_tokens,
     (c.parameters ->> 'seed')::bigint AS seed,
+    c.sent_parameters,
+    c.not_applied,
     c.status,
     c.attempts,
     c.errors,
@@ -43,10 +45,12 @@ COMMENT ON COLUMN analysis.calls.experiment_id IS 'Experiment it was asked for; 
 COMMENT ON COLUMN analysis.calls.experiment IS 'Tag of that experiment.';
 COMMENT ON COLUMN analysis.calls.template IS 'Template of the prompt.';
 COMMENT ON COLUMN analysis.calls.template_hash IS 'Digest of the template as it was then.';
-COMMENT ON COLUMN analysis.calls.temperature IS 'Sampling temperature sent, 0 to 2.';
-COMMENT ON COLUMN analysis.calls.top_p IS 'Nucleus sampling bound sent, above 0 to 1.';
+COMMENT ON COLUMN analysis.calls.temperature IS 'Sampling temperature asked for, 0 to 2; see not_applied.';
+COMMENT ON COLUMN analysis.calls.top_p IS 'Nucleus sampling bound asked for, above 0 to 1; see not_applied.';
 COMMENT ON COLUMN analysis.calls.max_tokens IS 'Longest answer asked for, in tokens.';
-COMMENT ON COLUMN analysis.calls.seed IS 'Seed sent, 31 bits.';
+COMMENT ON COLUMN analysis.calls.seed IS 'Seed asked for, 31 bits; see not_applied.';
+COMMENT ON COLUMN analysis.calls.sent_parameters IS 'Parameters as they were sent, a JSON object; max_tokens has room for thinking in it. NULL for calls of judge-gym before version 0018 of the tables.';
+COMMENT ON COLUMN analysis.calls.not_applied IS 'Names of parameters asked for that the model does not take, a JSON array; NULL for calls of judge-gym before version 0018 of the tables.';
 COMMENT ON COLUMN analysis.calls.status IS 'planned, sent, succeeded, failed or cancelled.';
 COMMENT ON COLUMN analysis.calls.attempts IS 'How often it was sent.';
 COMMENT ON COLUMN analysis.calls.errors IS 'What went wrong in earlier attempts, a JSON array.';

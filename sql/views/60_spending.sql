@@ -41,14 +41,13 @@ SELECT
 FROM (
     SELECT
         calls.*,
-        -- An empty or cut answer that was asked for again was paid for too; it is an error's.
+        -- An empty or cut answer was paid for too; its cost is its error's.
         CASE WHEN errors = '[]' THEN 0 ELSE (
             SELECT count(*) FROM jsonb_array_elements(errors) AS error WHERE error ? 'answer'
         ) END AS discarded,
         CASE WHEN errors = '[]' THEN 0 ELSE coalesce((
             SELECT sum((error ->> 'cost_usd')::numeric)
             FROM jsonb_array_elements(errors) AS error
-            WHERE error ? 'answer'
         ), 0) END AS discarded_usd
     FROM (
         SELECT

@@ -16,7 +16,7 @@ from aiohttp import web
 from judge_gym.agents.outcome import NoAnswer, readable
 from judge_gym.errors import ConfigError
 from judge_gym.llm import gateway as gateways
-from judge_gym.llm.calls import Answer, Call, Failure
+from judge_gym.llm.calls import Answer, Call, Failure, Parameters
 from judge_gym.llm.client import listed_price
 from judge_gym.llm.context import ContextError, check_context
 from judge_gym.llm.gateway import ProviderRefusedError
@@ -315,6 +315,9 @@ def test_what_cannot_pass_is_not_tried_again(database: str, step: Step, kind: st
         pytest.param(refuses(404, "no such model", "model_not_found"), "name", id="404"),
         pytest.param(refuses(402, "payment needed"), "credit", id="402"),
         pytest.param(refuses(429, "over quota", "insufficient_quota"), "credit", id="quota"),
+        pytest.param(
+            refuses(429, "You are out of credit.", "credit_balance_exhausted"), "credit", id="gone"
+        ),
         pytest.param(refuses(400, "Your credit balance is too low"), "credit", id="balance"),
     ],
 )
@@ -551,5 +554,69 @@ def test_an_empty_or_cut_answer_is_asked_for_once_more_and_both_are_paid(
             assert (row.attempts, row.status) == (2, "succeeded")
             # 3 tokens each (misbehaving.py).
             assert row.completion_tokens == outcome.completion_tokens == 6
+
+    run(work())
+
+
+UNSUPPORTED = "Unsupported value: 'temperature' does not support 0 with this model."
+
+
+def test_a_refused_parameter_is_left_out_for_the_rest_of_the_run_and_recorded(
+    database: str,
+) -> None:
+    async def work() -> None:
+        async with (
+            misbehaving(refuses(400, UNSUPPORTED, "unsupported_value"), answers()) as provider,
+            gateway_at(database, provider.base_url, concurrency=1, attempts=1) as (gateway, engine),
+        ):
+            for key in ("k", "l"):
+                _, outcome = await gateway.ask(a_call(key), no_rows)
+                assert isinstance(outcome, Answer)
+            sent = [sorted(body) for body in provider.requests]
+            assert ["temperature" in names for names in sent] == [True, False, False]
+            rows = calls(engine)
+            assert [rows[key].attempts for key in "kl"] == [2, 1]
+            for row in rows.values():
+                assert row.parameters["temperature"] == 0
+                assert row.sent_parameters == {"top_p": 1, "max_tokens": 50, "seed": 1}
+                assert row.not_applied == ["temperature"]
+
+    run(work())
+
+
+def test_what_is_refused_again_or_names_no_parameter_is_a_failure(database: str) -> None:
+    outcome, row, provider, _ = ask_once(database, refuses(400, UNSUPPORTED, "unsupported_value"))
+    assert isinstance(outcome, Failure)
+    assert (len(provider.requests), row.attempts) == (2, 2)
+
+
+CUT = answers("", finish_reason="length")
+IN_WORDS = refuses(
+    400,
+    "Could not finish the message because max_tokens or model output limit was reached. "
+    "Please try again with higher max_tokens.",
+)
+
+
+@pytest.mark.parametrize("step", [CUT, IN_WORDS], ids=["empty", "400"])
+def test_an_answer_that_thinking_left_no_room_for_is_a_failure_that_is_not_bought_again(
+    database: str, step: Step
+) -> None:
+    async def work() -> None:
+        async with misbehaving(step, step, answers("Whole.")) as provider:
+            for limit, requests in ((50, 1), (50, 1), (60, 2), (70, 3)):
+                async with gateway_at(database, provider.base_url) as (gateway, _):
+                    parameters = Parameters(temperature=0, top_p=1, max_tokens=limit, seed=1)
+                    call = a_call("k", parameters=parameters)
+                    _, outcome = await gateway.ask(call, no_rows)
+                    assert len(provider.requests) == requests
+                if limit == 70:
+                    assert isinstance(outcome, Answer)
+                else:
+                    assert isinstance(outcome, Failure)
+                    assert outcome.kind == "output_limit"
+                    assert f"limit of {limit} tokens" in outcome.message
+                    assert 'thinking_tokens in table [real.models."m"]' in outcome.message
+                    assert "providers.toml" in outcome.message
 
     run(work())

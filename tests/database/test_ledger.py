@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from judge_gym.llm.calls import Failure
+from judge_gym.llm.capabilities import Request
 from judge_gym.llm.gateway import Gateway
 from judge_gym.llm.ledger import Closed, Derived, Ledger, Sent, now
 from judge_gym.store import tables as t
@@ -22,6 +23,8 @@ from support.rig import (
     ready_rubric,
     run,
 )
+
+AS_ASKED = Request({"max_tokens": 50})
 
 
 @pytest.fixture
@@ -78,7 +81,7 @@ def test_writes_that_gather_share_transactions(engine: sa.Engine) -> None:
         ledger = Ledger(engine)
         opened = await ledger.open([a_call(f"k{number}") for number in range(300)], "real")
         seen = commits(engine)
-        await asyncio.gather(*(ledger.write(Sent(one.id, now())) for one in opened))
+        await asyncio.gather(*(ledger.write(Sent(one.id, now(), AS_ASKED)) for one in opened))
         await asyncio.gather(
             *(
                 ledger.write(Closed(one.id, an_answer(), (), [ready_rubric(str(one.id), one.id)],
@@ -101,7 +104,7 @@ def test_a_row_that_cannot_be_takes_only_its_own_call_along(engine: sa.Engine) -
         ledger = Ledger(engine)
         opened = await ledger.open([a_call(f"k{number}") for number in range(20)], "real")
         for one in opened:
-            await ledger.write(Sent(one.id, now()))
+            await ledger.write(Sent(one.id, now(), AS_ASKED))
         rows = [ready_rubric(f"r{number}", one.id) for number, one in enumerate(opened)]
         rows[7] = ready_rubric("r7", opened[7].id, observability=1.2)
         closing = (
@@ -151,11 +154,11 @@ def test_an_answer_that_another_process_wrote_stays(engine: sa.Engine) -> None:
     async def work() -> None:
         first, second = Ledger(engine), Ledger(engine)
         (one,) = await first.open([a_call("k")], "real")
-        await first.write(Sent(one.id, now()))
+        await first.write(Sent(one.id, now(), AS_ASKED))
         (two,) = await second.open([a_call("k")], "real")
         rows = [ready_rubric("r", one.id, observability=0.7)]
         await first.write(Closed(one.id, an_answer("first"), (), rows, now()))
-        await second.write(Sent(two.id, now()))
+        await second.write(Sent(two.id, now(), AS_ASKED))
         late = [ready_rubric("r", two.id, observability=0.1)]
         await second.write(Closed(two.id, an_answer("second"), (), late, now()))
 
@@ -174,7 +177,7 @@ def test_two_ledgers_over_the_same_calls_do_not_deadlock(engine: sa.Engine) -> N
         async def all_of(ledger: Ledger, order: list[str]) -> None:
             opened = await ledger.open([a_call(key) for key in order], "real")
             for change in (
-                lambda one: Sent(one.id, now()),
+                lambda one: Sent(one.id, now(), AS_ASKED),
                 lambda one: Closed(one.id, an_answer(), (), [ready_rubric(str(one.id), one.id)],
                                    now()),
             ):  # fmt: skip
@@ -200,7 +203,7 @@ def test_planning_again_keeps_attempts_and_errors_and_says_who_is_asked_now(
             call = a_call("k", f"question {attempt}", model=model)
             (one,) = await ledger.open([call], model.partition("/")[0])
             assert one.answer is None
-            await ledger.write(Sent(one.id, now()))
+            await ledger.write(Sent(one.id, now(), AS_ASKED))
             error = {"kind": "server", "at": "then", "message": f"boom {attempt}"}
             outcome = an_answer() if attempt == 2 else failure
             await ledger.write(Closed(one.id, outcome, [] if attempt == 2 else [error], (), now()))
@@ -251,7 +254,9 @@ def test_a_cancelled_caller_does_not_stop_the_writer(engine: sa.Engine) -> None:
     async def work() -> None:
         ledger = Ledger(engine)
         opened = await ledger.open([a_call(f"k{number}") for number in range(3)], "real")
-        writing = [asyncio.create_task(ledger.write(Sent(one.id, now()))) for one in opened]
+        writing = [
+            asyncio.create_task(ledger.write(Sent(one.id, now(), AS_ASKED))) for one in opened
+        ]
         await asyncio.sleep(0)
         writing[1].cancel()
         assert isinstance((await asyncio.gather(*writing, return_exceptions=True))[1],
@@ -324,9 +329,9 @@ def test_changes_of_one_call_that_gather_all_count(engine: sa.Engine) -> None:
         failure = Failure("server", "boom")
         seen = commits(engine)
         await asyncio.gather(
-            ledger.write(Sent(one.id, now())),
-            ledger.write(Sent(two.id, now())),
-            ledger.write(Sent(one.id, now())),
+            ledger.write(Sent(one.id, now(), AS_ASKED)),
+            ledger.write(Sent(two.id, now(), AS_ASKED)),
+            ledger.write(Sent(one.id, now(), AS_ASKED)),
             ledger.write(Closed(one.id, failure, [first], (), now())),
             ledger.write(Closed(one.id, an_answer("later"), [second], (), now())),
             ledger.write(Closed(one.id, an_answer("too late"), (), (), now())),

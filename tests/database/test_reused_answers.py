@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.llm.calls import Call, Parameters
+from judge_gym.llm.capabilities import Request
 from judge_gym.llm.ledger import Closed, Ledger, Sent, now
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import clean, forget_failures
@@ -43,7 +44,7 @@ def after_an_answer(engine: sa.Engine, *then: Call, reuse: bool = True) -> list[
     async def work() -> None:
         ledger = Ledger(engine, reuse_answers=reuse)
         (first,) = await ledger.open([asked("first")], "real")
-        await ledger.write(Sent(first.id, now()))
+        await ledger.write(Sent(first.id, now(), Request({"max_tokens": 50})))
         await ledger.write(Closed(first.id, an_answer("kept"), (), (), now()))
         opened = await ledger.open(then, "real")
         for one, call in zip(opened, then, strict=True):
@@ -122,7 +123,7 @@ def test_a_reused_answer_is_not_spent(engine: sa.Engine) -> None:
     async def work() -> None:
         ledger = Ledger(engine, reuse_answers=True)
         (third,) = await ledger.open([asked(keys[1])], "real")
-        await ledger.write(Sent(third.id, now()))
+        await ledger.write(Sent(third.id, now(), Request({"max_tokens": 50})))
 
     run(work())
     after_an_answer(engine, *(asked(key) for key in keys))

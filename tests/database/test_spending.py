@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from judge_gym.design.budget import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.llm.calls import Answer, Failure
+from judge_gym.llm.capabilities import Request
 from judge_gym.llm.gateway import Gateway
 from judge_gym.llm.ledger import Closed, Ledger, Sent, now
 from judge_gym.llm.providers import Price, Provider, Providers
@@ -57,7 +58,7 @@ async def ended(
     """A call that was asked and ended so."""
     ledger = Ledger(study.runtime.engine)
     (opened,) = await ledger.open([a_call(key, **call)], "real")
-    await ledger.write(Sent(opened.id, now()))
+    await ledger.write(Sent(opened.id, now(), Request({"max_tokens": 50})))
     if isinstance(outcome, Failure):
         errors = (*errors, {"kind": outcome.kind, "message": outcome.message})
     await ledger.write(Closed(opened.id, outcome, errors, (), now()))

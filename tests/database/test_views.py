@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from judge_gym.design.axes import axes
 from judge_gym.errors import StoreError
 from judge_gym.llm.calls import Answer
+from judge_gym.llm.capabilities import Request
 from judge_gym.llm.ledger import Closed, Ledger, Sent, now
 from judge_gym.store import migrate, views
 from judge_gym.store import tables as t
@@ -339,6 +340,6 @@ async def _answered(study: Study, key: str, answer: Answer, **call: Any) -> None
     """A call whose first answer was discarded, for a quarter of a dollar."""
     ledger = Ledger(study.runtime.engine)
     (opened,) = await ledger.open([a_call(key, **call)], "real")
-    await ledger.write(Sent(opened.id, now()))
+    await ledger.write(Sent(opened.id, now(), Request({"max_tokens": 50})))
     discarded = {"kind": "cut", "answer": "so far", "cost_usd": 0.25}
     await ledger.write(Closed(opened.id, answer, [discarded], (), now()))

@@ -98,16 +98,17 @@ def test_a_call_is_foreseen_from_its_prompt_and_from_the_past() -> None:
 
 def test_what_is_assumed_is_said() -> None:
     past = {("local/mine", "scorer"): Past(33, 2.5)}
-    assert assumptions([("local/mine", "scorer")], past, stood_in=False) == []
+    assert assumptions([("local/mine", "scorer")], past, thinking={}, stood_in=False) == []
     length, answers = assumptions(
         [("local/mine", "scorer"), ("local/mine", "prober"), ("sim/a", "critic")],
         past,
+        thinking={},
         stood_in=True,
     )
     assert "800 words an article" in length
     assert "prober 200, critic 30; and to take 0.1 or 10 s each" in answers
     only_batches = {("local/mine", "scorer"): Past(33, None)}
-    assert assumptions([("local/mine", "scorer")], only_batches, stood_in=False) == [
+    assert assumptions([("local/mine", "scorer")], only_batches, thinking={}, stood_in=False) == [
         "Answers without a history are taken to take 10 s each."
     ]
 

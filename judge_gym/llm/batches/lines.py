@@ -19,7 +19,9 @@ def request_file(provider: Provider, model: str, calls: Iterable[Any]) -> bytes:
 
 def _request_line(provider: Provider, model: str, call: Any) -> bytes:
     head = json.dumps({"custom_id": str(call.id), "method": "POST", "url": ENDPOINT})
-    body = chat_body(provider, model, call.messages, call.parameters)
+    # Rows planned before `sent_parameters` was recorded have what was asked for alone.
+    parameters = call.sent_parameters or call.parameters
+    body = chat_body(provider, model, call.messages, parameters)
     # The body stands here byte for byte as a direct call sends it.
     return b'%s, "body": %s}\n' % (head[:-1].encode(), body)
 

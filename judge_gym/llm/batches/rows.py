@@ -11,8 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from judge_gym.llm.attempts import AttemptError, attempt_error, discarded
+from judge_gym.llm.attempts import (
+    AttemptError,
+    attempt_error,
+    discarded,
+    nothing_but_thought,
+    over_limit,
+)
 from judge_gym.llm.calls import Answer, Failure
+from judge_gym.llm.capabilities import Request
 from judge_gym.llm.ledger import CLOSED, answered
 from judge_gym.store.recordset import packed
 from judge_gym.store.tables import OPEN_BATCHES, Batch, Call
@@ -81,8 +88,8 @@ def open_ids(engine: sa.Engine) -> Sequence[int]:
 
 
 def calls_of(engine: sa.Engine, batch_id: int) -> Sequence[Any]:
-    """Return id, messages and parameters of a batch's calls, by id."""
-    columns = (Call.id, Call.messages, Call.parameters)
+    """Return id, messages and parameters, asked and as sent, of a batch's calls, by id."""
+    columns = (Call.id, Call.messages, Call.parameters, Call.sent_parameters)
     with engine.connect() as connection:
         chosen = sa.select(*columns).where(Call.batch_id == batch_id).order_by(Call.id)
         return connection.execute(chosen).all()
@@ -149,10 +156,15 @@ def ended(
     left_open = "cancelled" if status == "cancelled" else "planned"
     with engine.begin() as connection:
         now = connection.scalar(sa.select(sa.func.now()))
-        ids = connection.scalars(
-            sa.select(Call.id).where(Call.batch_id == batch_id).order_by(Call.id).with_for_update()
-        ).all()
-        answers, errors = _told_apart(ids, outcomes, attempt_error("unanswered", otherwise))
+        sent = sa.select(Call.id, sa.func.coalesce(Call.sent_parameters, Call.parameters))
+        limits = {
+            call_id: Request(parameters).limit
+            for call_id, parameters in connection.execute(
+                sent.where(Call.batch_id == batch_id).order_by(Call.id).with_for_update()
+            )
+        }
+        ids = list(limits)
+        answers, errors = _told_apart(limits, outcomes, attempt_error("unanswered", otherwise))
         changed = connection.execute(
             _change(
                 batch_id,
@@ -181,17 +193,20 @@ def _change(batch_id: int, **values: Any) -> sa.Update:
 
 
 def _told_apart(
-    ids: Sequence[int], outcomes: Mapping[int, Answer | Failure], missing: AttemptError
+    limits: Mapping[int, int], outcomes: Mapping[int, Answer | Failure], missing: AttemptError
 ) -> tuple[dict[int, Answer], dict[int, AttemptError]]:
-    """Return the answers to keep, and the errors of the other calls."""
+    """Return the answers to keep, and the errors of the other calls; `limits` are of output."""
     answers: dict[int, Answer] = {}
     errors: dict[int, AttemptError] = {}
-    for call_id in ids:
+    for call_id, limit in limits.items():
         outcome = outcomes.get(call_id)
         if outcome is None:
             errors[call_id] = missing
         elif isinstance(outcome, Failure):
             errors[call_id] = attempt_error(outcome.kind, outcome.message)
+        elif nothing_but_thought(outcome):
+            message = f"the output limit of {limit} tokens was used up before the answer began"
+            errors[call_id] = over_limit(message, limit, outcome.cost_usd)
         elif unusable := discarded(outcome):
             errors[call_id] = {**unusable, "cost_usd": outcome.cost_usd}
         else:

@@ -109,7 +109,9 @@ class RateLimit(Refused):
     """429."""
 
     kind: Literal["rate_limit"] = "rate_limit"
-    code: Literal["rate_limit_exceeded", "insufficient_quota"] = "rate_limit_exceeded"
+    code: Literal["rate_limit_exceeded", "insufficient_quota", "credit_balance_exhausted"] = (
+        "rate_limit_exceeded"
+    )
     retry_after: float = Field(default=1.0, ge=0, le=86_400)
     """Seconds."""
     form: Literal["seconds", "date", "absent"] = "seconds"

@@ -37,9 +37,9 @@ def subject_of(chat: Chat, route: plan.Route = "chat") -> plan.Subject:
 def refusal(fault: plan.Refused) -> Refusal:
     """Return what a provider says when it refuses like this; raises nothing itself."""
     match fault:
-        case plan.RateLimit(code="insufficient_quota"):
+        case plan.RateLimit(code="insufficient_quota" | "credit_balance_exhausted" as code):
             said = "You exceeded your current quota (simulated)."
-            kind = code = "insufficient_quota"
+            kind = "insufficient_quota"
             return Refusal(said, status=429, kind=kind, code=code, headers=_retry_after(fault))
         case plan.RateLimit():
             said = "Rate limit reached (simulated)."

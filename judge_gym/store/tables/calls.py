@@ -77,6 +77,11 @@ class Call(Base):
     template: Mapped[str]
     template_hash: Mapped[str]
     parameters: Mapped[dict[str, Any]]
+    """What was asked for."""
+    sent_parameters: Mapped[dict[str, Any] | None]
+    """What was sent for it; NULL in rows of judge-gym before this was recorded."""
+    not_applied: Mapped[list[Any] | None]
+    """Names of parameters asked for that the model did not apply; NULL as above."""
     status: Mapped[str]
     attempts: Mapped[int] = mapped_column(Integer, server_default="0")
     errors: Mapped[list[Any]] = mapped_column(JSONB, server_default="[]")

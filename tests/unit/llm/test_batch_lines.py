@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,10 +10,11 @@ import pytest
 
 from judge_gym.llm.batches.lines import read_line, request_file
 from judge_gym.llm.calls import Answer, Failure, Parameters
+from judge_gym.llm.capabilities import fitted, taken_by
 from judge_gym.llm.client import Client, listed_price
 from judge_gym.llm.client_batches import chat_body, price_in_batch
 from judge_gym.llm.keys import Keys
-from judge_gym.llm.providers import Price, Provider
+from judge_gym.llm.providers import Price, Provider, Providers
 from support.misbehaving import answers, completion, misbehaving
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -24,7 +26,9 @@ MESSAGES = [{"role": "system", "content": "Wäge ab."}, {"role": "user", "conten
 @pytest.mark.parametrize("model", ["calm-1", "gpt-4.1-mini", "gpt-5-mini", "o3-mini"])
 @pytest.mark.parametrize("json_answer", [False, True])
 def test_a_line_holds_the_bytes_that_a_direct_call_sends(model: str, json_answer: bool) -> None:
-    parameters = Parameters(0.7, 0.9, 50, seed=2**40 + 3, json_answer=json_answer)
+    asked = Parameters(0.7, 0.9, 50, seed=2**40 + 3, json_answer=json_answer).asked()
+    providers = Providers({"openai": PROVIDER}, Path("providers.toml"))
+    parameters = fitted(model, asked, taken_by(providers, f"openai/{model}")).parameters
 
     async def sent() -> bytes:
         async with misbehaving(answers()) as provider:
@@ -35,8 +39,8 @@ def test_a_line_holds_the_bytes_that_a_direct_call_sends(model: str, json_answer
             return provider.bodies[0]
 
     direct = asyncio.run(sent())
-    assert chat_body(PROVIDER, f"openai/{model}", MESSAGES, parameters.sent()) == direct
-    call = SimpleNamespace(id=17, messages=MESSAGES, parameters=parameters.sent())
+    assert chat_body(PROVIDER, f"openai/{model}", MESSAGES, parameters) == direct
+    call = SimpleNamespace(id=17, messages=MESSAGES, parameters=asked, sent_parameters=parameters)
     content = request_file(PROVIDER, f"openai/{model}", [call, call])
     first, second, rest = content.split(b"\n")
     assert first == second
