@@ -73,7 +73,7 @@ def capabilities_of(provider: Provider, name: str, listed: Capabilities) -> Capa
         listed,
         refused=listed.refused if found.refuses is None else frozenset(found.refuses),
         exclusive=frozenset(found.exclusive or ()),
-        defaults=provider.defaults | (found.defaults or {}),
+        defaults={**provider.defaults, **(found.defaults or {})},
         thinking_tokens=listed.thinking_tokens if thinking is None else thinking,
     )
 

@@ -121,8 +121,8 @@ async def _answered(
             raise refusal(fault)
         given = answer(chat.request, request.app[_KNOWN])
         stats.calls[chat.request.model][given.role] += 1
-        content = isinstance(fault, plan.Content)
-        body = spoilt(fault, chat, given) if content else completion(chat, given)
+        content = fault if isinstance(fault, plan.Content) else None
+        body = spoilt(content, chat, given) if content else completion(chat, given)
         response = web.json_response(written(body), headers=MARK)
         if isinstance(fault, plan.Delivered):
             return await deliver(fault, request, response)

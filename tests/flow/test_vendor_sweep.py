@@ -1,0 +1,81 @@
+"""A small sweep judged by real models' names, with stand-ins for their vendors behind them."""
+
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from flows.sweep import sweep
+from judge_gym.settings import REPOSITORY
+from judge_gym.store import tables as t
+from support.flow_runs import run_flow
+from support.simulation import Simulator
+
+MODELS = ("anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash", "openai/gpt-5-mini")
+SWEEP = f"""
+name: vendors
+description: Three vendors, three articles.
+utility_model: sim/utility-1
+windows:
+  valmora:
+    query: government, courts, press and elections in Valmora
+    country: Valmora
+    start: 2026-01-05
+    end: 2026-01-18
+    max_documents: 3
+    source: {{kind: corpus, path: {REPOSITORY}/deployments/sweeps/corpora/valmora.jsonl}}
+blocks:
+  - concept: democratic backsliding
+    window: valmora
+    model: [{", ".join(MODELS)}]
+    temperature: [0, 1]
+    replicates: 2
+"""
+
+
+def test_a_sweep_over_three_vendors_ends_with_scored_samples(
+    place: pytest.MonkeyPatch, database: str, simulator: Simulator, tmp_path: Path
+) -> None:
+    root = simulator.url.removesuffix("/v1")
+    place.setenv("OPENAI_BASE_URL", simulator.url)
+    place.setenv("ANTHROPIC_BASE_URL", root)
+    place.setenv("GEMINI_BASE_URL", f"{root}/v1beta")
+    for name in ("OPENAI", "ANTHROPIC", "GEMINI"):
+        place.setenv(f"{name}_API_KEY", "unread")
+    file = tmp_path / "vendors.yaml"
+    file.write_text(SWEEP)
+    state = run_flow(sweep, str(file))
+    assert state.is_completed(), state
+
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    with Session(engine) as session:
+        samples = sa.select(t.Experiment.model, t.Sample.status, sa.func.count()).group_by(
+            t.Experiment.model, t.Sample.status
+        )
+        counted = session.execute(
+            samples.join(t.Arm, t.Arm.id == t.Sample.arm_id).join(
+                t.Experiment, t.Experiment.id == t.Arm.experiment_id
+            )
+        ).all()
+        lost = session.execute(
+            sa.select(
+                t.Call.model, t.Call.parameters["temperature"].as_float(), t.Call.not_applied
+            )
+            .where(t.Call.agent == "scorer")
+            .distinct()
+        ).all()
+        simulated = session.scalars(sa.select(t.Call.simulated).distinct()).all()
+    scored = {model: count for model, status, count in counted if status == "scored"}
+    # 3 articles, 2 temperatures, 2 replicates; a few abstain.
+    assert all(6 <= scored[model] <= 12 for model in MODELS), counted
+    assert {status for _, status, _ in counted} <= {"scored", "abstained"}, counted
+    assert simulated == [True]
+    assert {(model, value): names for model, value, names in lost} == {
+        ("anthropic/claude-sonnet-4-5", 0.0): ["seed"],
+        ("anthropic/claude-sonnet-4-5", 1.0): ["seed"],
+        ("gemini/gemini-2.5-flash", 0.0): [],
+        ("gemini/gemini-2.5-flash", 1.0): [],
+        ("openai/gpt-5-mini", 0.0): ["temperature"],
+        ("openai/gpt-5-mini", 1.0): [],
+    }
