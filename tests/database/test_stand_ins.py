@@ -53,9 +53,12 @@ def raw(method: str, model: str, **fields: Any) -> tuple[int, Any]:
     }[method]
 
     async def work() -> tuple[int, Any]:
-        async with serving() as url, aiohttp.ClientSession(headers=headers) as session:
-            async with session.post(url + path, json=body | fields) as response:
-                return response.status, await response.json()
+        async with (
+            serving() as url,
+            aiohttp.ClientSession(headers=headers) as session,
+            session.post(url + path, json=body | fields) as response,
+        ):
+            return response.status, await response.json()
 
     return run(work())
 
@@ -165,10 +168,10 @@ class Vendors:
     url: str
 
     async def stats(self) -> dict[str, Any]:
-        async with aiohttp.ClientSession() as session:
-            async with session.get(self.url.removesuffix("/v1") + "/stats") as response:
-                body: dict[str, Any] = await response.json()
-                return body
+        where = self.url.removesuffix("/v1") + "/stats"
+        async with aiohttp.ClientSession() as session, session.get(where) as response:
+            body: dict[str, Any] = await response.json()
+            return body
 
 
 @asynccontextmanager
@@ -282,10 +285,7 @@ def test_an_account_without_credit_is_asked_once(database: str, tmp_path: Path) 
     async def work() -> None:
         async with vendors(database, faults) as to:
             ends = await asyncio.gather(
-                *(
-                    to.gateway.ask(a_call(key, model="openai/gpt-5-mini"), no_rows)
-                    for key in "klm"
-                ),
+                *(to.gateway.ask(a_call(key, model="openai/gpt-5-mini"), no_rows) for key in "klm"),
                 return_exceptions=True,
             )
             assert {type(end) for end in ends} == {ProviderRefusedError}

@@ -59,9 +59,7 @@ def test_a_sweep_over_three_vendors_ends_with_scored_samples(
             )
         ).all()
         lost = session.execute(
-            sa.select(
-                t.Call.model, t.Call.parameters["temperature"].as_float(), t.Call.not_applied
-            )
+            sa.select(t.Call.model, t.Call.parameters["temperature"].as_float(), t.Call.not_applied)
             .where(t.Call.agent == "scorer")
             .distinct()
         ).all()
