@@ -9,7 +9,7 @@ PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() +
 	--dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up run test unit database flow end-to-end slow ci stress chaos check bench bench-metrics format notebooks lock local test-local clean
+.PHONY: help setup demo up run test unit database flow end-to-end slow ci stress chaos numeric check bench bench-metrics format notebooks lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -39,6 +39,11 @@ stress: $(READY) ## Run faults, kills and batches over whole sweeps
 
 unit database flow end-to-end: $(READY) ## Run one tier of the tests
 	@$(BIN)/pytest tests/$(subst -,_,$@)
+
+# A kernel that this processor does not choose by itself.
+numeric: $(READY) ## Run the tests of figures again, on another kernel of linear algebra
+	@OPENBLAS_CORETYPE=$$(grep -qs avx512f /proc/cpuinfo && echo Haswell || echo Sandybridge) \
+		$(PYTEST) tests/unit/metrics tests/unit/calibration
 
 chaos: $(READY) ## Kill the parts of a run at twenty moments, where the tests have five (5 minutes)
 	@JUDGE_GYM_TEST_KILLS=20 $(BIN)/pytest tests/slow/test_chaos.py

@@ -153,7 +153,9 @@ def _wins(axis: str, won: Sequence[float], items: int) -> Estimate:
 
 def _pool(key: tuple[str, str, str], pairs: Sequence[ControlledPair]) -> PooledContrast:
     axis, start, end = key
-    usable = [pair for pair in pairs if len(pair.difference) > 1 and np.ptp(pair.difference) > 0]
+    usable = [
+        pair for pair in pairs if len(pair.difference) > 1 and np.ptp(pair.difference) > EPSILON
+    ]
     unit = pairs[0].contrast.unit
     if not usable:
         because = f"none of {len(pairs)} pairs has two items whose differences vary"

@@ -4,15 +4,17 @@ They ask whether a conclusion of `least_squares` hangs on its assumptions. Each 
 says why there are none; a fit that did not converge is no figure.
 """
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.intervals import EPSILON
+from judge_gym.metrics.ordered_likelihood import proportional_odds
 from judge_gym.metrics.regression import (
+    UNTOLD,
     Coefficient,
     missing_coefficient,
     t_coefficient,
@@ -26,14 +28,14 @@ from judge_gym.metrics.regression_design import (
     build_design,
     with_left_out,
 )
+from judge_gym.metrics.restricted_likelihood import CrossedModel, NoFit
 
-MAX_ROWS = 5_000
-"""Rows a check is fitted to: whole items, drawn by seed, so that its time is bounded."""
-MAX_ITERATIONS = 100
-MAX_MIXED_ITEMS = 80
-"""Items that a mixed model is fitted to: each is a random level, and a fit costs their square."""
-_RUNAWAY = 15.0
-"""Log odds beyond which a level has only one stage in practice."""
+MAX_ROWS = 100_000
+"""Rows an ordered logit is fitted to: whole items, drawn by seed, so that its memory is bounded."""
+
+_WHY_THEY_DIFFER = (
+    "stages are equally far apart and every sample counts once, also in cells of many replicates"
+)
 
 
 def check_by_ordered_logit(spec: ModelSpec, table: Table) -> Fit:
@@ -67,13 +69,39 @@ def check_by_mixed_model(spec: ModelSpec, table: Table) -> Fit:
     return Fit(spec.name, with_left_out(fitted, design, spec), design.references, design.notes)
 
 
+def beside_least_squares(check: Fit, fitted: Fit) -> Fit:
+    """Return the check, with a note in the method of each term whose sign it contradicts.
+
+    Signs contradict where they differ and one of the intervals leaves out 0.
+    """
+    known = {one.name: one.estimate for one in fitted.coefficients}
+
+    def noted(one: Coefficient) -> Coefficient:
+        here, there = one.estimate, known.get(one.name, one.estimate)
+        opposed = (here.estimate or 0.0) * (there.estimate or 0.0) < 0
+        if not opposed or not (_leaves_out_0(here) or _leaves_out_0(there)):
+            return one
+        method = f"{here.method}; the sign contradicts least squares, where {_WHY_THEY_DIFFER}"
+        return replace(one, estimate=replace(here, method=method))
+
+    return replace(check, coefficients=tuple(map(noted, check.coefficients)))
+
+
+def _leaves_out_0(estimate: Estimate) -> bool:
+    return (
+        estimate.lower is not None
+        and estimate.upper is not None
+        and not estimate.lower <= 0 <= estimate.upper
+    )
+
+
 def ordered_logit(
     names: Sequence[str], design: FloatArray, stage: IntArray, item: IntArray
 ) -> list[Coefficient]:
     """Return proportional-odds coefficients (log odds), standard errors clustered by item.
 
     `design` (n x k) has no intercept; the thresholds are estimated beside it. t interval with
-    items - 1 degrees of freedom. Source: McCullagh 1980, JRSS B 42; fitted by statsmodels.
+    items - 1 degrees of freedom. See `ordered_likelihood`.
     """
     unit, method = "log odds", "ordered logit, clustered by item"
     if not names:  # one judge, one concept: the thresholds are all there is
@@ -82,30 +110,14 @@ def ordered_logit(
         return _all_missing(names, "every sample is at one stage", item, unit)
     if len(np.unique(item)) < 2:
         return _all_missing(names, "there is one item", item, unit)
-    drawn, note = _bounded(item, len(item))
+    drawn, note = _bounded(item)
+    design, item = design[drawn], _codes(item[drawn])
+    told, columns = _determined((INTERCEPT, *names), np.column_stack([np.ones(len(item)), design]))
 
-    def fit(columns: BoolArray) -> tuple[FloatArray, FloatArray]:
-        from statsmodels.miscmodels.ordinal_model import OrderedModel
+    def fit() -> tuple[FloatArray, FloatArray]:
+        return proportional_odds(design[:, columns[1:]], _codes(stage[drawn]), item)
 
-        model = OrderedModel(stage[drawn], design[drawn][:, columns], distr="logit")
-        result = model.fit(
-            method="newton",
-            maxiter=MAX_ITERATIONS,
-            disp=0,
-            cov_type="cluster",
-            cov_kwds={"groups": item[drawn]},
-        )
-        if not result.mle_retvals["converged"]:
-            raise _Failed("the fit did not converge")
-        k = int(columns.sum())
-        if (np.abs(result.params[:k]) > _RUNAWAY).any():
-            raise _Failed("some level has samples at one end of the scale only")
-        return np.asarray(result.params[:k]), np.asarray(result.bse[:k])
-
-    intercept = np.column_stack([np.ones(len(item)), design])
-    told = undetermined((INTERCEPT, *names), intercept[drawn])
-    told.pop(INTERCEPT, None)
-    return _fitted(names, told, fit, item[drawn], unit, method + note)
+    return _fitted(names, told, columns[1:], fit, item, unit, method + note)
 
 
 def mixed_model(
@@ -118,92 +130,111 @@ def mixed_model(
 ) -> list[Coefficient]:
     """Return the fixed effects (first) and variance components (named "variance of ...").
 
-    `random` holds crossed random intercepts, "item" among them. Replicates are averaged first:
-    what a judge reads in one item then is the residual, whose variance is not independent
-    evidence. REML (Patterson and Thompson 1971) by statsmodels; t interval with items - 1
-    degrees of freedom, none for the variances.
+    `random` holds crossed random intercepts, "item" first. Replicates are averaged first: what a
+    judge reads in one item then is the residual, whose variance is not independent evidence. A
+    random factor that the design cannot tell apart is left out, with the reason at its variance.
+    t interval with items - 1 degrees of freedom, none for the variances. See
+    `restricted_likelihood`.
     """
-    item, method = random["item"], "mixed model, REML over cell means; random " + ", ".join(random)
+    item = random["item"]
     every = (*names, *_variance_names(random))
-    if np.ptp(outcome) == 0:
+    if np.ptp(outcome) <= EPSILON:
         return _all_missing(every, "the outcome is the same in every sample", item, unit)
-    drawn, note = _bounded(item, MAX_MIXED_ITEMS)
-    rows, outcome, random = _cells(design[drawn], outcome[drawn], random, drawn)
-    variances: dict[str, float] = {}
+    rows, outcome, random = _cells(design, outcome, random)
+    told, columns = _determined(names, rows)
+    # Orthonormal columns, so that no digits are lost where a covariate hardly differs.
+    basis, triangle = np.linalg.qr(rows[:, columns])
+    model = CrossedModel(basis, outcome, list(random.values()))
+    untold = dict(zip(random, model.unidentified(), strict=True))
+    allowed = np.array([not because for because in untold.values()])
+    try:
+        found = model.fit(allowed)
+    except (NoFit, np.linalg.LinAlgError) as error:
+        return _all_missing(every, _because(error), item, unit)
+    kept = [name for name, because in untold.items() if not because]
+    absent = [
+        f"variance of {name} is 0"
+        for name, value in zip(random, found.variances, strict=True)
+        if name in kept and value == 0
+    ]
+    method = f"mixed model, REML over {len(outcome)} cell means"
+    method += f"; random {', '.join(kept)}" if kept else "; no random factor"
+    method += f"; at its bound: {', '.join(absent)}" if absent else ""
+    back = np.linalg.inv(triangle)
 
-    def fit(columns: BoolArray) -> tuple[FloatArray, FloatArray]:
-        result = _fit_mixed(rows[:, columns], outcome, random)
-        variances.update(zip(_variance_names(random), (*result.vcomp, result.scale), strict=True))
-        return np.asarray(result.fe_params), np.asarray(result.bse_fe)
+    def fit() -> tuple[FloatArray, FloatArray]:
+        covariance = back @ found.covariance @ back.T
+        return back @ found.coefficients, np.sqrt(np.diag(covariance))
 
-    told = undetermined(names, rows)
-    fitted = _fitted(names, told, fit, random["item"], unit, method + note)
-    if not variances:
-        because = fitted[0].estimate.reason.removeprefix("not estimable, because ")
-        return [*fitted, *_all_missing(_variance_names(random), because, item, unit)]
-    return [*fitted, *_variances(variances, random["item"], unit, method + note)]
-
-
-def _variances(
-    values: Mapping[str, float], item: IntArray, unit: str, method: str
-) -> list[Coefficient]:
-    n, items, reason = len(item), len(np.unique(item)), "no interval, because it is a variance"
+    fixed = _fitted(names, told, columns, fit, item, unit, method)
+    values = dict(zip(random, found.variances, strict=True)) | {"residual": found.residual}
     return [
-        Coefficient(
-            name,
-            Estimate(
-                name, float(value), None, None, n, items, method=method, unit=f"squared {unit}",
-                reason=reason,
-            ),
-        )
-        for name, value in values.items()
-    ]  # fmt: skip
+        *fixed,
+        *(_variance(one, values[one], untold.get(one, ""), item, unit, method) for one in values),
+    ]
 
 
-class _Failed(Exception):
-    """Why a fit gives no figures."""
+def _variance(
+    name: str, value: float, untold: str, item: IntArray, unit: str, method: str
+) -> Coefficient:
+    name, unit, items = f"variance of {name}", f"squared {unit}", len(np.unique(item))
+    if untold:
+        return missing_coefficient(name, untold, item, unit)
+    reason = "no interval, because it is a variance" + ("" if value else ", and at its bound")
+    point = Estimate(
+        name, float(value), None, None, len(item), items, method=method, unit=unit, reason=reason
+    )
+    return Coefficient(name, point)
 
 
 def _variance_names(random: Mapping[str, IntArray]) -> list[str]:
     return [*(f"variance of {name}" for name in random), "variance of residual"]
 
 
-def _fit_mixed(design: FloatArray, outcome: FloatArray, random: Mapping[str, IntArray]) -> Any:
-    from statsmodels.regression.mixed_linear_model import MixedLM, VCSpec
-
-    codes = [np.unique(levels, return_inverse=True)[1] for levels in random.values()]
-    parts = [np.eye(int(code.max()) + 1)[code] for code in codes]
-    labels = [[[str(level) for level in range(part.shape[1])]] for part in parts]
-    effects = VCSpec(list(random), labels, [[part] for part in parts])
-    # One group that holds all: the effects cross, so none of them nests the others.
-    model = MixedLM(outcome, design, groups=np.zeros(len(outcome)), exog_vc=effects)
-    result = model.fit(reml=True, maxiter=MAX_ITERATIONS)
-    if not result.converged:
-        raise _Failed("the fit did not converge")
-    return result
-
-
 def _cells(
-    design: FloatArray, outcome: FloatArray, random: Mapping[str, IntArray], drawn: BoolArray
+    design: FloatArray, outcome: FloatArray, random: Mapping[str, IntArray]
 ) -> tuple[FloatArray, FloatArray, dict[str, IntArray]]:
     """Return one row per distinct (design row, random levels), with the mean outcome."""
-    levels = np.column_stack([codes[drawn] for codes in random.values()])
-    keys = np.column_stack([design, levels])
-    cells, code = np.unique(keys, axis=0, return_inverse=True)
-    code = code.ravel()
-    means = np.bincount(code, outcome) / np.bincount(code)
-    k = design.shape[1]
-    kept = {name: cells[:, k + i].astype(np.int64) for i, name in enumerate(random)}
-    return cells[:, :k], np.asarray(means), kept
+    cell = np.zeros(len(outcome), dtype=np.int64)
+    for column in (*design.T, *random.values()):
+        code = _codes(column)
+        # Counted anew after each column, so that the product stays small.
+        cell = _codes(cell * (int(code.max()) + 1) + code)
+    _, first = np.unique(cell, return_index=True)
+    means = np.bincount(cell, outcome) / np.bincount(cell)
+    return design[first], means, {name: _codes(codes[first]) for name, codes in random.items()}
 
 
-def _bounded(item: IntArray, most: int) -> tuple[BoolArray, str]:
-    """Return the rows to fit and a note: all, or whole items up to `most` and `MAX_ROWS`."""
+def _codes(values: np.ndarray) -> IntArray:
+    return np.unique(values, return_inverse=True)[1].ravel().astype(np.int64)
+
+
+def _determined(names: Sequence[str], design: FloatArray) -> tuple[dict[str, str], BoolArray]:
+    """Return why names are undetermined, and columns that span the design, the determined among
+    them: each that adds to those before it."""
+    kept: list[FloatArray] = []
+    chosen = np.zeros(len(names), dtype=np.bool_)
+    for j, column in enumerate(design.T):
+        left = column.astype(np.float64)
+        for _ in range(2):  # once more, for the digits that the first pass loses
+            for one in kept:
+                left = left - one * (one @ left)
+        size = float(np.linalg.norm(left))
+        if size > UNTOLD * float(np.linalg.norm(column)):
+            kept.append(left / size)
+            chosen[j] = True
+    same = "the design cannot tell it apart from the terms before it"
+    reasons = {name: same for name, ok in zip(names, chosen, strict=True) if not ok}
+    return reasons | undetermined(names, design), chosen
+
+
+def _bounded(item: IntArray) -> tuple[BoolArray, str]:
+    """Return the rows to fit and a note: all, or whole items up to `MAX_ROWS`."""
     items, sizes = np.unique(item, return_counts=True)
-    if len(item) <= MAX_ROWS and len(items) <= most:
+    if len(item) <= MAX_ROWS:
         return np.ones(len(item), dtype=np.bool_), ""
     order = np.random.default_rng(0).permutation(len(items))
-    kept = order[np.cumsum(sizes[order]) <= MAX_ROWS][:most]
+    kept = order[np.cumsum(sizes[order]) <= MAX_ROWS]
     # Two items at least, or there is nothing to cluster by.
     kept = kept if len(kept) > 1 else order[:2]
     return np.isin(item, items[kept]), f"; on {len(kept)} of {len(items)} items, drawn by seed"
@@ -212,41 +243,39 @@ def _bounded(item: IntArray, most: int) -> tuple[BoolArray, str]:
 def _fitted(
     names: Sequence[str],
     untold: Mapping[str, str],
-    fit: Callable[[BoolArray], tuple[FloatArray, FloatArray]],
+    columns: BoolArray,
+    fit: Callable[[], tuple[FloatArray, FloatArray]],
     item: IntArray,
     unit: str,
     method: str,
 ) -> list[Coefficient]:
-    """Fit the columns that are determined; what fails or is not finite becomes a reason."""
-    # It has every warning shown when it is first imported, so not inside the block below.
-    import statsmodels.tools.sm_exceptions  # noqa: F401
-
-    columns = np.array([name not in untold for name in names])
+    """Return the coefficients that are determined; a fit that fails becomes a reason."""
     try:
-        with warnings.catch_warnings():
-            # What they warn of is asked of the result below, or raises.
-            warnings.simplefilter("ignore")
-            values, errors = fit(columns)
+        values, errors = fit()
         if not (np.isfinite(values).all() and np.isfinite(errors).all() and (errors > 0).all()):
-            raise _Failed("the fit gave no finite standard errors")
-    except (_Failed, np.linalg.LinAlgError, ValueError) as error:
-        because = str(error) if isinstance(error, _Failed) else f"the fit failed ({error})"
-        return _all_missing(names, because, item, unit)
-    found = iter(zip(values, errors, strict=True))
+            raise NoFit("the fit gave no finite standard errors")
+    except (NoFit, np.linalg.LinAlgError) as failed:
+        return _all_missing(names, _because(failed), item, unit)
+    value, error = np.full((2, len(names)), np.nan)
+    value[columns], error[columns] = values, errors
     return [
         missing_coefficient(name, untold[name], item, unit)
         if name in untold
-        else _told(name, *next(found), item, unit, method)
-        for name in names
+        else _told(name, float(value[j]), float(error[j]), item, unit, method)
+        for j, name in enumerate(names)
     ]
+
+
+def _because(error: Exception) -> str:
+    return str(error) if isinstance(error, NoFit) else f"the fit failed ({error})"
 
 
 def _told(
     name: str, value: float, error: float, item: IntArray, unit: str, method: str
 ) -> Coefficient:
     items = len(np.unique(item))
-    point = Estimate(name, float(value), None, None, len(item), items, method=method, unit=unit)
-    return t_coefficient(point, float(error), items - 1.0)
+    point = Estimate(name, value, None, None, len(item), items, method=method, unit=unit)
+    return t_coefficient(point, error, items - 1.0)
 
 
 def _all_missing(

@@ -5,14 +5,17 @@ says which. The prompts are the same every time, so these are not lucky draws.
 """
 
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from deployments.cli.results import MOST_LINES
+from judge_gym.seeds import canonical_json
 from judge_gym.simulator.expected import accuracy, first_shown_excess, letter_a_excess
 from judge_gym.simulator.families import planted
 from support.figures import Demo, figure
+from support.kernels import printed
 from support.notebooks import shown_by
 
 
@@ -40,6 +43,30 @@ def test_everything_is_marked_simulated(demo: Demo) -> None:
     assert all(row.simulated for row in demo.figures)
     assert demo.value("SELECT bool_and(simulated) FROM llm_calls") is True
     assert demo.value("SELECT bool_and(simulated) FROM analysis_runs") is True
+
+
+FIGURES = """
+import json, sys
+from dataclasses import asdict
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+from judge_gym.workflows.analysis import figures
+from judge_gym.workflows.analysis.loading import load_sweep_data
+engine = sa.create_engine({url!r}, poolclass=sa.NullPool)
+with Session(engine) as session:
+    rows = figures(load_sweep_data(session, "demo"))
+print(json.dumps([asdict(row) for row in rows]))
+"""
+
+
+def test_every_figure_is_the_same_on_every_kernel_of_linear_algebra(demo: Demo) -> None:
+    stored = {(row.metric, row.scope_key): asdict(row) for row in demo.figures}
+    for rows in printed(FIGURES.format(url=demo.url)):
+        assert len(rows) > 700
+        for row in rows:
+            expected = stored[row["metric"], canonical_json(row.pop("scope"))]
+            told = {name: expected[name] for name in row}
+            assert row == pytest.approx(told, rel=0, abs=1e-6), expected["scope"]
 
 
 def test_no_judgement_failed(demo: Demo) -> None:

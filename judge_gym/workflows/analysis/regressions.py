@@ -8,7 +8,11 @@ import numpy as np
 from judge_gym.metrics.cells import scores, set_sizes
 from judge_gym.metrics.estimate import not_estimable
 from judge_gym.metrics.inference import benjamini_hochberg
-from judge_gym.metrics.regression_checks import check_by_mixed_model, check_by_ordered_logit
+from judge_gym.metrics.regression_checks import (
+    beside_least_squares,
+    check_by_mixed_model,
+    check_by_ordered_logit,
+)
 from judge_gym.metrics.regression_design import INTERCEPT, MODELS, Fit, ModelSpec, Table, fit_model
 from judge_gym.store.results import ResultRow
 from judge_gym.workflows.analysis.data import Judge, Origin, SweepData
@@ -37,20 +41,25 @@ def regressions(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]
         chosen = np.ones(len(table["item"]), dtype=np.bool_)
         for name, value in spec.only.items():
             chosen &= table[name].astype(np.str_) == value
+        fitted = None
         if chosen.any():
-            yield from _rows("regression", fit_model(spec, table), data.origin)
+            fitted = fit_model(spec, table)
+            yield from _rows("regression", fitted, data.origin)
         else:
             of = "".join(f" with {name} {value}" for name, value in spec.only.items())
             missing = not_estimable("regression", f"it needs a scored verdict{of}")
             yield result_row(missing, {"regression": spec.name, "term": EVERY_TERM}, data.origin)
         if spec.outcome == "score":
-            yield from _checks(spec, table, len(np.unique(table["item"][chosen])), data.origin)
+            items = len(np.unique(table["item"][chosen]))
+            yield from _checks(spec, table, fitted, items, data.origin)
 
 
-def _checks(spec: ModelSpec, table: Table, items: int, origin: Origin) -> Iterator[ResultRow]:
+def _checks(
+    spec: ModelSpec, table: Table, fitted: Fit | None, items: int, origin: Origin
+) -> Iterator[ResultRow]:
     for metric, check in _CHECKS:
-        if items >= FEWEST_ITEMS:
-            yield from _rows(metric, check(spec, table), origin)
+        if fitted and items >= FEWEST_ITEMS:
+            yield from _rows(metric, beside_least_squares(check(spec, table), fitted), origin)
         else:
             because = f"it needs {FEWEST_ITEMS} items, and there are {items}"
             missing = not_estimable(metric, because, n_items=items)

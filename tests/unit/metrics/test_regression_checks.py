@@ -2,21 +2,22 @@
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from judge_gym.metrics import regression_checks
+from judge_gym.metrics.regression import least_squares
 from judge_gym.metrics.regression_checks import (
+    beside_least_squares,
     check_by_mixed_model,
     check_by_ordered_logit,
     mixed_model,
     ordered_logit,
 )
-from judge_gym.metrics.regression_design import ECC
+from judge_gym.metrics.regression_design import ECC, Fit
+from support.kernels import printed
 
 SHARED = Path(__file__).resolve().parents[4] / "shared"
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no ../shared beside this repository")
@@ -130,15 +131,16 @@ def test_constant_outcomes_are_reasons(table):
         assert reasons.pop().startswith("not estimable, because ")
 
 
-def test_many_rows_are_bounded_to_whole_items(table, monkeypatch):
+def test_a_check_counts_the_rows_that_it_used(table, monkeypatch):
+    many = {name: np.concatenate([column] * 5) for name, column in table.items()}
+    many["item"] = np.repeat(np.arange(100), 3).repeat(2)
+    mixed = {one.name: one.estimate for one in check_by_mixed_model(ECC, many).coefficients}
+    assert (mixed["model[high]"].n, mixed["model[high]"].n_items) == (600, 100)
+    assert "over 200 cell means" in mixed["model[high]"].method
     monkeypatch.setattr(regression_checks, "MAX_ROWS", 60)
     (model, _) = check_by_ordered_logit(ECC, table).coefficients
     assert (model.estimate.n, model.estimate.n_items) == (60, 10)
     assert model.estimate.method.endswith("on 10 of 20 items, drawn by seed")
-    monkeypatch.setattr(regression_checks, "MAX_MIXED_ITEMS", 8)
-    mixed = {one.name: one.estimate for one in check_by_mixed_model(ECC, table).coefficients}
-    assert mixed["model[high]"].n_items == 8
-    assert mixed["model[high]"].method.endswith("on 8 of 20 items, drawn by seed")
 
 
 def test_a_model_without_terms_has_no_log_odds():
@@ -146,18 +148,96 @@ def test_a_model_without_terms_has_no_log_odds():
     assert ordered_logit([], np.empty((4, 0)), stage, item) == []
 
 
+def test_ordinary_draws_have_a_fit_whether_or_not_items_differ():
+    # judges x items with an item effect of 0 or small: a variance often ends at its bound
+    at_bound = 0
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        judge, item, _ = (part.ravel() for part in np.indices((2, 12, 3)))
+        outcome = np.round(3 * rng.random(72).clip(0, 1)) / 3 + 0.05 * rng.normal(size=12)[item]
+        design = np.column_stack([np.ones(72), judge])
+        fits = mixed_model(["intercept", "judge"], design, outcome, {"item": item})
+        assert [one.estimate.estimate for one in fits if one.estimate.estimate is None] == []
+        if fits[2].estimate.estimate == 0:
+            at_bound += 1
+            assert "at its bound: variance of item is 0" in fits[1].estimate.method
+            assert fits[2].estimate.reason.endswith("and at its bound")
+    assert 10 < at_bound < 70
+
+
+def test_owners_that_are_one_with_their_judge_have_no_variance_of_their_own(rng):
+    # each judge by its own rubric: statsmodels gave the owners' variance its start value
+    judge, item, _ = (part.ravel() for part in np.indices((3, 15, 2)))
+    outcome = 0.1 * judge + 0.2 * rng.normal(size=15)[item] + 0.1 * rng.normal(size=90)
+    design = np.column_stack([np.ones(90), judge == 1, judge == 2]).astype(float)
+    names = ["intercept", "second", "third"]
+    fits = mixed_model(names, design, outcome, {"item": item, "rubric owner": judge})
+    alone = mixed_model(names, design, outcome, {"item": item})
+    assert fits[4].estimate.reason == (
+        "not estimable, because its levels are one with the fixed terms"
+    )
+    for one, other in zip(fits[:3], alone[:3], strict=True):
+        assert one.standard_error == pytest.approx(other.standard_error, rel=1e-9)
+
+
+def test_a_term_that_is_undetermined_still_holds_its_part_of_the_outcome():
+    # the second concept has items of its own: which of both lifts them by 1 is unknown, but the
+    # judge's effect of 0.1 must not take it up
+    judge, item, _ = (part.ravel() for part in np.indices((2, 20, 2)))
+    kept = (item < 10) | (judge == 1)
+    judge, item = judge[kept], item[kept]
+    outcome = 0.1 * judge + (item >= 10) + 0.01 * np.sin(np.arange(len(item)))
+    design = np.column_stack([np.ones(len(item)), judge, item >= 10, item >= 10]).astype(float)
+    fits = mixed_model(["intercept", "judge", "concept", "scale"], design, outcome, {"item": item})
+    assert fits[1].estimate.estimate == pytest.approx(0.1, abs=0.01)
+    assert fits[2].estimate.reason.endswith("cannot tell it apart from scale")
+
+
+def test_outcomes_without_a_residual_are_a_reason():
+    judge, item = (part.ravel() for part in np.indices((2, 12)))
+    design = np.column_stack([np.ones(24), judge])
+    fits = mixed_model(["intercept", "judge"], design, 0.2 * judge + 0.01 * item, {"item": item})
+    assert {one.estimate.reason for one in fits} == {
+        "not estimable, because the random factors leave no residual"
+    }
+
+
+def test_a_sign_that_contradicts_least_squares_is_explained():
+    # judge 1 is higher in 29 of 30 items, but lower in the one with 200 times the replicates
+    item = np.repeat(np.arange(30), [400, *[2] * 29])
+    judge = np.arange(len(item)) % 2
+    outcome = 0.5 + np.where(item == 0, -0.3, 0.1) * judge + 0.01 * np.sin(7.0 * item)
+    design = np.column_stack([np.ones(len(item)), judge])
+    names = ["intercept", "judge"]
+    least = Fit("ecc", tuple(least_squares(names, design, outcome, item)), {}, ())
+    mixed = Fit("ecc", tuple(mixed_model(names, design, outcome, {"item": item})), {}, ())
+    noted = beside_least_squares(mixed, least)
+    assert least.coefficients[1].estimate.estimate < 0 < mixed.coefficients[1].estimate.estimate
+    assert "the sign contradicts least squares" in noted.coefficients[1].estimate.method
+    assert noted.coefficients[0] == mixed.coefficients[0]
+
+
 # Items differ less than their replicates let expect, so that the fit ends at a variance of 0.
 ENDS_AT_ZERO = """
+import json
 import numpy as np
-from judge_gym.metrics.regression_checks import mixed_model
+from judge_gym.metrics.regression_checks import mixed_model, ordered_logit
 outcome = np.random.default_rng(5).integers(0, 2, 36).astype(float)
 design = np.column_stack([np.ones(36), np.tile([0.0, 1.0, 0.0], 12)])
 item = np.repeat(np.arange(12), 3)
 fits = mixed_model(["intercept", "b"], design, outcome, {"item": item})
-print([one.estimate.estimate is not None for one in fits])
+fits += ordered_logit(["b"], design[:, 1:], outcome.astype(int), item)
+print(json.dumps([(one.estimate.estimate, one.standard_error) for one in fits]))
 """
 
 
-def test_what_a_fit_warns_of_stays_off_the_terminal():
-    ended = subprocess.run([sys.executable, "-c", ENDS_AT_ZERO], capture_output=True, text=True)
-    assert (ended.stdout, ended.stderr) == ("[True, True, True, True]\n", "")
+def test_a_fit_at_the_bound_is_the_same_on_every_kernel_and_prints_nothing():
+    first, *others = printed(ENDS_AT_ZERO)
+    # Cell means: 5 of 12 where b is 0 and where it is 1; with items alike, as by least squares
+    (intercept, _), (b, _), (item, _), (residual, _), _ = first
+    assert (intercept, b, item) == pytest.approx((5 / 12, 0, 0), abs=1e-12)
+    assert residual == pytest.approx(0.2196969697, abs=1e-9)
+    for other in others:
+        np.testing.assert_allclose(
+            np.array(other, dtype=float), np.array(first, dtype=float), rtol=0, atol=1e-9
+        )
