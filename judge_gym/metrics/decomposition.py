@@ -13,7 +13,7 @@ where the leaning of a judge and of its rubric go together.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -35,8 +35,11 @@ JUDGE, RUBRIC, ITEM = "judge", "rubric owner", "item"
 NOISE = "replicates"
 MIN_ITEMS = 3
 _UNIT = "squared 0-1 scale"
+_SHARE = "share of polarization"
 _STEADY = "no interval, because leaving items out does not move it, or leaves it undefined"
 _METHOD = "Henderson's method 1; t interval, jackknife over items"
+_BELOW = "; set to 0, as the estimate is below it"
+_ALL_BELOW = "no interval, because all of it is below 0"
 
 PARTS: dict[str, tuple[Term, ...]] = {
     "judges": ((JUDGE,), (JUDGE, ITEM)),
@@ -74,6 +77,52 @@ def crossed_cells(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Crossed cells of which none is empty, and the codes that their judges and owners had."""
+
+    cells: CrossedCells
+    judges: list[int]
+    owners: list[int]
+
+
+def complete_block(cells: CrossedCells) -> Block | None:
+    """Return the largest block of judges by rubric owners that is complete, or None.
+
+    Items without a verdict in each of its cells are left out. It has 2 judges and 2 owners or more,
+    and as many cells of judge by owner as any block with `MIN_ITEMS` items; of equal ones, the most
+    items. An effect of judges cannot be told from one of rubrics by cells that do not cross: over
+    incomplete crossings the intervals of `polarization_parts` held the true value in 4 to 14% of
+    300 simulations.
+    """
+    if cells.names != (JUDGE, RUBRIC, ITEM):
+        raise ValueError(f"factors {cells.names}: {(JUDGE, RUBRIC, ITEM)} are needed")
+    filled = cells.n > 0
+    applied = [frozenset(np.flatnonzero(row).tolist()) for row in cells.n.sum(axis=2)]
+    shared: set[frozenset[int]] = set()
+    for owners in applied:
+        shared |= {owners, *(owners & others for others in shared)}
+    blocks = []
+    for owners in sorted(shared, key=sorted):
+        judges = [number for number, own in enumerate(applied) if owners <= own]
+        columns = sorted(owners)
+        items = np.flatnonzero(filled[np.ix_(judges, columns)].all(axis=(0, 1)))
+        if min(len(judges), len(columns)) > 1:
+            blocks.append((judges, columns, items))
+    if not blocks:
+        return None
+    judges, columns, items = max(
+        blocks,
+        key=lambda one: (len(one[2]) >= MIN_ITEMS, len(one[0]) * len(one[1]), len(one[2])),
+    )
+    place = np.ix_(np.array(judges), np.array(columns), items)
+    return Block(
+        CrossedCells(cells.names, cells.n[place], cells.total[place], cells.squares[place]),
+        judges,
+        columns,
+    )
+
+
 def terms_of(names: Sequence[str]) -> list[Term]:
     """Return every main effect and interaction of the factors, main effects first."""
     return [term for size in range(1, len(names) + 1) for term in combinations(names, size)]
@@ -86,11 +135,11 @@ def variance_components(
 
     Henderson's method 1: for each grouping, the sum over its groups of (Σy)²/n is equated with
     its expectation, which is exact for unequal and empty cells; on balanced data this is the
-    ANOVA. Unbiased, so a component near zero can come out negative, and is shown so. Terms that
-    the design cannot tell apart (a rubric only its owner applied, one replicate per cell) are
-    "not estimable". Interval: t(items - 1) with the jackknife over items: it is about these
-    judges and rubrics, not about others. Needs 3 items. Source: Henderson 1953, Biometrics 9;
-    Searle, Casella and McCulloch 1992, section 5.3.
+    ANOVA. Unbiased until a component below 0 is set to 0, which its method says. Judges and
+    rubrics that are not fully crossed, and terms that the design cannot tell apart (one replicate
+    per cell), are "not estimable"; see `complete_block`. Interval: t(items - 1) with the jackknife
+    over items, cut at 0: it is about these judges and rubrics, not about others. Needs 3 items.
+    Source: Henderson 1953, Biometrics 9; Searle, Casella and McCulloch 1992, section 5.3.
     """
     chosen = list(terms_of(cells.names) if terms is None else terms)
     names = [*map(" x ".join, chosen), NOISE]
@@ -106,9 +155,9 @@ def variance_components(
 def polarization_parts(cells: CrossedCells) -> dict[str, Estimate]:
     """Return the variance of each of `PARTS`, their sum "polarization", and "share_..." of it.
 
-    `cells` cross judge, rubric owner and item, in that order. Shares divide by the sum, so they
-    can be negative, or above 1, where a part is; without a sum above zero there is none. A part
-    needs all its components. Intervals as in `variance_components`.
+    `cells` cross judge, rubric owner and item, in that order. Shares are of the parts above 0;
+    without one there is none. A part needs all its components. Intervals as in
+    `variance_components`.
     """
     if cells.names != (JUDGE, RUBRIC, ITEM):
         raise ValueError(f"factors {cells.names}: {(JUDGE, RUBRIC, ITEM)} are needed")
@@ -128,8 +177,12 @@ def polarization_parts(cells: CrossedCells) -> dict[str, Estimate]:
         return lambda solved: float(solved[members].sum())
 
     def share(name: str) -> Callable[[FloatArray], float]:
-        of, every = part(name), part(*PARTS)
-        return lambda s: of(s) / every(s) if every(s) > EPSILON else float("nan")
+        def of(solved: FloatArray) -> float:
+            above = {one: max(0.0, part(one)(solved)) for one in PARTS}
+            every = sum(above.values())
+            return above[name] / every if every > EPSILON else float("nan")
+
+        return of
 
     if untold:
         untold |= dict.fromkeys(
@@ -137,7 +190,7 @@ def polarization_parts(cells: CrossedCells) -> dict[str, Estimate]:
         )
     figures = {name: (_UNIT, part(name)) for name in PARTS}
     figures["polarization"] = (_UNIT, part(*PARTS))
-    figures |= {f"share_{name}": ("share of polarization", share(name)) for name in PARTS}
+    figures |= {f"share_{name}": (_SHARE, share(name)) for name in PARTS}
     return _estimates(cells, chosen, figures, untold)
 
 
@@ -150,7 +203,11 @@ def _estimates(
     """Return each figure of the solved components, with its jackknife interval."""
     present = cells.n.reshape(-1, cells.n.shape[-1]).sum(axis=0) > 0
     n, items = int(cells.n.sum()), int(present.sum())
-    if items < MIN_ITEMS:
+    crossed = cells.n.sum(axis=-1) > 0
+    if not crossed.all():
+        because = f"judges and rubrics are not fully crossed: {crossed.sum()} of {crossed.size} "
+        untold = dict.fromkeys(figures, because + "combinations have a verdict")
+    elif items < MIN_ITEMS:
         untold = dict.fromkeys(figures, f"it needs {MIN_ITEMS} items, and there are {items}")
     found = {
         name: not_estimable(name, untold[name], n=n, n_items=items, unit=unit)
@@ -169,9 +226,14 @@ def _estimates(
             because = "the judges show no polarization to divide"
             found[name] = not_estimable(name, because, n=n, n_items=items, unit=unit)
             continue
-        estimate = Estimate(name, value, None, None, n, items, method=_METHOD, unit=unit)
+        method = _METHOD + (_BELOW if value < -EPSILON else "")
+        estimate = Estimate(name, max(0.0, value), None, None, n, items, method=method, unit=unit)
         interval = _jackknife(value, np.array([figure(one) for one in left_out]))
-        found[name] = with_interval(estimate, interval, absent=_STEADY)
+        if interval and interval[1] <= 0:
+            found[name] = replace(estimate, reason=_ALL_BELOW)
+        else:
+            most = 1.0 if unit == _SHARE else np.inf
+            found[name] = with_interval(estimate, interval, (0.0, most), absent=_STEADY)
     return {name: found[name] for name in figures}
 
 

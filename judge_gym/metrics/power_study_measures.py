@@ -29,6 +29,7 @@ from judge_gym.metrics.decomposition import (
     ITEM,
     JUDGE,
     RUBRIC,
+    complete_block,
     crossed_cells,
     polarization_parts,
 )
@@ -136,17 +137,26 @@ def _coefficient(data: DrawnData, column: np.ndarray) -> Estimate:
 
 
 def _parts(data: DrawnData, rng: np.random.Generator) -> Sequence[Estimate]:
-    n = len(data.own)
+    """Judges crossed with two rubrics, and one judge more that applied its own and one of these.
+
+    That one judges as the first, but it does not cross with the others: the parts are to be those
+    of the complete block.
+    """
+    extra = int(data.own.judge.max()) + 1
+    own, swap = (verdicts.of_judges([0]) for verdicts in (data.own, data.swap))
+    arms = [(data.own, None, 0), (data.swap, None, 1), (own, extra, 0), (swap, extra, 2)]
+    judge = [one.judge if by is None else np.full(len(one), by) for one, by, _ in arms]
     cells = crossed_cells(
         (JUDGE, RUBRIC, ITEM),
         (
-            np.concatenate([data.own.judge, data.swap.judge]),
-            np.repeat([0, 1], n),
-            np.concatenate([data.own.item, data.swap.item]),
+            np.concatenate(judge),
+            np.concatenate([np.full(len(one), rubric) for one, _, rubric in arms]),
+            np.concatenate([one.item for one, _, _ in arms]),
         ),
-        np.concatenate([scores(data.own), scores(data.swap)]),
+        np.concatenate([scores(one) for one, _, _ in arms]),
     )
-    parts = polarization_parts(cells)
+    block = complete_block(cells)
+    parts = polarization_parts(block.cells if block else cells)
     return parts["judges"], parts["rubrics"]
 
 

@@ -68,8 +68,9 @@ RUBRICS = (
     Spec(
         "Judges or rubrics",
         "How much of the polarization comes from judges, from rubrics, and from a judge's own way "
-        "of reading a rubric, in squared 0-1 scale and as a share; about these judges and rubrics. "
-        "An estimate of a small part can be below 0.",
+        "of reading a rubric, in squared 0-1 scale and as a share; about the largest block of "
+        "judges and rubrics in which every judge applied every rubric. A part that is estimated "
+        "below 0 is shown as 0.",
         (
             Cell("part", "decomposition", digits=3),
             Cell("share", "decomposition_share"),
@@ -80,7 +81,7 @@ RUBRICS = (
                 "½·E(x − x′)² of two verdicts on one item, less replicate noise = "
                 "judges + rubrics + both"
             ),
-            "share = part / sum",
+            "share = part / sum of the parts",
         ),
         estimators=(
             polarization_parts,

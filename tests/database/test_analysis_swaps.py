@@ -4,7 +4,7 @@ import pytest
 
 from support.lab import Lab, only
 
-ALPHA, BETA = "acme/alpha-1", "acme/beta-1"
+ALPHA, BETA, GAMMA = "acme/alpha-1", "acme/beta-1", "acme/gamma-1"
 
 
 def swapped(lab: Lab) -> None:
@@ -78,3 +78,26 @@ def test_a_swap_without_probes_says_why(database: str) -> None:
     assert row.estimate is None
     assert "under both conditions" in row.reason
     assert row.p_adjusted is None
+
+
+def test_judges_and_rubrics_are_split_where_they_fully_cross_and_the_rest_is_named(
+    database: str,
+) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 4)
+    alpha = lab.own(ALPHA, [[1, 1], [2, 1], [1, 2], [1, 1]])
+    beta = lab.own(BETA, [[4, 3], [3, 3], [4, 4], [3, 4]])
+    lab.samples(lab.arm(alpha, "swap", BETA), [[1, 2], [2, 2], [1, 1], [1, 2]])
+    lab.samples(lab.arm(beta, "swap", ALPHA), [[4, 4], [3, 4], [4, 3], [3, 3]])
+    crossed = {row.scope["part"]: row for row in lab.analyse() if row.metric == "decomposition"}
+    assert "block" not in crossed["rubrics"].method
+    # gamma judged by no rubric but its own and alpha's
+    gamma = lab.own(GAMMA, [[1, 4], [4, 1], [1, 4], [4, 1]])
+    lab.samples(lab.arm(gamma, "swap", ALPHA), [[1, 1], [1, 1], [4, 4], [4, 4]])
+    parts = {row.scope["part"]: row for row in lab.analyse() if row.metric == "decomposition"}
+    for part, row in parts.items():
+        assert row.estimate == pytest.approx(crossed[part].estimate)
+        assert row.n == crossed[part].n == 32
+        assert row.method.endswith(
+            f"; on the largest complete block: judges {ALPHA}, {BETA} by rubrics of {ALPHA}, {BETA}"
+        )

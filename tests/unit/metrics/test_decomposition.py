@@ -12,6 +12,7 @@ from judge_gym.metrics.decomposition import (
     JUDGE,
     PARTS,
     RUBRIC,
+    complete_block,
     crossed_cells,
     polarization_parts,
     variance_components,
@@ -24,8 +25,9 @@ def values(estimates):
     return {name: one.estimate for name, one in estimates.items()}
 
 
-def swap_design(pairs, items, replicates, rng, spread):
-    """Scores with planted normal effects, standard deviations by part name."""
+def swap_design(pairs, items, replicates, rng, spread, *, judges=(0, 0, 0), kept=1.0):
+    """Scores with planted normal effects, standard deviations by part name, a share of them kept,
+    and what each judge adds."""
     judge, rubric = (np.array(side) for side in zip(*pairs, strict=True))
     judge, rubric, item = (
         np.repeat(np.tile(judge, items), replicates),
@@ -33,12 +35,14 @@ def swap_design(pairs, items, replicates, rng, spread):
         np.repeat(np.arange(items), len(pairs) * replicates),
     )
     sizes = {JUDGE: judge, RUBRIC: rubric, ITEM: item}
-    score = np.zeros(len(item))
+    score = np.array(judges)[judge].astype(float)
     for term, sd in spread.items():
         levels = np.stack([sizes[name] for name in term]) if term else np.arange(len(item))[None]
         _, code = np.unique(levels, axis=1, return_inverse=True)
         score += sd * rng.normal(size=code.max() + 1)[code.ravel()]
-    return crossed_cells((JUDGE, RUBRIC, ITEM), (judge, rubric, item), score)
+    there = rng.random(len(item)) < kept
+    codes = (judge[there], rubric[there], item[there])
+    return crossed_cells((JUDGE, RUBRIC, ITEM), codes, score[there])
 
 
 FULL = [(j, o) for j in range(3) for o in range(3)]
@@ -57,14 +61,15 @@ def test_balanced_components_are_the_anova_by_hand():
     )
 
 
-def test_a_negative_component_is_shown_as_it_is():
+def test_a_component_below_0_is_shown_as_0_and_said():
     # means 0 1 / 1 0: items and judges have mean square 0, interaction 2*1 = 2; within 0.02
     judge, item, _ = (part.ravel() for part in np.indices((2, 4, 2)))
     score = np.array([[0, 1, 0, 1], [1, 0, 1, 0.0]])[judge, item] + np.tile([-0.1, 0.1], 8)
-    found = values(variance_components(crossed_cells((JUDGE, ITEM), (judge, item), score)))
+    found = variance_components(crossed_cells((JUDGE, ITEM), (judge, item), score))
     # judge SS 0; interaction SS 2*2 = 4 on 3 df: judge (0 - 4/3)/(2*4)
-    assert found["judge"] == pytest.approx(-1 / 6)
-    assert found["judge x item"] == pytest.approx((4 / 3 - 0.02) / 2)
+    assert (found["judge"].estimate, found["judge"].lower) == (0, None)
+    assert found["judge"].method.endswith("set to 0, as the estimate is below it")
+    assert found["judge x item"].estimate == pytest.approx((4 / 3 - 0.02) / 2)
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="no ../shared beside this repository")
@@ -76,11 +81,9 @@ def test_reference_components():
     item = np.unique([row["evidence"] for row in rows], return_inverse=True)[1]
     judge = np.array([int(row["model_b"]) for row in rows])
     cells = crossed_cells((JUDGE, ITEM), (judge, item), np.array([float(r["score"]) for r in rows]))
-    full, expected = values(variance_components(cells)), case["expected"]
-    # REML puts the interaction at its bound, 0; unbounded it is below, and the rest is as if
-    # it were not in the model
-    assert expected["evidence:m"] == 0
-    assert full["judge x item"] < 0
+    full, expected = variance_components(cells)["judge x item"], case["expected"]
+    # REML puts the interaction at its bound, 0; the rest is as if it were not in the model
+    assert full.estimate == expected["evidence:m"] == 0
     found = values(variance_components(cells, [(JUDGE,), (ITEM,)]))
     assert found == pytest.approx(
         {JUDGE: expected["m"], ITEM: expected["evidence"], "replicates": expected["Residual"]},
@@ -88,17 +91,17 @@ def test_reference_components():
     )
 
 
-def test_unbalanced_components_are_unbiased():
-    # three judges, each with its own rubric and one rival's: 6 of 9 pairs
-    spread = {(JUDGE,): 0.3, (RUBRIC,): 0.2, (ITEM,): 0.3, (JUDGE, ITEM): 0.1, (): 0.2}
+def test_components_of_uneven_cells_are_unbiased():
+    # three judges by three rubrics, a third of the samples missing; the planted parts stay off 0
+    spread = {(JUDGE, ITEM): 0.4, (RUBRIC, ITEM): 0.4, (): 0.2}
     rng = np.random.default_rng(5)
-    runs = [
-        list(values(variance_components(swap_design(SWAPS, 6, 2, rng, spread))).values())
-        for _ in range(150)
-    ]
+    runs = []
+    for _ in range(150):
+        cells = swap_design(FULL, 8, 3, rng, spread, kept=2 / 3)
+        found = values(variance_components(cells))
+        runs.append([found["judge x item"], found["rubric owner x item"], found["replicates"]])
     error = np.std(runs, axis=0) / 150**0.5
-    planted = [0.09, 0.04, 0.09, 0, 0.01, 0, 0, 0.04]
-    assert (np.abs(np.mean(runs, axis=0) - planted) < 3.5 * error).all()
+    assert (np.abs(np.mean(runs, axis=0) - [0.16, 0.16, 0.04]) < 3.5 * error).all()
 
 
 def test_additive_effects_split_by_hand():
@@ -141,16 +144,56 @@ def test_rubrics_that_only_their_owners_applied_cannot_be_split(rng):
     )
     assert {one.estimate for one in parts.values()} == {None}
     assert parts["judges"].reason == (
-        "not estimable, because the design cannot tell judge apart from "
-        "rubric owner, judge x rubric owner"
+        "not estimable, because judges and rubrics are not fully crossed: "
+        "3 of 9 combinations have a verdict"
     )
+
+
+def test_an_incomplete_crossing_is_refused_and_its_largest_complete_block_used():
+    """Judges +0.1, -0.1 and 0, no effect of rubrics; each judge by its own rubric and a rival's.
+
+    Over all 6 cells the intervals held the rubrics' part in 4% and the judges' in 14% of data sets.
+    """
+    rng = np.random.default_rng(7)
+    spread = {(ITEM,): 0.15, (JUDGE, ITEM): 0.1, (): 0.15}
+    held = {"judges": 0, "rubrics": 0}
+    for _ in range(100):
+        cells = swap_design(SWAPS, 16, 3, rng, spread, judges=(0.1, -0.1, 0))
+        assert polarization_parts(cells)["rubrics"].reason.endswith(
+            "6 of 9 combinations have a verdict"
+        )
+        block = complete_block(cells)
+        assert (block.judges, block.owners) == ([0, 1], [0, 1])
+        parts = polarization_parts(block.cells)
+        # judges 0.1 and -0.1 have variance 0.02, and 0.01 is planted by item
+        for name, planted in (("judges", 0.03), ("rubrics", 0.0)):
+            found = parts[name]
+            assert found.estimate >= 0
+            assert found.lower is None or found.lower >= 0
+            held[name] += found.lower is None or found.lower <= planted <= found.upper
+    assert min(held.values()) >= 85
+
+
+def test_the_block_leaves_out_items_that_lack_one_of_its_cells(rng):
+    # the second judge never applied the first rubric to item 3
+    cells = swap_design(SWAPS, 6, 2, rng, {(): 0.1})
+    cells.n[1, 0, 3] = 0
+    block = complete_block(cells)
+    assert block.cells.n.shape == (2, 2, 5)
+    assert block.cells.total[0, 1].tolist() == np.delete(cells.total[0, 1], 3).tolist()
+
+
+def test_no_two_judges_with_two_rubrics_in_common_are_no_block(rng):
+    chain = [(0, 0), (0, 1), (1, 1), (1, 2), (2, 2), (2, 0)]
+    assert complete_block(swap_design(chain, 6, 2, rng, {(): 0.1})) is None
 
 
 def test_the_interval_is_the_jackknife_by_leaving_items_out(rng):
     # uneven cells: a third of the samples are missing, and one item altogether
     judge, item = np.repeat([0, 1, 2], 40), np.tile(np.repeat(np.arange(8), 5), 3)
     kept = (rng.random(120) < 0.7) & (item != 3)
-    judge, item, score = judge[kept], item[kept], rng.random(kept.sum())
+    judge, item = judge[kept], item[kept]
+    score = rng.random(len(item)) + 0.5 * judge
     terms = [(JUDGE,), (ITEM,)]
     whole = variance_components(crossed_cells((JUDGE, ITEM), (judge, item), score), terms)
     parts = []
