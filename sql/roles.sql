@@ -5,6 +5,10 @@
 --   GRANT judge_gym_writer TO pipeline_login;   runs experiments; cannot change the schema
 --
 -- Nobody can log in as these roles, and they have no password.
+--
+-- PostgreSQL lets every login call what takes locks, makes large objects, waits or writes to its log.
+-- A superuser takes that from PUBLIC; where a lesser user runs this file, `judge-gym database roles`
+-- says what the reader can still do. NOTIFY, and a login's own password, cannot be taken from it.
 
 DO $$
 DECLARE
@@ -26,6 +30,41 @@ BEGIN
     );
     -- The import of a bundle stages its rows in temporary tables.
     EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO judge_gym_writer', current_database());
+    -- What `judge-gym up` makes for Prefect's records.
+    IF EXISTS (
+        SELECT FROM pg_database
+        WHERE datname = current_database() || '_prefect'
+            AND pg_has_role(current_user, datdba, 'USAGE')
+    ) THEN
+        EXECUTE format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database() || '_prefect');
+    END IF;
+END
+$$;
+
+DO $$
+DECLARE
+    -- The owner migrates, and claims its work by advisory locks as the writer does.
+    keepers text := format('judge_gym_writer, %I', (
+        SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = 'public.alembic_version'::regclass
+    ));
+    routine regprocedure;
+BEGIN
+    IF NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+        RETURN;
+    END IF;
+    FOR routine IN
+        SELECT oid FROM pg_proc
+        WHERE pronamespace = 'pg_catalog'::regnamespace
+            AND proname ~ '^(pg_(try_)?advisory_|lo_|loread$|lowrite$|pg_sleep|pg_notify$)'
+            OR proname IN ('pg_export_snapshot', 'pg_logical_emit_message')
+    LOOP
+        EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', routine);
+        IF routine::text ~ 'advisory' THEN
+            EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', routine, keepers);
+        END IF;
+    END LOOP;
+    REVOKE USAGE ON LANGUAGE plpgsql FROM PUBLIC;
+    EXECUTE format('GRANT USAGE ON LANGUAGE plpgsql TO %s', keepers);
 END
 $$;
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from deployments.cli.output import console
+from deployments.cli.output import console, errors
 
 app = typer.Typer(help="Back the database up, and set it up for others.", no_args_is_help=True)
 
@@ -21,10 +21,12 @@ def roles() -> None:
     from judge_gym.store.roles import READER, WRITER, create_roles
 
     engine = connect(settings())
-    create_roles(engine)
+    still_open = create_roles(engine)
     engine.dispose()
-    console.print(f"{READER}: reads the views of schema analysis, and nothing else.")
+    console.print(f"{READER}: reads the views of schema analysis.")
     console.print(f"{WRITER}: runs experiments; cannot change the schema.")
+    for sentence in still_open:
+        errors.print(f"Warning: {sentence}", markup=False, soft_wrap=True)
     console.print(f"Next, in psql: GRANT {READER} TO some_login;", markup=False)
 
 

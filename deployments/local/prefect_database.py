@@ -41,9 +41,11 @@ def _make(url: sa.URL, name: str) -> None:
         with engine.connect() as connection:
             if connection.scalar(_HAS, {"name": _NEEDED}) is None:
                 raise _impossible(name, f"this PostgreSQL lacks the extension {_NEEDED}")
+            quoted = connection.dialect.identifier_preparer.quote(name)
             if connection.scalar(_KNOWN, {"name": name}) is None:
-                quoted = connection.dialect.identifier_preparer.quote(name)
                 connection.exec_driver_sql(f"CREATE DATABASE {quoted}")
+            # Runs' parameters and logs are no matter of analysts, whose logins are of this server.
+            connection.exec_driver_sql(f"REVOKE ALL ON DATABASE {quoted} FROM PUBLIC")
     except sa.exc.DBAPIError as error:
         raise _impossible(name, first_line(error.orig)) from None
 

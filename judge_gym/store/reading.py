@@ -18,7 +18,7 @@ from judge_gym.errors import StoreError, first_line
 from judge_gym.settings import Settings
 from judge_gym.store import views
 from judge_gym.store.engine import connect, database_url, parsed_url
-from judge_gym.store.roles import READER, create_roles
+from judge_gym.store.roles import READER, close_cluster, create_roles
 
 LOGIN = "judge_gym_query"
 """The embedded database's login of the reader's rights; its server is reached by a socket alone."""
@@ -60,6 +60,7 @@ def reader_url(settings: Settings) -> str:
         )
     engine = connect(settings)
     create_roles(engine)
+    close_cluster(engine)
     with engine.begin() as connection:
         known = connection.scalar(sa.text("SELECT to_regrole(:name)"), {"name": LOGIN})
         if known is None:

@@ -34,6 +34,11 @@ def test_it_is_made_once_in_the_same_server_and_can_do_what_prefect_needs(made: 
     there = sa.create_engine(made.set(database=own.database), poolclass=sa.NullPool)
     with there.begin() as connection:
         connection.exec_driver_sql("CREATE EXTENSION pg_trgm")
+    with (
+        login(there.url.render_as_string(hide_password=False), "pg_monitor") as other,
+        pytest.raises(sa.exc.OperationalError, match="permission denied"),
+    ):
+        sa.create_engine(other, poolclass=sa.NullPool).connect()
 
 
 def test_the_users_choice_goes_first(made: sa.URL, monkeypatch: pytest.MonkeyPatch) -> None:

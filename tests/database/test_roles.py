@@ -6,11 +6,13 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from deployments.local.prefect_database import prefect_database
 from judge_gym.errors import StoreError
 from judge_gym.settings import Settings
 from judge_gym.simulator.server import serving
 from judge_gym.store import migrate, views
 from judge_gym.store import tables as t
+from judge_gym.store.claims import idle
 from judge_gym.store.engine import connect
 from judge_gym.store.roles import READER, WRITER, create_roles
 from support.logins import login
@@ -62,27 +64,125 @@ def test_a_reader_can_select_no_table(reader: str, table: str) -> None:
     assert "permission denied" in refused(reader, f"SELECT FROM public.{table}")
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "INSERT INTO analysis.answers (answer) VALUES ('x')",
-        "UPDATE analysis.answers SET answer = 'x'",
-        "DELETE FROM analysis.answers",
-        "CREATE TABLE analysis.mine (x int)",
-        "CREATE TABLE public.mine (x int)",
-        "CREATE TEMPORARY TABLE mine (x int)",
-        "CREATE SCHEMA mine",
-        "CREATE ROLE mine",
-        "DROP VIEW analysis.samples",
-        "COPY analysis.samples TO PROGRAM 'true'",
-        "SELECT pg_read_file('postgresql.conf')",
-        f"SET ROLE {WRITER}",
-    ],
+HOSTILE = (
+    # writing
+    "INSERT INTO analysis.answers (answer) VALUES ('x')",
+    "UPDATE analysis.answers SET answer = 'x'",
+    "DELETE FROM analysis.answers",
+    "SELECT * FROM analysis.answers FOR UPDATE",
+    "COPY analysis.answers FROM STDIN",
+    "LOCK TABLE analysis.answers IN ACCESS EXCLUSIVE MODE",
+    "LOCK TABLE public.llm_calls IN ACCESS SHARE MODE",
+    "TRUNCATE public.samples",
+    "SELECT nextval('public.samples_id_seq')",
+    # making things
+    "CREATE TABLE analysis.mine (x int)",
+    "CREATE TABLE public.mine (x int)",
+    "CREATE TEMPORARY TABLE mine (x int)",
+    "CREATE FUNCTION pg_temp.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    "CREATE FUNCTION analysis.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+    "CREATE SCHEMA mine",
+    "ALTER DATABASE postgres CONNECTION LIMIT 1",
+    "CREATE FOREIGN DATA WRAPPER mine",
+    "CREATE PUBLICATION mine FOR ALL TABLES",
+    "DO 'BEGIN END'",
+    "DROP VIEW analysis.samples",
+    "COMMENT ON VIEW analysis.samples IS 'mine'",
+    # locks and waiting
+    "SELECT pg_advisory_lock(5)",
+    "SELECT pg_advisory_lock_shared(5, 6)",
+    "SELECT pg_advisory_xact_lock(5)",
+    "SELECT pg_advisory_xact_lock_shared(5)",
+    "SELECT pg_try_advisory_lock(5, 6)",
+    "SELECT pg_try_advisory_xact_lock_shared(5, 6)",
+    "SELECT pg_advisory_unlock_all()",
+    "SELECT query_to_xml('SELECT pg_advisory_lock(5)', true, true, '')",
+    "SELECT pg_sleep(60)",
+    "SELECT pg_sleep_for('1 hour')",
+    "SELECT pg_export_snapshot()",
+    # large objects and the log
+    "SELECT lo_create(0)",
+    "SELECT lo_creat(-1)",
+    "SELECT lo_from_bytea(0, 'x')",
+    "SELECT lo_import('/etc/passwd')",
+    "SELECT lo_unlink(1)",
+    "SELECT pg_logical_emit_message(true, 'mine', 'x')",
+    "SELECT pg_notify('mine', 'x')",
+    # files and programs of the server
+    "COPY analysis.samples TO PROGRAM 'true'",
+    "COPY (SELECT 1) TO '/tmp/mine'",
+    "SELECT pg_read_file('postgresql.conf')",
+    "SELECT pg_ls_dir('.')",
+    "SELECT pg_stat_file('postgresql.conf')",
+    # the server, and powers of others
+    "SELECT pg_switch_wal()",
+    "SELECT pg_reload_conf()",
+    "CHECKPOINT",
+    "SELECT pg_terminate_backend({owners_process})",
+    "SELECT pg_cancel_backend({owners_process})",
+    f"SET ROLE {WRITER}",
+    "SELECT set_config('role', 'pg_read_server_files', false)",
+    "CREATE ROLE mine",
+    f"ALTER ROLE {WRITER} LOGIN",
+    f"GRANT {WRITER} TO CURRENT_USER",
+    "SELECT * FROM pg_authid",
+    "SELECT * FROM pg_largeobject",
 )
-def test_a_reader_can_do_nothing_else(reader: str, statement: str) -> None:
-    assert any(
-        word in refused(reader, statement) for word in ("permission denied", "must be owner")
-    )
+
+
+@pytest.mark.parametrize("statement", HOSTILE)
+def test_a_reader_can_do_nothing_else(database: str, reader: str, statement: str) -> None:
+    with sa.create_engine(database, poolclass=sa.NullPool).connect() as owner:
+        process = owner.scalar(sa.text("SELECT pg_backend_pid()"))
+        said = refused(reader, statement.format(owners_process=process))
+        assert any(word in said for word in ("permission denied", "must be ", "cannot delete"))
+        assert owner.scalar(sa.text("SELECT count(*) FROM pg_largeobject_metadata")) == 0
+
+
+def test_a_reader_connects_to_no_other_database_of_ours(database: str, reader: str) -> None:
+    other = prefect_database(database)
+    name = str(sa.make_url(other).database)
+    try:
+        url = sa.make_url(reader).set(database=name)
+        with pytest.raises(sa.exc.OperationalError, match="permission denied"):
+            sa.create_engine(url, poolclass=sa.NullPool).connect()
+        # One of an earlier judge-gym is closed by making the roles again.
+        owner = sa.create_engine(database, poolclass=sa.NullPool)
+        with owner.begin() as connection:
+            connection.exec_driver_sql(f'GRANT CONNECT ON DATABASE "{name}" TO PUBLIC')
+        assert not any(name in sentence for sentence in create_roles(owner))
+        with pytest.raises(sa.exc.OperationalError, match="permission denied"):
+            sa.create_engine(url, poolclass=sa.NullPool).connect()
+    finally:
+        owner = sa.create_engine(database, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+        with owner.connect() as connection:
+            connection.exec_driver_sql(f'DROP DATABASE "{name}"')
+
+
+def test_what_only_a_superuser_can_take_from_readers_is_said(
+    database: str, postgres_server: str
+) -> None:
+    with (
+        login(database, "pg_monitor") as lesser,
+        temporary_database(postgres_server) as own,
+        login(own, READER) as reader,
+    ):
+        server = sa.create_engine(own, poolclass=sa.NullPool)
+        with server.begin() as connection:
+            owner = sa.make_url(lesser).username
+            name = sa.make_url(own).database
+            connection.exec_driver_sql(f'ALTER DATABASE "{name}" OWNER TO {owner}')
+        url = sa.make_url(lesser).set(database=name).render_as_string(hide_password=False)
+        migrate.upgrade(url)
+        said = " ".join(create_roles(sa.create_engine(url, poolclass=sa.NullPool)))
+        assert "can still take advisory locks" in said
+        assert "REVOKE CONNECT, TEMPORARY ON DATABASE postgres FROM PUBLIC;" in said
+
+        # A superuser ends it, and the owner still claims its work.
+        assert "advisory" not in " ".join(create_roles(server))
+        assert "permission denied" in refused(reader, "SELECT pg_advisory_lock(5)")
+        with idle(sa.create_engine(url, poolclass=sa.NullPool), {"experiments": ["a"]}):
+            pass
 
 
 def test_views_made_anew_can_still_be_read(database: str, reader: str) -> None:
