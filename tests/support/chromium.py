@@ -23,6 +23,7 @@ from support.waiting import until
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 START_S = 60.0
 ANSWER_S = 60.0
+_PASSWORD = "document.querySelector('input[type=password]')"
 _OPTIONS = (
     "--headless",
     "--no-sandbox",
@@ -81,6 +82,24 @@ class Browser:
         given = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
         return given["result"].get("value")
 
+    def log_in(self, address: str, password: str) -> None:
+        """Give Prefect's page the password it asks for; both of its pages keep it."""
+        self.open(f"{address}/login", "Login")
+        until(lambda: self.value(f"!!{_PASSWORD}"), "the password's field", every=0.25)
+        self.value(f"{_PASSWORD}.focus()")
+        self.type(password)
+        self.press("Login")
+        self.shows("Dashboard")
+
+    def type(self, text: str) -> None:
+        """Type into the field that has the focus."""
+        self.ask("Input.insertText", text=text)
+
+    def press(self, button: str) -> None:
+        """Press the button with this text."""
+        buttons = "[...document.querySelectorAll('button')]"
+        self.value(f"{buttons}.find(one => one.innerText.trim() === '{button}').click()")
+
     def picture(self, file: Path) -> None:
         """Save how the page looks."""
         file.write_bytes(b64decode(self.ask("Page.captureScreenshot")["data"]))
@@ -118,7 +137,8 @@ def chromium(folder: Path) -> Iterator[Browser]:
             for one in httpx.get(f"http://127.0.0.1:{port}/json/list").json()
             if one["type"] == "page"
         ]
-        with connect(tab["webSocketDebuggerUrl"], max_size=None) as connection:
+        # Without pings: what a page reports while nobody asks waits before their answers.
+        with connect(tab["webSocketDebuggerUrl"], max_size=None, ping_interval=None) as connection:
             browser = Browser(connection)
             browser.ask("Network.enable")
             yield browser

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 from dataclasses import dataclass, field
+from typing import Any
 
 import psutil
 import sqlalchemy as sa
@@ -37,9 +38,14 @@ class Installation(PrefectApi):
         return f"{self.address}/api"
 
     @property
+    def password(self) -> str:
+        return (self.command.data / "prefect-password").read_text().strip()
+
+    @property
     def environment(self) -> dict[str, str]:
         """What a second terminal needs."""
-        return self.command.variables() | {"PREFECT_API_URL": self.api}
+        server = {"PREFECT_API_URL": self.api, "PREFECT_API_AUTH_STRING": self.password}
+        return self.command.variables() | server
 
     def start(self) -> "Installation":
         """Start it, and wait until it says that everything is there."""
@@ -71,10 +77,15 @@ class Installation(PrefectApi):
 
     def judgements(self) -> int:
         """How many judgements its database holds."""
+        [count] = self.values("SELECT count(*) FROM samples")
+        return int(count)
+
+    def values(self, query: str) -> list[Any]:
+        """What a query of one column finds in its database."""
         server = self.postgres()
         assert server is not None
         with sa.create_engine(server.url, poolclass=sa.NullPool).connect() as connection:
-            return int(connection.scalar(sa.text("SELECT count(*) FROM samples")) or 0)
+            return list(connection.scalars(sa.text(query)))
 
     def judging(self, deployment: str, judgements: int) -> str:
         """Run a sweep's deployment until it has made so many judgements; the flow run's id."""

@@ -13,11 +13,23 @@ class PrefectApi(Protocol):
     @property
     def api(self) -> str: ...
 
+    @property
+    def password(self) -> str:
+        """What it asks for, as user:password; empty when it asks for nothing."""
+        return ""
+
     def ask(self, method: str, path: str, **body: Any) -> Any:
         """What Prefect's API answers; asked again while it is busy, as Prefect's client does."""
 
         def answer() -> httpx.Response | None:
-            given = httpx.request(method, f"{self.api}{path}", json=body or None, timeout=30)
+            user, _, password = self.password.partition(":")
+            given = httpx.request(
+                method,
+                f"{self.api}{path}",
+                json=body or None,
+                auth=(user, password) if user else None,
+                timeout=30,
+            )
             return None if given.status_code == httpx.codes.SERVICE_UNAVAILABLE else given
 
         given = until(answer, f"an answer to {method} {path}", every=0.5).raise_for_status()

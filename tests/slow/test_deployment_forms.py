@@ -1,0 +1,191 @@
+"""The run forms of all deployments, submitted in Chromium in both of Prefect's pages.
+
+Each form twice: untouched, and with one value changed. Runs are on simulated judges, and end.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from support.chromium import Browser, chromium
+from support.command_line import SWEEPS, CommandLine
+from support.installation import Installation
+from support.waiting import until
+
+pytestmark = pytest.mark.slow
+PAGES = {"classic": "", "new": "/v2"}
+WORKERS = ("settings", '{"workers": 8}')
+AGAIN = ("retry_failed", None)
+CHANGES: dict[str, tuple[str, str | None]] = {
+    "sweep/default": AGAIN,
+    "sweep/demo": ("file", "deployments/sweeps/quick.yaml"),
+    "w1-evidence/default": ("utility_model", "sim/low-2"),
+    "w2-rubric/default": ("sham", None),
+    "w3-scoring/default": WORKERS,
+    "w4-swap/default": WORKERS,
+    "w5-probe/default": WORKERS,
+    "analysis/default": ("sweep", "demo"),
+    "benchmark/default": AGAIN,
+    "calibration/default": AGAIN,
+    "gym/abstract": AGAIN,
+    "gym/apply": AGAIN,
+    "gym/cleanup": AGAIN,
+    "gym/extract": AGAIN,
+    "judge-review/nightly": AGAIN,
+    "panel/default": ("file", "./deployments/panels/library.yaml"),
+    "windows/daily": ("catch_up", "1"),
+    "windows/weekly": ("catch_up", "1"),
+}
+"""Deployment → a parameter, and what is typed there; a box is ticked where that is None."""
+ITEMS = [{"id": number, "text": f"Note {number}.", "score": number} for number in (1, 3, 5)]
+# The control of a parameter is the first below its name.
+CONTROL = """
+(name => {
+  const label = [...document.querySelectorAll('label, span, div')].find(one =>
+    !one.children.length && one.innerText.trim().replace(' (Optional)', '') === name);
+  for (let place = label; place; place = place.parentElement) {
+    const found = place.querySelector(
+      'textarea, input, [role=textbox], button[role=checkbox], button[role=switch]');
+    if (found) return found;
+  }
+})"""
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Both pages of an installation, in a browser that has its password."""
+
+    up: Installation
+    browser: Browser
+
+    def form(self, page: str, deployment: str, **given: Any) -> set[str]:
+        """Open the form of a deployment; with values, as "Copy to new run" opens it.
+
+        Returns the flow runs that there are of it.
+        """
+        found = self.up.get(f"/deployments/name/{deployment}")
+        filled = f"?parameters={quote(json.dumps(given))}" if given else ""
+        self.browser.open("about:blank")
+        path = f"{PAGES[page]}/deployments/deployment/{found['id']}/run{filled}"
+        shown = found["parameter_openapi_schema"]["properties"]
+        self.browser.open(f"{self.up.address}{path}", "Submit", *shown)
+        return self.runs(deployment)
+
+    def change(self, name: str, text: str | None) -> None:
+        """Type a text into the field of a parameter, or tick its box."""
+        control = f"{CONTROL}({name!r})"
+        if text is None:
+            self.browser.value(f"{control}.click()")
+        else:
+            self.browser.value(f"{control}.focus(); {control}.select && {control}.select()")
+            self.browser.type(text)
+
+    def submit(self, deployment: str, before: set[str]) -> str:
+        """Press Submit; the flow run that there is then."""
+        self.browser.press("Submit")
+        new = until(lambda: self.runs(deployment) - before, f"a run of {deployment}", 30)
+        [run] = new
+        return run
+
+    def runs(self, deployment: str) -> set[str]:
+        flow, _, name = deployment.partition("/")
+        wanted = {"flows": {"name": {"any_": [flow]}}, "deployments": {"name": {"any_": [name]}}}
+        return {one["id"] for one in self.up.post("/flow_runs/filter", **wanted)}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
+    folder = tmp_path_factory.mktemp("forms")
+    up = Installation(CommandLine(folder))
+    try:
+        up.start()
+        with chromium(folder / "chromium") as browser:
+            browser.log_in(up.address, up.password)
+            yield Pages(up, browser)
+    finally:
+        up.remove()
+
+
+@pytest.fixture(scope="module")
+def needed(pages: Pages) -> dict[str, dict[str, Any]]:
+    """Deployment → what its form must be given, of a sweep that has run."""
+    pages.up.command("sweep", "run", SWEEPS / "quick.yaml").fine()
+    experiments = {"experiments": pages.up.values("SELECT tag FROM experiments")}
+    items = pages.up.command.folder / "items.jsonl"
+    items.write_text("".join(f"{json.dumps(one)}\n" for one in ITEMS))
+    benchmark = {
+        "judges": ["deployments/calibrations/good.yaml"],
+        "items": str(items),
+        "mapping": "deployments/benchmarks/scored.yaml",
+    }
+    w1 = {"windows": [1], "views": ["cleaned"], "utility_model": "sim/low-1"}
+    return {
+        "w1-evidence/default": w1,
+        "w2-rubric/default": {**experiments, "critic_model": "sim/low-1"},
+        "w3-scoring/default": experiments,
+        "w4-swap/default": {**experiments, "plan": None},
+        "w5-probe/default": experiments,
+        "benchmark/default": benchmark,
+    }
+
+
+@pytest.fixture(scope="module")
+def submitted(pages: Pages, needed: dict[str, dict[str, Any]]) -> dict[str, list[str]]:
+    """Deployment → the runs of its forms: in each page untouched, then with a value changed."""
+    runs: dict[str, list[str]] = {name: [] for name in CHANGES}
+    for name, change in CHANGES.items():
+        for page in PAGES:
+            for changed in (False, True):
+                before = pages.form(page, name, **needed.get(name, {}))
+                if changed:
+                    pages.change(*change)
+                runs[name].append(pages.submit(name, before))
+    # What moves on the page would take a core from the runs.
+    pages.browser.open("about:blank")
+    return runs
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_form_is_submitted_in_both_pages_and_its_runs_complete(
+    pages: Pages, submitted: dict[str, list[str]], name: str
+) -> None:
+    for run in submitted[name]:
+        pages.up.reaches(run, "COMPLETED", 600)
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_changed_value_reaches_the_run(
+    pages: Pages, submitted: dict[str, list[str]], name: str
+) -> None:
+    parameter, text = CHANGES[name]
+    for untouched, changed in (submitted[name][:2], submitted[name][2:]):
+        values = [
+            pages.up.get(f"/flow_runs/{run}")["parameters"].get(parameter)
+            for run in (untouched, changed)
+        ]
+        wanted = True if text is None else text
+        assert values[1] in (wanted, as_json(text))
+        assert values[0] != values[1]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_form_names_what_it_must_be_given(
+    pages: Pages, needed: dict[str, dict[str, Any]], page: str
+) -> None:
+    for name, given in needed.items():
+        before = pages.form(page, name)
+        pages.browser.press("Submit")
+        pages.browser.shows(*(f"'{one}' is a required property" for one in given))
+        assert pages.runs(name) == before
+
+
+def as_json(text: str | None) -> Any:
+    """The value that a text stands for, where it stands for one."""
+    try:
+        return json.loads(text or "null")
+    except ValueError:
+        return text
