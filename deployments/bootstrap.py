@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from prefect.blocks.system import Secret
 from prefect.client.orchestration import PrefectClient, get_client
-from prefect.client.schemas.actions import WorkPoolCreate
+from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
 from prefect.exceptions import ObjectNotFound
 from prefect.variables import Variable
 from prefect.workers.process import ProcessWorker
@@ -26,7 +26,10 @@ from tasks.limits import limits_of
 from tasks.settings import VARIABLE
 
 WORK_POOL = "judge-gym"
-Outcome = Literal["created", "changed", "unchanged"]
+ENVIRONMENT = ("OPENBLAS_NUM_THREADS", "PREFECT_FLOWS_HEARTBEAT_FREQUENCY")
+"""Variables that a run on the work pool may be given; the others are those of its worker."""
+Outcome = Literal["created", "changed", "unchanged", "kept"]
+"""Kept is what a person has edited on the server, and is not as judge-gym would make it."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +40,17 @@ class Step:
     outcome: Outcome
 
 
-async def bootstrap(providers: Providers, *, secrets: bool = False) -> list[Step]:
+async def bootstrap(
+    providers: Providers, *, secrets: bool = False, overwrite: bool = False
+) -> list[Step]:
     """Make what deployments need; returns each thing, whether it had to be made or not.
 
     With `secrets`, the keys that stand in the environment are saved as Secret blocks, from which
-    flow runs on any machine read them. Their values are in no step.
+    flow runs on any machine read them. Their values are in no step. With `overwrite`, a template of
+    the work pool that was edited is replaced.
     """
     async with get_client() as client:
-        steps = [await _work_pool(client)]
+        steps = [await _work_pool(client, overwrite=overwrite)]
         steps += [step async for step in _limits(client, providers)]
         steps += [step async for step in _automations(client)]
     steps.append(await _variable())
@@ -60,20 +66,47 @@ def outcome(before: Any, after: Any) -> Outcome:
     return "unchanged" if before == after else "changed"
 
 
-async def _work_pool(client: PrefectClient) -> Step:
+def job_template() -> dict[str, Any]:
+    """Return the template of Prefect's process worker, without what could run other programs.
+
+    Whoever may start a run could otherwise name a command for it, which would run beside the keys.
+    """
+    template = ProcessWorker.get_default_base_job_template()
+    variables = template["variables"]
+    for name in ("command", "working_dir"):
+        del template["job_configuration"][name]
+        del variables["properties"][name]
+    variables["properties"]["env"] |= {
+        "properties": {name: {"type": "string"} for name in ENVIRONMENT},
+        "additionalProperties": False,
+    }
+    variables["additionalProperties"] = False
+    return template
+
+
+async def _work_pool(client: PrefectClient, *, overwrite: bool) -> Step:
+    template = job_template()
     try:
         found = await client.read_work_pool(WORK_POOL)
-        return Step(f"work pool {WORK_POOL} ({found.type})", "unchanged")
     except ObjectNotFound:
         await client.create_work_pool(
             WorkPoolCreate(
                 name=WORK_POOL,
                 type=ProcessWorker.type,
-                base_job_template=ProcessWorker.get_default_base_job_template(),
+                base_job_template=template,
                 description="Flow runs of judge-gym, as processes beside their worker.",
             )
         )
         return Step(f"work pool {WORK_POOL} (process)", "created")
+    what = f"work pool {WORK_POOL} ({found.type})"
+    if found.type != ProcessWorker.type or found.base_job_template == template:
+        return Step(what, "unchanged")
+    # Earlier versions of judge-gym made it with Prefect's own.
+    made = found.base_job_template == ProcessWorker.get_default_base_job_template()
+    if not (made or overwrite):
+        return Step(f"{what}: its job template was edited", "kept")
+    await client.update_work_pool(WORK_POOL, WorkPoolUpdate(base_job_template=template))
+    return Step(f"{what}: runs cannot choose their command", "changed")
 
 
 async def _limits(client: PrefectClient, providers: Providers) -> AsyncIterator[Step]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from deployments.cli.output import console, fail
 from judge_gym.counting import counted
+from judge_gym.errors import JudgeGymError
 
 OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 13)
 
@@ -40,7 +41,6 @@ def doctor() -> None:
 
 def _possible() -> tuple[Check, ...]:
     """Return the checks that the settings permit: one that cannot be used stops all others."""
-    from judge_gym.errors import JudgeGymError
     from judge_gym.settings import settings
 
     try:
@@ -52,8 +52,6 @@ def _possible() -> tuple[Check, ...]:
 
 def _guarded(check: Check) -> Iterator[Finding]:
     """Yield what a check finds; an error of the user's is a finding too."""
-    from judge_gym.errors import JudgeGymError
-
     try:
         yield from check()
     except JudgeGymError as error:
@@ -112,26 +110,29 @@ def _prefect() -> Iterator[Finding]:
     elif fault:
         yield Finding(
             "prefect",
-            masked(f"{prefect.__version__}, {url} does not answer ({fault})"),
-            "Start it with `prefect server start`, or unset PREFECT_API_URL.",
+            f"{prefect.__version__}; {fault.message}",
+            fault.remedy,
         )
     else:
         yield Finding("prefect", masked(f"{prefect.__version__}, server at {url}"))
         yield from _settings_of_sweep_runs()
 
 
-def _prefect_server() -> tuple[str | None, str]:
-    """Return the address of the user's server, None without one, and why it does not answer."""
-    import httpx
+def _prefect_server() -> tuple[str | None, JudgeGymError | None]:
+    """Return the address of the user's server, None without one, and what is wrong with it."""
+    import asyncio
+
     from prefect.settings import get_current_settings
+
+    from deployments.cli.prefect_api import check_api
 
     url = get_current_settings().api.url
     try:
         if url:
-            httpx.get(f"{url}/health", timeout=5).raise_for_status()
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
-        return url, type(error).__name__
-    return url, ""
+            asyncio.run(check_api(url))
+    except JudgeGymError as fault:
+        return url, fault
+    return url, None
 
 
 def _settings_of_sweep_runs() -> Iterator[Finding]:

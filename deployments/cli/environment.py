@@ -5,6 +5,7 @@ import os
 import sys
 from pathlib import Path
 
+from deployments.local.password import password_for
 from judge_gym.logs import use_json_lines
 from judge_gym.settings import settings
 
@@ -14,7 +15,7 @@ def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
 
     With a PREFECT_API_URL, a PREFECT_HOME or a Prefect profile of the user's, flow runs go where
     those say. Otherwise Prefect keeps its records under the data folder and starts a server of
-    its own for the time of the command.
+    its own for the time of the command. The password of `judge-gym up` goes to its own API only.
     """
     defaults = {
         **server_settings(),
@@ -29,6 +30,8 @@ def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
         # Prefect makes the folder, but none above it.
         home.parent.mkdir(parents=True, exist_ok=True)
         defaults["PREFECT_HOME"] = str(home)
+    if secret := password_for(os.environ.get("PREFECT_API_URL", ""), data_dir):
+        defaults["PREFECT_API_AUTH_STRING"] = secret
     for name, value in defaults.items():
         os.environ.setdefault(name, value)
     if settings().log_format == "json":

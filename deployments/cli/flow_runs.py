@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from deployments.cli.prefect_api import check_api
 from judge_gym.design.sweep import name_in
 from judge_gym.settings import REPOSITORY
 
@@ -39,8 +40,10 @@ async def unfinished_runs(chosen: "Chosen", sweep: str) -> list[FoundRun]:
     from prefect.client.schemas.objects import StateType
     from prefect.settings import get_current_settings
 
-    if not get_current_settings().api.url:
+    url = get_current_settings().api.url
+    if not url:
         return []
+    await check_api(url)
     going = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED]
     async with get_client() as client:
         runs: list[Any] = []

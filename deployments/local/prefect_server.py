@@ -13,8 +13,10 @@ from deployments.local.processes import HOST, beside
 from judge_gym.errors import JudgeGymError
 
 POLL_S = 0.1
+HOSTS = (HOST, "localhost")
+"""The names that a server on loopback answers to."""
 REPORTS = "/reports"
-PLAIN = "prefect.server.api.server:create_app"
+PLAIN = "deployments.local.page:plain"
 WITH_REPORTS = "deployments.local.page:with_reports"
 # What `prefect server start` starts its own server with.
 _FINAL = {"PREFECT__SERVER_FINAL": "1"}
@@ -32,17 +34,24 @@ def reports_url(port: int) -> str:
 
 @contextmanager
 def prefect_server(
-    port: int, environment: Mapping[str, str], log: Path, *, app: str = PLAIN
+    port: int, password: str, environment: Mapping[str, str], log: Path, *, app: str = PLAIN
 ) -> Iterator["subprocess.Popen[bytes]"]:
     """Have a server in the block, which may not be healthy yet (`wait_healthy`).
 
-    `environment` goes over that of this process; what it says goes to `log`.
+    Whoever asks its API for more than its health has to send the password. `environment` goes over
+    that of this process; what it says goes to `log`.
     """
     command = [sys.executable, "-m", "uvicorn", "--factory", app, "--lifespan", "on"]
     # The page would ask a host of its maker's for something, even when told not to.
     policy = f"Content-Security-Policy:connect-src 'self' http://{HOST}:{port} ws://{HOST}:{port}"
     options = ["--host", HOST, "--port", str(port), "--log-level", "warning", "--header", policy]
-    with beside([*command, *options], {**os.environ, **_FINAL, **environment}, log=log) as process:
+    guarded = {
+        "PREFECT_SERVER_API_AUTH_STRING": password,
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(f"http://{one}:{port}" for one in HOSTS),
+    }
+    with beside(
+        [*command, *options], {**os.environ, **_FINAL, **guarded, **environment}, log=log
+    ) as process:
         yield process
 
 

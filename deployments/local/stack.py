@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
+from deployments.local.password import LOCK, password, password_file
 from deployments.local.prefect_database import prefect_database
 from deployments.local.prefect_server import (
     WITH_REPORTS,
@@ -54,6 +55,8 @@ class Stack:
 
     ui: str
     api: str
+    password: Path
+    """Where the password of both is kept."""
     database: str
     records: str
     """The database of Prefect's server."""
@@ -78,11 +81,12 @@ class Stack:
 
 
 @contextmanager
-def running(settings: Settings, port: int) -> Iterator[Stack]:
+def running(settings: Settings, port: int, *, overwrite: bool) -> Iterator[Stack]:
     """Have an installation in the block, with Prefect on `port`; call `prepare_environment` first.
 
-    Changes the environment of this process, which must not have imported Prefect yet. Raises
-    `JudgeGymError` when a part does not start, or when the data folder has an installation.
+    Changes the environment of this process, which must not have imported Prefect yet. `overwrite`
+    replaces what a person has edited of deployments. Raises `JudgeGymError` when a part does not
+    start, or when the data folder has an installation.
     """
     data = settings.data_dir.absolute()
     logs = data / "logs"
@@ -98,12 +102,13 @@ def running(settings: Settings, port: int) -> Iterator[Stack]:
         simulator, simulator_part = stack.enter_context(_simulator(data, logs))
         os.environ.update(_environment(settings, data, port, simulator))
         records = prefect_database(database)
-        server = stack.enter_context(_server(port, records, logs / "prefect-server.log"))
-        steps, put_back = asyncio.run(_made_ready())
+        server = stack.enter_context(_server(port, data, records, logs / "prefect-server.log"))
+        steps, put_back = asyncio.run(_made_ready(overwrite=overwrite))
         worker = stack.enter_context(_worker(logs / "worker.log", server))
         yield Stack(
             ui=api_url(port).removesuffix("/api"),
             api=api_url(port),
+            password=password_file(data),
             database=database,
             records=records,
             simulator=simulator,
@@ -114,14 +119,14 @@ def running(settings: Settings, port: int) -> Iterator[Stack]:
         )
 
 
-async def _made_ready() -> "tuple[list[Step], int]":
+async def _made_ready(*, overwrite: bool) -> "tuple[list[Step], int]":
     # Prefect reads the environment when it is imported.
     from deployments.cli.init import made_ready
     from deployments.local.put_back import put_back_lost
     from deployments.lost_runs import begin_anew
 
     await begin_anew()  # before deploying, which takes long enough for what they have begun to end
-    return await made_ready(), await put_back_lost()
+    return await made_ready(overwrite=overwrite), await put_back_lost()
 
 
 def _environment(settings: Settings, data: Path, port: int, simulator: str) -> Mapping[str, str]:
@@ -129,6 +134,7 @@ def _environment(settings: Settings, data: Path, port: int, simulator: str) -> M
     given = settings.database_url
     return {
         "PREFECT_API_URL": api_url(port),
+        "PREFECT_API_AUTH_STRING": password(data),
         "PREFECT_UI_API_URL": api_url(port),
         "PREFECT_SERVER_API_PORT": str(port),
         # Flow runs work in another folder, from which these have to be found too.
@@ -144,7 +150,7 @@ def _environment(settings: Settings, data: Path, port: int, simulator: str) -> M
 def _alone(data: Path, port: int) -> Iterator[None]:
     """Be the only installation on this data folder; the kernel ends that with the process."""
     data.mkdir(parents=True, exist_ok=True)
-    with (data / "up.lock").open("a+") as lock:
+    with (data / LOCK).open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -191,9 +197,10 @@ def _simulator(data: Path, logs: Path) -> Iterator[tuple[str, list[Part]]]:
 
 
 @contextmanager
-def _server(port: int, records: str, log: Path) -> Iterator[Part]:
+def _server(port: int, data: Path, records: str, log: Path) -> Iterator[Part]:
     environment = {"PREFECT_SERVER_DATABASE_CONNECTION_URL": records}
-    with prefect_server(port, environment, log, app=WITH_REPORTS) as process:
+    secret = password(data)
+    with prefect_server(port, secret, environment, log, app=WITH_REPORTS) as process:
         wait_healthy(process, api_url(port), SERVER_START_S, f"See {log}.")
         yield _part("Prefect's server", process, log)
 

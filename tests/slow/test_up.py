@@ -125,8 +125,9 @@ def test_a_second_installation_on_the_same_data_is_refused(up: Installation) -> 
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+def browser(up: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     with chromium(tmp_path_factory.mktemp("chromium")) as opened:
+        opened.log_in(up.address, up.password)
         yield opened
 
 
@@ -312,7 +313,7 @@ def test_killed_in_a_run_it_goes_on_where_it_was(up: Installation) -> None:
     assert now is not None
     assert now.pid == left.pid
     assert "nothing changed" in up.said
-    assert "1 flow runs go on" in up.said
+    assert "Resuming 1 flow run " in up.said
     up.reaches(run, "RUNNING")
 
 

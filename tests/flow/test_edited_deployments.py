@@ -1,0 +1,152 @@
+"""What a person edits in Prefect's page, and deploying after it, on a real server.
+
+The server is one for all of these tests, which stand in this order: deploying takes long.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from deployments import deploying
+from support.command_line import CommandLine
+from support.postgres import temporary_database
+from support.prefect_api import PrefectApi
+from support.prefect_server import PrefectServer, free_port
+
+DAILY, NIGHTLY, WEEKLY = "windows/daily", "judge-review/nightly", "windows/weekly"
+CRON = {"cron": "30 4 * * 2", "timezone": "Europe/Lisbon", "day_or": True}
+EVERY = {"interval": 7200, "anchor_date": "2026-01-01T00:00:00Z", "timezone": "UTC"}
+
+
+@dataclass
+class Server(PrefectApi):
+    """A server whose deployments are edited as Prefect's page does it."""
+
+    url: str
+
+    @property
+    def api(self) -> str:
+        return self.url
+
+    def stands(self, name: str) -> dict[str, Any]:
+        """What can be edited of a deployment with one schedule, and stands there."""
+        found = self.get(f"/deployments/name/{name}")
+        [schedule] = found["schedules"]
+        when = schedule["schedule"]
+        return {
+            "when": when.get("cron", when.get("interval")),
+            "active": schedule["active"],
+            "slug": schedule["slug"],
+            "parameters": found["parameters"],
+        }
+
+    def change(self, name: str, **parameters: Any) -> None:
+        """Edit a schedule, switch it on, and edit parameters."""
+        found = self.get(f"/deployments/name/{name}")
+        path = f"/deployments/{found['id']}"
+        schedule = f"{path}/schedules/{found['schedules'][0]['id']}"
+        self.ask("PATCH", schedule, active=True, schedule=CRON)
+        self.ask("PATCH", path, parameters=found["parameters"] | parameters)
+
+    def replace_schedule(self, name: str) -> None:
+        """Delete a schedule and add another."""
+        found = self.get(f"/deployments/name/{name}")
+        path = f"/deployments/{found['id']}/schedules"
+        self.ask("DELETE", f"{path}/{found['schedules'][0]['id']}")
+        added = [{"active": False, "schedule": EVERY}]
+        httpx.post(f"{self.api}{path}", json=added).raise_for_status()
+
+
+@pytest.fixture(scope="module")
+def server(prefect_server: PrefectServer) -> Server:
+    return Server(prefect_server.url)
+
+
+@pytest.fixture(scope="module")
+def command(
+    prefect_server: PrefectServer,
+    postgres_server: str,
+    migrated_template: str,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[CommandLine]:
+    with temporary_database(postgres_server, migrated_template) as url:
+        environment = {**prefect_server.environment, "JUDGE_GYM_DATABASE_URL": url}
+        yield CommandLine(tmp_path_factory.mktemp("edited"), environment)
+
+
+@pytest.fixture(scope="module")
+def made(server: Server, command: CommandLine) -> dict[str, dict[str, Any]]:
+    """What stands there before anything is edited."""
+    command("init", "--overwrite").fine()
+    return {name: server.stands(name) for name in (DAILY, WEEKLY)}
+
+
+@pytest.fixture(scope="module")
+def edited(server: Server, made: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The same when it was edited."""
+    server.change(WEEKLY, catch_up=9)
+    server.replace_schedule(DAILY)
+    now = {name: server.stands(name) for name in made}
+    assert now[WEEKLY] == {
+        "when": CRON["cron"],
+        "active": True,
+        "slug": "weekly",
+        "parameters": made[WEEKLY]["parameters"] | {"catch_up": 9},
+    }
+    assert now[DAILY]["when"] == EVERY["interval"]
+    return now
+
+
+def test_edits_are_kept_and_named(
+    server: Server,
+    command: CommandLine,
+    made: dict[str, dict[str, Any]],
+    edited: dict[str, dict[str, Any]],
+) -> None:
+    said = " ".join(command("init").fine().output.split())
+    assert {name: server.stands(name) for name in edited} == edited
+    assert f"deployment {WEEKLY}: parameter catch_up is 9, in prefect.yaml 4" in said
+    assert f'"{CRON["cron"]}", in prefect.yaml "{made[WEEKLY]["when"]}"' in said
+    assert "active, is true, in prefect.yaml false" in said
+    assert "nothing changed; kept 3 edits" in said
+    assert "--overwrite" in said
+
+
+def test_a_change_of_the_file_is_deployed_where_nothing_was_edited(
+    server: Server,
+    edited: dict[str, dict[str, Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = tmp_path / "prefect.yaml"
+    file.write_text(deploying.PREFECT_FILE.read_text().replace('"0 3 * * *"', '"0 5 * * *"'))
+    monkeypatch.setattr(deploying, "PREFECT_FILE", file)
+    outcomes = {step.what: step.outcome for step in asyncio.run(deploying.deploy_all())}
+    assert outcomes[f"deployment {NIGHTLY}"] == "changed"
+    assert server.stands(NIGHTLY)["when"] == "0 5 * * *"
+    assert {name: server.stands(name) for name in edited} == edited
+
+
+def test_overwrite_replaces_edits(
+    server: Server,
+    command: CommandLine,
+    made: dict[str, dict[str, Any]],
+    edited: dict[str, dict[str, Any]],
+) -> None:
+    output = command("init", "--overwrite").fine().output
+    assert {name: server.stands(name) for name in edited} == made
+    assert "3 things changed." in output
+
+
+def test_a_server_that_does_not_answer_is_named_with_a_remedy(command: CommandLine) -> None:
+    url = f"http://127.0.0.1:{free_port()}/api"
+    ended = command("init", PREFECT_API_URL=url)
+    assert ended.code == 1
+    assert f"The Prefect server at {url} does not answer" in ended.errors
+    assert "PREFECT_API_URL" in ended.errors
+    assert "Unexpected" not in ended.errors

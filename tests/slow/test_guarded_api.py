@@ -1,0 +1,192 @@
+"""What others can do with the API that `judge-gym up` opens: web pages, processes without a key.
+
+A page of another origin is served on loopback, and opened in a Chromium that has the password.
+"""
+
+import json
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from support.chromium import Browser, chromium
+from support.command_line import CommandLine
+from support.installation import Installation
+from support.waiting import until
+
+pytestmark = pytest.mark.slow
+ATTACK = """
+(async () => {
+  const api = %(api)s, run = %(run)s, outcomes = {};
+  const tried = async (name, options) => {
+    try {
+      const reply = await fetch(options.url || run, {method: 'POST', ...options});
+      outcomes[name] = reply.type === 'opaque' ? 'sent, unreadable' : `read ${reply.status}`;
+    } catch (error) {
+      outcomes[name] = 'refused';
+    }
+  };
+  const body = %(body)s;
+  await tried('read', {url: api + '/health', method: 'GET'});
+  await tried('json', {body, headers: {'Content-Type': 'application/json'}});
+  await tried('text', {body, mode: 'no-cors', headers: {'Content-Type': 'text/plain'}});
+  await tried('untyped', {body: new Blob([body]), mode: 'no-cors', credentials: 'include'});
+  outcomes.socket = await new Promise(done => {
+    const socket = new WebSocket(api.replace('http', 'ws') + '/events/in');
+    socket.onopen = () => done('open');
+    socket.onclose = socket.onerror = () => done('refused');
+  });
+  return JSON.stringify(outcomes);
+})()"""
+
+
+@pytest.fixture(scope="module")
+def mark(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file that an attacker's command would make."""
+    return tmp_path_factory.mktemp("attacked") / "made"
+
+
+@pytest.fixture(scope="module")
+def create(up: Installation) -> str:
+    """Where runs of a deployment are created."""
+    found = up.get("/deployments/name/sweep/default")["id"]
+    return f"/deployments/{found}/create_flow_run"
+
+
+@contextmanager
+def other_origin() -> Iterator[str]:
+    """A site of somebody else's; its address."""
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><title>News</title><p>Nothing to see.")
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Page)
+    serving = Thread(target=server.serve_forever)
+    serving.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        serving.join()
+        server.server_close()
+
+
+def runs(up: Installation) -> set[str]:
+    return {one["id"] for one in up.post("/flow_runs/filter")}
+
+
+def logged_in(up: Installation) -> tuple[str, str]:
+    user, _, password = up.password.partition(":")
+    return user, password
+
+
+def test_a_web_page_of_another_origin_starts_nothing(
+    up: Installation, create: str, mark: Path, tmp_path: Path
+) -> None:
+    before = runs(up)
+    wanted = {"state": {"type": "SCHEDULED"}, "job_variables": {"command": f"touch {mark}"}}
+    attack = ATTACK % {
+        "api": json.dumps(up.api),
+        "run": json.dumps(up.api + create),
+        "body": json.dumps(json.dumps(wanted)),
+    }
+    with other_origin() as site, chromium(tmp_path / "chromium") as browser:
+        browser.log_in(up.address, up.password)
+        browser.open(site, "Nothing to see.")
+        outcomes = tried(browser, attack)
+    assert outcomes["read"] == outcomes["json"] == outcomes["socket"] == "refused"
+    assert {outcomes["text"], outcomes["untyped"]} <= {"refused", "sent, unreadable"}
+    assert runs(up) == before
+    assert not mark.exists()
+
+
+def tried(browser: Browser, script: str) -> dict[str, str]:
+    """What became of each thing that a page has tried."""
+    browser.value(f"{script}.then(said => window.said = said); 0")
+    return dict(json.loads(until(lambda: browser.value("window.said"), "the attacks", 60)))
+
+
+def test_another_host_name_is_refused_even_with_the_password(up: Installation, create: str) -> None:
+    """As when a page has its own name lead to 127.0.0.1."""
+    before = runs(up)
+    for path in ("/", "/api/health", f"/api{create}", "/reports/report-quick.html"):
+        answer = httpx.post(
+            f"{up.address}{path}",
+            headers={"Host": f"attacker.example:{up.port}"},
+            auth=logged_in(up),
+            json={"state": {"type": "SCHEDULED"}},
+        )
+        assert answer.status_code == httpx.codes.BAD_REQUEST
+    assert runs(up) == before
+
+
+@pytest.mark.parametrize("password", ["", "judge-gym:guessed"])
+def test_nothing_is_told_or_done_without_the_password(
+    up: Installation, create: str, password: str
+) -> None:
+    user, _, guessed = password.partition(":")
+    auth = (user, guessed) if user else None
+    for path in (create, "/flow_runs/filter", "/block_documents/filter", "/variables/filter"):
+        answer = httpx.post(f"{up.api}{path}", auth=auth, json={})
+        assert answer.status_code == httpx.codes.UNAUTHORIZED
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"command": "touch {mark}"},
+        {"working_dir": "/tmp"},
+        {"env": {"LD_PRELOAD": "{mark}"}},
+        {"env": {"JUDGE_GYM_DATABASE_URL": "postgresql://attacker/x"}},
+    ],
+    ids=str,
+)
+def test_a_run_cannot_choose_its_command_even_with_the_password(
+    up: Installation, create: str, mark: Path, variables: dict[str, Any]
+) -> None:
+    before = runs(up)
+    wanted = json.loads(json.dumps(variables).replace("{mark}", str(mark)))
+    body = {"state": {"type": "SCHEDULED"}, "job_variables": wanted}
+    answer = httpx.post(f"{up.api}{create}", auth=logged_in(up), json=body)
+    assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+    assert "dditional properties are not allowed" in answer.text
+    assert runs(up) == before
+    assert not mark.exists()
+
+
+def test_the_password_is_in_its_file_alone(up: Installation) -> None:
+    file = up.command.data / "prefect-password"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    secret = up.password.partition(":")[2]
+    assert len(secret) >= 32
+    assert str(file) in up.said
+    assert secret not in up.said
+    for log in (up.command.data / "logs").iterdir():
+        assert secret not in log.read_text()
+    for process in psutil.process_iter(["cmdline"]):
+        assert secret not in " ".join(process.info["cmdline"] or [])
+
+
+def test_commands_of_the_data_folder_find_the_password_and_others_are_told(
+    up: Installation, tmp_path: Path
+) -> None:
+    assert f"server at {up.api}" in up.command("doctor", PREFECT_API_URL=up.api).fine().output
+    for command in ("init", "doctor"):
+        ended = CommandLine(tmp_path)(command, PREFECT_API_URL=up.api)
+        assert ended.code == 1
+        said = " ".join((ended.output + ended.errors).split())
+        assert f"The Prefect server at {up.api} asks for a password" in said
+        assert "PREFECT_API_AUTH_STRING" in said
