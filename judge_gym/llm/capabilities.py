@@ -73,7 +73,11 @@ def capabilities_of(provider: Provider, name: str, listed: Capabilities) -> Capa
         listed,
         refused=listed.refused if found.refuses is None else frozenset(found.refuses),
         exclusive=frozenset(found.exclusive or ()),
-        defaults={**provider.defaults, **(found.defaults or {})},
+        defaults={
+            str(parameter): value
+            for values in (provider.defaults, found.defaults or {})
+            for parameter, value in values.items()
+        },
         thinking_tokens=listed.thinking_tokens if thinking is None else thinking,
     )
 

@@ -1,6 +1,6 @@
 """What was run: the sweep, its experiments, evidence and calls, read from rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
@@ -14,7 +14,7 @@ from judge_gym.report.provenance import provenance_table
 from judge_gym.report.scopes import rubric_phrase, setting_of
 from judge_gym.report.table import Row, Table
 from judge_gym.store import tables as t
-from judge_gym.store.experiments import stored_experiment
+from judge_gym.store.experiments import not_applied, stored_experiment
 from judge_gym.store.results import RunInfo, run_info
 
 
@@ -46,25 +46,44 @@ def read_facts(session: Session, run_id: int) -> Facts:
     experiments = [stored_experiment(row) for row in rows]
     ids = [row.id for row in rows]
     calls = read_calls(session, ids, experiments)
+    lost = not_applied(session, ids)
     provenance = provenance_table(session, run, ids, experiments, calls)
     return Facts(
         run=run,
         description=sweep.description,
         judges=tuple(sorted({one.model for one in experiments})),
         experiments=replace(
-            _experiments(session, ids, experiments),
+            _experiments(session, ids, experiments, lost),
             simulated=run.simulated,
             imported=provenance.imported,
         ),
         windows=_windows(session, sorted({row.window_id for row in rows})),
         calls=calls_table(calls),
         provenance=provenance,
-        warnings=tuple(utility_warnings(calls, experiments)),
+        warnings=(*utility_warnings(calls, experiments), *_unapplied(ids, experiments, lost)),
         experiment_ids=tuple(ids),
     )
 
 
-def _experiments(session: Session, ids: Sequence[int], experiments: Sequence[Experiment]) -> Table:
+def _unapplied(
+    ids: Sequence[int], experiments: Sequence[Experiment], lost: Mapping[int, Sequence[str]]
+) -> Iterator[str]:
+    """Yield a warning for each model that did not take a value of an axis."""
+    values: dict[tuple[str, str], set[float]] = {}
+    for experiment_id, one in zip(ids, experiments, strict=True):
+        for axis in lost.get(experiment_id, ()):
+            values.setdefault((one.model, axis), set()).add(getattr(one, axis))
+    for (model, axis), asked in sorted(values.items()):
+        listed = ", ".join(f"{value:g}" for value in sorted(asked))
+        yield f"{model} does not apply {axis} {listed}: its answers are at its own default."
+
+
+def _experiments(
+    session: Session,
+    ids: Sequence[int],
+    experiments: Sequence[Experiment],
+    lost: Mapping[int, Sequence[str]],
+) -> Table:
     counted = session.execute(
         sa.select(t.ExperimentItem.experiment_id, sa.func.count())
         .where(t.ExperimentItem.experiment_id.in_(ids))
@@ -84,7 +103,15 @@ def _experiments(session: Session, ids: Sequence[int], experiments: Sequence[Exp
                     one.model,
                     one.family,
                     rubric_phrase(str(one.rubric)),
-                    setting_of(one),
+                    ", ".join(
+                        filter(
+                            None,
+                            (
+                                setting_of(one),
+                                *(f"{axis} not applied" for axis in lost.get(experiment_id, ())),
+                            ),
+                        )
+                    ),
                     str(items.get(experiment_id, 0)),
                     str(one.replicates),
                 )

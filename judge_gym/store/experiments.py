@@ -192,3 +192,19 @@ def _item(
         ],
     )
     return created
+
+
+def not_applied(session: Session, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    """Return experiment id → the sampling parameters that calls of it asked for in vain."""
+    name = sa.func.jsonb_array_elements_text(t.Call.not_applied).table_valued("value")
+    rows = session.execute(
+        sa.select(t.Call.experiment_id, name.c.value)
+        .join(name, sa.true())
+        .where(t.Call.experiment_id.in_(ids), name.c.value.in_(("temperature", "top_p")))
+        .distinct()
+        .order_by(name.c.value)
+    )
+    found: dict[int, tuple[str, ...]] = {}
+    for experiment_id, parameter in rows:
+        found[experiment_id] = (*found.get(experiment_id, ()), parameter)
+    return found

@@ -7,8 +7,11 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from flows.sweep import sweep
+from judge_gym.report.facts import read_facts
+from judge_gym.report.tables import result_tables
 from judge_gym.settings import REPOSITORY
 from judge_gym.store import tables as t
+from judge_gym.store.results import load_results
 from support.flow_runs import run_flow
 from support.simulation import Simulator
 
@@ -64,6 +67,8 @@ def test_a_sweep_over_three_vendors_ends_with_scored_samples(
             .distinct()
         ).all()
         simulated = session.scalars(sa.select(t.Call.simulated).distinct()).all()
+        run_id = session.scalars(sa.select(t.AnalysisRun.id)).one()
+        figures, facts = load_results(session, run_id), read_facts(session, run_id)
     scored = {model: count for model, status, count in counted if status == "scored"}
     # 3 articles, 2 temperatures, 2 replicates; a few abstain.
     assert all(6 <= scored[model] <= 12 for model in MODELS), counted
@@ -77,3 +82,20 @@ def test_a_sweep_over_three_vendors_ends_with_scored_samples(
         ("openai/gpt-5-mini", 0.0): ["temperature"],
         ("openai/gpt-5-mini", 1.0): [],
     }
+
+    said = "temperature not applied by openai/gpt-5-mini"
+    cautioned = [row for row in figures if said in row.method]
+    changed = [row for row in figures if row.scope.get("axis") == "temperature"]
+    assert {row.metric for row in changed} >= {"contrast", "axis_effect", "axis_share_higher"}
+    for row in changed:
+        theirs = row.scope.get("judge", "openai/gpt-5-mini") == "openai/gpt-5-mini"
+        at_zero = "0.0" in {str(row.scope.get(end)) for end in ("from", "to", "level")}
+        assert (row in cautioned) == (theirs and at_zero), row
+    at = {row.scope["temperature"] for row in cautioned if "temperature" in row.scope}
+    assert at == {0.0}
+    assert facts.warnings == (
+        "openai/gpt-5-mini does not apply temperature 0: its answers are at its own default.",
+    )
+    tables = {table.title: table for table in result_tables(figures)}
+    assert any(said in note for note in tables["Contrasts"].notes)
+    assert any(said in note for note in tables["Axes over the grid"].notes)

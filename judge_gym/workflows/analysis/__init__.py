@@ -77,6 +77,7 @@ from judge_gym.seeds import digest
 from judge_gym.store.plans import Planned, planned
 from judge_gym.store.results import ResultRow, latest_run, save_run
 from judge_gym.workflows.analysis.absent import absences
+from judge_gym.workflows.analysis.applied import cautioned
 from judge_gym.workflows.analysis.beliefs import agreements, beliefs
 from judge_gym.workflows.analysis.comparing import comparisons
 from judge_gym.workflows.analysis.crossing import decompositions
@@ -153,4 +154,4 @@ def figures(data: SweepData) -> list[ResultRow]:
     groups = comparison_groups(data)
     rows = [row for group in groups for of_group in _OF_A_GROUP for row in of_group(group)]
     rows += [row for of_sweep in _OF_THE_SWEEP for row in of_sweep(data, groups)]
-    return rows
+    return [cautioned(row, data.judges) for row in rows]

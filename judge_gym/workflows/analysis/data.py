@@ -40,6 +40,8 @@ class Judge:
     experiment: Experiment
     window: str
     arms: tuple[Arm, ...]
+    not_applied: tuple[str, ...] = ()
+    """Axes whose value the model did not take in some call."""
 
     @property
     def model(self) -> str:

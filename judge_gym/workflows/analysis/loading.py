@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
 from judge_gym.store import tables as t
-from judge_gym.store.experiments import stored_experiment, sweep_tags
+from judge_gym.store.experiments import not_applied, stored_experiment, sweep_tags
 from judge_gym.workflows.analysis.data import (
     Arm,
     ItemTruth,
@@ -30,11 +30,17 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
     number, truth = _items(session, ids)
     samples, probes = _samples(session, ids, number), _probes(session, ids, number)
     arms, simulated = _arms(session, ids)
+    lost = not_applied(session, ids)
     simulated |= set(samples.arm[samples.simulated].tolist())
     simulated |= set(probes.arm[probes.simulated].tolist())
     return SweepData(
         judges=tuple(
-            Judge(experiment, window, tuple(arms.get(experiment_id, ())))
+            Judge(
+                experiment,
+                window,
+                tuple(arms.get(experiment_id, ())),
+                lost.get(experiment_id, ()),
+            )
             for experiment_id, (experiment, window) in experiments.items()
         ),
         samples=samples,
