@@ -1,8 +1,9 @@
 """Running missing work as chunks: a few workers, one provider a chunk, no failure shared."""
 
 import asyncio
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,6 +14,8 @@ from prefect.states import Completed, Failed
 from flows.progress import Counted
 from flows.waiting import Waiting, run_again_later
 from judge_gym.errors import JudgeGymError, first_line
+from judge_gym.llm.breaker import ModelStoppedError
+from judge_gym.readability import Answers, remedy_of, too_few_readable
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.workflows.asking import WAITING
@@ -21,15 +24,19 @@ from tasks.batches import collect_batches
 from tasks.policy import provider_tag
 
 NOTHING = "nothing was missing"
-REMEDY = "Run the flow again: it does what is still missing."
-ALL_FAILED = (
-    "Everything that was asked failed: see the errors in the ledger (llm_calls), check that the "
-    "provider answers, and ask again with --retry-failed."
-)
+REMEDY = "Run it again: it does what is still missing."
+WITH_GAPS = "Finished with gaps: "
+"""How the message of a flow begins that did what it could."""
+MOST_NAMED = 3
+"""Causes that a message names."""
 
 
 class Gaps(JudgeGymError):
     """A flow did what it could, and some of its work failed."""
+
+    def state(self, rest: str = "") -> State[Any]:
+        """Return the final state of the flow; `rest` says what there is all the same."""
+        return Failed(message=f"{WITH_GAPS}{self}{rest}", data=self)
 
 
 @dataclass
@@ -38,6 +45,10 @@ class Tally:
 
     outcomes: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
+    stopped: dict[str, ModelStoppedError] = field(default_factory=dict)
+    """Models that were not asked any more, and why."""
+    answers: list[Answers] = field(default_factory=list)
+    """What the database holds of every judge, this run's answers among them."""
     waiting: Counter[str] = field(default_factory=Counter)
     """What waits in batches, in the plural with its provider → how many."""
 
@@ -45,29 +56,60 @@ class Tally:
         """Count another tally in."""
         self.outcomes += other.outcomes
         self.problems += other.problems
+        self.stopped |= other.stopped
+        self.answers += other.answers
         self.waiting += other.waiting
 
     async def state(self, runtime: Runtime) -> State[Any]:
-        """Return the flow's final state; it says how much failed and what to do about it.
+        """Return the flow's final state; it says what went wrong, the first cause first.
 
-        While something waits in a batch, the flow is to be run again, and what failed with it.
+        A judge with fewer than half its answers readable is no success. While something waits in
+        a batch, the flow is to be run again, and what failed with it.
         """
         if self.waiting:
             what = [f"{count} {where}" for where, count in sorted(self.waiting.items())]
             return await run_again_later(runtime, Waiting("; ".join(what + self.problems)))
         done = ", ".join(f"{count} {status}" for status, count in sorted(self.outcomes.items()))
+        if gaps := self._gaps():
+            return gaps.state(f" This run: {done or 'nothing was done'}.")
         message = done or NOTHING
-        if self.problems:
-            some = "; ".join(self.problems[:3])
-            gaps = Gaps(f"{message}. {len(self.problems)} failed: {some}.", REMEDY)
-            return Failed(message=str(gaps), data=gaps)
-        failed = self.outcomes["failed"]
-        if failed and failed == self.outcomes.total():
-            # Some failures are in the nature of a run; nothing else is a provider that is down.
-            return Failed(message=ALL_FAILED, data=Gaps(f"All {failed} failed.", ALL_FAILED))
-        if failed:
-            message += ". Failed items are kept as failed; ask again with --retry-failed"
+        if self.outcomes["failed"]:
+            message += ". What failed is kept as failed; run again with retry_failed to ask for it"
         return Completed(message=message)
+
+    def _gaps(self) -> Gaps | None:
+        """Return what went wrong, None when all is well."""
+        causes: list[JudgeGymError] = []
+        if error := too_few_readable(self.answers):
+            causes.append(error)
+        causes += self.stopped.values()
+        if self.problems:
+            named = "; ".join(self.problems[:MOST_NAMED])
+            left = len(self.problems) - MOST_NAMED
+            causes.append(Gaps(f"{named}{f'; and {left} more' if left > 0 else ''}.", REMEDY))
+        failed = self.outcomes["failed"]
+        if not causes and failed and failed == self.outcomes.total():
+            # Some failures are in the nature of a run; nothing else is a provider that is down.
+            causes.append(Gaps(f"All {failed} that were asked failed.", remedy_of("server")))
+        return combined(causes) if causes else None
+
+
+def combined(causes: Sequence[JudgeGymError]) -> Gaps:
+    """Return one error for several, in their order; a sentence that several have stands once."""
+    return Gaps(_once(one.message for one in causes), _once(one.remedy for one in causes))
+
+
+def _once(texts: Iterable[str]) -> str:
+    sentences = (sentence for text in texts for sentence in re.split(r"(?<=\.) ", text))
+    return " ".join(filter(None, dict.fromkeys(sentences)))
+
+
+def after(gaps: Sequence[Gaps], error: JudgeGymError) -> JudgeGymError:
+    """Return the error that ended a run after these gaps, which are its causes and come first."""
+    if not gaps:
+        return error
+    whole = combined([*gaps, error])
+    return type(error)(whole.message, whole.remedy)
 
 
 @dataclass(frozen=True)
@@ -114,9 +156,10 @@ async def run_chunks(
 
     Prefect's page shows how far it is: one request a chunk; `what` names the units, in the plural.
 
-    A failed chunk is a problem in the tally and leaves the others alone; an error that the user
-    has to mend stops new chunks, lets those in progress end, and is raised. `check` raises such
-    an error when no new chunk may begin; it is asked before each.
+    A failed chunk is a problem in the tally and leaves the others alone, and so does a model that
+    is not asked any more. Any other error that the user has to mend stops new chunks, lets those
+    in progress end, and is raised. `check` raises such an error when no new chunk may begin;
+    it is asked before each.
     """
     unheard = await collect_batches() if await any_open(runtime) else []
     tally = Tally()
@@ -142,6 +185,8 @@ async def run_chunks(
                     label = work.label.rstrip(",")
                     tally.waiting[f"{label} wait in batches at {work.provider}"] += count
                 tally.outcomes += ends
+            except ModelStoppedError as error:
+                tally.stopped[error.model] = error
             except JudgeGymError as error:
                 stopped.append(error)
             except Exception as error:

@@ -22,7 +22,7 @@ from prefect.logging import get_run_logger
 from prefect.runtime import flow_run as this_run
 from pydantic_core import to_jsonable_python
 
-from flows.chunks import ALL_FAILED, NOTHING, REMEDY, Gaps
+from flows.chunks import REMEDY, WITH_GAPS, Gaps
 from judge_gym.design.workflow_names import PROBE, SCORING, SWAP
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.runtime import Runtime
@@ -50,28 +50,24 @@ class FanOut:
     """The settings of the sweep's run, for its flow runs too."""
     at_once: int
 
-    async def do(self, workflow: Flow[..., Any], parameters: Mapping[str, Any]) -> list[Gaps]:
+    async def do(self, workflow: Flow[..., Any], parameters: Mapping[str, Any]) -> None:
         """Have flow runs do what experiments lack, and wait for them; does nothing for W1 and W2.
 
         `parameters` are those of the workflow over all experiments, which is to be run afterwards.
-        Returns what that would not find. Raises `JudgeGymError` when there is no deployment, or
-        when a flow run was cancelled.
+        Raises `JudgeGymError` when there is no deployment, or when a flow run was cancelled.
         """
         name = workflow.name
         if name not in FANNED_OUT:
-            return []
+            return
         with self.runtime.session() as session:
             tags = lacking(session, name, self.run.tags, self.run.swap)
         if not tags:
-            return []
+            return
         async with get_client() as client:
             shared = await self._shared(client, name, parameters)
             await shared.do(tags)
         if shared.cancelled:
             raise Gaps(f"A flow run was cancelled: {', '.join(shared.cancelled)}.", REMEDY)
-        if shared.said - {NOTHING} == {ALL_FAILED}:
-            return [Gaps(f"All that was asked in {name} failed.", ALL_FAILED)]
-        return []
 
     async def _shared(
         self, client: PrefectClient, name: str, parameters: Mapping[str, Any]
@@ -108,8 +104,6 @@ class _Shared:
     check: Callable[[], None] | None
     waiting: deque[_Launch] = field(default_factory=deque)
     going: dict[UUID, _Launch] = field(default_factory=dict)
-    said: set[str] = field(default_factory=set)
-    """Messages of final states."""
     cancelled: list[str] = field(default_factory=list)
 
     async def do(self, tags: list[str]) -> None:
@@ -156,10 +150,9 @@ class _Shared:
             return
         if run.state.is_cancelled():
             self.cancelled.append(run.name)
-        self.said.add(message)
         # Work that failed leaves other experiments alone; an error that the user has to mend, or a
         # cancellation, lets those in progress end.
-        if not run.state.is_completed() and not message.endswith((REMEDY, ALL_FAILED)):
+        if not run.state.is_completed() and not message.startswith(WITH_GAPS):
             self.waiting.clear()
 
     async def _unfinished(self) -> dict[str, UUID]:

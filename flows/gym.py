@@ -10,7 +10,7 @@ from prefect.states import Completed
 from flows.chunks import Tally, Work, run_chunks
 from flows.claiming import alone
 from flows.judged_items import PartlyJudgedError, judge_missing
-from judge_gym.gyms.evaluating import LoadedGym, items_of, lacking, made, read_gym
+from judge_gym.gyms.evaluating import LoadedGym, answers_of, items_of, lacking, made, read_gym
 from judge_gym.runtime import Runtime
 from judge_gym.workflows.budgeting import BudgetPassedError
 from tasks.events import tell_failure
@@ -35,7 +35,9 @@ async def gym(file: Path, retry_failed: bool = False) -> State[Path]:
     async with runtime() as current, alone(current, "gyms", [loaded.gym.name]):
         try:
             tally = await _make_missing(current, file, loaded, retry_failed=retry_failed)
-            items = items_of(loaded, await asyncio.to_thread(made, current, loaded))
+            outputs = await asyncio.to_thread(made, current, loaded)
+            tally.answers += answers_of(loaded, outputs)
+            items = items_of(loaded, outputs)
             judged = await judge_missing(current, [loaded.judge], items, retry_failed=retry_failed)
         except BudgetPassedError as stopped:
             raise PartlyJudgedError(stopped, await report_gym(file)) from stopped

@@ -7,7 +7,7 @@ from flows.chunks import Tally, Work, run_chunks
 from judge_gym.judges import Item, Judge, ModelJudge
 from judge_gym.runtime import Runtime
 from judge_gym.workflows.budgeting import BudgetPassedError
-from judge_gym.workflows.calibrating.judging import Asked, missing
+from judge_gym.workflows.calibrating.judging import Asked, answers_of, missing
 from tasks.judge_texts import judge_texts
 from tasks.limits import declare_limits
 
@@ -48,7 +48,11 @@ async def judge_asked(
         arguments = {"judge": judge, "repeats": repeats, "occasion": occasion}
         label = f"texts by {judge.name}"
         works.append(Work(judge_texts, _provider(runtime, judge), units, label, arguments))
-    return await run_chunks(runtime, "texts", works)
+    tally = await run_chunks(runtime, "texts", works)
+    with runtime.session() as session:
+        for one in asked:
+            tally.answers.append(answers_of(session, one.judge, one.items, one.repeats, occasion))
+    return tally
 
 
 def _provider(runtime: Runtime, judge: Judge) -> str:

@@ -7,7 +7,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from judge_gym.panel import PanelState, load_document, load_panel
-from judge_gym.panel.state import no_consensus
+from judge_gym.panel.state import failure_of
 from tasks.events import tell_failure
 from tasks.limits import declare_limits
 from tasks.panel import review_document, show_panel
@@ -34,6 +34,6 @@ async def panel(file: Path, config: Path) -> State[PanelState]:
         review = review_document.with_options(tags=[provider_tag(one) for one in providers])
         state = await review(file, config)
         await show_panel(state)
-    if error := no_consensus(state):
+    if error := failure_of(state):
         return Failed(message=str(error), data=error)
     return Completed(message=state.in_short, data=state)

@@ -6,6 +6,7 @@ from flows.chunks import Tally, Work, run_chunks
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.judges import Item
 from judge_gym.runtime import Runtime
+from judge_gym.store.readability import of_rewritings
 from judge_gym.workflows.calibrating.perturbing import missing
 from judge_gym.workflows.calibrating.texts import rewritings
 from tasks.limits import declare_limits
@@ -19,9 +20,13 @@ async def perturb_missing(
     if design.perturber is None:
         return Tally()
     await declare_limits()
+    wanted = rewritings(originals, design)
     with runtime.session() as session:
-        units = missing(session, rewritings(originals, design), retry_failed=retry_failed)
+        units = missing(session, wanted, retry_failed=retry_failed)
     provider = runtime.providers.of(design.perturber.model).name
     label = f"texts changed by {design.perturber.model}"
     work = Work(perturb_texts, provider, units, label, {"perturber": design.perturber})
-    return await run_chunks(runtime, "changed texts", [work])
+    tally = await run_chunks(runtime, "changed texts", [work])
+    with runtime.session() as session:
+        tally.answers = of_rewritings(session, [one.key for one in wanted])
+    return tally

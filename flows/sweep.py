@@ -6,10 +6,10 @@ from typing import Any
 
 from prefect import Flow, flow
 from prefect.client.schemas.objects import State
-from prefect.states import Completed, Failed
+from prefect.states import Completed
 
 from flows.analysis import analysis
-from flows.chunks import Gaps
+from flows.chunks import Gaps, after, combined
 from flows.fanning_out import FanOut
 from flows.parameters import AtLeastOne, OrLeftOut, RunSettings
 from flows.progress import sweep_followed
@@ -21,6 +21,7 @@ from flows.w5_probe import w5_probe
 from flows.waiting import Waiting, run_again_later
 from judge_gym.design.sweep import load_sweep
 from judge_gym.design.workflow_names import WORKFLOWS, Part
+from judge_gym.errors import JudgeGymError
 from judge_gym.workflows.sweeps import SweepRun, check_keys, prepare
 from tasks.events import tell_failure
 from tasks.runtime import runtime
@@ -63,7 +64,7 @@ async def sweep(
         gaps: list[Gaps] = []
         for workflow, parameters in _workflows(run, only):
             if fan_out is not None:
-                gaps += await fan_out.do(workflow, parameters)
+                await fan_out.do(workflow, parameters)
             state = await workflow(**parameters, return_state=True)
             result = await state.aresult(raise_on_failure=False)
             if isinstance(result, Waiting):
@@ -71,6 +72,8 @@ async def sweep(
                 return await run_again_later(current, result, retry_failed=False)
             if isinstance(result, Gaps):
                 gaps.append(result)
+            elif isinstance(result, JudgeGymError):
+                raise after(gaps, result) from result
             elif isinstance(result, BaseException):
                 raise result
         analysed = only is None or "analysis" in only
@@ -80,12 +83,7 @@ async def sweep(
 def _end(gaps: Sequence[Gaps], run_id: int | None, only: Sequence[Part] | None) -> State[int]:
     """Return the final state, which says what is missing and where the figures are."""
     if gaps:
-        # One remedy for all that have the same.
-        remedy = " ".join(dict.fromkeys(one.remedy for one in gaps))
-        said = " ".join(one.message for one in gaps)
-        all_gaps = Gaps(f"Finished with gaps: {said}", remedy)
-        rest = f" Analysis run {run_id} holds the rest." if run_id else ""
-        return Failed(message=all_gaps.message + rest, data=all_gaps)
+        return combined(gaps).state(f" Analysis run {run_id} holds the rest." if run_id else "")
     if run_id is None:
         return Completed(message=f"{', '.join(only or ())} ended.")
     return Completed(message=f"Analysis run {run_id} holds the figures.", data=run_id)

@@ -10,6 +10,7 @@ from flows.parameters import Model
 from flows.progress import Counted
 from judge_gym.design.experiment import EvidenceView
 from judge_gym.design.strategies.view import VIEWS
+from judge_gym.store.readability import of_views
 from judge_gym.store.windows import missing_views
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from tasks.events import tell_failure
@@ -66,4 +67,6 @@ async def w1_evidence(
             tally.add(await run_chunks(current, f"{view} views", works, check))
             if tally.waiting:  # the next view is made from this one
                 break
+        with current.session() as session:
+            tally.answers = of_views(session, windows, views)
         return await tally.state(current)

@@ -11,6 +11,7 @@ from flows.names import of_rubrics
 from flows.parameters import Model
 from judge_gym.agents.rubricer import RubricRequest
 from judge_gym.store.experiments import experiments_by_tag
+from judge_gym.store.readability import of_generated_rubrics
 from judge_gym.workflows import rubrics
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from tasks.events import tell_failure
@@ -40,7 +41,7 @@ async def w2_rubric(
         await declare_limits()
         check = spending_check(current, budget)
         with current.session() as session:
-            chosen = experiments_by_tag(session, experiments).values()
+            chosen = list(experiments_by_tag(session, experiments).values())
             missing = rubrics.missing_rubrics(session, chosen, sham=sham)
         by_owner: dict[str, list[RubricRequest]] = defaultdict(list)
         for request in missing:
@@ -55,4 +56,8 @@ async def w2_rubric(
             critic_model=critic_model,
         )
         what = "second rubrics" if sham else "rubrics"
-        return await (await run_chunks(current, what, works, check)).state(current)
+        tally = await run_chunks(current, what, works, check)
+        keys = [rubrics.request_key(one) for one in rubrics.requests_of(chosen, sham=sham)]
+        with current.session() as session:
+            tally.answers = of_generated_rubrics(session, keys)
+        return await tally.state(current)

@@ -7,6 +7,7 @@ from flows.chunks import by_provider, run_chunks
 from flows.claiming import alone
 from flows.names import of_experiments
 from flows.parameters import RunSettings
+from judge_gym.store.readability import of_samples
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from judge_gym.workflows.scoring import plan_scoring
 from tasks.events import tell_failure
@@ -39,6 +40,8 @@ async def w3_scoring(
         if missing.blocked:
             tally.problems.append(
                 f"{missing.blocked} judgements wait for views that failed"
-                f" ({missing.blocked_by or 'not made yet'}); --retry-failed asks for them again"
+                f" ({missing.blocked_by or 'not made yet'}); run again with retry_failed"
             )
+        with current.session() as session:
+            tally.answers = of_samples(session, experiments, ["own"])
         return await tally.state(current)

@@ -8,6 +8,7 @@ from flows.claiming import alone
 from flows.names import of_experiments
 from flows.parameters import RunSettings
 from judge_gym.design.swap_plan import SwapPlan
+from judge_gym.store.readability import of_samples
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from judge_gym.workflows.swapping import plan_swaps
 from tasks.events import tell_failure
@@ -40,4 +41,7 @@ async def w4_swap(
         with current.session() as session:
             missing = plan_swaps(session, experiments, plan)
         works = by_provider(current, judge, missing.by_model, "swapped judgements")
-        return await (await run_chunks(current, "swapped judgements", works, check)).state(current)
+        tally = await run_chunks(current, "swapped judgements", works, check)
+        with current.session() as session:
+            tally.answers = of_samples(session, experiments, ["swap", "sham"])
+        return await tally.state(current)

@@ -7,6 +7,7 @@ from flows.chunks import by_provider, run_chunks
 from flows.claiming import alone
 from flows.names import of_experiments
 from flows.parameters import RunSettings
+from judge_gym.store.readability import of_probes
 from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from judge_gym.workflows.probing import plan_probing
 from tasks.events import tell_failure
@@ -34,4 +35,7 @@ async def w5_probe(
         with current.session() as session:
             missing = plan_probing(session, experiments)
         works = by_provider(current, probe, missing, "probes")
-        return await (await run_chunks(current, "probes", works, check)).state(current)
+        tally = await run_chunks(current, "probes", works, check)
+        with current.session() as session:
+            tally.answers = of_probes(session, experiments)
+        return await tally.state(current)

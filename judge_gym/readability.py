@@ -54,14 +54,14 @@ class Answers:
         example = min(own.items(), key=lambda one: (-one[1], one[0]))[0]
         rest = kinds.total() - count
         others = f"; {rest} for other reasons" if rest else ""
-        return f"{said} ({count} {first_line(example)[:LONGEST_DETAIL].rstrip('. ')}{others})"
+        return f"{said} ({count} {shortened(example)}{others})"
 
 
 class TooFewReadableError(JudgeGymError):
     """A run ended, and fewer than half the answers of a judge are readable."""
 
 
-def counted(rows: Iterable[tuple[str, str | None, int]]) -> list[Answers]:
+def answers_by_judge(rows: Iterable[tuple[str, str | None, int]]) -> list[Answers]:
     """Return the answers of each judge, in the order of their names.
 
     `rows` are (judge, failure, how many), with the failure None for answers that are readable.
@@ -90,6 +90,12 @@ def too_few_readable(answers: Iterable[Answers]) -> TooFewReadableError | None:
     )
 
 
+def shortened(failure: str) -> str:
+    """Return the first line of a failure, cut, without a full stop."""
+    line = first_line(failure)
+    return line.rstrip(". ") if len(line) <= LONGEST_DETAIL else f"{line[:LONGEST_DETAIL]}…"
+
+
 def kind_of(failure: str) -> str:
     """Return the kind of a failure that is stored as `kind: detail`."""
     return failure.partition(":")[0].strip()
@@ -103,12 +109,14 @@ def remedy_of(kind: str) -> str:
 _UNREADABLE = (
     "Read some answers (analysis.answers), then change the model, the prompt or the form of answer."
 )
-_LIMIT = "Raise max_tokens: the limit also holds what a model thinks before it answers."
+_LIMIT = (
+    "Raise max_tokens; for a model that thinks first, thinking_tokens in its table of the "
+    "providers file."
+)
 _PASSING = "Check that the provider answers, then run again with retry_failed."
 _REQUEST = "Change the request as the message says, or use another model."
 _REMEDIES = {
-    "truncated": _LIMIT,
-    "empty": _LIMIT,
+    **dict.fromkeys(("output_limit", "truncated", "empty"), _LIMIT),
     **dict.fromkeys(("rate_limit", "timeout", "connection", "server", "unreadable"), _PASSING),
     **dict.fromkeys(("bad_request", "context_too_long"), _REQUEST),
     "content_policy": "The provider withholds answers to these texts: use another model.",

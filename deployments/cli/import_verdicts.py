@@ -16,6 +16,12 @@ def import_verdicts(
             help="What its columns mean (YAML; see deployments/recorded).", show_default=False
         ),
     ],
+    allow_unreadable: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unreadable", help="Import a judge with fewer than half its answers readable."
+        ),
+    ] = False,
 ) -> None:
     """Bring recorded decisions or raw answers into the tables, marked as imported."""
     from deployments.cli.database import database
@@ -25,7 +31,9 @@ def import_verdicts(
 
     recorded, rubric = load_recorded(mapping)
     with database() as session:
-        done = importing.import_verdicts(session, file, recorded, rubric)
+        done = importing.import_verdicts(
+            session, file, recorded, rubric, allow_unreadable=allow_unreadable
+        )
     ends = ", ".join(f"{count} {status}" for status, count in sorted(done.statuses.items()))
     console.print(
         f"Sweep {recorded.name}: {done.judgements} judgements by {done.judges} judges of "

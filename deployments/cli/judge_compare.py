@@ -48,8 +48,10 @@ def compare(
     from judge_gym.calibration.checks import Margins
     from judge_gym.errors import ConfigError
     from judge_gym.judges import load_judge, read_items
+    from judge_gym.readability import too_few_readable
     from judge_gym.settings import settings
     from judge_gym.workflows.calibrating.comparing import compare as compared
+    from judge_gym.workflows.calibrating.judging import readable_of
 
     judges = load_judge(old), load_judge(new)
     if judges[0].key == judges[1].key:
@@ -62,6 +64,9 @@ def compare(
         errors.status(f"Judging {len(given)} items twice."),
     ):
         results = asyncio.run(_judged(judges, given, repeats))
+    pairs = zip(judges, results, strict=True)
+    if error := too_few_readable(readable_of(judge, side) for judge, side in pairs):
+        raise error
     margins = Margins(replacement_bias=bias, replacement_limits=limits)
     found = compared(judges, given, results, margins)
     _show(judges, found, len(given), shown)

@@ -1,6 +1,7 @@
 """What every command prints with: one console, one shape of error, one way to ask."""
 
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterable
@@ -33,10 +34,19 @@ def command() -> str:
 
 def fail(message: str, remedy: str = "", code: int = 1) -> NoReturn:
     """Print an error and leave with `code`."""
-    errors.print(f"[bold red]Error:[/] {escape(message)}", soft_wrap=True)
+    errors.print(f"[bold red]Error:[/] {escape(in_options(message))}", soft_wrap=True)
     if remedy:
-        errors.print(escape(remedy), soft_wrap=True)
+        errors.print(escape(in_options(remedy)), soft_wrap=True)
     sys.exit(code)
+
+
+def in_options(said: str) -> str:
+    """Return what flows say of their parameters in the words of the command line."""
+    return re.sub(r"\b(?:retry_failed|allow_unreadable)\b", _as_option, said)
+
+
+def _as_option(parameter: re.Match[str]) -> str:
+    return f"--{parameter[0].replace('_', '-')}"
 
 
 def show_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:

@@ -44,7 +44,7 @@ def run(
     from deployments.cli.environment import prepare_environment
     from deployments.cli.running import lost_servers_named, simulator_for
     from judge_gym.panel import load_document, load_panel
-    from judge_gym.panel.state import no_consensus
+    from judge_gym.panel.state import failure_of
     from judge_gym.settings import settings
 
     # A mistake in a file is said before any server is started.
@@ -54,7 +54,7 @@ def run(
         state = (_in_lines if json_lines else _live)(asked, document)
         if not json_lines:
             _show(state)
-    if error := no_consensus(state):
+    if error := failure_of(state):
         raise error
 
 

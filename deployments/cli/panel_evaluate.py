@@ -55,6 +55,8 @@ def evaluate(
     from deployments.cli.running import lost_servers_named
     from judge_gym.panel import load_panel
     from judge_gym.panel.evaluating.labelled import read_labelled
+    from judge_gym.panel.state import answers_of
+    from judge_gym.readability import too_few_readable
     from judge_gym.settings import settings
 
     # A mistake in a file is said before any server is started.
@@ -74,6 +76,8 @@ def evaluate(
         console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
     if found.reviewed.stopped:
         raise found.reviewed.stopped
+    if error := too_few_readable(answers_of(filter(None, found.reviewed.states))):
+        raise error
 
 
 async def _show_plan(panel: "Panel", labelled: "Sequence[LabelledDocument]") -> None:

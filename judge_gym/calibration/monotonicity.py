@@ -18,13 +18,11 @@ from judge_gym.metrics.effect_sizes import (
     equivalence_p,
     items_needed,
     page_trend,
-    paired_t_p,
     standardised_effects,
 )
 from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
 from judge_gym.metrics.inference import sign_flip_p
-from judge_gym.metrics.intervals import EPSILON, t_interval
-from judge_gym.metrics.points import HIGHEST
+from judge_gym.metrics.intervals import EPSILON
 
 LEAST_ITEMS = 6
 """Fewest items whose signs alone can reach the level: 1/2⁶ < 0.025."""
@@ -61,17 +59,14 @@ def effect_checks(
 ) -> list[Check]:
     """Return a check per perturbation: that it moves the score as expected, or not at all.
 
-    A drop (or rise) passes when its one-sided paired t test is below 0.025 after Holm, and fails
-    when the interval of d_z lies below `margins.smallest_effect`, though it be significant. An
-    invariance passes by two one-sided tests against ± `margins.equivalence`, and fails when the
-    interval of the mean change lies beyond it. Where no item differs from another, sign flips stand
-    in for t. Anything else is inconclusive, with the items that it takes. The `reason` has the
-    interval at the level that was tested.
+    A drop (or rise) passes when its sign-flip p is below 0.025 after Holm, and fails when the
+    interval of d_z lies below `margins.smallest_effect`, though it be significant. An invariance
+    passes by two one-sided tests against ± `margins.equivalence`, and fails when the interval of
+    the mean change lies beyond it. Anything else is inconclusive, with the items that it takes.
     """
     raw = [_measured(effect, margins, rng) for effect in effects]
-    tests = sum(check.estimate.p is not None for check in raw)
     return [
-        _judged(effect, check, p, margins, tests)
+        _judged(effect, check, p, margins)
         for effect, check, p in zip(effects, raw, adjusted(raw), strict=True)
     ]
 
@@ -124,11 +119,10 @@ def _measured(effect: Effect, margins: Margins, rng: np.random.Generator) -> Che
     found = mean_over_items(metric, moved, n=n, unit="points", bounds=(-100.0, 100.0))
     p = None
     if n and word:
-        by_t = paired_t_p(moved)
-        p = sign_flip_p(moved, rng, above=True) if by_t is None else by_t
+        p = sign_flip_p(moved, rng, above=True)
     elif n:
         p = _equivalence(moved, margins.equivalence, rng)
-    tested = "a one-sided test" if word else "two one-sided tests"
+    tested = "one-sided sign flips" if word else "two one-sided tests"
     if p is not None:
         found = replace(found, p=p, method=f"{found.method}; p by {tested}")
     beside = tuple(standardised_effects(*effect.ordered))
@@ -143,7 +137,7 @@ def _equivalence(moved: FloatArray, margin: float, rng: np.random.Generator) -> 
     return max(sign_flip_p(side, rng, above=True) for side in (margin - moved, margin + moved))
 
 
-def _judged(effect: Effect, check: Check, p: float | None, margins: Margins, tests: int) -> Check:
+def _judged(effect: Effect, check: Check, p: float | None, margins: Margins) -> Check:
     items = check.estimate.n_items
     if p is None:
         because = "no item was both scored and changed"
@@ -158,32 +152,11 @@ def _judged(effect: Effect, check: Check, p: float | None, margins: Margins, tes
         result = _stayed(check, p, margins)
     else:
         result = _moved(check, p, margins)
-    reason = _tested(effect, check, p, result)
+    reason = f"{span(check.estimate)}; p {p:.3g} after Holm"
     if effect.not_applicable:
         reason += f"; not applicable to {effect.not_applicable} of {_all(effect)} items"
-    action = _action(effect, result, items, margins, tests)
+    action = _action(effect, result, items, margins)
     return replace(check, result=result, reason=reason, action=action, p_adjusted=p)
-
-
-def _tested(effect: Effect, check: Check, p: float, result: Result) -> str:
-    """Return the figure that was tested: the mean change with its interval at the level of Holm."""
-    found, raw = check.estimate, check.estimate.p
-    said = span(replace(found, lower=None, upper=None, reason=""))
-    level = 1 - 2 * ALPHA * (raw / p if raw and p else 1.0)
-    interval = t_interval(effect.differences, level)
-    if interval:
-        low, high = (max(-HIGHEST, min(HIGHEST, end)) for end in interval)
-        said += f", {100 * level:.3g}% interval {low:.3g} to {high:.3g}"
-    elif found.n_items > 1:
-        said += f" for each of {found.n_items} texts"
-    dz = check.beside[0]
-    if (
-        result is Result.FAILS
-        and effect.expectation is not Expectation.INVARIANT
-        and dz.lower is not None
-    ):
-        said += f"; d_z {span(dz)}"
-    return f"{said}; p {p:.3g} after Holm"
 
 
 def _all(effect: Effect) -> int:
@@ -212,17 +185,17 @@ def _stayed(check: Check, p: float, margins: Margins) -> Result:
     return Result.FAILS if beyond else Result.INCONCLUSIVE
 
 
-def _action(effect: Effect, result: Result, items: int, margins: Margins, tests: int) -> str:
+def _action(effect: Effect, result: Result, items: int, margins: Margins) -> str:
     if result is Result.PASSES:
         return ""
     if result is Result.FAILS:
         return _MEND[effect.expectation].format(effect.perturbation)
     if effect.expectation is Expectation.INVARIANT:
         spread = float(effect.differences.std(ddof=1)) if items > 1 else margins.equivalence
-        needed = equivalence_items(spread, margins.equivalence, tests=tests)
+        needed = equivalence_items(spread, margins.equivalence)
         to = f"to show a change below {margins.equivalence:g} points"
     else:
-        needed = max(LEAST_ITEMS, items_needed(margins.smallest_effect, tests=tests))
+        needed = max(LEAST_ITEMS, items_needed(margins.smallest_effect))
         to = f"to find an effect of d_z {margins.smallest_effect:g}"
     if items < needed:
         return f"Use more items: {needed} items needed {to}, you have {items}."

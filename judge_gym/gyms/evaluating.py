@@ -18,6 +18,7 @@ from judge_gym.judges import Item, Judge, JudgeResult, RubricJudge, load_judge
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import to_points
+from judge_gym.readability import Answers, answers_by_judge
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
 from judge_gym.store.judging import item_costs
@@ -133,6 +134,16 @@ def made(runtime: Runtime, loaded: LoadedGym) -> list[list[Output]]:
     gym = loaded.gym
     columns = [gym.made(runtime, one, loaded.cases) for one in gym.candidates]
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+def answers_of(loaded: LoadedGym, outputs: Sequence[Sequence[Output]]) -> list[Answers]:
+    """Return how much of what candidates asked models for came to a text; by candidate."""
+    return answers_by_judge(
+        (f"candidate {candidate.name} ({candidate.asks})", output.failure or None, 1)
+        for row in outputs
+        for candidate, output in zip(loaded.gym.candidates, row, strict=True)
+        if candidate.asks and output.status != "missing"
+    )
 
 
 async def ask(

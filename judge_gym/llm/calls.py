@@ -78,6 +78,8 @@ class Call:
     within_s: float | None = None
     """Longest time in seconds until its end, with all attempts and the wait for its turn; without
     one only each attempt is bounded."""
+    may_be_refused: bool = False
+    """Whether it is asked another way when the provider does not take it so."""
 
     @property
     def request_digest(self) -> str | None:

@@ -25,6 +25,7 @@ from judge_gym.llm.attempts import (
     nothing_but_thought,
     over_limit,
 )
+from judge_gym.llm.breaker import Breaker, ModelStoppedError
 from judge_gym.llm.call_log import log_end
 from judge_gym.llm.calls import (
     NO_ANSWER,
@@ -87,6 +88,7 @@ class Gateway:
         self._refused: dict[str, tuple[str, str]] = {}
         self._taken: dict[str, Capabilities] = {}
         """What models take; their refusals teach it for the rest of the run."""
+        self._breaker = Breaker()
         self._heard: set[str] = set()
         """Providers that have answered in this process, if only with an error."""
 
@@ -102,10 +104,12 @@ class Gateway:
     async def open(self, calls: Sequence[Call]) -> list[Opened]:
         """Write the ledger rows of calls to one provider in one go, ahead of `ask`.
 
-        Raises `ContextError` when no prompt for a model can be answered.
+        Raises `ContextError` when no prompt for a model can be answered, `ModelStoppedError` when
+        no call to any of the models may begin.
         """
         if not calls:
             return []
+        self._breaker.check_all({call.model for call in calls})
         check_context(self._providers, calls)
         provider = self._providers.of(calls[0].model).name
         return await self._ledger.open(calls, provider, self._fitted)
@@ -117,7 +121,8 @@ class Gateway:
 
         An answer that the ledger already holds is used again and nothing is sent. Returns the
         call's id and its outcome. Raises `ProviderRefusedError` when every call to the model
-        would fail the same way; such a call derives no rows, so it is simply asked again later.
+        would fail the same way, and `ModelStoppedError` when no call to it begins any more; such a
+        call derives no rows, so it is simply asked again later.
         """
         # A missing key is an error of the user's, found before anything is written.
         await self._keys.of(self._provider(call))
@@ -142,6 +147,7 @@ class Gateway:
     def forget_refusals(self) -> None:
         """Ask refused models again: a process that stays outlives what was wrong with them."""
         self._refused.clear()
+        self._breaker = Breaker()
 
     async def close(self) -> None:
         """Close the sockets, once all that is to be written is."""
@@ -157,7 +163,10 @@ class Gateway:
         errors: Sequence[AttemptError],
         derive: Derive,
     ) -> None:
-        await self._ledger.write(Closed(call_id, outcome, errors, derive(call_id, outcome), now()))
+        rows = derive(call_id, outcome)
+        # Before anything is awaited: the next in turn is to find it.
+        self._breaker.ended(call, outcome, rows)
+        await self._ledger.write(Closed(call_id, outcome, errors, rows, now()))
         log_end(call, call_id, outcome, len(errors))
 
     async def _in_time(self, call: Call, row: Opened, errors: list[AttemptError]) -> Answer:
@@ -181,9 +190,13 @@ class Gateway:
         unusable = None if row.discarded else discarded(first)
         if unusable is None:
             return first
+        self._breaker.discarded(call, first)
         errors.append(unusable)
         try:
             return _with_cost_of(first, await self._retried(call, row.id, errors))
+        except ModelStoppedError:
+            errors.remove(unusable)
+            return first  # it was paid for
         except (ProviderError, asyncio.CancelledError):
             # Without a second answer, no other place of the row says what the first one cost.
             unusable["cost_usd"] = first.cost_usd
@@ -211,6 +224,7 @@ class Gateway:
         async with gate.slot(call.tokens_at_most(request.limit)):
             if call.model in self._refused:
                 raise ProviderRefusedError(*self._refused[call.model])
+            self._breaker.check(call.model)
             request = self._fitted(call)  # another call may have taught it meanwhile
             await self._ledger.write(Sent(call_id, now(), request))
             try:

@@ -193,6 +193,7 @@ class Asking(Generic[V]):
             attempt.prompt,
             parameters,
             within_s=within_s,
+            may_be_refused=attempt.tier != _TIERS[-1],
         )
 
 

@@ -5,10 +5,12 @@ has the document's id and the ids of its items, and neither its title nor its te
 raters' own words, which may quote it.
 """
 
+from collections.abc import Iterable
 from typing import Literal
 
 from judge_gym.design.frozen import Frozen
 from judge_gym.errors import JudgeGymError
+from judge_gym.readability import Answers, answers_by_judge, too_few_readable
 
 Status = Literal["waiting", "running", "done", "error", "spared"]
 """A rater is spared, and not asked, where the first raters agree and the panel escalates."""
@@ -185,4 +187,26 @@ def no_consensus(state: PanelState) -> NoConsensusError | None:
         f"{said}.",
         "Mend what can be mended and run it again: what was reviewed is kept, and only what failed "
         "is asked again.",
+    )
+
+
+def failure_of(state: PanelState) -> JudgeGymError | None:
+    """Return why a run that has ended is no success: no consensus, or a rater without an answer."""
+    return no_consensus(state) or too_few_readable(answers_of([state]))
+
+
+def answers_of(states: Iterable[PanelState]) -> list[Answers]:
+    """Count the answers of raters and arbiter that can be read; who was not asked has none."""
+    steps = (
+        (name, step)
+        for state in states
+        for name, step in [
+            *((rater.name, rater) for rater in state.raters),
+            ("arbiter", state.consensus),
+        ]
+    )
+    return answers_by_judge(
+        (f"{name} ({step.model})", step.error, 1)
+        for name, step in steps
+        if step.status in ("done", "error")
     )

@@ -93,8 +93,8 @@ def _raise_if_passed(budget: SweepBudget, used: Spent) -> None:
         f"Sweep {budget.sweep} has passed its budget: {key} is {limit:g}, and {said(used)}.",
         "What was in flight is kept. "
         + (
-            "See the errors in the ledger (llm_calls), mend their cause and run the same command "
-            f"with --retry-failed; or raise {key} in {budget.file} and run the same command."
+            "See the errors in the ledger (llm_calls), mend their cause and run it again with "
+            f"retry_failed; or raise {key} in {budget.file} and run it again."
             if key == "max_failures_share"
             else f"Raise {key} in {budget.file} and run the same command: it goes on from here."
         ),

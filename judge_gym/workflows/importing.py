@@ -21,6 +21,7 @@ from judge_gym.design.strategies.labels import Labels
 from judge_gym.design.window import RecordedSource, Window
 from judge_gym.errors import ConfigError
 from judge_gym.llm.calls import Answer
+from judge_gym.readability import TooFewReadableError, answers_by_judge, too_few_readable
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.reading import Given, RecordedItem, RecordedWindow, read_recorded, stage_set
 from judge_gym.seeds import derive_seed, digest
@@ -50,11 +51,19 @@ class Imported:
     """Of all of them."""
 
 
-def import_verdicts(session: Session, file: Path, recorded: Recorded, rubric: Rubric) -> Imported:
+def import_verdicts(
+    session: Session,
+    file: Path,
+    recorded: Recorded,
+    rubric: Rubric,
+    *,
+    allow_unreadable: bool = False,
+) -> Imported:
     """Store the judgements of a recorded file as a sweep; the same file again changes nothing.
 
-    Raises `EvidenceError` for a row that does not fit and `ConfigError` when the name belongs to
-    a sweep that was run here; nothing is stored then.
+    Raises `EvidenceError` for a row that does not fit, `ConfigError` when the name belongs to a
+    sweep that was run here, and `TooFewReadableError` when fewer than half the answers of a judge
+    are readable, unless they are allowed; nothing is stored then.
     """
     _check_name(session, recorded.name)
     windows = read_recorded(file, recorded, rubric.scale_size)
@@ -70,11 +79,19 @@ def import_verdicts(session: Session, file: Path, recorded: Recorded, rubric: Ru
             experiments[name, judge] = _experiment(recorded, rubric, window, judge, content)
     register_sweep(session, recorded.name, recorded.description, None, experiments.values())
     statuses: Counter[str] = Counter()
+    answers: list[tuple[str, str | None, int]] = []
     new = 0
     for (name, judge), experiment in experiments.items():
         rows = list(_rows(experiment, windows[name].judgements[judge]))
         statuses.update(row["status"] for row in rows)
+        answers += [(judge, row["failure"], 1) for row in rows]
         new += _save_samples(session, experiment, rubric, rows)
+    error = too_few_readable(answers_by_judge(answers))
+    if error and not allow_unreadable:
+        raise TooFewReadableError(
+            f"Nothing was imported from {file}. {error.message}",
+            "Mend the file or its mapping, or import it as it is with allow_unreadable.",
+        )
     items = sum(len(content.items) for content in windows.values())
     return Imported(len(experiments), items, statuses.total(), new, statuses)
 

@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.errors import ConfigError, EvidenceError
+from judge_gym.readability import TooFewReadableError
 from judge_gym.recorded.mapping import load_recorded
 from judge_gym.store import tables as t
 from judge_gym.store.results import FindingRow, ResultRow, load_findings, load_results
@@ -47,7 +48,7 @@ class Place:
         self.engine = sa.create_engine(url, poolclass=sa.NullPool)
         self.folder = folder
 
-    def bring(self, mapping: str | Path, file: str | Path) -> Imported:
+    def bring(self, mapping: str | Path, file: str | Path, **options: bool) -> Imported:
         """Import a mapping and a file, each a path or its text."""
         if isinstance(mapping, str):
             (self.folder / "mapping.yaml").write_text(mapping)
@@ -58,7 +59,7 @@ class Place:
             file = self.folder / f"recorded.{suffix}"
         recorded, rubric = load_recorded(mapping)
         with Session(self.engine) as session, session.begin():
-            return import_verdicts(session, file, recorded, rubric)
+            return import_verdicts(session, file, recorded, rubric, **options)
 
     def figures(self, sweep: str) -> list[ResultRow]:
         run_id = analysis.analyse(self.engine, sweep)
@@ -248,3 +249,16 @@ def test_judgebench_gives_its_published_table(place: Place) -> None:
     assert round(100 * (inconsistent.estimate or 0), 1) == 31.4
     categories = {row.scope.get("category") for row in rows if "o1-mini" in str(row.scope)}
     assert {"livebench-math", "livecodebench", "mmlu-pro-law"} <= categories
+
+
+def test_an_import_that_is_mostly_unreadable_stores_nothing_unless_it_is_allowed(
+    place: Place,
+) -> None:
+    unread = PAIRS + "p1,z,,,A,maths\np2,z,,A,B,maths\n"
+    with pytest.raises(TooFewReadableError) as error:
+        place.bring(MAPPING, unread)
+    assert error.value.message.startswith("Nothing was imported from ")
+    assert "z: 1 of 4 answers readable (3 empty: no judgement is recorded)" in error.value.message
+    assert place.read(t.Sample.id) == []
+    allowed = place.bring(MAPPING, unread, allow_unreadable=True)
+    assert allowed.statuses == {"scored": 10, "unparseable": 4}

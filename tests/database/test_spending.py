@@ -189,7 +189,7 @@ def test_failures_are_a_share_from_the_twentieth_call_on(database: str, tmp_path
         lenient()
         with pytest.raises(BudgetPassedError, match="5 of 20 that ended have failed") as error:
             strict()
-        assert "--retry-failed" in error.value.remedy
+        assert "retry_failed" in error.value.remedy
 
     stored(database, tmp_path, work)
 

@@ -24,6 +24,8 @@ from support.sweeps import scoring_sweep
 # One judge, 4 articles as they are, a rubric given: W3 asks first, 4 x 6 judgements.
 ALL = 24
 CHUNK = 4
+READABLE = answers("VERDICT: A\nPROBABILITY: 0.5")
+"""Of judgements and probes alike."""
 # The scripted provider counts 7 and 3 tokens: 1 USD an answer.
 PROVIDERS = """
 [sim]
@@ -44,13 +46,13 @@ def sweep_file(tmp_path: Path, place: pytest.MonkeyPatch) -> Path:
     return tmp_path / "bounded.yaml"
 
 
-def run_sweep(file: Path, budget: str, step: Step, **more: Any) -> tuple[State[Any], int]:
+def run_sweep(file: Path, budget: str, *script: Step, **more: Any) -> tuple[State[Any], int]:
     """Run the sweep with this budget; its state, and the requests that arrived."""
     bound = f"budget: {budget}"
     file.write_text(scoring_sweep("bounded", "local/judge-1", replicates=6, more=bound))
 
     async def whole() -> tuple[State[Any], int]:
-        async with misbehaving(step) as provider:
+        async with misbehaving(*script) as provider:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("LOCAL_BASE_URL", provider.base_url)
                 return await sweep(file, **more, return_state=True), len(provider.requests)
@@ -74,7 +76,7 @@ def test_a_sweep_stops_at_its_budget_and_goes_on_when_it_is_raised(
     sweep_file: Path, database: str, budget: str, words: str
 ) -> None:
     """Chunks of 4 at 1 USD a call: after the second, 8 USD are spent."""
-    state, requests = run_sweep(sweep_file, budget, answers())
+    state, requests = run_sweep(sweep_file, budget, READABLE)
     assert state.is_failed()
     error = error_of(state)
     assert isinstance(error, BudgetPassedError)
@@ -90,12 +92,12 @@ def test_a_sweep_stops_at_its_budget_and_goes_on_when_it_is_raised(
     assert error.remedy in state.message
 
     # The same command with the same limit asks nothing and says the same.
-    state, requests = run_sweep(sweep_file, budget, answers())
+    state, requests = run_sweep(sweep_file, budget, READABLE)
     assert isinstance(error_of(state), BudgetPassedError)
     assert requests == 0
 
     more = budget.replace("7", "100").replace("8", "100")
-    state, requests = run_sweep(sweep_file, more, answers())
+    state, requests = run_sweep(sweep_file, more, READABLE)
     assert state.is_completed(), state.message
     assert judged(database) == ALL
     # The judgements that were left, and a probe of each, of some a second.
@@ -105,15 +107,16 @@ def test_a_sweep_stops_at_its_budget_and_goes_on_when_it_is_raised(
 def test_a_sweep_that_keeps_failing_stops_and_goes_on_when_the_cause_is_mended(
     sweep_file: Path, database: str
 ) -> None:
-    """20 calls must have ended: five chunks of 4."""
-    state, requests = run_sweep(sweep_file, "{max_failures_share: 0.5}", refuses(400, "no"))
+    """20 calls must have ended: five chunks of 4. The first succeeds: else the model is stopped."""
+    script = (READABLE, refuses(400, "no"))
+    state, requests = run_sweep(sweep_file, "{max_failures_share: 0.5}", *script)
     error = error_of(state)
     assert isinstance(error, BudgetPassedError)
-    assert "20 of 20 that ended have failed" in error.message
-    assert "--retry-failed" in error.remedy
+    assert "19 of 20 that ended have failed" in error.message
+    assert "retry_failed" in error.remedy
     assert requests == 20
 
-    state, _ = run_sweep(sweep_file, "{max_failures_share: 0.5}", answers(), retry_failed=True)
+    state, _ = run_sweep(sweep_file, "{max_failures_share: 0.5}", READABLE, retry_failed=True)
     assert state.is_completed(), state.message
     assert judged(database) == ALL
 

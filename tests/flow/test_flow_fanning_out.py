@@ -13,7 +13,7 @@ from prefect.exceptions import ParameterTypeError
 from prefect.states import Cancelled, Crashed, Failed
 
 from flows import fanning_out
-from flows.chunks import ALL_FAILED, Gaps
+from flows.chunks import Gaps
 from flows.sweep import sweep
 from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
@@ -147,14 +147,20 @@ def test_a_budget_stops_the_launches_and_ends_the_sweep_as_ever(database: str, f
     assert judged(database) == 4
 
 
-@pytest.mark.usefixtures("place")
-def test_when_all_that_was_asked_failed_the_sweep_says_so(file: Path) -> None:
-    state, _ = shared(file, lambda run: Failed(message=ALL_FAILED), only=UP_TO_SCORES)
-    assert state.is_failed()
+def test_a_judge_without_readable_answers_ends_the_sweep_as_no_success(
+    database: str, file: Path, simulator: Simulator
+) -> None:
+    simulator.use_faults({"kind": "empty", "model": "calm-1"})
+    try:
+        state, worker = shared(file, only=UP_TO_SCORES)
+    finally:
+        simulator.use_faults()
+    assert len(worker.of("w3-scoring")) == 3
+    assert judged(database) == JUDGEMENTS
     error = error_of(state)
     assert isinstance(error, Gaps)
-    assert "All that was asked in w3-scoring failed." in error.message
-    assert error.remedy.count(ALL_FAILED) == 1
+    assert "sim/calm-1: 0 of 4 answers readable (4 " in error.message
+    assert "sim/high-1" not in error.message
 
 
 def test_an_error_to_mend_ends_the_launches_and_is_met_here(database: str, file: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judge_gym.readability import Answers, counted, too_few_readable
+from judge_gym.readability import Answers, answers_by_judge, too_few_readable
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def test_fewer_than_half_readable_is_too_few_and_nothing_asked_is_not(
 
 def test_the_error_names_each_such_judge_how_many_and_the_commonest_cause() -> None:
     error = too_few_readable(
-        counted(
+        answers_by_judge(
             [
                 ("openai/good", None, 20),
                 ("openai/good", "timeout: no answer", 3),
@@ -43,13 +43,13 @@ def test_the_error_names_each_such_judge_how_many_and_the_commonest_cause() -> N
 
 def test_failures_of_one_kind_count_together_whatever_each_says() -> None:
     rows = [("x/y", f"bad_request: item {number} is odd", 1) for number in range(5)]
-    (answers,) = counted([*rows, ("x/y", "timeout: late", 3)])
+    (answers,) = answers_by_judge([*rows, ("x/y", "timeout: late", 3)])
     assert answers.by_kind == {"bad_request": 5, "timeout": 3}
     assert "(5 bad_request: item 0 is odd; 3 for other reasons)" in str(answers)
 
 
 def test_ten_judges_down_are_counted_and_three_of_them_named() -> None:
-    error = too_few_readable(counted((f"x/m{n}", "server: 500", 4) for n in range(10)))
+    error = too_few_readable(answers_by_judge((f"x/m{n}", "server: 500", 4) for n in range(10)))
     assert error is not None
     assert error.message.count("answers readable") == 3
     assert "and 7 more" in error.message

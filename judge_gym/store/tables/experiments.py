@@ -19,8 +19,7 @@ from judge_gym.store.tables.base import Base, created, new_id, one_of, reference
 
 SAMPLE_STATUSES = ("scored", "abstained", "unparseable", "refused", "failed")
 PROBE_STATUSES = ("answered", "unparseable", "refused", "failed")
-ARMS_IN_USE = ("own", "swap", "sham")
-ARMS = (*ARMS_IN_USE, "old_sham")
+ARMS = ("own", "swap", "sham")
 
 
 class Rubric(Base):
@@ -118,11 +117,7 @@ class ExperimentItem(Base):
 
 
 class Arm(Base):
-    """An experiment judged under one rubric: its own arm (W3), a rival's or a sham (W4).
-
-    An `old_sham` was judged under a second rubric that was asked for otherwise than the first; it
-    is kept, and neither planned nor analysed.
-    """
+    """An experiment judged under one rubric: its own arm (W3), a rival's or a sham (W4)."""
 
     __tablename__ = "arms"
     id: Mapped[int] = new_id()

@@ -1,6 +1,7 @@
 """What of a calibration is still to be judged, and what came of what was."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.errors import ConfigError
 from judge_gym.judges import Judge, JudgeResult, load_judge, read_items
 from judge_gym.judges.items import Item
+from judge_gym.readability import Answers
 from judge_gym.store import judging as store
 from judge_gym.workflows.calibrating.perturbing import found
 from judge_gym.workflows.calibrating.texts import Texts, changed_texts, rewritings
@@ -40,36 +42,6 @@ def load_judges(design: CalibrationDesign) -> list[Judge]:
         judges[judge.key] = path
         loaded.append(judge)
     return loaded
-
-
-def check_labels(
-    judges: Sequence[Judge], items: Sequence[Item], scale: tuple[float, float] | None = None
-) -> None:
-    """Raise `ConfigError` where labels have no one scale: judges differ in theirs, or beyond it.
-
-    `scale` is what the calibration file says of the labels.
-    """
-    labelled = [item for item in items if isinstance(item.truth, float | int)]
-    if not labelled:
-        return
-    if scale is None:
-        scales = {judge.score_range: judge.name for judge in judges}
-        if len(scales) == 1:
-            return
-        named = ", ".join(f"{name} {low:g} to {high:g}" for (low, high), name in scales.items())
-        raise ConfigError(
-            f"The texts have labels, and the judges have different scales: {named}.",
-            "Say in the calibration file which scale the labels have, such as "
-            "`label_scale: [1, 5]`: they are then mapped linearly to each judge's scale.",
-        )
-    lowest, highest = scale
-    for item in labelled:
-        if not lowest <= float(item.truth or 0.0) <= highest:
-            raise ConfigError(
-                f"Item {item.id!r} has the label {item.truth}, which is not on the label_scale "
-                f"{lowest:g} to {highest:g}.",
-                "Mend the label or label_scale.",
-            )
 
 
 def load_texts(session: Session, design: CalibrationDesign) -> Texts:
@@ -115,3 +87,19 @@ def results_of(
         item.key: [said[item.key, n] for n in range(repeats) if (item.key, n) in said]
         for item in items
     }
+
+
+def answers_of(
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int, occasion: str = ""
+) -> Answers:
+    """Return how many of a judge's answers so far can be read."""
+    said = results_of(session, judge, items, repeats, occasion)
+    return readable_of(judge, [one for results in said.values() for one in results])
+
+
+def readable_of(judge: Judge, results: Iterable[JudgeResult]) -> Answers:
+    """Return how many of these answers of a judge can be read."""
+    failures = Counter(one.failure for one in results)
+    readable = failures.pop(None, 0)
+    called = f"{judge.name} ({judge.answered_by})"
+    return Answers(called, readable, {why: count for why, count in failures.items() if why})

@@ -1,0 +1,108 @@
+"""The early stop: after failures alike without a success, no more calls to a model begin.
+
+It belongs to one run in one process: the next run starts afresh, and so does each of several
+worker processes of one sweep.
+"""
+
+import logging
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from judge_gym.errors import JudgeGymError
+from judge_gym.llm.attempts import discarded
+from judge_gym.llm.calls import PASSING, Answer, Call, Failure, Row
+from judge_gym.readability import remedy_of, shortened
+
+ENOUGH_ALIKE = 5
+"""Failures alike after which a model is not asked any more."""
+_log = logging.getLogger(__name__)
+
+
+class ModelStoppedError(JudgeGymError):
+    """No more calls to this model begin in this run; what was not asked stays missing."""
+
+    def __init__(self, model: str, message: str, remedy: str) -> None:
+        super().__init__(message, remedy)
+        self.model = model
+
+
+@dataclass
+class _Seen:
+    """What became of a model's calls in this run."""
+
+    has_succeeded: bool = False
+    alike: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Keys of the calls that have failed since the last success, those alike together."""
+    stopped: ModelStoppedError | None = None
+
+
+class Breaker:
+    """Counts how calls end, by model."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, _Seen] = {}
+
+    def check(self, model: str) -> None:
+        """Raise `ModelStoppedError` when no call to the model may begin."""
+        if (seen := self._seen.get(model)) and seen.stopped:
+            raise seen.stopped
+
+    def check_all(self, models: set[str]) -> None:
+        """Raise it when a call to none of these models may begin."""
+        if all((seen := self._seen.get(model)) and seen.stopped for model in models):
+            self.check(min(models))
+
+    def discarded(self, call: Call, answer: Answer) -> None:
+        """Count an answer that is to be asked for once more, if there is nothing in it to read."""
+        if not answer.text.strip() and (failure := _failure(answer, ())):
+            self._failed(call, *failure)
+
+    def ended(self, call: Call, outcome: Answer | Failure, rows: Sequence[Row]) -> None:
+        """Count the end of a call, and the rows that it gave.
+
+        A success clears what was counted, and lets calls begin again: it was in flight when the
+        model was stopped.
+        """
+        if failure := _failure(outcome, rows):
+            self._failed(call, *failure)
+        else:
+            self._seen[call.model] = _Seen(has_succeeded=True)
+
+    def _failed(self, call: Call, kind: str, message: str) -> None:
+        if kind == "bad_request" and call.may_be_refused:
+            return
+        seen = self._seen.setdefault(call.model, _Seen())
+        # Requests are refused for many reasons: those are alike that say the same.
+        said = re.sub(r"\d+", "", message) if kind == "bad_request" else ""
+        seen.alike[kind, said].add(call.key)
+        # What no repetition survives may be the fault of single prompts, once others succeeded.
+        may_stop = kind in PASSING or not seen.has_succeeded
+        if may_stop and not seen.stopped and len(seen.alike[kind, said]) >= ENOUGH_ALIKE:
+            seen.stopped = _stopped(call.model, kind, message)
+            _log.warning("%s", seen.stopped.message)
+
+
+def _failure(outcome: Answer | Failure, rows: Sequence[Row]) -> tuple[str, str] | None:
+    """Return the kind and message of what is no success, None of a success.
+
+    A cut answer that could be read all the same is a success.
+    """
+    if isinstance(outcome, Failure):
+        return outcome.kind, outcome.message
+    if outcome.finish_reason == "content_filter":
+        return "content_policy", "the provider withheld the answer"
+    unusable = discarded(outcome)
+    if unusable is None or (rows and all(row.values.get("failure") is None for row in rows)):
+        return None
+    return unusable["kind"], unusable["message"]
+
+
+def _stopped(model: str, kind: str, message: str) -> ModelStoppedError:
+    return ModelStoppedError(
+        model,
+        f"No more calls to {model} were made after {ENOUGH_ALIKE} failures alike without a "
+        f"success: {shortened(f'{kind}: {message}')}.",
+        f"{remedy_of(kind)} What was not asked is missing: the next run asks it.",
+    )

@@ -1,0 +1,142 @@
+"""After failures alike without a success, no more calls to a model begin in that run."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from judge_gym.llm import gateway as gateways
+from judge_gym.llm.breaker import ENOUGH_ALIKE, ModelStoppedError
+from judge_gym.llm.calls import Answer, Failure
+from support.misbehaving import Step, answers, misbehaving, refuses
+from support.rig import KEY, KEY_NAME, a_call, calls, gateway_at, no_rows, ready_rubric, run
+
+EMPTY = answers("", finish_reason="length")
+OVERLOADED = refuses(503, "overloaded")
+
+
+@pytest.fixture
+def database(emptied_database: str) -> str:
+    return emptied_database
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key in the environment, and pauses that a test can bear."""
+    monkeypatch.setenv(KEY_NAME, KEY)
+    monkeypatch.setattr(gateways, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(gateways, "LONGEST_WAIT_S", 0.01)
+
+
+def ask_in_turn(
+    database: str, script: Sequence[Step], count: int, **given: Any
+) -> tuple[list[Any], int, dict[str, str]]:
+    """How each of so many calls ended, the requests that arrived, and each call's ledger status."""
+
+    async def work() -> tuple[list[Any], int, dict[str, str]]:
+        async with (
+            misbehaving(*script) as provider,
+            gateway_at(database, provider.base_url, attempts=2, **given) as (gateway, engine),
+        ):
+            opened = await gateway.open([a_call(f"k{n}") for n in range(count)])
+            ends = await asyncio.gather(
+                *(gateway.ask(a_call(f"k{n}"), no_rows, opened[n]) for n in range(count)),
+                return_exceptions=True,
+            )
+            statuses = {key: row.status for key, row in calls(engine).items()}
+            return ends, len(provider.requests), statuses
+
+    ended: tuple[list[Any], int, dict[str, str]] = run(work())
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("step", "requests", "kept"),
+    [
+        pytest.param(EMPTY, 5, 5, id="nothing but thought"),
+        pytest.param(answers(""), 5, 5, id="empty"),
+        pytest.param(refuses(400, "temperature and top_p exclude"), 5, 5, id="400"),
+        pytest.param(refuses(400, "ours", "content_policy_violation"), 5, 5, id="content policy"),
+        # All calls begin before the second attempt of one ends; an answer that came is kept.
+        pytest.param(OVERLOADED, 12 + 5, 5, id="retries used up"),
+        pytest.param(answers("a long tho", finish_reason="length"), 12 + 5, 12, id="cut"),
+    ],
+)
+def test_five_failures_alike_stop_a_model_and_what_has_no_answer_stays_missing(
+    database: str, step: Step, requests: int, kept: int
+) -> None:
+    ends, arrived, statuses = ask_in_turn(database, [step], 12, concurrency=1)
+    stopped = [end for end in ends if isinstance(end, ModelStoppedError)]
+    assert arrived == requests
+    assert len(stopped) == 12 - kept
+    assert sum(status in ("succeeded", "failed") for status in statuses.values()) == kept
+    for error in stopped:
+        assert "No more calls to real/m were made after 5 failures alike" in error.message
+
+
+def test_what_is_in_flight_ends(database: str) -> None:
+    ends, requests, statuses = ask_in_turn(database, [EMPTY], 40, concurrency=8)
+    asked = [end for end in ends if not isinstance(end, BaseException)]
+    assert ENOUGH_ALIKE <= len(asked) < ENOUGH_ALIKE + 8
+    assert requests == len(asked)
+    assert sum(status == "failed" for status in statuses.values()) == len(asked)
+
+
+def test_a_success_begins_the_count_anew_and_faults_of_single_prompts_stop_nothing_after_it(
+    database: str,
+) -> None:
+    refused = refuses(400, "Rejected by our safety system", "content_policy_violation")
+    late = [*[refused] * 4, answers(), *[refused] * 10]
+    ends, requests, _ = ask_in_turn(database, late, 15, concurrency=1)
+    assert requests == 15
+    assert not any(isinstance(end, BaseException) for end in ends)
+
+
+def test_a_provider_that_goes_down_in_the_middle_stops_its_model_too(database: str) -> None:
+    ends, requests, _ = ask_in_turn(database, [answers(), OVERLOADED], 12, concurrency=1)
+    assert requests == 12 + ENOUGH_ALIKE
+    assert sum(isinstance(end, ModelStoppedError) for end in ends) == 11 - ENOUGH_ALIKE
+
+
+def test_failures_that_differ_are_not_alike(database: str) -> None:
+    script = [refuses(400, f"field {name!r} is unknown") for name in ("a", "b", "c") * 4]
+    ends, requests, _ = ask_in_turn(database, script, 12, concurrency=1)
+    assert requests == 12
+    assert all(isinstance(end[1], Failure) for end in ends)
+
+
+def test_a_model_stops_alone_and_a_chunk_of_it_is_not_begun(database: str) -> None:
+    async def work() -> None:
+        async with (
+            misbehaving(*[EMPTY] * ENOUGH_ALIKE, answers()) as provider,
+            gateway_at(database, provider.base_url, attempts=2) as (gateway, _),
+        ):
+            for number in range(ENOUGH_ALIKE):
+                await gateway.ask(a_call(f"k{number}"), no_rows)
+            with pytest.raises(ModelStoppedError):
+                await gateway.open([a_call("more")])
+            other = a_call("other", model="real/other")
+            await gateway.open([a_call("more"), other])
+            _, outcome = await gateway.ask(other, no_rows)
+            assert isinstance(outcome, Answer)
+            gateway.forget_refusals()
+            _, outcome = await gateway.ask(a_call("more"), no_rows)
+            assert isinstance(outcome, Answer)
+
+    run(work())
+
+
+def test_cut_answers_that_can_be_read_stop_nothing(database: str) -> None:
+    async def work() -> None:
+        async with (
+            misbehaving(answers("VERDICT: A. And", finish_reason="length")) as provider,
+            gateway_at(database, provider.base_url) as (gateway, _),
+        ):
+            for key in map(str, range(2 * ENOUGH_ALIKE)):
+                await gateway.ask(
+                    a_call(key), lambda call_id, _, key=key: [ready_rubric(key, call_id)]
+                )
+            assert len(provider.requests) == 4 * ENOUGH_ALIKE
+
+    run(work())

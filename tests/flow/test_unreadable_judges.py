@@ -1,0 +1,118 @@
+"""A run in which a judge has fewer than half its answers readable is no success, on any driver."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from prefect.client.schemas.objects import State
+
+from flows.chunks import Gaps
+from flows.sweep import sweep
+from judge_gym.llm.breaker import ENOUGH_ALIKE
+from judge_gym.store import tables as t
+from support.command_line import sweep_text
+from support.flow_runs import error_of, run_flow
+from support.misbehaving import Step, answers, misbehaving
+from support.simulation import Simulator
+from support.sweeps import scoring_sweep
+
+# 4 articles as they are, a rubric given: W3 asks first, 4 x 10 times a judge.
+EACH = 40
+AT_ONCE = 4
+PROVIDERS = f"""
+[sim]
+litellm = "openai"
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+[local]
+litellm = "openai"
+base_url_env = "LOCAL_BASE_URL"
+concurrency = {AT_ONCE}
+task_slots = 1
+"""
+THINKS_TO_THE_LIMIT = answers("", finish_reason="length")
+
+
+@pytest.fixture(autouse=True)
+def _providers(tmp_path: Path, place: pytest.MonkeyPatch) -> None:
+    (tmp_path / "providers.toml").write_text(PROVIDERS)
+    place.setenv("JUDGE_GYM_PROVIDERS_FILE", str(tmp_path / "providers.toml"))
+
+
+def statuses(url: str) -> dict[tuple[str, str], int]:
+    """(judge, status) → samples."""
+    query = (
+        sa.select(t.Experiment.model, t.Sample.status, sa.func.count())
+        .join(t.Arm, t.Arm.experiment_id == t.Experiment.id)
+        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
+        .group_by(t.Experiment.model, t.Sample.status)
+    )
+    with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
+        return {(model, status): count for model, status, count in connection.execute(query)}
+
+
+def run_beside(file: Path, *script: Step, **more: Any) -> tuple[State[Any], int]:
+    """Run a sweep with this script behind `local`; its end, and the requests that arrived."""
+
+    async def whole() -> tuple[State[Any], int]:
+        async with misbehaving(*script) as provider:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("LOCAL_BASE_URL", provider.base_url)
+                return await sweep(file, **more, return_state=True), len(provider.requests)
+
+    return asyncio.run(whole())
+
+
+def test_a_reasoning_model_whose_answers_are_all_empty_is_stopped_and_the_sweep_is_no_success(
+    database: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "thinking.yaml"
+    file.write_text(scoring_sweep("thinking", "sim/calm-1", "local/thinks", replicates=10))
+    state, requests = run_beside(file, THINKS_TO_THE_LIMIT)
+    assert state.is_failed()
+    error = error_of(state)
+    assert isinstance(error, Gaps)
+    asked = statuses(database)["local/thinks", "failed"]
+    assert ENOUGH_ALIKE <= asked == requests < ENOUGH_ALIKE + AT_ONCE
+    first = f"local/thinks: 0 of {asked} answers readable ({asked} output_limit: "
+    assert error.message.startswith(f"Fewer than half the answers are readable. {first}")
+    assert "No more calls to local/thinks were made" in error.message
+    assert "thinking_tokens" in error.remedy
+    # The other judge lost nothing, and what was not asked is missing, not an answer.
+    counts = statuses(database)
+    assert sum(count for (judge, _), count in counts.items() if judge == "sim/calm-1") == EACH
+    assert sum(count for (judge, _), count in counts.items() if "thinks" in judge) == asked
+
+    # Another run asks what is missing; most answers are readable then.
+    state, requests = run_beside(file, answers("VERDICT: A\nPROBABILITY: 0.5"))
+    assert state.is_completed(), state.message
+    assert requests >= EACH - asked
+    assert statuses(database)["local/thinks", "scored"] == EACH - asked
+
+
+@pytest.mark.parametrize(
+    ("fault", "named"),
+    [
+        ({"role": "neutralizer"}, "sim/utility-1 (neutralized views): 0 of 5 answers readable"),
+        ({"role": "rubricer", "model": "calm-1"}, "sim/calm-1 (rubrics): 0 of 1 answers readable"),
+        ({"role": "prober", "model": "high-1"}, "sim/high-1: 0 of "),
+    ],
+    ids=["W1", "W2", "W5"],
+)
+def test_the_first_cause_leads_and_what_follows_from_it_comes_after(
+    simulator: Simulator, tmp_path: Path, fault: dict[str, Any], named: str
+) -> None:
+    """W1 with every view empty was green; W4 named a rival's rubric that W2 could not have."""
+    file = tmp_path / "quick.yaml"
+    file.write_text(sweep_text("quick.yaml"))
+    simulator.use_faults({"kind": "empty", **fault})
+    try:
+        state = run_flow(sweep, file)
+    finally:
+        simulator.use_faults()
+    assert state.is_failed()
+    message = str(error_of(state))
+    assert message.startswith(f"Fewer than half the answers are readable. {named}"), message
+    assert "nothing was missing" not in message
+    assert "--retry-failed" not in message
