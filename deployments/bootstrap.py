@@ -6,6 +6,7 @@ the value of a variable. Limits follow the providers file, since flows set them 
 
 import os
 from collections.abc import AsyncIterator
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -66,16 +67,16 @@ def outcome(before: Any, after: Any) -> Outcome:
     return "unchanged" if before == after else "changed"
 
 
-def job_template() -> dict[str, Any]:
-    """Return the template of Prefect's process worker, without what could run other programs.
+def restricted(template: dict[str, Any]) -> dict[str, Any]:
+    """Return a template of a process work pool without what could run other programs.
 
     Whoever may start a run could otherwise name a command for it, which would run beside the keys.
     """
-    template = ProcessWorker.get_default_base_job_template()
+    template = deepcopy(template)
     variables = template["variables"]
     for name in ("command", "working_dir"):
-        del template["job_configuration"][name]
-        del variables["properties"][name]
+        template["job_configuration"].pop(name, None)
+        variables["properties"].pop(name, None)
     variables["properties"]["env"] |= {
         "properties": {name: {"type": "string"} for name in ENVIRONMENT},
         "additionalProperties": False,
@@ -84,8 +85,16 @@ def job_template() -> dict[str, Any]:
     return template
 
 
+def _is_restricted(template: dict[str, Any]) -> bool:
+    try:
+        return template == restricted(template)
+    except KeyError:  # one without variables
+        return False
+
+
 async def _work_pool(client: PrefectClient, *, overwrite: bool) -> Step:
-    template = job_template()
+    default = ProcessWorker.get_default_base_job_template()
+    template = restricted(default)
     try:
         found = await client.read_work_pool(WORK_POOL)
     except ObjectNotFound:
@@ -99,11 +108,13 @@ async def _work_pool(client: PrefectClient, *, overwrite: bool) -> Step:
         )
         return Step(f"work pool {WORK_POOL} (process)", "created")
     what = f"work pool {WORK_POOL} ({found.type})"
-    if found.type != ProcessWorker.type or found.base_job_template == template:
+    if found.type != ProcessWorker.type:
+        return Step(what, "unchanged")
+    before = found.base_job_template
+    if (overwrite and before == template) or (not overwrite and _is_restricted(before)):
         return Step(what, "unchanged")
     # Earlier versions of judge-gym made it with Prefect's own.
-    made = found.base_job_template == ProcessWorker.get_default_base_job_template()
-    if not (made or overwrite):
+    if not (overwrite or before == default):
         return Step(f"{what}: its job template was edited", "kept")
     await client.update_work_pool(WORK_POOL, WorkPoolUpdate(base_job_template=template))
     return Step(f"{what}: runs cannot choose their command", "changed")

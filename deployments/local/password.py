@@ -10,7 +10,6 @@ from pathlib import Path
 LOCK = "up.lock"
 """The file that says at which address the installation of a data folder was started last."""
 _FILE = "prefect-password"
-_CHOSEN = "PREFECT_SERVER_API_AUTH_STRING"
 
 
 def new_password() -> str:
@@ -25,22 +24,23 @@ def password_file(data: Path) -> Path:
 
 def password(data: Path) -> str:
     """Return the password, which is made when there is none; only this user can read its file."""
-    if chosen := os.environ.get(_CHOSEN):
-        return chosen
+    if not (kept := _kept(data)):
+        kept = new_password()
+        descriptor = os.open(password_file(data), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as output:
+            output.write(f"{kept}\n")
+    return kept
+
+
+def _kept(data: Path) -> str:
+    """Return what the file holds: nothing when there is none, or when writing it was cut off."""
     file = password_file(data)
-    if not file.exists():
-        data.mkdir(parents=True, exist_ok=True)
-        made = file.with_suffix(f".{os.getpid()}")
-        with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as output:
-            output.write(new_password())
-        made.rename(file)
-    return file.read_text().strip()
+    return file.read_text().strip() if file.exists() else ""
 
 
 def password_for(api: str, data: Path) -> str | None:
     """Return the password when this is the API of the data folder's installation."""
-    lock, file = data / LOCK, password_file(data)
-    if not (lock.exists() and file.exists()):
-        return None
+    lock = data / LOCK
+    known = lock.read_text().split()[-1:] if lock.exists() else []
     # No other server is sent it.
-    return file.read_text().strip() if lock.read_text().split()[-1:] == [api.rstrip("/")] else None
+    return (_kept(data) or None) if known == [api.rstrip("/")] else None

@@ -5,14 +5,18 @@ The server is one for all of these tests, which stand in this order: deploying t
 
 import asyncio
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from prefect.workers.process import ProcessWorker
 
-from deployments import deploying
+from deployments import bootstrap, deploying
+from judge_gym.llm.providers import load_providers
+from judge_gym.settings import Settings
 from support.command_line import CommandLine
 from support.postgres import temporary_database
 from support.prefect_api import PrefectApi
@@ -141,6 +145,28 @@ def test_overwrite_replaces_edits(
     output = command("init", "--overwrite").fine().output
     assert {name: server.stands(name) for name in edited} == made
     assert "3 things changed." in output
+
+
+def test_the_work_pool_of_an_earlier_version_is_restricted_and_an_edited_one_kept(
+    server: Server, made: dict[str, dict[str, Any]]
+) -> None:
+    """Its template says which job variables runs may set."""
+    pool = f"/work_pools/{bootstrap.WORK_POOL}"
+    restricted = server.get(pool)["base_job_template"]
+    default = ProcessWorker.get_default_base_job_template()
+    edited = deepcopy(restricted)
+    edited["variables"]["properties"]["env"]["properties"]["HTTPS_PROXY"] = {"type": "string"}
+    for given, overwrite, outcome, then in (
+        (default, False, "changed", restricted),
+        (edited, False, "kept", edited),
+        (edited, True, "changed", restricted),
+        (restricted, True, "unchanged", restricted),
+    ):
+        server.ask("PATCH", pool, base_job_template=given)
+        providers = load_providers(Settings().providers_file)
+        steps = asyncio.run(bootstrap.bootstrap(providers, overwrite=overwrite))
+        assert steps[0].outcome == outcome
+        assert server.get(pool)["base_job_template"] == then
 
 
 def test_a_server_that_does_not_answer_is_named_with_a_remedy(command: CommandLine) -> None:
