@@ -35,11 +35,12 @@ def _plan(design: "CalibrationDesign") -> None:
     from deployments.cli.database import database
     from deployments.cli.estimates import show_judging, show_perturbing
     from judge_gym.judges import read_items
-    from judge_gym.workflows.calibrating.judging import Asked, load_judges
+    from judge_gym.workflows.calibrating.judging import Asked, check_labels, load_judges
     from judge_gym.workflows.calibrating.perturbing import expected
     from judge_gym.workflows.calibrating.texts import changed_texts, rewritings
 
     judges, originals = load_judges(design), read_items(design.items)
+    check_labels(judges, originals, design.label_scale)
     wanted = rewritings(originals, design)
     with database() as session:
         texts = changed_texts(originals, design, expected(session, wanted))
@@ -75,12 +76,13 @@ def _run(file: Path, design: "CalibrationDesign", *, retry_failed: bool) -> None
     from deployments.cli.running import lost_servers_named, result_of, simulator_for
     from judge_gym.judges import read_items
     from judge_gym.settings import settings
-    from judge_gym.workflows.calibrating.judging import load_judges
+    from judge_gym.workflows.calibrating.judging import check_labels, load_judges
 
     # A mistake in a file is said before any server is started.
-    asked = [judge.answered_by for judge in load_judges(design)]
+    judges = load_judges(design)
+    asked = [judge.answered_by for judge in judges]
     asked += [design.perturber.model] if design.perturber else []
-    read_items(design.items)
+    check_labels(judges, read_items(design.items), design.label_scale)
     prepare_environment(settings().data_dir, verbose=False)
     with (
         simulator_for(asked),
@@ -115,7 +117,7 @@ async def _show(design: "CalibrationDesign") -> None:
     if report.policies:
         show_table(
             "When to ask a second judge",
-            ("who is asked", "right", "less than the best judge", "cost a text, USD"),
+            ("who is asked", "right", "less than the best of these", "cost a text, USD"),
             [
                 (one.name, span(one.accuracy), span(one.loss), dollars(one.cost.estimate))
                 for one in report.policies

@@ -27,7 +27,8 @@ class RubricRequest:
     country: str
     scale_size: int
     variant: int
-    """0 is the owner's rubric, 1 the second one that a sham swap needs."""
+    """0 is the owner's rubric; `store.rubrics.SHAM` another draw of the same prompt."""
+    temperature: float
 
     @property
     def scale(self) -> Scale:
@@ -49,7 +50,6 @@ def rubric_prompt(request: RubricRequest) -> Prompt:
         scale=request.scale,
         concept=request.concept,
         country=request.country,
-        variant=request.variant,
         midpoint_label=MIDPOINT_LABEL,
     )
 

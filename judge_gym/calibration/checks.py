@@ -24,6 +24,10 @@ _FAR = 7
 class Margins(Frozen):
     """What counts as enough, said before a judge is run; points are of 100."""
 
+    readable: float = Field(default=0.8, gt=0, lt=1)
+    """Least share of answers that have a score; below half, nothing else is said of a judge."""
+    agreement: float = Field(default=0.4, ge=0, lt=1)
+    """Least agreement with people's labels beyond chance: κ of verdicts, concordance of scores."""
     smallest_effect: float = Field(default=0.5, gt=0)
     """Drop, in standard deviations of the item differences (d_z), that a judge has to show."""
     equivalence: float = Field(default=5.0, gt=0, le=100)
@@ -128,16 +132,16 @@ def span(estimate: Estimate) -> str:
     return f"{value}, 95% interval {estimate.lower:.3g} to {estimate.upper:.3g}"
 
 
-def more_items(estimate: Estimate, claim: Claim) -> str:
+def more_items(estimate: Estimate, claim: Claim, noun: str = "items") -> str:
     """Return how many items would decide the claim if the estimate stayed where it is."""
     value, items = estimate.estimate, estimate.n_items
     if value is None or estimate.lower is None or estimate.upper is None:
-        return "Use more items, of different quality."
+        return f"Use more {noun}, of different quality."
     edges = [edge for edge in claim.region if math.isfinite(edge)]
     edge = min(edges, key=lambda one: abs(value - one))
     half = value - estimate.lower if edge < value else estimate.upper - value
     if abs(value - edge) * _FAR < half:
-        return "Use many more items: the value lies at the margin."
+        return f"Use many more {noun}: the value lies at the margin."
     if value in (estimate.lower, estimate.upper):
         # A share of 0 or 1: the far end of Wilson's interval comes nearer as 1/n, not as 1/√n.
         z2 = normal_quantile() ** 2
@@ -145,7 +149,7 @@ def more_items(estimate: Estimate, claim: Claim) -> str:
     else:
         needed = math.ceil(items * (half / abs(value - edge)) ** 2)
     needed = max(items + 1, needed)
-    return f"Use more items: about {needed} would decide it, you have {items}."
+    return f"Use more {noun}: about {needed} would decide it, you have {items}."
 
 
 def adjusted(checks: Sequence[Check]) -> list[float | None]:

@@ -19,6 +19,7 @@ from judge_gym.seeds import digest
 from judge_gym.simulator.families import check_served
 
 _EXPECTED = Legal("a mapping of perturbations to drop, invariant or rise")
+_LABELS = Legal("the lowest and the highest label, such as [1, 5]")
 _SEVERITIES = Legal("shares above 0 and at most 1, ascending")
 
 
@@ -66,8 +67,11 @@ class CalibrationDesign(Frozen):
     judges: tuple[Path, ...] = Field(min_length=1, max_length=20)
     """Judge files, relative to this one."""
     items: Path
-    """The texts (JSONL or CSV), relative to this file; `truth` may hold a known score, on the scale
-    of the judges."""
+    """The texts (JSONL or CSV), relative to this file; `truth` may hold a person's label: a score
+    on the scale of the judges, or on `label_scale`."""
+    label_scale: Annotated[tuple[float, float], _LABELS] | None = None
+    """The lowest and the highest label, such as [1, 5]: labels are mapped linearly from there to
+    each judge's scale. Needed where judges have different scales."""
     repeats: int = Field(default=3, ge=1, le=50)
     """How often each text is judged; 3 are needed to tell discrimination."""
     severities: Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], _SEVERITIES] = Field(
@@ -90,6 +94,8 @@ class CalibrationDesign(Frozen):
     def _check(self) -> Self:
         if list(self.severities) != sorted(set(self.severities)):
             raise ValueError("severities are not ascending")
+        if self.label_scale and not self.label_scale[0] < self.label_scale[1]:
+            raise ValueError("label_scale does not ascend")
         _check_known((*self.perturbations, *self.expectations))
         if others := set(self.perturber.types if self.perturber else ()) - {
             one.name for one in self.chosen

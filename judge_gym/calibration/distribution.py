@@ -10,8 +10,11 @@ import numpy as np
 
 from judge_gym.calibration.checks import Check, Margins, Result, claimed, gated
 from judge_gym.calibration.editing import Expectation
+from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.hypotheses_margins import Claim, Direction
 from judge_gym.metrics.points import (
+    BINS,
     HIGHEST,
     Scores,
     bins_in_use,
@@ -32,40 +35,95 @@ _MOVES_NOTHING = "but it puts nearly everything together, so that little can mov
 _HALF = 0.5
 
 
-def distribution_checks(scores: Scores, margins: Margins, rng: np.random.Generator) -> list[Check]:
-    """Return the checks of one judge's scores of the originals, on all their runs."""
+def distribution_checks(
+    scores: Scores,
+    margins: Margins,
+    rng: np.random.Generator,
+    *,
+    steps: int = BINS,
+    labels: FloatArray | None = None,
+) -> list[Check]:
+    """Return the checks of one judge's scores of the originals, on all their runs.
+
+    `steps` are those of its scale: of fewer than five no more bins can be used, and the shares
+    allowed rise as an even use of them does. Of two, only whether both are used is checked: which
+    share each verdict has is up to the texts. `labels` are people's, in points: of half
+    the texts or more, what they do not do themselves is not applicable to the judge.
+    """
+    reachable = min(max(steps, 2), BINS)
+    found = _spread(scores, margins, rng, reachable)
+    if labels is None or 2 * len(labels) < scores.n_items:
+        return [check for check, _ in found]
+    people = Scores(
+        judge=np.zeros(len(labels), dtype=np.int64), item=np.arange(len(labels)), points=labels,
+        n_judges=1, n_items=len(labels),
+    )  # fmt: skip
+    theirs = _spread(people, margins, rng, reachable)
     return [
-        claimed(
-            "bins",
-            f"{margins.bins} bins of 20 points hold 5% of the scores each",
-            bins_in_use(scores),
-            Claim(Direction.ABOVE, margins.bins - _HALF),
-            _ANCHORS,
-            undecided="Use more items: from 73 on, a bin without a score is known to be unused.",
-        ),
-        claimed(
-            "band",
-            f"no 20 points hold {margins.fullest_band:.0%} of the scores",
-            fullest_band(scores),
-            Claim(Direction.BELOW, margins.fullest_band),
-            _ANCHORS,
-        ),
-        claimed(
-            "entropy",
-            f"the five bins are used with {margins.entropy:g} of the largest entropy",
-            score_entropy(scores, rng),
-            Claim(Direction.ABOVE, margins.entropy),
-            _ANCHORS,
-        ),
-        claimed(
-            "floor",
-            f"fewer than {margins.at_floor:.0%} of items are at the lowest score",
-            share_at_floor(scores),
-            Claim(Direction.BELOW, margins.at_floor),
-            "Use better texts, or a scale with room below: what is at the floor cannot drop.",
-            beside=(share_at_floor(scores, floor=HIGHEST),),
-        ),
+        check if _holds(label.estimate, claim) else _excused(check)
+        for (check, claim), (label, _) in zip(found, theirs, strict=True)
     ]
+
+
+def _spread(
+    scores: Scores, margins: Margins, rng: np.random.Generator, reachable: int
+) -> list[tuple[Check, Claim]]:
+    bins = min(margins.bins, reachable)
+    band, floor = (_allowed(share, reachable) for share in (margins.fullest_band, margins.at_floor))
+    above = (Claim(Direction.ABOVE, bins - _HALF), Claim(Direction.ABOVE, margins.entropy))
+    below = (Claim(Direction.BELOW, band), Claim(Direction.BELOW, floor))
+    used = claimed(
+        "bins",
+        "both verdicts hold 5% of the scores"
+        if reachable == 2
+        else f"{bins} bins of 20 points hold 5% of the scores each",
+        bins_in_use(scores, reachable),
+        above[0],
+        _ANCHORS,
+        undecided="Use more items: from 73 on, a bin without a score is known to be unused.",
+    )
+    if reachable == 2:
+        return [(used, above[0])]
+    together = claimed(
+        "band",
+        f"no 20 points hold {band:.0%} of the scores",
+        fullest_band(scores),
+        below[0],
+        _ANCHORS,
+    )
+    even = claimed(
+        "entropy",
+        f"the {reachable} bins are used with {margins.entropy:g} of the largest entropy",
+        score_entropy(scores, rng, reachable),
+        above[1],
+        _ANCHORS,
+    )
+    lowest = claimed(
+        "floor",
+        f"fewer than {floor:.0%} of items are at the lowest score",
+        share_at_floor(scores),
+        below[1],
+        "Use better texts, or a scale with room below: what is at the floor cannot drop.",
+        beside=(share_at_floor(scores, floor=HIGHEST),),
+    )
+    return [(used, above[0]), (together, below[0]), (even, above[1]), (lowest, below[1])]
+
+
+def _allowed(share: float, reachable: int) -> float:
+    """Return a share of five steps as that of fewer: as far from an even use as it was."""
+    return 1 / reachable + (share - 1 / BINS) / (1 - 1 / BINS) * (1 - 1 / reachable)
+
+
+def _holds(label: Estimate, claim: Claim) -> bool:
+    low, high = claim.region
+    return label.estimate is None or low < label.estimate < high
+
+
+def _excused(check: Check) -> Check:
+    if check.result is Result.PASSES:
+        return check
+    reason = f"{check.reason}; people's labels of these texts are spread no wider"
+    return replace(check, result=Result.NOT_APPLICABLE, reason=reason, action="")
 
 
 def held_back(checks: Sequence[Check], spread: Sequence[Check]) -> list[Check]:
@@ -73,7 +131,9 @@ def held_back(checks: Sequence[Check], spread: Sequence[Check]) -> list[Check]:
 
     `spread` are the `distribution_checks`. What moves nothing stays put for free.
     """
-    if not any(check.name == "band" and check.result is Result.FAILS for check in spread):
+    named = {check.name: check.result for check in spread}
+    # Of two verdicts there is no band: whether one is never used says as much.
+    if named.get("band", named.get("bins")) is not Result.FAILS:
         return list(checks)
     return [
         replace(check, result=Result.NOT_APPLICABLE, reason=f"{check.reason}, {_MOVES_NOTHING}")

@@ -53,6 +53,11 @@ class PolicyFigures:
     asked_twice: Estimate
     loss: Estimate
 
+    @property
+    def is_best(self) -> bool:
+        """Whether this is the judge alone that `loss` compares with."""
+        return self.loss.lower == self.loss.upper == 0
+
 
 def policies(first: Asked, second: Asked, others: Sequence[Asked] = ()) -> list[PolicyFigures]:
     """Return the figures of each policy, from cheap to dear as measured.
@@ -92,10 +97,10 @@ def policies(first: Asked, second: Asked, others: Sequence[Asked] = ()) -> list[
 
 
 def sufficient(figures: Sequence[PolicyFigures], margin: float) -> PolicyFigures | None:
-    """Return the cheapest policy that surely loses less than `margin` of accuracy, if any.
+    """Return the cheapest policy shown to lose less than `margin` of the best judge's accuracy.
 
-    Surely: the upper end of its paired loss lies below the margin, which is in (0, 1). The best
-    judge alone loses nothing and is always such a policy.
+    The upper end of its paired loss lies below the margin, which is in (0, 1). The best judge
+    alone loses nothing to itself, however seldom it is right, and is always such a policy.
     """
     return next(
         (one for one in figures if one.loss.upper is not None and one.loss.upper < margin), None
@@ -103,9 +108,10 @@ def sufficient(figures: Sequence[PolicyFigures], margin: float) -> PolicyFigures
 
 
 def undecided(figures: Sequence[PolicyFigures], margin: float) -> tuple[PolicyFigures, str] | None:
-    """Return the cheapest policy that may be enough though it is not sure, and what would decide.
+    """Return the cheapest policy that may be enough, and what would decide it.
 
-    It costs less than the one that is `sufficient` and loses less than `margin` on these items.
+    It costs less than the one that is `sufficient` and loses less than `margin` on these items,
+    which does not show that it does on others.
     """
     first = next((one for one in figures if (one.loss.estimate or 0.0) < margin), None)
     if first is None or first is sufficient(figures, margin):

@@ -18,11 +18,13 @@ from judge_gym.metrics.effect_sizes import (
     equivalence_p,
     items_needed,
     page_trend,
+    paired_t_p,
     standardised_effects,
 )
 from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
 from judge_gym.metrics.inference import sign_flip_p
-from judge_gym.metrics.intervals import EPSILON
+from judge_gym.metrics.intervals import EPSILON, t_interval
+from judge_gym.metrics.points import HIGHEST
 
 LEAST_ITEMS = 6
 """Fewest items whose signs alone can reach the level: 1/2⁶ < 0.025."""
@@ -59,14 +61,17 @@ def effect_checks(
 ) -> list[Check]:
     """Return a check per perturbation: that it moves the score as expected, or not at all.
 
-    A drop (or rise) passes when its sign-flip p is below 0.025 after Holm, and fails when the
-    interval of d_z lies below `margins.smallest_effect`, though it be significant. An invariance
-    passes by two one-sided tests against ± `margins.equivalence`, and fails when the interval of
-    the mean change lies beyond it. Anything else is inconclusive, with the items that it takes.
+    A drop (or rise) passes when its one-sided paired t test is below 0.025 after Holm, and fails
+    when the interval of d_z lies below `margins.smallest_effect`, though it be significant. An
+    invariance passes by two one-sided tests against ± `margins.equivalence`, and fails when the
+    interval of the mean change lies beyond it. Where no item differs from another, sign flips stand
+    in for t. Anything else is inconclusive, with the items that it takes. The `reason` has the
+    interval at the level that was tested.
     """
     raw = [_measured(effect, margins, rng) for effect in effects]
+    tests = sum(check.estimate.p is not None for check in raw)
     return [
-        _judged(effect, check, p, margins)
+        _judged(effect, check, p, margins, tests)
         for effect, check, p in zip(effects, raw, adjusted(raw), strict=True)
     ]
 
@@ -119,10 +124,11 @@ def _measured(effect: Effect, margins: Margins, rng: np.random.Generator) -> Che
     found = mean_over_items(metric, moved, n=n, unit="points", bounds=(-100.0, 100.0))
     p = None
     if n and word:
-        p = sign_flip_p(moved, rng, above=True)
+        by_t = paired_t_p(moved)
+        p = sign_flip_p(moved, rng, above=True) if by_t is None else by_t
     elif n:
         p = _equivalence(moved, margins.equivalence, rng)
-    tested = "one-sided sign flips" if word else "two one-sided tests"
+    tested = "a one-sided test" if word else "two one-sided tests"
     if p is not None:
         found = replace(found, p=p, method=f"{found.method}; p by {tested}")
     beside = tuple(standardised_effects(*effect.ordered))
@@ -137,7 +143,7 @@ def _equivalence(moved: FloatArray, margin: float, rng: np.random.Generator) -> 
     return max(sign_flip_p(side, rng, above=True) for side in (margin - moved, margin + moved))
 
 
-def _judged(effect: Effect, check: Check, p: float | None, margins: Margins) -> Check:
+def _judged(effect: Effect, check: Check, p: float | None, margins: Margins, tests: int) -> Check:
     items = check.estimate.n_items
     if p is None:
         because = "no item was both scored and changed"
@@ -152,11 +158,32 @@ def _judged(effect: Effect, check: Check, p: float | None, margins: Margins) -> 
         result = _stayed(check, p, margins)
     else:
         result = _moved(check, p, margins)
-    reason = f"{span(check.estimate)}; p {p:.3g} after Holm"
+    reason = _tested(effect, check, p, result)
     if effect.not_applicable:
         reason += f"; not applicable to {effect.not_applicable} of {_all(effect)} items"
-    action = _action(effect, result, items, margins)
+    action = _action(effect, result, items, margins, tests)
     return replace(check, result=result, reason=reason, action=action, p_adjusted=p)
+
+
+def _tested(effect: Effect, check: Check, p: float, result: Result) -> str:
+    """Return the figure that was tested: the mean change with its interval at the level of Holm."""
+    found, raw = check.estimate, check.estimate.p
+    said = span(replace(found, lower=None, upper=None, reason=""))
+    level = 1 - 2 * ALPHA * (raw / p if raw and p else 1.0)
+    interval = t_interval(effect.differences, level)
+    if interval:
+        low, high = (max(-HIGHEST, min(HIGHEST, end)) for end in interval)
+        said += f", {100 * level:.3g}% interval {low:.3g} to {high:.3g}"
+    elif found.n_items > 1:
+        said += f" for each of {found.n_items} texts"
+    dz = check.beside[0]
+    if (
+        result is Result.FAILS
+        and effect.expectation is not Expectation.INVARIANT
+        and dz.lower is not None
+    ):
+        said += f"; d_z {span(dz)}"
+    return f"{said}; p {p:.3g} after Holm"
 
 
 def _all(effect: Effect) -> int:
@@ -185,17 +212,17 @@ def _stayed(check: Check, p: float, margins: Margins) -> Result:
     return Result.FAILS if beyond else Result.INCONCLUSIVE
 
 
-def _action(effect: Effect, result: Result, items: int, margins: Margins) -> str:
+def _action(effect: Effect, result: Result, items: int, margins: Margins, tests: int) -> str:
     if result is Result.PASSES:
         return ""
     if result is Result.FAILS:
         return _MEND[effect.expectation].format(effect.perturbation)
     if effect.expectation is Expectation.INVARIANT:
         spread = float(effect.differences.std(ddof=1)) if items > 1 else margins.equivalence
-        needed = equivalence_items(spread, margins.equivalence)
+        needed = equivalence_items(spread, margins.equivalence, tests=tests)
         to = f"to show a change below {margins.equivalence:g} points"
     else:
-        needed = max(LEAST_ITEMS, items_needed(margins.smallest_effect))
+        needed = max(LEAST_ITEMS, items_needed(margins.smallest_effect, tests=tests))
         to = f"to find an effect of d_z {margins.smallest_effect:g}"
     if items < needed:
         return f"Use more items: {needed} items needed {to}, you have {items}."

@@ -9,6 +9,7 @@ import numpy as np
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate, mean_over_items
 from judge_gym.metrics.inference import holm_over, sign_flip_p
+from judge_gym.metrics.intervals import wilson
 
 _POINTS = (0.0, 100.0)
 
@@ -36,15 +37,22 @@ class Comparison:
 
 
 def means(values: FloatArray, measure: str) -> list[Estimate]:
-    """Return each candidate's mean points with its t interval over the cases it has a value of.
+    """Return each candidate's mean points with its interval over the cases it has a value of.
 
-    `values` is cases x candidates, in points of 100; NaN is no value.
+    `values` is cases x candidates, in points of 100; NaN is no value. A mean of 0 and 100 alone is
+    a share and has Wilson's interval, any other that of t.
     """
-    known = [column[~np.isnan(column)] for column in values.T]
-    return [
-        mean_over_items(measure, column, n=len(column), unit="points", bounds=_POINTS)
-        for column in known
-    ]
+    return [_mean(column[~np.isnan(column)], measure) for column in values.T]
+
+
+def _mean(values: FloatArray, measure: str) -> Estimate:
+    n = len(values)
+    found = mean_over_items(measure, values, n=n, unit="points", bounds=_POINTS)
+    if not n or not np.isin(values, _POINTS).all():
+        return found
+    low, high = wilson(float((values > 0).sum()), n)
+    method = "share of cases, Wilson interval"
+    return replace(found, lower=100 * low, upper=100 * high, method=method, reason="")
 
 
 def comparisons(

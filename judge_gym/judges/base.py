@@ -56,6 +56,12 @@ class Judge(Frozen):
         return ()
 
     @property
+    def score_range(self) -> tuple[float, float]:
+        """The lowest and the highest score; a verdict is 0 or 1."""
+        scale = getattr(self, "scale", None)
+        return (scale.lowest, scale.highest) if scale is not None else (0.0, 1.0)
+
+    @property
     def judges_pairs(self) -> bool:
         return False
 

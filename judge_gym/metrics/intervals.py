@@ -20,12 +20,12 @@ BLOCK = 500_000
 EPSILON = 1e-12
 
 
-def t_interval(values: FloatArray) -> Interval | None:
+def t_interval(values: FloatArray, level: float = LEVEL) -> Interval | None:
     """Return mean ± t(n-1) · s/√n over item values (ddof 1); None for n < 2 or no spread."""
     if len(values) < 2 or np.ptp(values) <= EPSILON:
         return None
     mean = float(np.mean(values))
-    half = t_quantile(len(values) - 1) * float(np.std(values, ddof=1)) / len(values) ** 0.5
+    half = t_quantile(len(values) - 1, level) * float(np.std(values, ddof=1)) / len(values) ** 0.5
     return mean - half, mean + half
 
 
@@ -121,11 +121,11 @@ def _resampled(centre: float, draws: FloatArray, n_items: int) -> Interval | Non
     return centre - half, centre + half
 
 
-def t_quantile(df: int) -> float:
-    """Return the two-sided 95% quantile of Student's t with `df` degrees of freedom."""
+def t_quantile(df: int, level: float = LEVEL) -> float:
+    """Return the two-sided quantile, by default of 95%, of Student's t with `df` degrees."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(df, (1 + LEVEL) / 2))
+    return float(stdtrit(df, (1 + level) / 2))
 
 
 def normal_quantile() -> float:

@@ -53,8 +53,8 @@ def bin_of(points: FloatArray) -> IntArray:
     return np.minimum(points // (HIGHEST / BINS), BINS - 1).astype(np.int64)
 
 
-def bins_in_use(scores: Scores) -> Estimate:
-    """Return how many of the five fixed bins hold 5% of the scores; 1 to 5.
+def bins_in_use(scores: Scores, reachable: int = BINS) -> Estimate:
+    """Return how many of the five fixed bins hold 5% of the scores; 1 to `reachable`.
 
     By Wilson intervals clustered by item: the lower end counts the bins whose share is surely
     above 5%; the upper end is the most bins of which those below 5% may together hold 5% each.
@@ -68,7 +68,7 @@ def bins_in_use(scores: Scores) -> Estimate:
     held = np.array([share.estimate or 0.0 for share in shares])
     surely = sum((share.lower or 0.0) >= _LEAST_SHARE for share in shares)
     most = 1
-    for size in range(2, BINS + 1):
+    for size in range(2, reachable + 1):
         top = np.argsort(-held, kind="stable")[:size]
         small = top[held[top] < _LEAST_SHARE]
         pooled = clustered_share(metric, counts[small].sum(axis=0), trials)
@@ -99,8 +99,10 @@ def fullest_band(scores: Scores, width: float = BAND) -> Estimate:
     return replace(share, method=f"{share.method}; fullest from {start:g} to {last:g} points")
 
 
-def score_entropy(scores: Scores, rng: np.random.Generator) -> Estimate:
-    """Return the entropy of the shares of the five bins over log 5, in [0, 1]; 1 is even use.
+def score_entropy(scores: Scores, rng: np.random.Generator, reachable: int = BINS) -> Estimate:
+    """Return the entropy of the shares of the bins over its largest, in [0, 1]; 1 is even use.
+
+    The largest is log `reachable`: of a scale of fewer than five steps not every bin can be used.
 
     Interval: t with the standard error of resampling items; where one bin holds every score, up
     to the entropy with the Wilson limit of the others spread evenly. Needs one score. Source:
@@ -113,7 +115,7 @@ def score_entropy(scores: Scores, rng: np.random.Generator) -> Estimate:
     counts, n_items = _counts_by_bin(scores)[:, scored].T, int(scored.sum())
 
     def entropy(weights: FloatArray) -> FloatArray:
-        return _evenness(weights @ counts)
+        return _evenness(weights @ counts, reachable)
 
     value = float(entropy(np.ones((1, n_items)))[0])
     method = "entropy of five bins; t interval, items resampled"
@@ -121,16 +123,16 @@ def score_entropy(scores: Scores, rng: np.random.Generator) -> Estimate:
     interval = resampled_interval(entropy, n_items, rng)
     if value <= EPSILON:
         most = wilson(0, n_items)[1]
-        others = np.full((1, BINS - 1), most / (BINS - 1))
-        interval = 0.0, float(_evenness(np.hstack([[[1 - most]], others]))[0])
+        others = np.full((1, reachable - 1), most / (reachable - 1))
+        interval = 0.0, float(_evenness(np.hstack([[[1 - most]], others]), reachable)[0])
     return with_interval(found, interval, UNIT_INTERVAL)
 
 
-def _evenness(totals: FloatArray) -> FloatArray:
-    """Return the entropy of totals by bin (r, 5) over its largest value, in [0, 1]."""
+def _evenness(totals: FloatArray, reachable: int) -> FloatArray:
+    """Return the entropy of totals (r, bins) over that of `reachable` even ones, in [0, 1]."""
     share = totals / totals.sum(axis=1, keepdims=True)
     logs = np.log(share, where=share > 0, out=np.zeros_like(share))
-    return np.asarray(np.maximum(-(share * logs).sum(axis=1), 0.0) / np.log(BINS))
+    return np.asarray(np.maximum(-(share * logs).sum(axis=1), 0.0) / np.log(reachable))
 
 
 def share_at_floor(scores: Scores, *, floor: float = 0.0) -> Estimate:
@@ -150,9 +152,16 @@ def share_at_floor(scores: Scores, *, floor: float = 0.0) -> Estimate:
 def discrimination(scores: Scores, rng: np.random.Generator) -> Estimate:
     """Return the share of one judge's variance that lies between items: its ICC(1), at most 1.
 
-    This is also the reliability of a single run. See `one_way_icc`; needs two items of 3 runs.
+    This is also the reliability of a single run. See `one_way_icc`; needs two items of 3 runs. Runs
+    that repeat each other exactly leave all of it between items: 1, down to the share of items
+    that Wilson's interval leaves for exact repeats.
     """
-    return one_way_icc("discrimination", scores, scores.points, rng)
+    found = one_way_icc("discrimination", scores, scores.points, rng)
+    if found.estimate is None or found.lower is not None or found.estimate < 1 - EPSILON:
+        return found
+    method = "one-way ICC(1); every run repeats the first exactly; Wilson interval of such items"
+    lower = wilson(found.n_items, found.n_items)[0]
+    return replace(found, lower=lower, upper=1.0, method=method, reason="")
 
 
 def reliability_of_mean(single: Estimate, runs: float) -> Estimate:
@@ -181,17 +190,26 @@ def runs_near(scores: Scores, near: float = NEAR) -> Estimate:
     """Return the share of pairs of one judge's runs of an item at most `near` points apart.
 
     In [0, 1]; Wilson interval clustered by item. A judge that tells nothing apart has 1: read it
-    after `discrimination`. Needs an item with two runs.
+    after `discrimination`. Where every run repeats the first exactly, the interval allows each
+    item that Wilson's leaves for others two values, as often as so many runs can take. Needs an
+    item with two runs.
     """
     pairs = np.zeros(scores.n_items, dtype=np.int64)
     agreeing = np.zeros(scores.n_items, dtype=np.int64)
+    furthest, runs = 0.0, []
     for item, points in _runs(scores):
         above = np.triu_indices(len(points), 1)
         apart = np.abs(points[:, None] - points)[above]
         pairs[item], agreeing[item] = len(apart), int((apart <= near + EPSILON).sum())
+        furthest = max(furthest, float(apart.max(initial=0.0)))
+        runs += [len(points)] if len(apart) else []
     if not pairs.any():
         return not_estimable("runs_near", "no item has two runs with a score", unit="share")
     share = clustered_share("runs_near", agreeing, pairs)
+    if furthest <= EPSILON:
+        other = wilson(0, len(runs))[1] * max((k * k // 4) / (k * (k - 1) / 2) for k in runs)
+        method = "every run repeats the first exactly; Wilson by item"
+        return replace(share, lower=1 - other, method=method)
     return replace(share, method=f"pairs of runs within {near:g} points, Wilson by item")
 
 

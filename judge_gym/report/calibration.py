@@ -11,6 +11,7 @@ import numpy as np
 from judge_gym.calibration.checks import Check, span
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.escalating import PolicyFigures, sufficient, undecided
+from judge_gym.calibration.verdict import Verdict
 from judge_gym.design.experiment import family_of
 from judge_gym.judges import ModelJudge
 from judge_gym.report.table import dollars
@@ -25,7 +26,8 @@ _BAR = 5
 
 @dataclass(frozen=True)
 class CalibrationReport:
-    """What the page shows. `chosen` is the place of the recommended judge, `why` says why."""
+    """What the page shows. `chosen` is the place of the recommended judge, None without one;
+    `why` says why."""
 
     design: CalibrationDesign
     texts: Texts
@@ -33,28 +35,37 @@ class CalibrationReport:
     together: Sequence[Check]
     policies: Sequence[PolicyFigures]
     costs: Sequence[float]
-    chosen: int
+    chosen: int | None
     why: str
     written: datetime
 
     @property
     def asking(self) -> str:
-        """Which way to ask is cheap and surely right enough; empty where known scores do not tell.
+        """Which way to ask is cheap beside the best of these judges; empty without one to name.
 
         And which cheaper one may be, with what would decide it.
         """
         margin = self.design.margins.accuracy_loss
         enough, maybe = sufficient(self.policies, margin), undecided(self.policies, margin)
-        if enough is None:
+        best = next((one for one in self.policies if one.is_best), None)
+        if enough is None or best is None:
             return ""
+        if all(one.decision.verdict is Verdict.DO_NOT_USE for one in self.assessments):
+            return "None of these judges is recommended, so neither is a way to ask them."
         little = f"less than {100 * margin:g} in 100 right scores"
-        said = f"{enough.name} is the cheapest way to ask that surely loses {little}."
+        labels = best.accuracy.n_items
+        met = f"{round((best.accuracy.estimate or 0.0) * labels)} of {labels}"
+        said = (
+            f"{best.name.removesuffix(' alone')} meets most labels of these judges, {met}. "
+            f"Compared with it, not with the labels, {enough.name} is the cheapest way to ask that "
+            f"is shown to lose {little}."
+        )
         if maybe:
             other, decides = maybe
             said += (
                 f" {other.name} costs {dollars(other.cost.estimate)} USD a text in place of "
                 f"{dollars(enough.cost.estimate)} and loses {other.loss.estimate:.3g} here, but "
-                f"it is not sure that it loses {little}. {decides}"
+                f"it is not shown to lose {little}. {decides}"
             )
         if not any(one.cost.estimate for one in self.policies):
             why = "Simulated judges cost nothing" if self.simulated else "No cost is known here"

@@ -140,7 +140,7 @@ def _weigh(rubric: Rubric, documents: tuple[str, ...]) -> tuple[tuple[int, ...],
 
 
 def _write_rubric(turn: _Turn) -> str:
-    return write_rubric(turn.family, read_design(turn.request.messages), turn.rng)
+    return write_rubric(turn.family, read_design(turn.request.messages), turn.sampling, turn.rng)
 
 
 def _critique(turn: _Turn) -> str:

@@ -70,7 +70,6 @@ class Design:
     stages: int
     midpoint: int | None
     """The stage (1-based) that has to carry the midpoint label."""
-    variant: int
     again: bool
     """Whether an earlier answer was refused."""
 
@@ -90,7 +89,6 @@ _CLOSING_CHARACTERS = 600
 """The request for a form of answer ends a prompt; rubrics before it may use any words."""
 _OBJECT_WANTED = "Answer with one JSON object of this form"
 _REWRITTEN = "the rewritten text and nothing else"
-_VARIANT = re.compile(r"\(number (?P<number>\d+)\)")
 
 
 def outside_fences(text: str) -> str:
@@ -153,12 +151,11 @@ def read_design(messages: Sequence[Message]) -> Design:
     asked = [text for who, text in messages if who == "user"]
     text = next((text for text in reversed(asked) if "esign a rubric" in text), asked[-1])
     about, count = _ABOUT.search(text), _STAGE_COUNT.search(text)
-    midpoint, variant = _MIDPOINT.search(text), _VARIANT.search(text)
+    midpoint = _MIDPOINT.search(text)
     return Design(
         concept=about["concept"] if about else "the concept",
         stages=int(count["stages"]) if count else 4,
         midpoint=int(midpoint["stage"]) if midpoint else None,
-        variant=int(variant["number"]) - 1 if variant else 0,
         again=text is not asked[-1],
     )
 

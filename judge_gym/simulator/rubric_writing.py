@@ -12,6 +12,7 @@ from statistics import fmean
 
 from judge_gym.design.rubric import MIDPOINT_LABEL
 from judge_gym.simulator.families import FREQUENCIES, LADDER_LENGTH, Family, Voice
+from judge_gym.simulator.judging import Sampling
 from judge_gym.simulator.lexicon import vague_matcher
 from judge_gym.simulator.prompt_reader import Design
 from judge_gym.simulator.stage_order import Listed
@@ -19,12 +20,16 @@ from judge_gym.simulator.stage_order import Listed
 _PER_STAGE = 3
 
 
-def write_rubric(family: Family, design: Design, rng: Random) -> str:
-    """Write the rubric asked for, as JSON; a planted share of first ones breaks a rule."""
+def write_rubric(family: Family, design: Design, sampling: Sampling, rng: Random) -> str:
+    """Write the rubric asked for, as JSON; a planted share of first ones breaks a rule.
+
+    At temperature 0 the labels are of the family's first pattern, else of any of them.
+    """
     steps = _steps(design)
-    turn = rng.randrange(len(family.voice.criteria)) + design.variant
+    turn = rng.randrange(len(family.voice.criteria))
+    label = rng.choice(family.voice.labels) if sampling.temperature else family.voice.labels[0]
     stages = [
-        _stage(family.voice, design, step, turn + place * _PER_STAGE)
+        _stage(family.voice, label, step, turn + place * _PER_STAGE)
         for place, step in enumerate(steps)
     ]
     slips = rng.random() < family.rubric_slip and not design.again
@@ -50,12 +55,12 @@ def _steps(design: Design) -> list[int | None]:
     return steps
 
 
-def _stage(voice: Voice, design: Design, step: int | None, turn: int) -> dict[str, object]:
+def _stage(voice: Voice, pattern: str, step: int | None, turn: int) -> dict[str, object]:
     patterns = [voice.criteria[(turn + i) % len(voice.criteria)] for i in range(_PER_STAGE)]
     if step is None:
         return {"label": MIDPOINT_LABEL, "criteria": [_ambiguous(voice, text) for text in patterns]}
     degree, often = voice.ladder[step], FREQUENCIES[step]
-    label = voice.labels[design.variant % len(voice.labels)].format(degree=degree)
+    label = pattern.format(degree=degree)
     return {
         "label": label[0].upper() + label[1:],
         "criteria": [text.format(degree=degree, often=often) for text in patterns],

@@ -17,6 +17,7 @@ from judge_gym.errors import StoreError
 from judge_gym.store import migrate
 from judge_gym.store.bundle import NOT_IN_BUNDLES, TABLES, Manifest, csv_file, read_manifest
 from judge_gym.store.copying import begin_copying, copy_in
+from judge_gym.store.rubrics import OLD_SHAM
 
 _NATURAL: Mapping[str, tuple[str, ...]] = {
     "windows": ("key",),
@@ -131,6 +132,8 @@ class _Table:
     def take_over(self) -> int:
         """Insert what is not here; returns how many rows that were."""
         self._find_ids()
+        if self.table.name == "arms":
+            self._set_old_shams_apart()
         self._refuse_contradictions()
         self._refuse_mixtures()
         self._bring_on()
@@ -186,6 +189,14 @@ class _Table:
         )
         self._run("DROP TABLE {bundle}")
         self._run("ANALYZE {rows}")
+
+    def _set_old_shams_apart(self) -> None:
+        """Do to the arms of an older bundle what migration 0019 does to those of a database."""
+        self._run(
+            "UPDATE {rows} SET arm = 'old_sham' WHERE arm = 'sham' AND rubric_id IN "
+            "(SELECT id FROM rubrics WHERE source = 'generated' AND variant = {variant})",
+            variant=sql.Composed([sql.Literal(OLD_SHAM)]),
+        )
 
     def _refer_within(self) -> None:
         """Let new rows refer to others of the same table, where those came along."""

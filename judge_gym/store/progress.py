@@ -108,6 +108,7 @@ def _planned(session: Session, ids: Sequence[int]) -> dict[tuple[int, str], int]
         .join(t.ExperimentItem, t.ExperimentItem.experiment_id == t.Experiment.id)
         .where(
             t.Arm.experiment_id.in_(ids),
+            t.Arm.arm.in_(t.ARMS_IN_USE),
             t.ExperimentItem.item_id != sa.all_(t.Arm.held_out_items),
         )
         .group_by(t.Arm.experiment_id, sa.text("kind"))
@@ -131,7 +132,7 @@ def _samples(
             sa.func.count().filter(scored, twice),
         )
         .join(t.Sample, t.Sample.arm_id == t.Arm.id)
-        .where(t.Arm.experiment_id.in_(ids))
+        .where(t.Arm.experiment_id.in_(ids), t.Arm.arm.in_(t.ARMS_IN_USE))
         .group_by(t.Arm.experiment_id, sa.text("kind"))
     )
     return {(row[0], row[1]): (row[2], row[3], row[4], row[5]) for row in rows}
@@ -146,7 +147,7 @@ def _probes(session: Session, ids: Sequence[int]) -> dict[int, tuple[int, int]]:
         )
         .join(t.Sample, t.Sample.arm_id == t.Arm.id)
         .join(t.Probe, t.Probe.sample_id == t.Sample.id)
-        .where(t.Arm.experiment_id.in_(ids))
+        .where(t.Arm.experiment_id.in_(ids), t.Arm.arm.in_(t.ARMS_IN_USE))
         .group_by(t.Arm.experiment_id)
     )
     return {experiment_id: (done, failed) for experiment_id, done, failed in rows}

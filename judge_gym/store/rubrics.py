@@ -13,13 +13,24 @@ from judge_gym.design.strategies.rubrics import Rubrics
 from judge_gym.seeds import digest
 from judge_gym.store import tables as t
 
-SHAM = 1
-"""The variant number of the second rubric that a sham swap needs."""
+SHAM = 2
+"""The variant number of a sham: the judge's rubric drawn again, from the same prompt."""
+OLD_SHAM = 1
+"""That of shams whose prompt asked for other criteria "than those that come to mind first". They
+stay as they are, in arms of kind `old_sham`, and no figure includes them."""
 
 
-def generated_key(owner_model: str, concept: str, country: str, scale: int, variant: int) -> str:
+def generated_key(
+    owner_model: str,
+    concept: str,
+    country: str,
+    scale: int,
+    variant: int = 0,
+    temperature: float = 0.0,
+) -> str:
     """Return the natural key of a rubric that a model writes."""
-    return digest("generated rubric", owner_model, concept, country, scale, variant)
+    drawn = (temperature,) if temperature else ()
+    return digest("generated rubric", owner_model, concept, country, scale, variant, *drawn)
 
 
 def provided_key(rubric: Rubric, concept: str, country: str) -> str:
@@ -33,13 +44,19 @@ def applied_key(experiment: Experiment) -> str:
     concept, country = experiment.concept, experiment.country
     if wanted.provided is not None:
         return provided_key(wanted.provided, concept, country)
-    return generated_key(wanted.owner, concept, country, experiment.scale_size, 0)
+    return generated_key(wanted.owner, concept, country, experiment.scale_size)
 
 
 def sham_key(experiment: Experiment) -> str:
     """Return the natural key of the second rubric that a judge writes for a sham swap."""
-    concept, country = experiment.concept, experiment.country
-    return generated_key(experiment.model, concept, country, experiment.scale_size, SHAM)
+    of = (experiment.model, experiment.concept, experiment.country, experiment.scale_size)
+    return generated_key(*of, SHAM, experiment.temperature)
+
+
+def old_sham_key(experiment: Experiment) -> str:
+    """Return the natural key that its sham had up to `OLD_SHAM`."""
+    of = (experiment.model, experiment.concept, experiment.country, experiment.scale_size)
+    return generated_key(*of, OLD_SHAM)
 
 
 def rubric_ids(session: Session, keys: Iterable[str]) -> dict[str, int]:

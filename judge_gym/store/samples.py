@@ -168,7 +168,12 @@ def missing_probes(session: Session, experiment_ids: Sequence[int]) -> dict[str,
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
         .join(replicate, sa.true())
-        .where(t.Experiment.id.in_(experiment_ids), t.Sample.status == "scored", ~done)
+        .where(
+            t.Experiment.id.in_(experiment_ids),
+            t.Arm.arm.in_(t.ARMS_IN_USE),
+            t.Sample.status == "scored",
+            ~done,
+        )
         .order_by(t.Experiment.id, replicate.c.value, t.Sample.id)
     )
     by_model: dict[str, list[ProbeUnit]] = defaultdict(list)

@@ -10,7 +10,7 @@ from judge_gym.design.swap_plan import SwapPlan
 from judge_gym.llm.calls import SHARED
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_by_tag, sweep_tags
-from judge_gym.store.rubrics import applied_key, sham_key
+from judge_gym.store.rubrics import applied_key, old_sham_key, sham_key
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ def spending_scope(session: Session, sweep: str) -> Scope:
     keys = {one.window.key for one in experiments} | {applied_key(one) for one in experiments}
     swap = session.scalars(sa.select(t.Sweep.swap).where(t.Sweep.name == sweep)).one()
     if swap and SwapPlan.model_validate(swap).sham:
-        keys |= {sham_key(one) for one in experiments if one.rubric.kind == "own"}
+        own = [one for one in experiments if one.rubric.kind == "own"]
+        keys |= {key(one) for one in own for key in (sham_key, old_sham_key)}
     return Scope(sweep, sorted(keys))
 
 

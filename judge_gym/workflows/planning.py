@@ -287,7 +287,10 @@ def _done(
         .select_from(t.Sample)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-        .where(t.Experiment.key.in_([one.key for one in experiments]))
+        .where(
+            t.Experiment.key.in_([one.key for one in experiments]),
+            t.Arm.arm.in_(t.ARMS_IN_USE),
+        )
         .group_by(scoring, t.Experiment.model, t.Experiment.scale_size)
     )
     probes = samples.join(t.Probe, t.Probe.sample_id == t.Sample.id)

@@ -39,13 +39,15 @@ def request_key(request: RubricRequest) -> str:
         request.country,
         request.scale_size,
         request.variant,
+        request.temperature,
     )
 
 
 def requests_of(experiments: Iterable[Experiment], *, sham: bool = False) -> list[RubricRequest]:
     """Return the distinct rubrics that models write for these experiments.
 
-    `sham` asks for the second rubric of each judge that writes its own.
+    `sham` asks for the second rubric of each judge that writes its own: the same prompt, drawn at
+    the temperature at which it judges.
     """
     requests: dict[str, RubricRequest] = {}
     for experiment in experiments:
@@ -79,7 +81,9 @@ async def write_rubric(runtime: Runtime, request: RubricRequest, critic_model: s
     prompt = rubric_prompt(request)
     for attempt in range(ASKED_AGAIN + 1):
         last = attempt == ASKED_AGAIN
-        call = _call(f"rubric/{key}/{attempt}", "rubricer", request.owner_model, prompt)
+        call = _call(
+            f"rubric/{key}/{attempt}", "rubricer", request.owner_model, prompt, request.temperature
+        )
         call_id, outcome = await runtime.gateway.ask(
             call, partial(_failed_rows, request, call, last)
         )
@@ -134,13 +138,15 @@ def _request(experiment: Experiment, owner: str, variant: int) -> RubricRequest:
         country=experiment.country,
         scale_size=experiment.scale_size,
         variant=variant,
+        temperature=experiment.temperature if variant == store.SHAM else 0.0,
     )
 
 
-def _call(key: str, agent: str, model: str, prompt: Any) -> Call:
-    # Rubrics and marks are instruments, not measurements: no sampling noise.
+def _call(key: str, agent: str, model: str, prompt: Any, temperature: float = 0.0) -> Call:
+    # Rubrics and marks are instruments, not measurements: no sampling noise but in a sham, which
+    # shows what that noise alone does.
     parameters = Parameters(
-        temperature=0,
+        temperature=temperature,
         top_p=1,
         max_tokens=LONGEST_ANSWER,
         seed=derive_seed("call", key),
@@ -149,10 +155,16 @@ def _call(key: str, agent: str, model: str, prompt: Any) -> Call:
     return Call(key, "w2-rubric", agent, model, prompt, parameters)
 
 
+def _of(request: RubricRequest) -> dict[str, Any]:
+    """Return the columns of a rubric that say which it is."""
+    columns = asdict(request)
+    del columns["temperature"]  # in the parameters of its call
+    return {**columns, "key": request_key(request)}
+
+
 def _failed(request: RubricRequest, faults: Faults) -> dict[str, Any]:
     return {
-        **asdict(request),
-        "key": request_key(request),
+        **_of(request),
         "source": "generated",
         "status": "failed",
         "failure": "; ".join(faults.reasons)[:2000],
@@ -168,8 +180,7 @@ def _rated(
     refused = flagged and settings.refuse_flagged_rubrics
     why = quality.failure if isinstance(quality, NoQuality) else f"a mark is below {floor}"
     return {
-        **asdict(request),
-        "key": request_key(request),
+        **_of(request),
         "source": "generated",
         "status": "refused" if refused else "ready",
         "stages": [stage.model_dump(mode="json") for stage in rubric.stages],

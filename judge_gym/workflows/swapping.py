@@ -1,7 +1,8 @@
-"""W4: the same items under a rival's rubric, and under a second rubric of the judge's own (sham).
+"""W4: the same items under a rival's rubric, and under the judge's own drawn again (sham).
 
-The sham tells "another rubric" apart from "a rival's". Only judges with a rubric of their own
-are swapped: under a common rubric there is nothing to swap.
+The sham tells "another rubric" apart from "a rival's": it is one more draw of the same prompt, at
+the temperature at which the judge judges. Only judges with a rubric of their own are swapped: under
+a common rubric there is nothing to swap.
 """
 
 from collections import defaultdict

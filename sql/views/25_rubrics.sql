@@ -36,7 +36,7 @@ COMMENT ON COLUMN analysis.rubrics.owner_family IS 'Family of that model; empty 
 COMMENT ON COLUMN analysis.rubrics.concept IS 'The concept it is for.';
 COMMENT ON COLUMN analysis.rubrics.country IS 'The country or setting it is for.';
 COMMENT ON COLUMN analysis.rubrics.scale_size IS 'Number of stages, 2 to 10.';
-COMMENT ON COLUMN analysis.rubrics.variant IS '0 for the rubric in use, 1 for the second one that a sham needs.';
+COMMENT ON COLUMN analysis.rubrics.variant IS '0 for the rubric in use, 2 for the second draw of it that a sham needs, 1 for a second one that was asked for otherwise.';
 COMMENT ON COLUMN analysis.rubrics.status IS 'ready, refused (its marks are too low) or failed.';
 COMMENT ON COLUMN analysis.rubrics.stage IS 'Number of the stage, from 1; stages of different rubrics are not the same.';
 COMMENT ON COLUMN analysis.rubrics.label IS 'Label of the stage.';

@@ -34,7 +34,7 @@ FROM (
     JOIN arms AS own ON own.experiment_id = other.experiment_id AND own.arm = 'own'
     JOIN rubrics AS r ON r.id = other.rubric_id
     JOIN analysis.samples AS s ON s.arm_id = ANY (ARRAY[own.id, other.id])
-    WHERE other.arm <> 'own'
+    WHERE other.arm IN ('swap', 'sham')
     GROUP BY
         other.experiment_id, s.experiment, s.concept, s.model, s.family, other.arm,
         r.owner_model, other.id, s.item_id

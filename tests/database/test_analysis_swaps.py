@@ -7,8 +7,8 @@ from support.lab import Lab, only
 ALPHA, BETA, GAMMA = "acme/alpha-1", "acme/beta-1", "acme/gamma-1"
 
 
-def swapped(lab: Lab) -> None:
-    """Alpha loses confidence under beta's rubric, beta none under alpha's.
+def swapped(lab: Lab) -> int:
+    """Alpha loses confidence under beta's rubric, beta none under alpha's; alpha's experiment.
 
     Alpha has a sham arm; beta's swap leaves the third item out.
     """
@@ -18,6 +18,7 @@ def swapped(lab: Lab) -> None:
     lab.samples(lab.arm(alpha, "swap", BETA), [[4], [4], [4]], probes=[[0.5], [0.6], [0.7]])
     lab.samples(lab.arm(beta, "swap", ALPHA), [[2], [2]], probes=[[0.6]] * 2)
     lab.samples(lab.arm(alpha, "sham", ALPHA), [[1], [1], [4]], probes=[[0.8], [0.8], [0.7]])
+    return alpha
 
 
 def test_swap_sensitivity_is_paired_by_item_and_adjusted_over_the_pairs(database: str) -> None:
@@ -101,3 +102,12 @@ def test_judges_and_rubrics_are_split_where_they_fully_cross_and_the_rest_is_nam
         assert row.method.endswith(
             f"; on the largest complete block: judges {ALPHA}, {BETA} by rubrics of {ALPHA}, {BETA}"
         )
+
+
+def test_a_sham_of_the_old_prompt_is_in_no_figure(database: str) -> None:
+    lab = Lab(database)
+    alpha = swapped(lab)
+    before = lab.analyse()
+    old = lab.arm(alpha, "old_sham", ALPHA)
+    lab.samples(old, [[4], [4], [4]], probes=[[0.1]] * 3)
+    assert lab.analyse() == before

@@ -18,6 +18,7 @@ from judge_gym.store.bundle import NOT_IN_BUNDLES, TABLES
 from judge_gym.store.exporting import export
 from judge_gym.store.importing import import_bundle
 from judge_gym.store.plans import register_plan
+from judge_gym.store.rubrics import OLD_SHAM, SHAM
 from judge_gym.workflows import analysis
 from support.lab import SWEEP, Lab
 from support.postgres import temporary_database
@@ -224,6 +225,24 @@ def test_single_experiments_come_without_sweeps_and_without_the_others(
     assert manifest.experiments == (tag,)
     _, new = import_bundle(elsewhere, tmp_path / "bundle")
     assert (new["experiments"], new["samples"], new["sweeps"], new["analysis_runs"]) == (1, 6, 0, 0)
+
+
+def test_shams_of_an_older_bundle_are_set_apart(
+    lab: Lab, elsewhere: sa.Engine, tmp_path: Path
+) -> None:
+    """Of a time when the sham's prompt asked for other criteria, and its arm was no old one."""
+    renumber = "UPDATE rubrics SET variant = {} WHERE variant = {}"
+    with lab.engine.begin() as connection:
+        connection.exec_driver_sql(renumber.format(OLD_SHAM, SHAM))
+    try:
+        export(lab.engine, tmp_path / "bundle", sweep=SWEEP)
+    finally:
+        with lab.engine.begin() as connection:
+            connection.exec_driver_sql(renumber.format(SHAM, OLD_SHAM))
+    import_bundle(elsewhere, tmp_path / "bundle")
+    with elsewhere.connect() as connection:
+        arms = sa.select(t.Arm.arm, t.Rubric.variant).join(t.Rubric).where(t.Arm.arm != "own")
+        assert sorted(map(tuple, connection.execute(arms))) == [("old_sham", OLD_SHAM), ("swap", 0)]
 
 
 def test_an_interrupted_run_is_brought_on(elsewhere: sa.Engine, bundle: Path) -> None:

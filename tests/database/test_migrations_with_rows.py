@@ -96,6 +96,30 @@ def test_rows_of_an_older_schema_are_there_after_the_upgrade(blank: str, revisio
     assert tuple(sample) == ("s", 0.75)
 
 
+def test_shams_of_the_old_prompt_are_set_apart(blank: str) -> None:
+    migrate.upgrade(blank, "0018")
+    execute(blank, ROWS)
+    execute(
+        blank,
+        """
+        INSERT INTO rubrics (key, source, owner_model, owner_family, concept, country, scale_size,
+            variant, status, stages, call_id)
+        SELECT 's', 'generated', 'real/m', 'm', 'order', 'Freedonia', 3, 1, 'ready',
+            '[{}, {}, {}]', id FROM llm_calls;
+        INSERT INTO arms (experiment_id, rubric_id, scale_size, arm)
+        SELECT e.id, r.id, 3, 'sham' FROM experiments AS e, rubrics AS r WHERE r.key = 's';
+        """,
+    )
+    migrate.upgrade(blank)
+    after = rows(blank)
+    assert sorted(one["arm"] for one in after["arms"]) == ["old_sham", "own"]
+    [sham] = [one for one in after["rubrics"] if one["variant"] == 1]
+    [call] = after["llm_calls"]
+    assert (sham["call_id"], call["template_hash"]) == (call["id"], "h")
+    migrate.downgrade(blank, "0018")
+    assert sorted(one["arm"] for one in rows(blank)["arms"]) == ["own", "sham"]
+
+
 def test_the_newest_step_down_and_up_leaves_the_rows(blank: str) -> None:
     migrate.upgrade(blank)
     execute(blank, ROWS)

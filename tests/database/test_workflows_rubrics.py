@@ -13,6 +13,7 @@ from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import forget_failures
+from judge_gym.store.rubrics import SHAM
 from judge_gym.store.selecting import Selection
 from judge_gym.workflows.rubrics import missing_rubrics
 from support.misbehaving import Step, answers, misbehaving, refuses
@@ -287,18 +288,18 @@ def test_which_rubrics_are_missing(database: str, tmp_path: Path) -> None:
 
             own = {("sim/calm-1", 4, 0), ("sim/calm-1", 5, 0)}
             assert wanted(False) == own | {("sim/high-1", 4, 0)}
-            assert wanted(True) == {("sim/calm-1", 4, 1), ("sim/calm-1", 5, 1)}
+            assert wanted(True) == {("sim/calm-1", 4, SHAM), ("sim/calm-1", 5, SHAM)}
             (row,) = study.all(sa.select(t.Rubric))
             assert (row.source, row.status, row.reasoning) == ("provided", "ready", "theirs")
             ends = await study.write_rubrics(experiments)
             assert ends == ["ready"] * 3
             assert wanted(False) == set()
-            # The simulator really wrote different rubrics for the two arms of a sham.
+            # The first rubric, and a sham for either temperature: three different draws.
             await study.write_rubrics(experiments, sham=True)
             rows = study.all(
                 sa.select(t.Rubric).where(t.Rubric.owner_model == "sim/calm-1",
                                           t.Rubric.scale_size == 4)
             )  # fmt: skip
-            assert len({json.dumps(row.stages) for row in rows}) == 2
+            assert len({json.dumps(row.stages) for row in rows}) == 3
 
     run(work())

@@ -17,7 +17,14 @@ from judge_gym.design.window import CorpusSource, Window
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import freeze_items, register_experiment
 from judge_gym.store.results import ResultRow, load_results
-from judge_gym.store.rubrics import add_arm, generated_key, provided_key, save_provided
+from judge_gym.store.rubrics import (
+    OLD_SHAM,
+    SHAM,
+    add_arm,
+    generated_key,
+    provided_key,
+    save_provided,
+)
 from judge_gym.workflows import analysis
 
 Outcome = int | tuple[int, ...] | str
@@ -25,6 +32,7 @@ Outcome = int | tuple[int, ...] | str
 Truth = float | str | None
 
 SWEEP = "trial"
+_VARIANTS = {"sham": SHAM, "old_sham": OLD_SHAM}
 
 
 def stages(labels: Sequence[str]) -> list[dict[str, Any]]:
@@ -115,7 +123,7 @@ class Lab:
                 save_provided(session, given, experiment.concept, experiment.country)
                 key = provided_key(given, experiment.concept, experiment.country)
             else:
-                key = self._generated(session, experiment, owner, int(kind == "sham"), simulated)
+                key = self._generated(session, experiment, owner, _VARIANTS.get(kind, 0), simulated)
             row = session.scalars(sa.select(t.Rubric).where(t.Rubric.key == key)).one()
             add_arm(session, experiment_id, kind, row)
             return session.scalars(

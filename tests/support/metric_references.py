@@ -246,8 +246,8 @@ def severities(given):
 
 def prediction_powered(given):
     slices = [np.array(given[name]) for name in ("y_labelled", "yhat_labelled", "yhat_unlabelled")]
-    plain = prediction_powered_mean(*slices, tuned=False)
-    tuned = prediction_powered_mean(*slices)
+    plain = prediction_powered_mean(*slices, tuned=False, published=True)
+    tuned = prediction_powered_mean(*slices, published=True)
     return {
         "lambda1.estimate": plain.estimate,
         "lambda1.ci": (plain.lower, plain.upper),

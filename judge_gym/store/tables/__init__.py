@@ -30,6 +30,7 @@ from judge_gym.store.tables.calls import (
 from judge_gym.store.tables.evidence import Document, DroppedDocument, View, Window
 from judge_gym.store.tables.experiments import (
     ARMS,
+    ARMS_IN_USE,
     PROBE_STATUSES,
     SAMPLE_STATUSES,
     Arm,
@@ -48,6 +49,7 @@ from judge_gym.store.tables.panels import Panel, PanelConsensus, PanelDocument, 
 
 __all__ = [
     "ARMS",
+    "ARMS_IN_USE",
     "BATCH_STATUSES",
     "CALL_STATUSES",
     "CHECK_RESULTS",

@@ -19,7 +19,8 @@ from judge_gym.store.tables.base import Base, created, new_id, one_of, reference
 
 SAMPLE_STATUSES = ("scored", "abstained", "unparseable", "refused", "failed")
 PROBE_STATUSES = ("answered", "unparseable", "refused", "failed")
-ARMS = ("own", "swap", "sham")
+ARMS_IN_USE = ("own", "swap", "sham")
+ARMS = (*ARMS_IN_USE, "old_sham")
 
 
 class Rubric(Base):
@@ -117,7 +118,11 @@ class ExperimentItem(Base):
 
 
 class Arm(Base):
-    """An experiment judged under one rubric: its own arm (W3), a rival's or a sham (W4)."""
+    """An experiment judged under one rubric: its own arm (W3), a rival's or a sham (W4).
+
+    An `old_sham` was judged under a second rubric that was asked for otherwise than the first; it
+    is kept, and neither planned nor analysed.
+    """
 
     __tablename__ = "arms"
     id: Mapped[int] = new_id()

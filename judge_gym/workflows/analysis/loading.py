@@ -66,7 +66,7 @@ def _items(session: Session, ids: Sequence[int]) -> tuple[dict[int, int], ItemTr
     judged = (
         sa.select(t.Sample.item_id)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(t.Arm.experiment_id.in_(ids))
+        .where(t.Arm.experiment_id.in_(ids), t.Arm.arm.in_(t.ARMS_IN_USE))
     )
     documents = sa.func.count()
     # A bundle has a truth only when each of its documents has one.
@@ -104,7 +104,7 @@ def _arms(session: Session, ids: Sequence[int]) -> tuple[dict[int, list[Arm]], s
             t.Rubric.simulated,
         )
         .join(t.Rubric, t.Rubric.id == t.Arm.rubric_id)
-        .where(t.Arm.experiment_id.in_(ids))
+        .where(t.Arm.experiment_id.in_(ids), t.Arm.arm.in_(t.ARMS_IN_USE))
         .order_by(t.Rubric.owner_model.collate("C"), t.Rubric.key.collate("C"))
     )
     edited = _simulated_views(session, ids)
@@ -152,7 +152,7 @@ def _samples(session: Session, ids: Sequence[int], number: dict[int, int]) -> Sa
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
         .join(t.Item, t.Item.id == t.Sample.item_id)
-        .where(t.Experiment.id.in_(ids))
+        .where(t.Experiment.id.in_(ids), t.Arm.arm.in_(t.ARMS_IN_USE))
         .order_by(t.Sample.arm_id, t.Item.key.collate("C"), t.Sample.replicate)
     ).all()
     arm, item, status, stages, first, lettered, simulated, imported = _columns(rows, 8)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from judge_gym.calibration.against_labels import AGREEMENT, agreement_check, readable_check
 from judge_gym.calibration.between import between_checks
-from judge_gym.calibration.checks import Check, Result
+from judge_gym.calibration.checks import Check, Margins, Result
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.distribution import distribution_checks, held_back, repetition_checks
 from judge_gym.calibration.editing import Expectation
@@ -18,13 +19,16 @@ from judge_gym.calibration.monotonicity import (
     effect_checks,
     severity_means,
 )
-from judge_gym.judges import Judge, JudgeResult
+from judge_gym.calibration.verdict import Decision, decide
+from judge_gym.judges import BinaryJudge, Judge, JudgeResult
 from judge_gym.judges.items import Item
+from judge_gym.judges.own_judges import OwnJudge
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.correction import prediction_powered_mean
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.isotonic import IsotonicCurve, isotonic_calibration
-from judge_gym.metrics.points import Scores, to_points
+from judge_gym.metrics.points import HIGHEST, Scores, to_points
+from judge_gym.readability import Answers, counted
 from judge_gym.seeds import derive_seed
 from judge_gym.workflows.calibrating.texts import Changed, Texts
 
@@ -52,11 +56,13 @@ class Case:
 class Assessment:
     """What is said of one judge. Scores are in points of 100 on the judge's own scale.
 
-    `curves` are perturbation → severity → mean points; `truth` what known scores make of the
-    judge's, empty without any. `statuses` counts judgements however they ended.
+    `checks` begin with whether answers can be read, and whether they agree with people's labels
+    where there are any. `curves` are perturbation → severity → mean points; `truth` what labels
+    make of the judge's scores, empty without any. `statuses` counts judgements however they ended.
     """
 
     judge: Judge
+    decision: Decision
     checks: list[Check]
     scores: Scores
     curves: dict[str, list[tuple[float, Estimate]]]
@@ -80,17 +86,26 @@ def assess(judge: Judge, texts: Texts, results: Results, design: CalibrationDesi
     scores = _scores([points[item.key] for item in texts.originals])
     effects = [_effect(texts, means, design, name) for name in _names(design)]
     curves = [_curve(texts, means, design, name) for name in _names(design)]
-    known, calibrated = _truth(judge, texts, means, rng)
+    labels, labelled, others = _labelled(judge, texts, means, design)
+    known, calibrated = _truth(labels, labelled, others, rng)
     said = [one for some in results.values() for one in some]
-    spread = distribution_checks(scores, design.margins, rng)
+    steps = _steps(judge, texts, results)
+    spread = distribution_checks(scores, design.margins, rng, steps=steps, labels=labels)
+    readable = _readable(judge, [results[key] for key in results], design.margins)
+    has_labels = any(item.truth is not None for item in texts.originals)
+    agreement = [agreement_check(labels, labelled, design.margins, rng)] if has_labels else []
+    checks = [
+        readable,
+        *agreement,
+        *held_back(effect_checks(effects, design.margins, rng), spread),
+        *curve_checks(curves),
+        *spread,
+        *repetition_checks(scores, design.margins, rng),
+    ]
     return Assessment(
         judge=judge,
-        checks=[
-            *held_back(effect_checks(effects, design.margins, rng), spread),
-            *curve_checks(curves),
-            *spread,
-            *repetition_checks(scores, design.margins, rng),
-        ],
+        decision=decide(judge.name, checks),
+        checks=checks,
         scores=scores,
         curves={
             one.perturbation: list(zip(one.severities.tolist(), severity_means(one), strict=True))
@@ -121,42 +136,50 @@ def assess_together(
             for item in texts.originals
         ]
     )
-    truth = np.array([known_points(judges[0], item) for item in texts.originals])
+    truth = np.array(
+        [known_points(judges[0], item, design.label_scale) for item in texts.originals]
+    )
     names = [judge.name for judge in judges]
     given = None if np.isnan(truth).all() else truth
     return between_checks(names, table, given, design.margins, rng)
 
 
-def recommended(assessments: Sequence[Assessment], costs: Sequence[float]) -> tuple[int, str]:
-    """Return the place of the judge to use, and why in a sentence.
+def recommended(
+    assessments: Sequence[Assessment], costs: Sequence[float]
+) -> tuple[int | None, str]:
+    """Return the place of the judge to use, None where none is, and why in a sentence.
 
-    Last come judges that have judged less than others, as after a stop: what was not tested cannot
-    have failed. Before them, judges that put everything together, or differ as much between runs as
-    between texts: the rest of what they pass says little. Then fewest checks that fail, fewest that
-    are open, and the cheaper one; a cost of NaN, which is not known, is taken for dear.
+    By their decisions; a judge that has judged less than others, as after a stop, comes last: what
+    was not tested cannot have failed. Of equal decisions come first: who does not agree with people
+    clearly less than another, by intervals; telling texts apart; fewest checks that fail; fewest
+    that are open; closest to people's labels; cheapest, where a cost of NaN, which is not known, is
+    taken for dear.
     """
-
     most = max(one.statuses.total() for one in assessments)
+    agreed = [_agreement_of(one) for one in assessments]
+    reached = max((one.lower for one in agreed if one and one.lower is not None), default=-1.0)
 
-    def standing(place: int) -> tuple[bool, bool, int, int, float]:
-        one = assessments[place]
+    def standing(place: int) -> tuple[bool, int, bool, bool, int, int, float, float]:
+        one, agreement = assessments[place], agreed[place]
         less = one.statuses.total() < most
+        behind = bool(agreement and agreement.upper is not None and agreement.upper < reached)
+        agrees = (agreement.estimate if agreement else None) or 0.0
         tells = all(c.result is not Result.FAILS for c in one.checks if c.name in _FIRST)
         fails, still_open = one.count(Result.FAILS), one.count(Result.INCONCLUSIVE)
-        return less, not tells, fails, still_open, float(np.nan_to_num(costs[place], nan=np.inf))
+        cost = float(np.nan_to_num(costs[place], nan=np.inf))
+        verdict = one.decision.verdict
+        return less, verdict, behind, not tells, fails, still_open, -agrees, cost
 
     best = min(range(len(assessments)), key=standing)
-    one = assessments[best]
-    fails, still_open = one.count(Result.FAILS), one.count(Result.INCONCLUSIVE)
-    name, passes = one.judge.name, one.count(Result.PASSES)
-    of = f"{passes} checks pass, {fails} fail and {still_open} are open"
-    if fails:
-        failing = ", ".join(c.name for c in one.checks if c.result is Result.FAILS)
-        best_of = "the best of these, but do" if len(assessments) > 1 else "no judge to rely on: do"
-        return best, f"{name} is {best_of} not use it before this is mended: {failing}. {of}."
-    if still_open:
-        return best, f"Use {name} with care: {of}. More items will decide the rest."
-    return best, f"Use {name}: {of}."
+    decision = assessments[best].decision
+    if decision.recommends or len(assessments) == 1:
+        return best if decision.recommends else None, decision.why
+    others = f"None of these {len(assessments)} judges is recommended. The best of them: "
+    return None, others + decision.why
+
+
+def _agreement_of(one: Assessment) -> Estimate | None:
+    return next((check.estimate for check in one.checks if check.name == AGREEMENT), None)
 
 
 def _names(design: CalibrationDesign) -> list[tuple[str, Expectation]]:
@@ -226,43 +249,66 @@ def _cases(texts: Texts, means: Mapping[str, float], design: CalibrationDesign) 
     return sorted(found, key=lambda case: -case.surprise)[:SHOWN_CASES]
 
 
-def _truth(
-    judge: Judge, texts: Texts, means: Mapping[str, float], rng: np.random.Generator
-) -> tuple[list[Estimate], IsotonicCurve | None]:
-    """Return the corrected mean and the curve to the truth, where some scores are known."""
+def _labelled(
+    judge: Judge, texts: Texts, means: Mapping[str, float], design: CalibrationDesign
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return labels and the judge's points of the same texts, and its points of all others."""
     rows = [
-        (means[item.key], known_points(judge, item))
+        (means[item.key], known_points(judge, item, design.label_scale))
         for item in texts.originals
         if item.key in means
     ]
-    judged = np.array([points for points, _ in rows])
-    known = np.array([truth for _, truth in rows])
-    labelled = ~np.isnan(known)
-    if not labelled.any():
+    judged, known = np.array(rows, dtype=np.float64).reshape(len(rows), 2).T
+    given = ~np.isnan(known)
+    return known[given], judged[given], judged[~given]
+
+
+def _truth(
+    labels: FloatArray, judged: FloatArray, others: FloatArray, rng: np.random.Generator
+) -> tuple[list[Estimate], IsotonicCurve | None]:
+    """Return the corrected mean and the curve to the labels, where there are any."""
+    if not len(labels):
         return [], None
-    corrected = prediction_powered_mean(known[labelled], judged[labelled], judged[~labelled])
-    return [corrected], isotonic_calibration(known[labelled], judged[labelled], rng)
+    corrected = prediction_powered_mean(labels, judged, others, bounds=(0.0, HIGHEST))
+    return [corrected], isotonic_calibration(labels, judged)
 
 
-def known_points(judge: Judge, item: Item) -> float:
-    """Return the known score in points, NaN where there is none on the judge's scale."""
+def _readable(judge: Judge, said: Sequence[Sequence[JudgeResult]], margins: Margins) -> Check:
+    rows = [(judge.name, one.failure, 1) for some in said for one in some]
+    [answers] = counted(rows) or [Answers(judge.name, 0, {})]
+    ended = Counter(one.status for some in said for one in some if one.failure)
+    own = ended.most_common(1)[0][0] if ended and isinstance(judge, OwnJudge) else ""
+    scored = np.array([sum(one.score is not None for one in some) for some in said], dtype=np.int64)
+    asked = np.array([len(some) for some in said], dtype=np.int64)
+    return readable_check(scored, asked, answers, margins, own=own)
+
+
+def _steps(judge: Judge, texts: Texts, results: Results) -> int:
+    """Return how many scores the judge's scale has, as it is used: many once one lies between."""
+    if isinstance(judge, BinaryJudge):
+        return 2
+    given = [one.score for item in texts.originals for one in results[item.key]]
+    lowest, highest = judge.score_range
+    whole = all(score is None or score == round(score) for score in given)
+    return round(highest - lowest) + 1 if whole else int(HIGHEST)
+
+
+def known_points(judge: Judge, item: Item, scale: tuple[float, float] | None = None) -> float:
+    """Return the known score in points, NaN where there is none on the scale of the labels.
+
+    That is `scale`, or else the judge's own.
+    """
     if isinstance(item.truth, str) or item.truth is None:
         return float("nan")
-    points = to_points(np.array([float(item.truth)]), *_scale(judge))[0]
-    return float(points) if 0 <= points <= 100 else float("nan")
+    points = to_points(np.array([float(item.truth)]), *(scale or judge.score_range))[0]
+    return float(points) if 0 <= points <= HIGHEST else float("nan")
 
 
 def points_of(judge: Judge, results: Sequence[JudgeResult]) -> list[float]:
     """Return the scores among the results in points of 100, whatever the judge's scale."""
     given = np.array([one.score for one in results if one.score is not None], dtype=np.float64)
-    found: list[float] = to_points(given, *_scale(judge)).tolist()
+    found: list[float] = to_points(given, *judge.score_range).tolist()
     return found
-
-
-def _scale(judge: Judge) -> tuple[float, float]:
-    """Return the lowest and highest score; a verdict is 0 or 1."""
-    scale = getattr(judge, "scale", None)
-    return (scale.lowest, scale.highest) if scale is not None else (0.0, 1.0)
 
 
 def _scores(runs: Sequence[Sequence[float]]) -> Scores:

@@ -28,7 +28,7 @@ def escalation(
     `margins.near` points of it. Its doubt is the spread of its runs, and two disagree when their
     means lie in different bins of 20 points. Empty without two judges or two such texts.
     """
-    truth = [known_points(judges[0], item) for item in texts.originals]
+    truth = [known_points(judges[0], item, design.label_scale) for item in texts.originals]
     points = [[points_of(judge, said[item.key]) for item in texts.originals]
               for judge, said in zip(judges, results, strict=True)]  # fmt: skip
     shared = [

@@ -44,6 +44,36 @@ def load_judges(design: CalibrationDesign) -> list[Judge]:
     return loaded
 
 
+def check_labels(
+    judges: Sequence[Judge], items: Sequence[Item], scale: tuple[float, float] | None = None
+) -> None:
+    """Raise `ConfigError` where labels have no one scale: judges differ in theirs, or beyond it.
+
+    `scale` is what the calibration file says of the labels.
+    """
+    labelled = [item for item in items if isinstance(item.truth, float | int)]
+    if not labelled:
+        return
+    if scale is None:
+        scales = {judge.score_range: judge.name for judge in judges}
+        if len(scales) == 1:
+            return
+        named = ", ".join(f"{name} {low:g} to {high:g}" for (low, high), name in scales.items())
+        raise ConfigError(
+            f"The texts have labels, and the judges have different scales: {named}.",
+            "Say in the calibration file which scale the labels have, such as "
+            "`label_scale: [1, 5]`: they are then mapped linearly to each judge's scale.",
+        )
+    lowest, highest = scale
+    for item in labelled:
+        if not lowest <= float(item.truth or 0.0) <= highest:
+            raise ConfigError(
+                f"Item {item.id!r} has the label {item.truth}, which is not on the label_scale "
+                f"{lowest:g} to {highest:g}.",
+                "Mend the label or label_scale.",
+            )
+
+
 def load_texts(session: Session, design: CalibrationDesign) -> Texts:
     """Read the texts and change them; what a model has not changed yet has no variant.
 

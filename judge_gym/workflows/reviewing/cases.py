@@ -10,7 +10,7 @@ from judge_gym.design.config_tree import Node, Place, read_tree
 from judge_gym.errors import ConfigError
 from judge_gym.judges import BinaryJudge, Item, Judge, PairwiseJudge, load_judge, read_items
 from judge_gym.judges.files import judge_in
-from judge_gym.workflows.calibrating.judging import Asked
+from judge_gym.workflows.calibrating.judging import Asked, check_labels
 from judge_gym.workflows.calibrating.texts import Texts, changed_texts, rewritings
 
 _LONGEST_NAME = 100
@@ -111,6 +111,9 @@ def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> Cas
         texts, repeats = Texts(read_items(folder / reviewed.items)), file.repeats
     for item in texts.items:
         judge.check(item)
+    if not verdicts_of(judge):
+        scale = design.label_scale if design else None
+        check_labels((judge, *alternatives), texts.originals, scale)
     return Case(judge, alternatives, reviewed.decision, texts, repeats, design)
 
 

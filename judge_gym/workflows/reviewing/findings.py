@@ -227,8 +227,12 @@ def _gain(
     Below 0 it is nearer: in points of 100, or the share of wrong verdicts. The p is two-sided, by
     sign flips, which for verdicts is McNemar's exact test.
     """
+    scale = case.design.label_scale if case.design else None
     errors = [
-        (_error(case.judge, item, mine[item.key]), _error(other, item, theirs[item.key]))
+        (
+            _error(case.judge, item, mine[item.key], scale),
+            _error(other, item, theirs[item.key], scale),
+        )
         for item in case.texts.originals
     ]
     further = np.array([two - one for one, two in errors if one is not None and two is not None])
@@ -239,7 +243,12 @@ def _gain(
     return replace(found, p=sign_flip_p(further, rng)) if len(further) else found
 
 
-def _error(judge: Judge, item: Item, results: Sequence[JudgeResult]) -> float | None:
+def _error(
+    judge: Judge,
+    item: Item,
+    results: Sequence[JudgeResult],
+    scale: tuple[float, float] | None,
+) -> float | None:
     """Return how far a judge is from the known answer to an item; None where one is not known."""
     value, names = _value(judge, results), verdicts_of(judge)
     if value is None or item.truth is None:
@@ -247,7 +256,7 @@ def _error(judge: Judge, item: Item, results: Sequence[JudgeResult]) -> float | 
     if isinstance(value, str):
         known = {1.0: names[0], 0.0: names[1]}.get(item.truth, item.truth)  # type: ignore[arg-type]
         return float(value != known)
-    points = known_points(judge, item)
+    points = known_points(judge, item, scale)
     return None if np.isnan(points) else abs(value - points)
 
 

@@ -158,7 +158,7 @@ RUBRICS = [
 
 @pytest.mark.parametrize(("stages", "scale", "fault"), RUBRICS)
 def test_rubrics(given: Any, stages: Any, scale: int, fault: str | None) -> None:
-    request = RubricRequest("sim/calm-1", "calm", "order", "Valmora", scale, 0)
+    request = RubricRequest("sim/calm-1", "calm", "order", "Valmora", scale, 0, 0.0)
     text = f"Here it is:\n{json.dumps({'stages': stages, 'reasoning': 'so'})}"
     read = read_rubric(request, given.answer(text))
     if fault is None:
@@ -180,7 +180,7 @@ def test_rubrics(given: Any, stages: Any, scale: int, fault: str | None) -> None
 def test_whatever_the_reasoning_is_does_not_spoil_the_rubric(
     given: Any, reasoning: Any, kept: int
 ) -> None:
-    request = RubricRequest("sim/calm-1", "calm", "order", "Valmora", 4, 0)
+    request = RubricRequest("sim/calm-1", "calm", "order", "Valmora", 4, 0, 0.0)
     whole = {"stages": GOOD} | ({} if reasoning is ... else {"reasoning": reasoning})
     read = read_rubric(request, given.answer(json.dumps(whole)))
     assert isinstance(read, Rubric)
@@ -190,7 +190,7 @@ def test_whatever_the_reasoning_is_does_not_spoil_the_rubric(
 
 @pytest.mark.parametrize("outcome", [FAILED, REFUSED])
 def test_asking_again_is_no_help_when_there_is_no_answer(outcome: Failure) -> None:
-    request = RubricRequest("sim/calm-1", "calm", "order", "Valmora", 4, 0)
+    request = RubricRequest("sim/calm-1", "calm", "order", "Valmora", 4, 0, 0.0)
     assert read_rubric(request, outcome) == Faults(
         (f"{outcome.kind}: {outcome.message}",), final=True
     )

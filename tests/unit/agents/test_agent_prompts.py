@@ -13,6 +13,7 @@ from judge_gym.agents.scorer import scoring_prompt
 from judge_gym.agents.shown import Presentation, ShownDocument, present, stages_of
 from judge_gym.design.rubric import MIDPOINT_LABEL
 from judge_gym.prompts import Prompt, template_hash
+from judge_gym.store.rubrics import SHAM
 
 DOCUMENT = ShownDocument("A headline", "The court sat.\nIt heard two papers.")
 SHOWN = Presentation(seed=1, letters=("C", "A", "D", "B"), order=(2, 4, 1, 3))
@@ -170,8 +171,8 @@ def test_the_critic_sees_the_rubric_fenced_in_stage_order(given: Any) -> None:
     assert text.count(hostile) == inside.count(hostile)
 
 
-def request(scale_size: int = 4, variant: int = 0) -> RubricRequest:
-    return RubricRequest("sim/calm-1", "calm", "order", "Valmora", scale_size, variant)
+def request(scale_size: int = 4, variant: int = 0, temperature: float = 0.0) -> RubricRequest:
+    return RubricRequest("sim/calm-1", "calm", "order", "Valmora", scale_size, variant, temperature)
 
 
 @pytest.mark.parametrize("size", range(2, 11))
@@ -186,9 +187,9 @@ def test_a_rubric_is_asked_for_with_its_scale(size: int) -> None:
         assert "no middle stage" in text
 
 
-def test_a_second_rubric_is_asked_for_as_such() -> None:
-    assert "second, independent design" in user(rubric_prompt(request(variant=1)))
-    assert "independent design" not in user(rubric_prompt(request()))
+def test_a_sham_is_asked_for_by_the_prompt_of_the_first_rubric() -> None:
+    sham = rubric_prompt(request(variant=SHAM, temperature=0.7))
+    assert sham == rubric_prompt(request())
 
 
 def test_faults_are_sent_back_in_the_same_conversation() -> None:

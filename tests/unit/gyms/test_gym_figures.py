@@ -40,6 +40,16 @@ def test_a_mean_leaves_out_what_has_no_value_and_says_so() -> None:
     assert second.reason
 
 
+def test_a_share_of_cases_has_wilsons_interval() -> None:
+    # 4 of 4: from 4/(4 + 1.96²); a t interval of (100, 100, 100, 0) would be cut at 100
+    every, most = means(np.array([[100, 100], [100, 100], [100, 100], [100, 0]]), "right by label")
+    assert (every.estimate, every.upper) == (100, 100)
+    assert every.lower == pytest.approx(100 * 4 / (4 + 1.959964**2))
+    assert most.upper is not None
+    assert most.upper < 100
+    assert "Wilson" in most.method
+
+
 def test_rankings_are_fused_by_the_sum_of_reciprocal_ranks() -> None:
     # 0: 1/61 + 1/62 = 0.0325; 2: 1/63 + 1/61 = 0.0323; 1: 1/62 = 0.0161
     assert fused([[0, 1, 2], [2, 0]]) == [0, 2, 1]

@@ -83,13 +83,13 @@ def test_trend_and_rank_correlation():
 
 def test_experts_correct_the_judge():
     # 4 + mean(1 - 2, 2 - 2); a judge that never moves gets no weight
-    expert, judge = np.array([1.0, 2]), np.array([2.0, 2])
-    plain = prediction_powered_mean(expert, judge, np.array([3.0, 5]), tuned=False)
+    expert, judge, others = np.array([1.0, 2]), np.array([2.0, 2]), np.array([3.0, 5])
+    plain = prediction_powered_mean(expert, judge, others, tuned=False, published=True)
     assert plain.estimate == 3.5
-    tuned = prediction_powered_mean(expert, judge, np.array([3.0, 5]))
+    tuned = prediction_powered_mean(expert, judge, others, published=True)
     assert tuned.estimate == 1.5
-    missing = prediction_powered_mean(expert[:1], judge[:1], judge)
-    assert "there are 1 and 2" in missing.reason
+    missing = prediction_powered_mean(expert, judge, others)
+    assert "it needs 20 labelled items and 2 others, and there are 2 and 2" in missing.reason
 
 
 def test_two_judges_of_two_stages_by_hand():

@@ -97,3 +97,17 @@ def test_runs_agree_pair_by_pair():
     assert (found.estimate, found.n, found.n_items) == (1 / 4, 4, 2)
     assert runs_near(scores([[0, 10, 30]]), near=20).estimate == 2 / 3
     assert "two runs" in runs_near(scores([[1], [2]])).reason
+
+
+def test_runs_that_repeat_each_other_exactly_have_agreement_1(rng):
+    exact = scores([[25 * (n % 5)] * 3 for n in range(30)])
+    found, near = discrimination(exact, rng), runs_near(exact)
+    # Wilson's lower end of 30 of 30; of two values, two of three pairs of runs differ
+    assert (found.estimate, found.upper, found.reason) == (1, 1, "")
+    assert found.lower == pytest.approx(0.8865, abs=1e-4)
+    assert (near.estimate, near.upper) == (1, 1)
+    assert near.lower == pytest.approx(1 - 0.1135 * 2 / 3, abs=1e-4)
+    assert "repeats the first exactly" in found.method
+    # two runs apart by a point: near, and no longer exact
+    almost = scores([[50, 51, 50], *[[25 * (n % 5)] * 3 for n in range(29)]])
+    assert runs_near(almost).lower == pytest.approx(0.8865, abs=1e-4)

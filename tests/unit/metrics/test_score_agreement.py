@@ -63,7 +63,9 @@ def test_coefficients_are_those_of_other_packages(pairs):
     truth = np.arange(len(one), dtype=float)
     errors = error_correlation(one, other, truth, rng)
     if errors.estimate is not None:
-        assert errors.estimate == pytest.approx(pearsonr(one - truth, other - truth).statistic)
+        degree = min(5, len(one) // 3) - 1
+        left = [side - np.polyval(np.polyfit(truth, side, degree), truth) for side in (one, other)]
+        assert errors.estimate == pytest.approx(pearsonr(*left).statistic, abs=1e-6)
     alpha = score_alpha(np.array(pairs), rng)
     if alpha.estimate is not None:
         levels = krippendorff.alpha(np.array(pairs).T, level_of_measurement="interval")

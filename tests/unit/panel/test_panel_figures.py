@@ -78,7 +78,8 @@ def test_units_of_a_document_count_together(rng):
     for name in ("estimate", "lower", "upper", "n_items"):
         assert getattr(a.correlation, name) == pytest.approx(getattr(b.correlation, name))
     same = error_correlation(*errors.T.astype(float), np.zeros(6), np.random.default_rng(1))
-    assert same == a.correlation
+    for name in ("estimate", "lower", "upper"):
+        assert getattr(same, name) == pytest.approx(getattr(a.correlation, name))
 
 
 def test_what_is_fitted_is_not_fitted_to_the_truth_it_is_judged_on():

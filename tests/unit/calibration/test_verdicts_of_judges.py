@@ -1,0 +1,249 @@
+"""What a trial by a product team found: which judges are recommended, and why not."""
+
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+import pytest
+
+from judge_gym.calibration.checks import Result
+from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.calibration.verdict import Verdict
+from judge_gym.errors import ConfigError
+from judge_gym.judges import BinaryJudge, CallableJudge, Item, JudgeResult
+from judge_gym.judges.binary_judge import VerdictName
+from judge_gym.judges.scale import Scale
+from judge_gym.workflows.calibrating.assessing import assess, recommended
+from judge_gym.workflows.calibrating.judging import check_labels
+from judge_gym.workflows.calibrating.texts import Texts, changed_texts
+
+DESIGN = CalibrationDesign(
+    name="trial", judges=("a.yaml",), items="items.jsonl", perturbations=("tone",),
+    severities=(1.0,),
+)  # fmt: skip
+FIVE = Scale(lowest=1, highest=5)
+VERDICTS = (
+    VerdictName(name="pass", description="It may go out."),
+    VerdictName(name="fail", description="It may not."),
+)
+
+
+def summaries(labels):
+    return [
+        Item(id=f"n{n}", text=f"Ticket {n}: the router dropped {n + 2} calls.", truth=label)
+        for n, label in enumerate(labels)
+    ]
+
+
+def plain(items):
+    """The texts as they are, none of them changed."""
+    return Texts(items, {("tone", 1.0): []}, {"tone": 0})
+
+
+def five(count):
+    return [1 + n % 5 for n in range(count)]
+
+
+@dataclass(frozen=True)
+class Answer:
+    score: float | None
+    failure: str | None = None
+
+    @property
+    def status(self):
+        kind = (self.failure or "").partition(":")[0]
+        return {"": "scored", "out_of_form": "unparseable"}.get(kind, "failed")
+
+
+def function(name, scale=FIVE):
+    return CallableJudge(name=name, function=f"trial:{name}", scale=scale)
+
+
+def binary(name):
+    return BinaryJudge(name=name, model="sim/good-1", task="May it go out?", verdicts=VERDICTS)
+
+
+def assessed(judge, texts, answer, design=DESIGN):
+    """The assessment of a judge that answers `answer(item, repeat)`."""
+    said = {
+        item.key: [_result(judge, item, repeat, answer(item, repeat)) for repeat in range(3)]
+        for item in texts.items
+    }
+    return assess(judge, texts, said, design)
+
+
+def _result(judge, item, repeat, answer):
+    answer = answer if isinstance(answer, Answer) else Answer(float(answer))
+    return JudgeResult(
+        judge=judge.key, model="m", item=item.id, item_key=item.key, corpus="",
+        variant=item.variant, repeat=repeat, status=answer.status, score=answer.score,
+        subscores={}, verdict=None, reason="", failure=answer.failure, call_ids=(), duration_s=0.1,
+        simulated=False,
+    )  # fmt: skip
+
+
+def of(assessment, name):
+    return next(check for check in assessment.checks if check.name == name)
+
+
+def by_label(item, repeat=0):
+    return float(item.truth)
+
+
+def by_hash(item, repeat=0):
+    return 1 + sha256(b"b" + item.text.encode()).digest()[0] % 5
+
+
+UNREADABLE = {
+    "off the scale": ("out_of_form: score: 6 is not from 1 to 5", "change `scale`"),
+    "raising": ("RuntimeError: no key", "Mend the function"),
+}
+
+
+@pytest.mark.parametrize("labels", [five(30), [None] * 30], ids=["labels", "no labels"])
+@pytest.mark.parametrize(("failure", "remedy"), UNREADABLE.values(), ids=UNREADABLE)
+def test_a_judge_without_readable_answers_is_not_recommended_and_the_cause_is_named(
+    labels, failure, remedy
+):
+    texts = changed_texts(summaries(labels), DESIGN)
+    one = assessed(function("broken"), texts, lambda *_: Answer(None, failure))
+    place, why = recommended([one], [0.0])
+    assert (place, one.decision.verdict) == (None, Verdict.DO_NOT_USE)
+    assert one.checks[0].name == "readable"
+    assert one.checks[0].result is Result.FAILS
+    assert "0 of" in why
+    assert failure in why
+    assert remedy in why
+
+
+def test_a_model_with_0_of_18_readable_is_not_recommended_over_one_that_answers():
+    texts = plain(summaries([None] * 6))
+    silent = assessed(binary("small"), texts, lambda *_: Answer(None, "out_of_form: no object"))
+    speaks = assessed(binary("speaks"), texts, lambda item, _: int(item.id[1:]) % 2)
+    assert "small: 0 of 18 answers readable" in silent.decision.why
+    # six texts leave much open, yet there is something to go on
+    assert recommended([silent, speaks], [0.0, 9.0])[0] == 1
+
+
+def test_nothing_judged_cannot_tell():
+    texts = plain(summaries(five(6)))
+    nothing = assess(function("new"), texts, {item.key: [] for item in texts.items}, DESIGN)
+    assert nothing.decision.verdict is Verdict.CANNOT_TELL
+
+
+def test_labels_decide_before_perturbations():
+    texts = changed_texts(summaries(five(30)), DESIGN)
+    hashed = assessed(function("hash"), texts, by_hash)
+    right = assessed(function("oracle"), texts, by_label)
+    place, why = recommended([hashed, right], [0.0, 9.0])
+    assert place == 1
+    assert "30 of 30 labels met" in why
+    assert "4 of 30 labels met" in hashed.decision.why
+    assert recommended([hashed], [0.0])[0] is None
+    # 30 labels do not rule out that it agrees by 0.4, 100 do
+    more = assessed(function("hash"), changed_texts(summaries(five(100)), DESIGN), by_hash)
+    assert more.decision.verdict is Verdict.DO_NOT_USE
+
+
+def test_perturbations_count_after_labels():
+    texts = changed_texts(summaries(five(30)), DESIGN)
+    loud = assessed(
+        function("loud"), texts,
+        lambda item, _: 5 if item.variant else by_label(item),
+    )  # fmt: skip
+    assert loud.decision.verdict is Verdict.CARE
+    assert "It fails invariant:tone" in loud.decision.why
+
+
+def test_too_few_labels_cannot_tell_and_say_what_is_missing():
+    few = plain(summaries([*five(6), *[None] * 24]))
+    one = assessed(function("oracle"), few, lambda item, _: 1 + int(item.id[1:]) % 5)
+    assert one.decision.verdict is Verdict.CANNOT_TELL
+    assert "10 labels are the fewest that decide, and there are 6" in one.decision.why
+    alike = plain(summaries([4] * 30))
+    same = assessed(function("same"), alike, by_label)
+    assert same.decision.verdict is Verdict.CANNOT_TELL
+    assert "all labels are the same" in same.decision.why
+    assert recommended([one, same], [0.0, 0.0])[0] is None
+
+
+@pytest.mark.parametrize(
+    ("count", "one_in"), [(30, 2), (200, 2), (60, 5)], ids=["30 labels", "200", "one in five"]
+)
+def test_a_binary_judge_that_is_right_passes(count, one_in):
+    labels = [float(n % one_in == 0) for n in range(count)]
+    texts = changed_texts(summaries(labels), DESIGN)
+    one = assessed(binary("oracle"), texts, by_label)
+    assert one.decision.recommends
+    assert one.count(Result.FAILS) == 0
+    assert of(one, "bins").result is Result.PASSES
+    assert not {"band", "entropy", "floor"} & {check.name for check in one.checks}
+
+
+def test_a_binary_judge_that_always_says_the_same_fails_without_labels():
+    texts = changed_texts(summaries([None] * 100), DESIGN)
+    one = assessed(binary("yes"), texts, lambda *_: 1)
+    assert of(one, "bins").result is Result.FAILS
+    assert of(one, "invariant:tone").result is Result.NOT_APPLICABLE
+    assert one.decision.verdict is Verdict.DO_NOT_USE
+
+
+@pytest.mark.parametrize("labels", [five(30), [None] * 30], ids=["labels", "no labels"])
+def test_a_judge_that_repeats_itself_exactly_is_concluded_on(labels):
+    texts = changed_texts(summaries(labels), DESIGN)
+    one = assessed(function("cold"), texts, lambda item, _: 1 + int(item.id[1:]) % 5)
+    for name in ("discrimination", "self-agreement"):
+        check = of(one, name)
+        assert (check.result, check.estimate.estimate) == (Result.PASSES, 1.0)
+        assert "repeats the first exactly" in check.estimate.method
+    assert not any("every item" in c.reason for c in one.checks)
+    # a fifth of 30 texts at the lowest score may yet be a quarter of all
+    assert [c.name for c in one.checks if c.result is Result.INCONCLUSIVE] == ["floor"]
+    assert one.decision.recommends
+
+
+def test_labels_that_crowd_excuse_a_judge_that_scores_as_people_do():
+    texts = plain(summaries([5] * 32 + [1, 2, 3, 4] * 2))
+    one = assessed(function("oracle"), texts, by_label)
+    assert of(one, "band").result is Result.NOT_APPLICABLE
+    assert "spread no wider" in of(one, "band").reason
+    assert one.decision.recommends
+
+
+def test_labels_of_judges_of_different_scales_need_a_scale_of_their_own():
+    items = summaries(five(30))
+    judges = [function("rubric"), function("percent", Scale())]
+    with pytest.raises(ConfigError, match="rubric 1 to 5, percent 0 to 100"):
+        check_labels(judges, items)
+    check_labels(judges[:1], items)
+    check_labels(judges, summaries([None] * 3))
+    with pytest.raises(ConfigError, match="not on the label_scale 1 to 4"):
+        check_labels(judges, items, (1, 4))
+
+    check_labels(judges, items, (1, 5))
+    design = DESIGN.model_copy(update={"label_scale": (1.0, 5.0)})
+    texts = plain(items)
+    five_steps = assessed(judges[0], texts, by_label, design)
+    percent = assessed(judges[1], texts, lambda item, _: 25 * (item.truth - 1), design)
+    for one in (five_steps, percent):
+        assert of(one, "agreement").estimate.estimate == pytest.approx(1)
+
+
+def verdicts_at(rng, prevalence, noise):
+    """Verdicts on 100 labelled items by a binary judge that errs so often; 0.5 ignores the text."""
+    labels = (rng.random(100) < prevalence).astype(float)
+    wrong = rng.random(100) < noise
+    texts = plain(summaries(labels.tolist()))
+    said = {
+        item.id: float(item.truth != miss) for item, miss in zip(texts.items, wrong, strict=True)
+    }
+    return assessed(binary("any"), texts, lambda item, _: said[item.id])
+
+
+def test_at_100_labels_chance_is_refused_and_5_percent_of_errors_are_not():
+    rng = np.random.default_rng(11)
+    prevalence = rng.uniform(0.2, 0.8, 50)
+    chance = [verdicts_at(rng, share, 0.5).decision.recommends for share in prevalence]
+    nearly_right = [verdicts_at(rng, share, 0.05).decision.recommends for share in prevalence]
+    assert sum(chance) <= 1
+    assert sum(nearly_right) >= 48
