@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from judge_gym.metrics.cells import FloatArray, IntArray
+from judge_gym.metrics.regression import UNTOLD
 from judge_gym.metrics.restricted_likelihood import NoFit
 
 RUNAWAY = 15.0
@@ -38,6 +39,8 @@ def proportional_odds(
     at one end of the scale only.
     """
     cuts = int(stage.max())
+    if len(stage) <= cuts + design.shape[1]:
+        raise NoFit("there are as many terms as samples")
     width = np.ptp(design, axis=0)
     # Centred and orthonormal, so that no digits are lost where a covariate hardly differs.
     basis, triangle = np.linalg.qr(design - design.mean(axis=0))
@@ -56,19 +59,21 @@ def proportional_odds(
         if (np.abs(beta) * width > RUNAWAY).any():
             raise NoFit("some level has samples at one end of the scale only")
         if np.abs(step).max() <= _SETTLED * max(1.0, float(np.abs(at).max())):
-            covariance = _clustered(now, item)[cuts:, cuts:]
-            return beta, np.sqrt(np.diag(back @ covariance @ back.T))
+            return beta, _clustered(now, item, back, cuts)
     raise NoFit("the fit did not converge")
 
 
-def _clustered(now: _Derivatives, item: IntArray) -> FloatArray:
+def _clustered(now: _Derivatives, item: IntArray, back: FloatArray, cuts: int) -> FloatArray:
+    """Return the standard errors of `back` times β; 0 where the items leave no variation."""
     n, k = now.scores.shape
     items = int(item.max()) + 1
     summed = np.zeros((items, k))
     np.add.at(summed, item, now.scores)
-    inverse = np.linalg.inv(now.information)
+    of_beta = back @ np.linalg.inv(now.information)[cuts:]
     factor = items / (items - 1) * (n - 1) / (n - k)
-    return np.asarray(inverse @ (summed.T @ summed) @ inverse * factor)
+    variance = ((of_beta @ summed.T) ** 2).sum(axis=1) * factor
+    alone = (of_beta[:, cuts:] * back).sum(axis=1)
+    return np.asarray(np.sqrt(np.where(variance > UNTOLD * alone, variance, 0.0)))
 
 
 def _derivatives(at: FloatArray, design: FloatArray, stage: IntArray, cuts: int) -> _Derivatives:

@@ -140,15 +140,16 @@ def mixed_model(
     every = (*names, *_variance_names(random))
     if np.ptp(outcome) <= EPSILON:
         return _all_missing(every, "the outcome is the same in every sample", item, unit)
+    if len(np.unique(item)) < 2:
+        return _all_missing(every, "there is one item", item, unit)
     rows, outcome, random = _cells(design, outcome, random)
     told, columns = _determined(names, rows)
     # Orthonormal columns, so that no digits are lost where a covariate hardly differs.
     basis, triangle = np.linalg.qr(rows[:, columns])
-    model = CrossedModel(basis, outcome, list(random.values()))
-    untold = dict(zip(random, model.unidentified(), strict=True))
-    allowed = np.array([not because for because in untold.values()])
     try:
-        found = model.fit(allowed)
+        model = CrossedModel(basis, outcome, list(random.values()))
+        untold = dict(zip(random, model.unidentified(), strict=True))
+        found = model.fit(np.array([not because for because in untold.values()]))
     except (NoFit, np.linalg.LinAlgError) as error:
         return _all_missing(every, _because(error), item, unit)
     kept = [name for name, because in untold.items() if not because]

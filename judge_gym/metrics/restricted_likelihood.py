@@ -25,6 +25,8 @@ _MAX_STEPS = 100
 _LONGEST_STEP = 2.0
 _SETTLED = 1e-10
 """Step in log γ below which a fit has ended."""
+_UNFELT = 1e-15
+"""Gain of a step, per row, that the deviance does not show: where it is flat, a step is noise."""
 _ROUNDING = 1e-9
 """Change of the deviance that can be rounding alone."""
 
@@ -62,6 +64,7 @@ class CrossedModel:
     """m rows: outcome y, fixed terms X of full rank, and codes from 0 of each random factor.
 
     The first factor may have many levels: a step costs (its levels) x (columns of all the rest)².
+    Raises NoFit for as many terms as rows.
     """
 
     def __init__(self, fixed: FloatArray, outcome: FloatArray, codes: Sequence[IntArray]) -> None:
@@ -69,6 +72,8 @@ class CrossedModel:
         indicators = [np.eye(int(code.max()) + 1)[code] for code in rest]
         columns = np.column_stack([fixed, *indicators])
         self._fixed, self._free = fixed.shape[1], len(outcome) - fixed.shape[1]
+        if self._free < 1:
+            raise NoFit("there are as many terms as rows")
         ends = np.cumsum([self._fixed, *(part.shape[1] for part in indicators)])
         self._blocks = [slice(a, b) for a, b in pairwise(ends)]
         self._size = np.bincount(first).astype(np.float64)
@@ -100,10 +105,8 @@ class CrossedModel:
     def fit(self, allowed: BoolArray) -> RestrictedFit:
         """Return the most likely fit with variances of `allowed` factors; the others are 0.
 
-        Raises NoFit where no residual is left, or where no start ends at a maximum.
+        Raises NoFit where no residual is left, or where a fit does not converge.
         """
-        if self._free < 1:
-            raise NoFit("there are as many terms as rows")
         zero = self._at(np.zeros(len(allowed)))
         ends = [zero]
         for chosen in product((False, True), repeat=len(allowed)):
@@ -139,12 +142,13 @@ class CrossedModel:
             while after.deviance > at.deviance + _ROUNDING and np.abs(step).max() > _SETTLED:
                 step = step / 2
                 after = self._at(_moved(at.gamma, inside, step))
+            gain = abs(float(at.gradient[inside] * at.gamma[inside] @ step))
             at = after
             if at.gamma.max() > _RUNAWAY:
                 raise NoFit("the random factors leave no residual")
             if at.gamma[inside].min() < ABSENT:
                 return []
-            if np.abs(step).max() <= _SETTLED:
+            if np.abs(step).max() <= _SETTLED or gain <= _UNFELT * self._free:
                 return [at]
         raise NoFit("the fit did not converge")
 
@@ -254,14 +258,13 @@ class _Blocks:
 
 
 def _newton(at: _Point, inside: BoolArray) -> FloatArray:
-    """Return the step in log γ; by expected information where the deviance is not convex."""
+    """Return the step in log γ; downhill also where the deviance is not convex."""
     gamma = at.gamma[inside]
     gradient = at.gradient[inside] * gamma
-    square = np.ix_(inside, inside)
-    bent = at.curvature[square] * np.outer(gamma, gamma) + np.diag(gradient)
-    if np.linalg.eigvalsh(bent)[0] <= 0:
-        bent = at.information[square] * np.outer(gamma, gamma)
-    step = -np.linalg.solve(bent, gradient)
+    bent = at.curvature[np.ix_(inside, inside)] * np.outer(gamma, gamma) + np.diag(gradient)
+    curvature, axes = np.linalg.eigh(bent)
+    steep = np.maximum(np.abs(curvature), np.finfo(float).tiny)
+    step = -axes @ (axes.T @ gradient / steep)
     longest = float(np.abs(step).max())
     return np.asarray(step * min(1.0, _LONGEST_STEP / max(longest, _SETTLED)))
 

@@ -202,6 +202,27 @@ def test_outcomes_without_a_residual_are_a_reason():
     }
 
 
+def test_small_and_degenerate_designs_end_in_figures_or_in_reasons():
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        n, terms = int(rng.integers(3, 60)), int(rng.integers(0, 5))
+        item = rng.integers(0, rng.integers(1, 15), n)
+        owner = rng.integers(0, rng.integers(1, 5), n)
+        columns = [rng.integers(0, 2, n) for _ in range(terms)]
+        design = np.column_stack([np.ones(n), *columns]).astype(float)
+        if terms > 1:
+            design[:, 2] = design[:, 1] if seed % 3 == 0 else rng.normal(size=n)
+        stage = rng.integers(0, int(rng.integers(1, 5)) + 1, n) if seed % 5 else item
+        names = ["intercept", *(f"x{number}" for number in range(terms))]
+        random = {"item": item, "rubric owner": owner}
+        found = [
+            *mixed_model(names, design, stage / 20, random),
+            *ordered_logit(names[1:], design[:, 1:], stage, item),
+        ]
+        assert len(found) == 2 * len(names) + 2
+        assert not [one for one in found if "converge" in one.estimate.reason]
+
+
 def test_a_sign_that_contradicts_least_squares_is_explained():
     # judge 1 is higher in 29 of 30 items, but lower in the one with 200 times the replicates
     item = np.repeat(np.arange(30), [400, *[2] * 29])
