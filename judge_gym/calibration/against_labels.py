@@ -63,7 +63,10 @@ def agreement_check(
         beside=(met,),
         undecided=_more_labels(found, claim),
     )
-    check = replace(check, reason=f"{check.reason}; {int(near.sum())} of {len(near)} labels met")
+    if len(near):
+        check = replace(
+            check, reason=f"{check.reason}; {int(near.sum())} of {len(near)} labels met"
+        )
     if found.estimate is None:
         return replace(check, result=Result.NOT_APPLICABLE, action=_OTHER_LABELS)
     if len(labels) < LEAST_LABELS:

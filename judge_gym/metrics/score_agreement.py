@@ -31,6 +31,7 @@ from judge_gym.metrics.intervals import (
 )
 
 MIN_ITEMS = 4
+_POINTS_APART = (-100.0, 100.0)
 _OWED = 5
 _LEAST_OWED = 6
 _ROUNDED = 1e-9
@@ -39,14 +40,15 @@ _ROUNDED = 1e-9
 def bland_altman(one: FloatArray, other: FloatArray) -> list[Estimate]:
     """Return the bias (mean of other - one) and the limits of agreement, in points.
 
-    The limits, bias ± 1.96·s, hold 95% of the differences of items. t intervals; the variance of
-    a limit is s²·(1/n + 1.96²/(2(n - 1))). Needs two items, and for the limits differences that
-    are not all equal. Source: Bland and Altman 1999, Statistical Methods in Medical Research 8.
+    The limits, bias ± 1.96·s, hold 95% of normal differences of items; they and all intervals are
+    cut to ±100, beyond which no difference lies. t intervals; the variance of a limit is
+    s²·(1/n + 1.96²/(2(n - 1))). Needs two items, and for the limits differences that are not all
+    equal. Source: Bland and Altman 1999, Statistical Methods in Medical Research 8.
     """
     differences = other - one
     n = len(differences)
     names, unit = ("agreement_lower", "agreement_upper"), "points"
-    bias = mean_over_items("agreement_bias", differences, n=n, unit=unit)
+    bias = mean_over_items("agreement_bias", differences, n=n, unit=unit, bounds=_POINTS_APART)
     if n < 2:
         because = f"it needs 2 items, and there is {n}"
         return [bias, *(not_estimable(name, because, n=n, n_items=n, unit=unit) for name in names)]
@@ -55,10 +57,10 @@ def bland_altman(one: FloatArray, other: FloatArray) -> list[Estimate]:
     half = t_quantile(n - 1) * spread * (1 / n + z**2 / (2 * (n - 1))) ** 0.5
     limits = []
     for name, sign in zip(names, (-1, 1), strict=True):
-        limit = mean + sign * z * spread
+        limit = float(np.clip(mean + sign * z * spread, *_POINTS_APART))
         found = Estimate(name, limit, None, None, n, n, method="limit of agreement", unit=unit)
         interval = (limit - half, limit + half) if spread > EPSILON else None
-        limits.append(with_interval(found, interval))
+        limits.append(with_interval(found, interval, _POINTS_APART))
     return [bias, *limits]
 
 

@@ -119,7 +119,7 @@ def _row(evaluation: Evaluation, what: str, whom: str, found: Estimate) -> dict[
 
 
 def _drawing(evaluation: Evaluation) -> str:
-    """Return how much less each way errs than the best rater alone, below one another."""
+    """Return how much less each way errs than the best of these raters, below one another."""
     from judge_gym.report.plots import forest
     from judge_gym.report.plots.svg import inline_svg
 
@@ -129,5 +129,5 @@ def _drawing(evaluation: Evaluation) -> str:
         for way in evaluation.whole.ways if way.gained.estimate is not None
     ]  # fmt: skip
     mark = "SIMULATED. " if evaluation.simulated or evaluation.made_up else ""
-    label = f"{mark}Error of the best rater alone less that of each way, in points"
+    label = f"{mark}Error of the best of these raters less that of each way, in points"
     return inline_svg(forest.draw(rows), "forest-panel-evaluation", label)

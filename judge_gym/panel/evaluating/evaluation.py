@@ -96,21 +96,22 @@ class Evaluation:
 
     @property
     def answer(self) -> str:
-        """Whether the panel helps, in words: by intervals of whole documents, each by itself."""
+        """Whether the panel helps, in words: by 95% intervals of whole documents."""
         pooled = [way for way in self.whole.ways if way.name not in self.whole.scored.raters]
         sure = [way for way in pooled if way.gained.lower is not None]
         better = [way.name for way in sure if (way.gained.lower or 0.0) > 0]
         worse = [way.name for way in sure if (way.gained.upper or 0.0) < 0]
         still_open = [way.name for way in pooled if way.name not in (*better, *worse)]
-        return " ".join(
+        said = " ".join(
             f"{said}: {', '.join(names)}."
             for said, names in (
-                ("Surely less in error than the best rater alone", better),
-                ("Surely more in error than the best rater alone", worse),
+                ("Less error than the best of these raters", better),
+                ("More error than the best of these raters", worse),
                 ("Not decided by these documents", still_open),
             )
             if names
         )
+        return f"{said} By 95% intervals, each by itself." if better or worse else said
 
     @property
     def cheapest(self) -> PolicyFigures | None:

@@ -160,16 +160,17 @@ def _way(
     name: str, given: FloatArray, scored: Scored, gained: FloatArray, rng: np.random.Generator
 ) -> WayFigures:
     errors, n = given - scored.truth, len(given)
+    widest = float(scored.scale[-1] - scored.scale[0])
     said = np.clip(pooling.rounded(given), scored.scale[0], scored.scale[-1])
     right = np.bincount(scored.document, weights=said == scored.truth).astype(np.int64)
     accuracy = clustered_share("accuracy", right, np.bincount(scored.document))
     return WayFigures(
         name,
-        _mean("absolute_error", np.abs(errors), scored, NOT_NEGATIVE),
-        _mean("bias", errors, scored, UNBOUNDED),
+        _mean("absolute_error", np.abs(errors), scored, (0.0, widest)),
+        _mean("bias", errors, scored, (-widest, widest)),
         accuracy,
         kappa_of_tables(_tables(said, scored), rng, quadratic=True),
-        mean_over_items("error_gained", gained, n=n, unit=UNIT),
+        mean_over_items("error_gained", gained, n=n, unit=UNIT, bounds=(-widest, widest)),
     )
 
 

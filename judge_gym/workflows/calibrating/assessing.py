@@ -28,7 +28,7 @@ from judge_gym.metrics.correction import prediction_powered_mean
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.isotonic import IsotonicCurve, isotonic_calibration
 from judge_gym.metrics.points import HIGHEST, Scores, to_points
-from judge_gym.readability import Answers, counted
+from judge_gym.readability import Answers, answers_by_judge
 from judge_gym.seeds import derive_seed
 from judge_gym.workflows.calibrating.texts import Changed, Texts
 
@@ -275,7 +275,7 @@ def _truth(
 
 def _readable(judge: Judge, said: Sequence[Sequence[JudgeResult]], margins: Margins) -> Check:
     rows = [(judge.name, one.failure, 1) for some in said for one in some]
-    [answers] = counted(rows) or [Answers(judge.name, 0, {})]
+    [answers] = answers_by_judge(rows) or [Answers(judge.name, 0, {})]
     ended = Counter(one.status for some in said for one in some if one.failure)
     own = ended.most_common(1)[0][0] if ended and isinstance(judge, OwnJudge) else ""
     scored = np.array([sum(one.score is not None for one in some) for some in said], dtype=np.int64)

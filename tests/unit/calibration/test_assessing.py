@@ -208,6 +208,9 @@ def test_what_a_second_judge_costs_and_gains(all_assessed):
     assert (half.asked_twice.estimate, half.cost.estimate) == (0.5, None)
     assert "Compared with it, not with the labels, good alone" in report(all_assessed).asking
     assert report(all_assessed[:1]).asking == ""
+    # the best of judges that labels do not bear out is no measure of the others
+    clusters = replace(report(all_assessed), assessments=all_assessed[:1])
+    assert clusters.asking.startswith("None of these judges is recommended")
 
 
 def test_cases_show_what_was_changed(all_assessed):
@@ -229,6 +232,8 @@ def test_the_page_shows_texts_as_text(all_assessed, tmp_path):
     assert "&lt;b&gt;" in page
     assert "SIMULATED" in page
     assert "Use good" in page
+    assert "labelled texts are a random sample" in page
+    assert "For reading only: it has no interval" in page
     assert "the first judge of the file stands for the cheap one" in page
     assert ">unknown<" in page
     assert page.count("<svg") == 2 * 3

@@ -36,6 +36,9 @@ def test_limits_of_agreement_by_hand():
     assert [one.estimate for one in same] == [3, 3, 3]
     assert all(one.lower is None for one in same)
     assert "it needs 2 items" in bland_altman(old[:1], old[:1])[1].reason
+    # verdicts that differ both ways: 1.96 standard deviations would lie beyond the scale
+    wide = bland_altman(np.array([0.0, 100, 0, 100]), np.array([100.0, 0, 100, 0]))
+    assert all(-100 <= end <= 100 for one in wide for end in (one.lower, one.estimate, one.upper))
 
 
 def test_concordance_sees_what_a_correlation_does_not(rng):
