@@ -63,8 +63,6 @@ def run_sweep(
             f"Nothing was missing: no request was made; figures of analysis run {run_id}."
         )
         return run_id
-    for sentence in _unapplied(sweep):
-        errors.print(f"Not applied: {sentence}", markup=False)
     prepare_environment(settings().data_dir, verbose=verbose)
     simulated = any(provider.name == "sim" for provider in providers)
     with (
@@ -74,15 +72,6 @@ def run_sweep(
     ):
         options = {"retry_failed": retry_failed, "only": list(only) if only else None}
         return _run_id(asyncio.run(_run(file, sweep, options)), file)
-
-
-def _unapplied(sweep: Sweep) -> list[str]:
-    from judge_gym.llm.providers import load_providers
-    from judge_gym.workflows.sweeps import unapplied, utility_model
-
-    experiments = list(sweep.experiments())
-    utility = utility_model(settings(), sweep, experiments)
-    return unapplied(load_providers(settings().providers_file), experiments, utility)
 
 
 @contextmanager

@@ -12,8 +12,10 @@ import pytest
 import sqlalchemy as sa
 
 from judge_gym.llm import gateway as gateways
+from judge_gym.llm.batches.desk import Desk
 from judge_gym.llm.calls import Answer, Failure, Parameters
 from judge_gym.llm.gateway import Gateway, ProviderRefusedError
+from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Providers, load_providers
 from judge_gym.settings import REPOSITORY
 from judge_gym.simulator.server import serving
@@ -165,7 +167,13 @@ class Vendors:
 
     gateway: Gateway
     engine: sa.Engine
+    providers: Providers
     url: str
+
+    def room_for_thinking(self, vendor: str, tokens: int) -> None:
+        """Set `thinking_tokens` of a vendor, before its first call."""
+        placed = self.providers.by_name
+        placed[vendor] = placed[vendor].model_copy(update={"thinking_tokens": tokens})
 
     async def stats(self) -> dict[str, Any]:
         where = self.url.removesuffix("/v1") + "/stats"
@@ -176,13 +184,18 @@ class Vendors:
 
 @asynccontextmanager
 async def vendors(database: str, faults: Path | None = None) -> AsyncIterator[Vendors]:
-    async with serving(faults=faults) as url:
+    async with serving(faults=faults, batch_seconds=0) as url:
         shipped = load_providers(REPOSITORY / "deployments" / "providers.toml")
         root = url.removesuffix("/v1")
         at = {"openai": url, "anthropic": root, "gemini": f"{root}/v1beta"}
         placed = {
             name: shipped.by_name[name].model_copy(
-                update={"base_url": address, "base_url_env": "", "key_env": ""}
+                update={
+                    "base_url": address,
+                    "base_url_env": "",
+                    "key_env": "",
+                    "batch": name == "openai",
+                }
             )
             for name, address in at.items()
         }
@@ -190,7 +203,7 @@ async def vendors(database: str, faults: Path | None = None) -> AsyncIterator[Ve
         providers = Providers(placed, shipped.file)
         gateway = Gateway(engine, providers, attempts=3, timeout_s=20)
         try:
-            yield Vendors(gateway, engine, url)
+            yield Vendors(gateway, engine, providers, url)
         finally:
             await gateway.close()
             engine.dispose()
@@ -242,11 +255,7 @@ def test_thinking_without_room_for_an_answer_fails_with_the_remedy(
 ) -> None:
     async def work() -> None:
         async with vendors(database) as to:
-            name = model.partition("/")[0]
-            provider = to.gateway._providers.by_name[name]
-            to.gateway._providers.by_name[name] = provider.model_copy(
-                update={"thinking_tokens": 64}
-            )
+            to.room_for_thinking(model.partition("/")[0], 64)
             call = a_call("k", "Hello?", model=model, parameters=asked(1, 1, 16))
             _, outcome = await to.gateway.ask(call, no_rows)
             assert isinstance(outcome, Failure)
@@ -292,5 +301,35 @@ def test_an_account_without_credit_is_asked_once(database: str, tmp_path: Path) 
             stats = await to.stats()
             assert stats["faults"] == {"rate_limit": stats["refused"]}
             assert all(row.attempts <= 1 for row in calls(to.engine).values())
+
+    run(work())
+
+
+@pytest.mark.parametrize(("room", "answered"), [(4000, True), (64, False)])
+def test_a_batch_sends_what_a_direct_call_does_and_thinking_is_not_bought_twice(
+    database: str, room: int, answered: bool
+) -> None:
+    model = "openai/gpt-5-mini"
+
+    async def work() -> None:
+        async with vendors(database) as to:
+            to.room_for_thinking("openai", room)
+            asks = [a_call(key, "Hello?", model=model, parameters=asked(0, 1, 16)) for key in "klm"]
+            desk = Desk(to.engine, to.providers, Keys(), 20)
+            await desk.hand_in(model, [row.id for row in await to.gateway.open(asks)])
+            while any(row.waiting for row in await to.gateway.open(asks)):
+                assert await desk.collect() == []
+            outcomes = [(await to.gateway.ask(call, no_rows))[1] for call in asks]
+            stats = await to.stats()
+            assert (stats["batch_lines"], stats["total"]) == (3, 3)
+            for row in calls(to.engine).values():
+                assert row.not_applied == ["temperature"]
+                assert row.sent_parameters["max_tokens"] == 16 + room
+            if answered:
+                assert all(isinstance(outcome, Answer) for outcome in outcomes)
+            else:
+                for outcome in outcomes:
+                    assert isinstance(outcome, Failure)
+                    assert outcome.kind == "output_limit"
 
     run(work())
