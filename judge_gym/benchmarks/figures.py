@@ -75,26 +75,15 @@ def judges_apart(
         estimate
         if estimate.p is None
         else replace(
-            estimate,
-            p=_mcnemar(right_of[i], right_of[j]),
-            method=estimate.method.replace("p by sign flips", "p by exact McNemar"),
+            estimate, method=estimate.method.replace("p by sign flips", "p by exact McNemar")
         )
-        for (i, j), estimate in found.items()
+        for estimate in found.values()
     ]
     adjusted = holm_over(tested)
     return {
         (judges[one], judges[other]): estimate
         for (one, other), estimate in zip(found, adjusted, strict=True)
     }
-
-
-def _mcnemar(first: Mapping[int, int], second: Mapping[int, int]) -> float:
-    """Return the exact two-sided p of the pairs that one judge alone got right (McNemar 1947)."""
-    from scipy.stats import binom
-
-    changes = [second[item] - right for item, right in first.items() if item in second]
-    gained, lost = changes.count(1), changes.count(-1)
-    return min(1.0, 2 * float(binom.cdf(min(gained, lost), gained + lost, 0.5)))
 
 
 def score_figures(
@@ -125,12 +114,12 @@ def _of_scores(judged: FloatArray, truth: FloatArray, rng: np.random.Generator) 
 def _of_pairs(decisions: Decisions, better: IntArray, rng: np.random.Generator) -> list[Estimate]:
     stages = np.where(decisions.chosen > 0, 1 << np.maximum(decisions.chosen - 1, 0), 0)
     vote = votes(stages, better[decisions.item], SECOND)
-    accuracy = both_orders_correct(decisions.item, vote, len(better))
     scored = decisions.chosen > 0
+    accuracy = both_orders_correct(decisions.item, vote, len(better), scored)
     given = _verdicts(decisions.item[scored], stages[scored], len(better))
     inconsistent = order_inconsistency(given, decisions.reversed_order[scored])
     toward = np.bincount(decisions.item, weights=_direction(decisions), minlength=len(better))
-    judged = np.unique(decisions.item)
+    judged = np.unique(decisions.item) if scored.any() else decisions.item[:0]
     balance = 1 << (np.sign(toward[judged]).astype(np.int64) + 1)
     kappa = cohens_kappa(_verdicts(judged, balance, len(better)), better, rng)
     return [replace(accuracy, metric="accuracy"), inconsistent, _position_bias(decisions), kappa]
@@ -154,7 +143,12 @@ def _position_bias(decisions: Decisions) -> Estimate:
 
 
 def _right(decisions: Decisions, better: IntArray) -> dict[int, int]:
-    """Return pair → whether it was decided rightly on balance, of the pairs given."""
+    """Return pair → whether it was decided rightly on balance, of the pairs given.
+
+    None of a judge without any verdict: what it gets right is not known.
+    """
+    if not (decisions.chosen > 0).any():
+        return {}
     toward = np.bincount(decisions.item, weights=_direction(decisions), minlength=len(better))
     right = toward * (better - TIE) > 0
     return {int(item): int(right[item]) for item in np.unique(decisions.item)}

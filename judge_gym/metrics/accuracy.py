@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from judge_gym.metrics.cells import (
+    BoolArray,
     CellMeans,
     FloatArray,
     IntArray,
@@ -32,6 +33,7 @@ from judge_gym.metrics.intervals import (
     resampled_interval,
 )
 from judge_gym.metrics.outcomes import clustered_share
+from judge_gym.metrics.pairwise import no_verdict
 
 ADVISED_ITEMS = 100
 
@@ -174,18 +176,22 @@ def subset_accuracy(verdicts: Verdicts, truth: IntArray) -> list[Estimate]:
     return figures
 
 
-def both_orders_correct(item: IntArray, vote: IntArray, n_items: int) -> Estimate:
+def both_orders_correct(
+    item: IntArray, vote: IntArray, n_items: int, scored: BoolArray | None = None
+) -> Estimate:
     """Return the share of pairwise items judged correctly over their orders, in [0, 1].
 
     A judgement in one order votes +1 (correct), -1 (wrong) or 0 (a tie); an item is correct
     when its votes sum above 0, so a judge that always picks the first gets none. Wilson
-    interval over items; needs one item, 100 advised. Source: Tan et al. 2024 (JudgeBench).
+    interval over items. `scored` says which judgements have a verdict (all, when None): it needs
+    one; 100 items advised. Source: Tan et al. 2024 (JudgeBench).
     """
+    metric = "accuracy_both_orders"
+    if scored is not None and not scored.any():
+        return not_estimable(metric, no_verdict(len(item)), n=len(item), unit="share")
     judged = np.bincount(item, minlength=n_items) > 0
     correct = np.bincount(item, weights=vote, minlength=n_items) > 0
-    share = clustered_share(
-        "accuracy_both_orders", correct.astype(np.int64), judged.astype(np.int64)
-    )
+    share = clustered_share(metric, correct.astype(np.int64), judged.astype(np.int64))
     method = "share of items, Wilson interval"
     return caution_below(replace(share, n=len(item), method=method), ADVISED_ITEMS)
 

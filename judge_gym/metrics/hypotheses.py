@@ -23,7 +23,7 @@ class Figure:
     """An estimate, found by its metric, with what it is about.
 
     `reference` is what the value is compared with where that is no constant: the chance level of
-    an accuracy, 1/S or 1/2 of pairs without a true tie, or the published figure of the same judge.
+    an accuracy (1/S, or that of a pair's right less wrong), or the published figure of the judge.
     """
 
     estimate: Estimate

@@ -126,7 +126,8 @@ VALIDITY_CHECKS = (
     Hypothesis(
         "V3.chance",
         "External benchmark: judges find known answers more often than by guessing.",
-        "share correct less the chance level",
+        "share correct less the chance level; of pairs without a true tie, share judged right "
+        "less share judged wrong, less what the judge's habit of place alone gives",
         "accuracy",
         Direction.ABOVE,
         0.0,

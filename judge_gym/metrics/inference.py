@@ -31,6 +31,8 @@ def sign_flip_p(differences: FloatArray, rng: np.random.Generator, *, above: boo
     Source: Fisher 1935, The Design of Experiments, section 21.
     """
     moved = differences[np.abs(differences) > EPSILON]
+    if len(moved) and np.ptp(np.abs(moved)) <= EPSILON:
+        return binomial_sign_p(int((moved > 0).sum()), int((moved < 0).sum()), above=above)
     observed = float(moved.sum()) if above else abs(float(moved.sum()))
     slack = EPSILON * max(1.0, float(np.abs(moved).sum()))
     if len(moved) <= EXACT_UP_TO:
@@ -44,6 +46,20 @@ def sign_flip_p(differences: FloatArray, rng: np.random.Generator, *, above: boo
         totals = signs @ moved
         extreme += int(((totals if above else np.abs(totals)) >= observed - slack).sum())
     return (1 + extreme) / (1 + SIGN_FLIPS)
+
+
+def binomial_sign_p(up: int, down: int, *, above: bool = False) -> float:
+    """Return the exact p of `up` changes one way and `down` the other, if both were as likely.
+
+    Two-sided, or with `above` one-sided for more changes up. Source: McNemar 1947, Psychometrika
+    12, with the binomial in place of its normal approximation.
+    """
+    from scipy.special import bdtr
+
+    changes = up + down
+    if above:
+        return float(bdtr(down, changes, 0.5))
+    return min(1.0, 2 * float(bdtr(min(up, down), changes, 0.5)))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

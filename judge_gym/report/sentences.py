@@ -25,6 +25,7 @@ PHRASES: Mapping[str, str] = {
     "V5": "excess conflict and polarization have a rank correlation of {} over items",
 }
 """What the figure of a hypothesis says, with a place for its value and interval."""
+_OF_PAIRS = "the share of pairs judged right, less that of pairs judged wrong, is {}"
 
 _LIES = {
     ("above", "supported"): "wholly above {}",
@@ -65,7 +66,7 @@ def sentences(findings: Sequence[FindingRow]) -> list[str]:
 
 
 def _one(finding: FindingRow) -> str:
-    said = PHRASES[finding.hypothesis].format(figure_of(finding))
+    said = _phrase(finding).format(figure_of(finding))
     head = f"{_name(finding)} is {finding.conclusion} ({_kind(finding)})"
     return f"{head}: for {about(finding)}, {said}{_tail(finding)}."
 
@@ -82,7 +83,7 @@ def _several(findings: Sequence[FindingRow]) -> str:
     ordered = sorted(labelled, key=lambda one: one[0].estimate or 0.0)
     (low, lowest), (high, highest) = ordered[0], ordered[-1]
     ends = (
-        f"At one end {PHRASES[first.hypothesis].format(figure_of(low))} ({lowest}), "
+        f"At one end {_phrase(first).format(figure_of(low))} ({lowest}), "
         f"at the other it is {figure_of(high)} ({highest})"
     )
     bare = sum(one.lower is None for one in findings)
@@ -90,6 +91,10 @@ def _several(findings: Sequence[FindingRow]) -> str:
     claims = {f"the claim is {_claimed(one)}" for one in findings}
     claim = f"; {claims.pop()}" if len(claims) == 1 else ""
     return f"{_name(first)} {verdict}{without}. {ends}{claim}."
+
+
+def _phrase(finding: FindingRow) -> str:
+    return _OF_PAIRS if finding.unit == "right less wrong" else PHRASES[finding.hypothesis]
 
 
 def figure_of(finding: FindingRow) -> str:

@@ -13,7 +13,7 @@ from judge_gym.metrics.belief import self_conflict, stage_support, uncertainty_g
 from judge_gym.metrics.consistency import replicate_icc, replicate_variance
 from judge_gym.metrics.intervals import clustered_wilson
 from judge_gym.metrics.outcomes import outcome_rates
-from judge_gym.metrics.pairwise import order_inconsistency
+from judge_gym.metrics.pairwise import order_inconsistency, pair_balance
 from judge_gym.metrics.presentation import label_bias, position_bias
 from judge_gym.metrics.subsets import subset_information, subset_width
 from judge_gym.report.spec import Cell, Spec
@@ -96,6 +96,7 @@ JUDGES = (
         "verdict changes with the order.",
         (
             Cell("correct", "accuracy_both_orders"),
+            Cell("right less wrong", "pair_balance"),
             Cell("order decides", "order_inconsistency"),
             Cell("pairs", "accuracy_both_orders", "items"),
         ),
@@ -104,10 +105,12 @@ JUDGES = (
                 "correct = share of pairs whose votes (+1 right, −1 wrong, 0 a tie "
                 "or none) sum above 0 over both orders"
             ),
+            "right less wrong = mean over pairs of the sign of that sum",
             "order decides = share of pairs with another verdict in the other order",
         ),
         estimators=(
             both_orders_correct,
+            pair_balance,
             order_inconsistency,
         ),
     ),

@@ -131,15 +131,65 @@ def test_pairs_are_scored_over_both_orders(place: Place) -> None:
     assert figure(rows, "accuracy_both_orders", judge="recorded/y").estimate == 0
 
 
-@pytest.mark.parametrize(("p3_is", "chance"), [("B", 1 / 2), ("tie", 1 / 3)])
-def test_chance_counts_the_answers_that_can_be_right(
-    place: Place, p3_is: str, chance: float
-) -> None:
-    mapping = MAPPING.replace("truths: {A: 1, B: 3}", "truths: {A: 1, tie: 2, B: 3}")
-    place.bring(mapping, PAIRS.replace("p3,x,tie,A,B", f"p3,x,tie,A,{p3_is}"))
-    found = place.findings("pairs", "V3.chance")
+def test_pairs_are_tested_beyond_the_habit_of_place(place: Place) -> None:
+    place.bring(MAPPING, PAIRS)
+    found = {
+        (one.scope["judge"], one.scope.get("category", "")): one
+        for one in place.findings("pairs", "V3.chance")
+    }
     assert len(found) == 6  # two judges, in all and by two categories
-    assert {one.reference for one in found} == {chance}
+    # x takes the first shown 5 times of 7, the second once: a habit of 4/7. p4 has one order,
+    # with the right answer first, and the other three pairs have both: due are (4/7)/4. In law
+    # alone the habit is (1 + 1)/3, of one pair of two.
+    whole, law = found["recorded/x", ""], found["recorded/x", "law"]
+    assert (whole.estimate, whole.reference) == (3 / 4, pytest.approx(1 / 7))
+    assert (law.estimate, law.reference) == (1, pytest.approx(1 / 3))
+    assert found["recorded/x", "maths"].reference == 0
+    assert found["recorded/y", ""].estimate == -1
+
+
+def test_chance_is_a_third_where_a_tie_can_be_right(place: Place) -> None:
+    mapping = MAPPING.replace("truths: {A: 1, B: 3}", "truths: {A: 1, tie: 2, B: 3}")
+    place.bring(mapping, PAIRS.replace("p3,x,tie,A,B", "p3,x,tie,A,tie"))
+    found = place.findings("pairs", "V3.chance")
+    assert len(found) == 6
+    assert {one.reference for one in found} == {1 / 3}
+
+
+def test_ties_are_no_errors(place: Place) -> None:
+    """100 pairs: right in both orders on 40, a tie on 60, so that none is ever wrong."""
+    rows = [
+        f"p{n},x,{letter},{other},{letter},maths" if n < 40 else f"p{n},x,tie,tie,{letter},maths"
+        for n in range(100)
+        for letter, other in [("AB"[n % 2], "BA"[n % 2])]
+    ]
+    place.bring(MAPPING, "\n".join(["pair,judge,AB,BA,better,kind", *rows]) + "\n")
+    (found,) = place.findings("pairs", "V3.chance")
+    assert (found.conclusion, found.reference) == ("supported", 0)
+    # 0.4 ± t(99)·s/10, s² = (40·0.36 + 60·0.16)/99
+    assert found.estimate == pytest.approx(0.4)
+    assert found.lower == pytest.approx(0.4 - 1.98422 * (24 / 99) ** 0.5 / 10, abs=1e-4)
+    figures = place.figures("pairs")
+    kappa = figure(figures, "cohens_kappa", judge="recorded/x")
+    # agreed 0.4, by chance 2·0.5·0.2
+    assert kappa.estimate == pytest.approx((0.4 - 0.2) / (1 - 0.2))
+    assert (kappa.lower, kappa.upper) == pytest.approx((0.17, 0.33), abs=0.01)
+    for metric in ("position_bias", "label_bias"):
+        assert figure(figures, metric, judge="recorded/x").estimate == pytest.approx(0, abs=1e-9)
+
+
+def test_a_judge_without_readable_answers_has_no_accuracy(place: Place) -> None:
+    rows = [f"p{n},mute,,,{'AB'[n % 2]},maths" for n in range(350)]
+    rows += [f"p{n},x,A,B,A,maths" for n in range(0, 350, 2)]
+    place.bring(MAPPING, "\n".join(["pair,judge,AB,BA,better,kind", *rows]) + "\n")
+    figures = place.figures("pairs")
+    for metric in ("accuracy_both_orders", "pair_balance"):
+        row = figure(figures, metric, judge="recorded/mute")
+        assert row.estimate is None
+        assert "none of its 700 judgements has a verdict that could be read" in row.reason
+    mute = [one for one in place.findings("pairs", "V3.chance") if "mute" in one.scope["judge"]]
+    assert [one.conclusion for one in mute] == ["not testable here"]
+    assert figure(figures, "accuracy_both_orders", judge="recorded/x").estimate == 1
 
 
 def test_importing_again_changes_nothing(place: Place) -> None:

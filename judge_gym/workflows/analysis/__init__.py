@@ -49,7 +49,8 @@ Per judge, on the items all judges of the group scored:
 - `subset_width`, `subset_information`: share of the scale, and of its bits, left open (subset)
 - `position_bias`, `label_bias`: excess share of the stage displayed first, or lettered A
 - `accuracy`, `cohens_kappa`: share at the true stage, and beyond chance (control, benchmark)
-- `accuracy_both_orders`, `order_inconsistency`: of recorded pairs, on all the judge was given
+- `accuracy_both_orders`, `pair_balance` (right less wrong), `order_inconsistency`: of recorded
+  pairs, on all the judge was given
 - `coverage`, `accuracy_discounted`, `accuracy_u65`, `accuracy_u80`: the same for subset verdicts
 - `control_error`, `control_rank_correlation`: |0-1 score - index|, Spearman's rho (control)
 

@@ -38,7 +38,9 @@ NEEDS = {
         *("accuracy", "cohens_kappa"),
     ),
     "a control with an index for its items": ("control_error", "control_rank_correlation"),
-    "a benchmark of pairs judged in both orders": ("accuracy_both_orders", "order_inconsistency"),
+    "a benchmark of pairs judged in both orders": (
+        *("accuracy_both_orders", "pair_balance", "order_inconsistency"),
+    ),
     "subset verdicts on items whose known answer is a stage of the rubric": (
         *("coverage", "accuracy_discounted", "accuracy_u65", "accuracy_u80"),
     ),

@@ -1,7 +1,7 @@
 """The hypotheses and validity checks of a sweep, decided from the figures that were made of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 from judge_gym.design.window import RecordedSource
@@ -19,13 +19,21 @@ from judge_gym.store.plans import Planned
 from judge_gym.store.results import FindingRow, ResultRow
 from judge_gym.workflows.analysis.data import Origin, SweepData
 
+_ACCURACY, _PAIRED = "accuracy", "pair_balance"
+
 
 def findings(data: SweepData, rows: Sequence[ResultRow], planned: Planned) -> list[FindingRow]:
     """Return what the figures say about each hypothesis and validity check.
 
     The plan's primary outcomes confirm when it was fixed in time; everything else explores.
     """
-    figures = [_figure(data, row) for row in rows]
+    paired = {row.scope_key for row in rows if row.metric == _PAIRED}
+    figures = [
+        _figure(data, row)
+        for row in rows
+        if row.metric != _PAIRED and not (row.metric == _ACCURACY and row.scope_key in paired)
+    ]
+    figures += [_of_pairs(data, row) for row in rows if row.metric == _PAIRED]
     figures += beyond_sham(figures)
     plan = planned.plan
     if plan:
@@ -68,8 +76,15 @@ def _row(finding: Finding, origin: Origin) -> FindingRow:
 def _figure(data: SweepData, row: ResultRow) -> Figure:
     names = {field.name for field in fields(Estimate)}
     estimate = Estimate(**{name: getattr(row, name) for name in names})
-    reference = 1 / _answers(data, row) if row.metric == "accuracy" else 0.0
+    reference = 1 / _answers(data, row) if row.metric == _ACCURACY else 0.0
     return Figure(estimate, str(_told(data, row, "task_type")), row.scope, reference)
+
+
+def _of_pairs(data: SweepData, row: ResultRow) -> Figure:
+    """Return the accuracy of pairs that may be tied: right less wrong, beyond the judge's habit."""
+    figure = _figure(data, row)
+    estimate = replace(figure.estimate, metric=_ACCURACY)
+    return replace(figure, estimate=estimate, reference=row.floor or 0.0)
 
 
 def _answers(data: SweepData, row: ResultRow) -> int:

@@ -21,7 +21,7 @@ from judge_gym.metrics.accuracy import (
 )
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Verdicts
 from judge_gym.metrics.estimate import Estimate, not_estimable
-from judge_gym.metrics.pairwise import order_inconsistency, votes
+from judge_gym.metrics.pairwise import order_inconsistency, pair_balance, votes
 from judge_gym.store.results import ResultRow
 from judge_gym.workflows.analysis.data import select
 from judge_gym.workflows.analysis.groups import Group
@@ -34,6 +34,8 @@ class _Truth:
 
     stage: IntArray
     index: FloatArray
+    between: bool
+    """Whether a stage between the ends is right of any item: of pairs, a tie."""
 
 
 def accuracies(group: Group) -> Iterator[ResultRow]:
@@ -93,8 +95,10 @@ def _of_pairs(group: Group, number: int, truth: _Truth) -> Iterator[Estimate]:
     known = truth.stage[item] > 0
     item, stages, first = item[known], rows.stages[known], rows.shown_first[known]
     vote = votes(stages, truth.stage[item], group.n_stages)
-    yield both_orders_correct(item, vote, len(group.items))
     scored = stages > 0
+    yield both_orders_correct(item, vote, len(group.items), scored)
+    if not truth.between:
+        yield pair_balance(item, vote, first == truth.stage[item], scored)
     verdicts = Verdicts(
         judge=np.zeros(int(scored.sum()), dtype=np.int64),
         item=item[scored],
@@ -135,4 +139,4 @@ def _truth(group: Group, given: GroundTruth, labels: tuple[str, ...]) -> _Truth 
     if not stage.any():
         return "no item has a truth"
     index = np.where(indexed, value, (stage - 1) / (group.n_stages - 1))
-    return _Truth(stage, index)
+    return _Truth(stage, index, between=not np.isin(stage, (0, 1, group.n_stages)).all())

@@ -1,5 +1,7 @@
 """Permutations, sign flips and corrections, against enumeration by hand."""
 
+from math import comb
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -43,22 +45,48 @@ def test_one_sided_sign_flips(differences, p, rng):
     assert sign_flip_p(np.array(differences, dtype=float), rng, above=True) == p
 
 
-def test_many_one_sided_sign_flips_are_drawn(rng):
-    # half of the two-sided value below: 82160 / 2097152
+@pytest.mark.parametrize(
+    ("up", "down", "p"),
+    [
+        # 2 · (sum of C(22, k) for k = 0..6) / 2^22 = 2 · 110056 / 4194304
+        (16, 6, 2 * 110056 / 2**22),
+        (6, 16, 2 * 110056 / 2**22),
+        (60, 20, 2 * sum(comb(80, k) for k in range(21)) / 2**80),
+        (15, 6, 2 * 82160 / 2**21),
+        (11, 11, 1.0),
+        (60, 0, 2 / 2**60),
+    ],
+)
+def test_mcnemar_is_the_exact_binomial_whatever_the_number(up, down, p, rng):
+    for size in (1.0, 0.1, 0.5):
+        differences = np.repeat([size, -size, 0.0], [up, down, 5])
+        assert sign_flip_p(differences, rng) == pytest.approx(p, rel=1e-12)
+
+
+def test_the_binomial_p_of_sixteen_against_six_and_sixty_against_twenty(rng):
+    assert sign_flip_p(np.repeat([1.0, -1.0], [16, 6]), rng) == pytest.approx(0.0525, abs=5e-5)
+    assert sign_flip_p(np.repeat([1.0, -1.0], [60, 20]), rng) == pytest.approx(8.6e-6, abs=5e-8)
+
+
+def test_one_sided_mcnemar(rng):
+    # half of the two-sided value above: 82160 / 2097152
     differences = np.array([1.0] * 15 + [-1.0] * 6)
-    assert sign_flip_p(differences, rng, above=True) == pytest.approx(0.039177, abs=0.008)
-    assert sign_flip_p(-differences, rng, above=True) > 0.95
+    assert sign_flip_p(differences, rng, above=True) == pytest.approx(82160 / 2**21, rel=1e-12)
+    # 1 - P(at most 5 of 21), C(21, 0..5) summing to 27896
+    turned = sign_flip_p(-differences, rng, above=True)
+    assert turned == pytest.approx(1 - 27896 / 2**21, rel=1e-12)
 
 
 def test_many_sign_flips_are_drawn(rng):
-    # 15 of +1 and 6 of -1: two-sided binomial, 2 * sum of C(21, k) for k = 15..21 over 2^21
-    # = 2 * 82160 / 2097152 = 0.078354; 9,999 draws have a standard error of 0.0027
-    p = sign_flip_p(np.array([1.0] * 15 + [-1.0] * 6), rng)
-    assert p == pytest.approx(0.078354, abs=0.011)
+    # 15 of +1, 6 of -1 and one of -0.001: the sum of 8.999 is reached by 15 or more up of 21
+    # whatever the last, as 9 - 0.001 is. 9,999 draws have a standard error of 0.0027.
+    differences = np.array([1.0] * 15 + [-1.0] * 6 + [-1e-3])
+    assert sign_flip_p(differences, rng) == pytest.approx(82160 / 2**20, abs=0.011)
+    assert sign_flip_p(differences, rng, above=True) == pytest.approx(82160 / 2**21, abs=0.008)
 
 
 def test_drawn_p_is_never_zero(rng):
-    assert sign_flip_p(np.full(60, 0.1), rng) == 1 / 10_000
+    assert sign_flip_p(np.append(np.full(60, 0.1), 0.2), rng) == 1 / 10_000
 
 
 def test_permutation_p_counts_the_observed_and_ties():
