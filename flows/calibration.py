@@ -11,9 +11,8 @@ from flows.judged_items import PartlyJudgedError, judge_missing
 from flows.perturbed_texts import perturb_missing
 from judge_gym.calibration.design import load_calibration
 from judge_gym.errors import StoreError
-from judge_gym.judges import read_items
 from judge_gym.workflows.budgeting import BudgetPassedError
-from judge_gym.workflows.calibrating.judging import check_labels, load_judges, load_texts
+from judge_gym.workflows.calibrating.judging import load_judges, load_originals, load_texts
 from tasks.calibration import report_calibration
 from tasks.events import tell_failure
 from tasks.runtime import runtime
@@ -31,8 +30,8 @@ async def calibration(file: Path, retry_failed: bool = False) -> State[Path]:
         retry_failed: ask again for what is kept as failed.
     """
     design = load_calibration(file)
-    judges, originals = load_judges(design), read_items(design.items)
-    check_labels(judges, originals, design.label_scale)
+    judges = load_judges(design)
+    originals = load_originals(design, judges).texts
     async with runtime() as current, alone(current, "calibrations", [design.name]):
         try:
             tally = await perturb_missing(current, originals, design, retry_failed=retry_failed)

@@ -61,6 +61,7 @@ def benchmark(
     # A mistake in a file is said before any server is started.
     chosen = load_set(items, mapping, limit)
     loaded = load_judges(judges, chosen)
+    console.print(chosen.labels, markup=False, soft_wrap=True)
     prepare_environment(settings().data_dir, verbose=False)
     asked = [Asked(judge, chosen.items) for judge in loaded]
     show_judging(f"What {chosen.benchmark.name} will use, {len(chosen.items)} items", asked)

@@ -1,5 +1,6 @@
 """`judge-gym calibrate`: what a judge can and cannot tell apart, before it is trusted."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +12,7 @@ from deployments.cli.output import console, marked, say_simulated, show_checks, 
 
 if TYPE_CHECKING:
     from judge_gym.calibration.design import CalibrationDesign
+    from judge_gym.judges import Item, Judge
 
 
 def calibrate(
@@ -23,24 +25,28 @@ def calibrate(
     Stopped, it goes on with the same command: what is judged is not asked again.
     """
     from judge_gym.calibration.design import load_calibration
+    from judge_gym.workflows.calibrating.judging import load_judges, load_originals
 
+    # A mistake in a file is said before any server is started.
     design = load_calibration(file)
+    judges = load_judges(design)
+    originals = load_originals(design, judges)
+    console.print(originals.said(judges[0], file), markup=False, soft_wrap=True)
     if plan:
-        _plan(design)
+        _plan(design, judges, originals.texts)
         return
-    _run(file, design, retry_failed=retry_failed)
+    _run(file, design, judges, retry_failed=retry_failed)
 
 
-def _plan(design: "CalibrationDesign") -> None:
+def _plan(
+    design: "CalibrationDesign", judges: "Sequence[Judge]", originals: "Sequence[Item]"
+) -> None:
     from deployments.cli.database import database
     from deployments.cli.estimates import show_judging, show_perturbing
-    from judge_gym.judges import read_items
-    from judge_gym.workflows.calibrating.judging import Asked, check_labels, load_judges
+    from judge_gym.workflows.calibrating.judging import Asked
     from judge_gym.workflows.calibrating.perturbing import expected
     from judge_gym.workflows.calibrating.texts import changed_texts, rewritings
 
-    judges, originals = load_judges(design), read_items(design.items)
-    check_labels(judges, originals, design.label_scale)
     wanted = rewritings(originals, design)
     with database() as session:
         texts = changed_texts(originals, design, expected(session, wanted))
@@ -68,21 +74,18 @@ def _plan(design: "CalibrationDesign") -> None:
     )
 
 
-def _run(file: Path, design: "CalibrationDesign", *, retry_failed: bool) -> None:
+def _run(
+    file: Path, design: "CalibrationDesign", judges: "Sequence[Judge]", *, retry_failed: bool
+) -> None:
     import asyncio
 
     from deployments.cli.environment import prepare_environment
     from deployments.cli.prefect_api import prefect_api
     from deployments.cli.running import lost_servers_named, result_of, simulator_for
-    from judge_gym.judges import read_items
     from judge_gym.settings import settings
-    from judge_gym.workflows.calibrating.judging import check_labels, load_judges
 
-    # A mistake in a file is said before any server is started.
-    judges = load_judges(design)
     asked = [judge.answered_by for judge in judges]
     asked += [design.perturber.model] if design.perturber else []
-    check_labels(judges, read_items(design.items), design.label_scale)
     prepare_environment(settings().data_dir, verbose=False)
     with (
         simulator_for(asked),

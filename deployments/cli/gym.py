@@ -42,6 +42,8 @@ def run(
 
     # A mistake in a file is said before any server is started.
     loaded = read_gym(file)
+    if not as_json:
+        console.print(loaded.labels, markup=False, soft_wrap=True)
     prepare_environment(settings().data_dir, verbose=False)
     if plan:
         _plan(loaded)

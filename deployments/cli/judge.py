@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deployments.cli.options import AsJson, RetryFailed
+from deployments.cli.options import AsJson, Fields, RetryFailed, fields_of
 from deployments.cli.output import (
     command,
     console,
@@ -40,14 +40,16 @@ def check(
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(help="How often each item is judged.", min=1)] = 1,
+    fields: Fields = None,
 ) -> None:
     """Read a judge file and show what it would ask; spends nothing."""
-    from judge_gym.judges import ModelJudge, load_judge, read_items
+    from judge_gym.judges import ModelJudge, load_judge, read_item_file
 
     judge = load_judge(file)
-    given = read_items(items) if items else (_stand_in(judge),)
-    for item in given:
-        judge.check(item)
+    read = read_item_file(items, fields_of(fields)) if items else None
+    if read:
+        read.check([judge])
+    given = read.texts if read else (_stand_in(judge),)
     console.print(f"Judge {judge.name}: {judge.kind} by {judge.answered_by}, key {judge.key}.")
     if isinstance(judge, ModelJudge):
         _show_prompts(judge, given[0])
@@ -55,7 +57,8 @@ def check(
         shown = {"id": given[0].id, "text": given[0].text, "context": given[0].context, "repeat": 0}
         told = json.dumps(shown, ensure_ascii=False)
         console.print(f"It is given: {told}", markup=False, soft_wrap=True)
-    if items:
+    if read:
+        console.print(read.said(judge), markup=False, soft_wrap=True)
         console.print(_amount(judge, len(given) * repeats), markup=False)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deployments.cli.options import Fields, fields_of
 from deployments.cli.output import console, errors, say_simulated, show_checks, show_table
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def compare(
         float, typer.Option(help="Points within which 95% of items must lie.", min=0.1, max=100)
     ] = 20.0,
     shown: Annotated[int, typer.Option(help="Items shown, the furthest apart first.", min=0)] = 5,
+    fields: Fields = None,
 ) -> None:
     """Judge one corpus with both, and say whether the new judge may replace the old one.
 
@@ -47,7 +49,7 @@ def compare(
     from deployments.cli.running import lost_servers_named, simulator_for
     from judge_gym.calibration.checks import Margins
     from judge_gym.errors import ConfigError
-    from judge_gym.judges import load_judge, read_items
+    from judge_gym.judges import load_judge, read_item_file
     from judge_gym.readability import too_few_readable
     from judge_gym.settings import settings
     from judge_gym.workflows.calibrating.comparing import compare as compared
@@ -56,7 +58,10 @@ def compare(
     judges = load_judge(old), load_judge(new)
     if judges[0].key == judges[1].key:
         raise ConfigError(f"{old} and {new} are the same judge.", "Name two that differ.")
-    given = read_items(items)
+    read = read_item_file(items, fields_of(fields))
+    read.check(judges)
+    console.print(read.said(judges[0]), markup=False, soft_wrap=True)
+    given = read.texts
     prepare_environment(settings().data_dir, verbose=False)
     with (
         simulator_for(judge.answered_by for judge in judges),

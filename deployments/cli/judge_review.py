@@ -39,6 +39,8 @@ def review(
 
     # A mistake in a file is said before any server is started.
     loaded = load_review(file)
+    for case in loaded.cases:
+        console.print(f"{case.judge.name}: {case.labels}", markup=False, soft_wrap=True)
     of = day.date() if day else day_of(datetime.now(UTC), loaded.file.time_zone)
     if plan:
         _plan(loaded, of)

@@ -14,6 +14,7 @@ from judge_gym.design.config_model import read_model
 from judge_gym.design.config_tree import did_you_mean, read_tree
 from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
+from judge_gym.judges.items import Fields
 from judge_gym.model_names import is_simulated_model
 from judge_gym.seeds import digest
 from judge_gym.simulator.families import check_served
@@ -68,10 +69,12 @@ class CalibrationDesign(Frozen):
     """Judge files, relative to this one."""
     items: Path
     """The texts (JSONL or CSV), relative to this file; `truth` may hold a person's label: a score
-    on the scale of the judges, or on `label_scale`."""
+    on the scale of the judges or on `label_scale`, or the name of a verdict."""
     label_scale: Annotated[tuple[float, float], _LABELS] | None = None
     """The lowest and the highest label, such as [1, 5]: labels are mapped linearly from there to
     each judge's scale. Needed where judges have different scales."""
+    fields: Fields = Field(default_factory=dict)
+    """Field of an item → the column of the file it stands in, such as {truth: human_score}."""
     repeats: int = Field(default=3, ge=1, le=50)
     """How often each text is judged; 3 are needed to tell discrimination."""
     severities: Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], _SEVERITIES] = Field(

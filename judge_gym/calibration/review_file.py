@@ -14,6 +14,7 @@ from judge_gym.design.config_tree import Node, read_tree
 from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
 from judge_gym.design.rolling import TimeZone
+from judge_gym.judges.items import Fields
 
 _CHANGE = Legal("a mapping of keys of the judge file, such as {model: provider/model}")
 
@@ -43,6 +44,8 @@ class Reviewed(Frozen):
     """What was decided, when and why: what the review is to confirm or to question."""
     items: Path | None = None
     """What is judged (JSONL or CSV), relative to the review file."""
+    fields: Fields = Field(default_factory=dict)
+    """Field of an item → the column of `items` it stands in, such as {truth: human_score}."""
     calibration: Path | None = None
     """In place of items: a calibration file, whose texts, changes and repeats are used, and whose
     checks are made of every judge. Its judges are not."""
@@ -53,6 +56,8 @@ class Reviewed(Frozen):
     def _has_texts(self) -> Self:
         if (self.items is None) == (self.calibration is None):
             raise ValueError("a review needs either items or a calibration")
+        if self.fields and self.items is None:
+            raise ValueError("fields are of items; those of a calibration stand in its file")
         return self
 
 

@@ -6,6 +6,7 @@ corpus is in `design.files`.
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from judge_gym.errors import EvidenceError
 
 MAX_ROW_CHARACTERS = 10_000_000
 """Longest JSONL line in bytes and longest CSV value in characters that is read."""
+_SEPARATOR = re.compile(r'"?sep=([,;\t|])"?\s*')
+_QUOTED = re.compile(r'"[^"]*"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +54,47 @@ def _csv_rows(file: Path) -> Iterator[Row]:
     # The limit is global to the csv module: only ever raised, so no other reader is disturbed.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_ROW_CHARACTERS))
     with file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
-        reader = csv.reader(handle)
+        first = handle.readline(MAX_ROW_CHARACTERS)
+        # A line by which Excel says what is between the values.
+        given = _SEPARATOR.fullmatch(first)
+        before = 1 if given else 0
+        if not given:
+            handle.seek(0)
+        reader = csv.reader(handle, delimiter=given[1] if given else _delimiter(first))
         line = 1
         try:
             header = next(reader, [])
+            _check_header(file, header)
             while True:
-                line = reader.line_num + 1
+                line = before + reader.line_num + 1
                 cells = next(reader, None)
                 if cells is None:
                     return
-                if cells:
+                # Spreadsheets leave rows of empty cells below the last one.
+                if any(cell.strip() for cell in cells):
                     yield _csv_row(line, header, cells)
         except csv.Error as error:
             raise EvidenceError(
                 f"{file} line {line}: not CSV from here on: {error}.",
                 "Check the quotes around this value.",
             ) from error
+
+
+def _delimiter(header: str) -> str:
+    """Return what is between the column names: a comma, semicolon or tab, whichever is oftener."""
+    outside = _QUOTED.sub("", header)
+    return max(",;\t", key=outside.count)
+
+
+def _check_header(file: Path, header: list[str]) -> None:
+    repeated = [name for place, name in enumerate(header) if name and name in header[:place]]
+    if repeated:
+        raise EvidenceError(
+            f"{file} line 1: column {repeated[0]!r} is there twice.",
+            "Rename or remove one of them: which holds the values cannot be told.",
+        )
+    if any("\udc80" <= letter <= "\udcff" for name in header for letter in name):
+        raise EvidenceError(f"{file} line 1: not UTF-8.", "Save the file as UTF-8.")
 
 
 def _csv_row(line: int, header: list[str], cells: list[str]) -> Row:

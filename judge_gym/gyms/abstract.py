@@ -2,7 +2,6 @@
 
 from typing import ClassVar, Literal
 
-from judge_gym.evidence.typed_rows import read_typed
 from judge_gym.gyms.writing import Source, WritingGym
 
 
@@ -12,5 +11,6 @@ class AbstractGym(WritingGym[Source]):
     FORM: ClassVar[str] = "one generalisation of it, in one to three sentences"
     kind: Literal["abstract"] = "abstract"
 
-    def cases(self) -> tuple[Source, ...]:
-        return read_typed(self.corpus, Source)
+    @property
+    def form(self) -> type[Source]:
+        return Source

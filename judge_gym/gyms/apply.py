@@ -70,8 +70,9 @@ class ApplyGym(Gym[CodingContext, Strategy]):
         """The learnings; raises `EvidenceError` naming the line that is wrong."""
         return read_typed(self.learnings, Learning)
 
-    def cases(self) -> tuple[CodingContext, ...]:
-        return read_typed(self.corpus, CodingContext)
+    @property
+    def form(self) -> type[CodingContext]:
+        return CodingContext
 
     def judged(
         self, runtime: Runtime, candidate: Strategy, cases: Sequence[CodingContext]

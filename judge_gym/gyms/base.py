@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
+from judge_gym.evidence.typed_rows import TypedRows, read_typed_rows
 from judge_gym.gyms.use import Use, use_of_judge
 from judge_gym.judges import Item
 from judge_gym.judges.items import LONGEST_TEXT
@@ -74,6 +75,10 @@ class Gym(Frozen, Generic[C, K]):
     """What it is called: small letters, digits and hyphens."""
     corpus: Path
     """The cases (JSONL or CSV), relative to the gym's file."""
+    fields: Annotated[dict[str, str], Legal("a mapping of a case's fields to columns")] = Field(
+        default_factory=dict
+    )
+    """Field of a case → the column of the corpus it stands in, such as {truth: decision}."""
     candidates: tuple[K, ...] = Field(min_length=1, max_length=20)
     judge: Path
     """The judge of single texts that evaluates what candidates make, relative to the file."""
@@ -83,9 +88,19 @@ class Gym(Frozen, Generic[C, K]):
         """The names of `measures`; candidates are compared by them beside the judge's score."""
         return ()
 
-    def cases(self) -> tuple[C, ...]:
-        """Read the corpus; raises `EvidenceError` naming the line that is wrong."""
+    @property
+    def form(self) -> type[C]:
+        """What a row of the corpus is."""
         raise NotImplementedError
+
+    @property
+    def label_field(self) -> str:
+        """The field of a case that holds what people say of it; empty without one."""
+        return ""
+
+    def read_corpus(self) -> TypedRows[C]:
+        """Read the corpus; raises `EvidenceError` naming the line that is wrong."""
+        return read_typed_rows(self.corpus, self.form, fields=self.fields)
 
     def judged(self, runtime: Runtime, candidate: K, cases: Sequence[C]) -> Asked | None:
         """Return the judge that a candidate asks, and about what; None when it asks none."""

@@ -7,7 +7,6 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from judge_gym.evidence.typed_rows import read_typed
 from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text
 from judge_gym.gyms.similarity import trigram_similarity, word_overlap
 from judge_gym.gyms.use import model_of
@@ -63,8 +62,13 @@ class CleanupGym(Gym[Pair, Policy]):
     def labelled(self) -> tuple[str, ...]:
         return ("right by label",)
 
-    def cases(self) -> tuple[Pair, ...]:
-        return read_typed(self.corpus, Pair)
+    @property
+    def form(self) -> type[Pair]:
+        return Pair
+
+    @property
+    def label_field(self) -> str:
+        return "truth"
 
     def judged(self, runtime: Runtime, candidate: Policy, cases: Sequence[Pair]) -> Asked | None:
         if candidate.judge is None:

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from judge_gym.errors import ConfigError
+from judge_gym.evidence.typed_rows import TypedRows
 from judge_gym.gyms.base import Candidate, Case, Gym, Output
 from judge_gym.gyms.comparing import Comparison, comparisons, means
 from judge_gym.gyms.files import load_gym
 from judge_gym.gyms.use import Use, use_of_judge
 from judge_gym.judges import Item, Judge, JudgeResult, RubricJudge, load_judge
+from judge_gym.judges.items import distinct
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import to_points
@@ -38,6 +40,8 @@ class LoadedGym:
     gym: Gym[Any, Any]
     judge: Judge
     cases: Sequence[Case]
+    labels: str = ""
+    """How many labels the cases have and where they are from, for a person."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +130,19 @@ def read_gym(file: Path) -> LoadedGym:
             f"{gym.judge} is a judge of pairs, and a gym has single texts judged.",
             "Use a judge of kind rubric, binary, callable or http.",
         )
-    return LoadedGym(gym, judge, gym.cases())
+    corpus: TypedRows[Any] = gym.read_corpus()
+    return LoadedGym(gym, judge, corpus.rows, _labels(gym, corpus))
+
+
+def _labels(gym: Gym[Any, Any], corpus: TypedRows[Any]) -> str:
+    """Return how many cases have labels, and from which column."""
+    field = gym.label_field
+    if not field:
+        return "Labels: none; this kind of gym reads none."
+    count = sum(getattr(case, field) is not None for case in corpus.rows)
+    if not count:
+        return f"Labels: none. Map a column with fields: {{{field}: COLUMN}} in the gym's file."
+    return f"Labels: {count} of {len(corpus.rows)} cases, from column {corpus.used[field]!r}."
 
 
 def made(runtime: Runtime, loaded: LoadedGym) -> list[list[Output]]:
@@ -197,7 +213,7 @@ def plan(runtime: Runtime, loaded: LoadedGym) -> list[Use]:
 
 def items_of(loaded: LoadedGym, outputs: Sequence[Sequence[Output]]) -> list[Item]:
     """Return what there is to judge, each once."""
-    return list({item.key: item for item in _items(loaded, outputs)}.values())
+    return distinct(_items(loaded, outputs))
 
 
 def read_report(runtime: Runtime, loaded: LoadedGym) -> GymReport:

@@ -6,7 +6,6 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from judge_gym.evidence.typed_rows import read_typed
 from judge_gym.gyms.base import Text
 from judge_gym.gyms.similarity import matched
 from judge_gym.gyms.writing import Source, WritingGym
@@ -32,8 +31,13 @@ class ExtractGym(WritingGym[Document]):
     def labelled(self) -> tuple[str, ...]:
         return ("precision", "recall", "F1")
 
-    def cases(self) -> tuple[Document, ...]:
-        return read_typed(self.corpus, Document)
+    @property
+    def form(self) -> type[Document]:
+        return Document
+
+    @property
+    def label_field(self) -> str:
+        return "claims"
 
     def measures(self, case: Document, text: str) -> dict[str, float]:
         if case.claims is None:

@@ -34,9 +34,11 @@ Every result is a `JudgeResult` with a status: `scored`, `inconsistent`, `unpars
 read is asked for once more, in the same conversation.
 
 Everything is kept: the judge by the hash of its configuration and prompt (`Judge.key`), the item
-by that of its content, corpus and variant (`Item.key`), and one result of each judge, item and
-repeat. Asked again for the same, nothing is sent. Every call is a row of `llm_calls`; the results
-name them in `call_ids`. Calls of repeats differ in their seed, and share no answer.
+by that of its texts (`Item.key`), and one result of each judge, item and repeat. Asked again for
+the same, nothing is sent. A label (`Item.truth`), a name or a file is no part of an item: changing
+one costs nothing, and a text that is there twice is judged once. Every call is a row of
+`llm_calls`; the results name them in `call_ids`. Calls of repeats differ in their seed, and share
+no answer.
 
 `judging.judge_items(runtime, judge, items, ...)` is the same with a runtime already open.
 """
@@ -44,7 +46,8 @@ name them in `call_ids`. Calls of repeats differ in their seed, and share no ans
 from judge_gym.judges.base import Judge
 from judge_gym.judges.binary_judge import BinaryJudge, VerdictName
 from judge_gym.judges.files import AnyJudge, load_judge
-from judge_gym.judges.items import Item, Variant, read_items
+from judge_gym.judges.item_files import ItemFile, read_item_file, read_items
+from judge_gym.judges.items import Item, Variant
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import CallableJudge, HttpJudge
 from judge_gym.judges.pairwise_judge import PairwiseJudge
@@ -59,6 +62,7 @@ __all__ = [
     "Criterion",
     "HttpJudge",
     "Item",
+    "ItemFile",
     "Judge",
     "JudgeResult",
     "JudgeStatus",
@@ -69,5 +73,6 @@ __all__ = [
     "Variant",
     "VerdictName",
     "load_judge",
+    "read_item_file",
     "read_items",
 ]

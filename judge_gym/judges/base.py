@@ -7,7 +7,8 @@ from pydantic import Field
 
 from judge_gym.design.frozen import Frozen
 from judge_gym.errors import ConfigError
-from judge_gym.judges.items import Item
+from judge_gym.judges.items import Item, Label
+from judge_gym.judges.labels import label_of_verdict
 from judge_gym.judges.results import JudgeResult
 from judge_gym.model_names import is_simulated_model
 from judge_gym.seeds import digest
@@ -64,6 +65,22 @@ class Judge(Frozen):
     @property
     def judges_pairs(self) -> bool:
         return False
+
+    @property
+    def verdict_scores(self) -> dict[str, float]:
+        """Verdict → its score, of a judge that decides between some; empty for one of scores."""
+        return {}
+
+    def label(self, item: Item) -> float | None:
+        """Return the label of an item as a score on this judge's scale; None without a label.
+
+        Raises `ConfigError` saying what is allowed when it is none of the judge's scores.
+        """
+        return None if item.truth is None else self.score_of(item.truth)
+
+    def score_of(self, label: Label) -> float:
+        """Return the score that a label stands for; raises as `label` does."""
+        return label_of_verdict(self.name, self.verdict_scores, label)
 
     def check(self, item: Item) -> None:
         """Raise `ConfigError` when `item` is not of the kind it judges."""

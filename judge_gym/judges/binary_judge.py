@@ -8,6 +8,8 @@ from judge_gym.design.frozen import Frozen
 from judge_gym.judges.model_judge import ModelJudge, field_of, reason_of
 from judge_gym.judges.results import Reading, Unfit
 
+_SCORES = (1.0, 0.0)
+
 
 class VerdictName(Frozen):
     """One of the two verdicts."""
@@ -32,6 +34,10 @@ class BinaryJudge(ModelJudge):
         return verdicts
 
     @property
+    def verdict_scores(self) -> dict[str, float]:
+        return {verdict.name: score for verdict, score in zip(self.verdicts, _SCORES, strict=True)}
+
+    @property
     def template(self) -> str:
         return "judge_binary"
 
@@ -42,7 +48,7 @@ class BinaryJudge(ModelJudge):
 
     def read_object(self, found: dict[str, Any]) -> Reading:
         decision = field_of(found, "decision")
-        for score, verdict in zip((1.0, 0.0), self.verdicts, strict=True):
-            if isinstance(decision, str) and decision.strip().lower() == verdict.name.lower():
-                return Reading("scored", score, verdict=verdict.name, reason=reason_of(found))
+        for verdict, score in self.verdict_scores.items():
+            if isinstance(decision, str) and decision.strip().lower() == verdict.lower():
+                return Reading("scored", score, verdict=verdict, reason=reason_of(found))
         raise Unfit(f"'decision' is {str(decision)[:60]!r}")

@@ -1,20 +1,43 @@
 """What is judged: a text or a pair of them, where it comes from, and which variant it is."""
 
+import math
 import re
+from collections.abc import Iterable
 from functools import cached_property
-from pathlib import Path
+from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
-from judge_gym.design.files import corpus_digest
+from judge_gym.design.config_tree import did_you_mean
 from judge_gym.design.frozen import Frozen
-from judge_gym.evidence.typed_rows import read_typed
+from judge_gym.design.legal import Legal
 from judge_gym.seeds import digest
 
+Label = float | str
+"""A number, or the name of a verdict or of a step of a scale."""
 LONGEST_TEXT = 500_000
 """Characters of one text of an item."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-_COLUMNS = ("id", "text", "second", "context", "truth", "category")
+_NUMBER = re.compile(r"[-+]?(\d{1,12}(\.\d{0,12})?|\.\d{1,12})", re.ASCII)
+COLUMNS = ("id", "text", "second", "context", "truth", "category")
+"""What a row of a file of items may give."""
+
+
+def known_fields(fields: dict[str, str]) -> dict[str, str]:
+    """Return them when they are fields of an item; raises `ValueError` otherwise."""
+    for name in fields:
+        if name not in COLUMNS:
+            close = did_you_mean(name, COLUMNS)
+            raise ValueError(f"{name!r} is not a field of an item. {close}Use {', '.join(COLUMNS)}")
+    return fields
+
+
+Fields = Annotated[
+    dict[str, str],
+    Legal(f"a mapping of {', '.join(COLUMNS)} to the columns of the file"),
+    AfterValidator(known_fields),
+]
+"""Field of an item → the column it stands in, where it has another name."""
 
 
 class Variant(Frozen):
@@ -38,8 +61,11 @@ class Item(Frozen):
     """The second text of a pair."""
     context: str = Field(default="", max_length=LONGEST_TEXT)
     """What a judge may compare it with: a source, a question, what is already there."""
-    truth: float | str | None = None
-    """The answer that is known to be right."""
+    truth: Label | None = None
+    """The label: the answer that is known to be right, as a score or the name of a verdict.
+
+    Text that reads as a number is one. Which labels a judge takes is the judge's matter (`label`).
+    """
     category: str = Field(default="", max_length=200)
     corpus: str = Field(default="", max_length=200)
     """The digest of the file it comes from; empty when it comes from none."""
@@ -55,6 +81,18 @@ class Item(Frozen):
             raise ValueError("has a NUL or half a character")
         return given
 
+    @field_validator("truth", mode="before")
+    @classmethod
+    def _is_label(cls, given: Any) -> Any:
+        if isinstance(given, bool):
+            return str(given).lower()
+        if isinstance(given, str):
+            text = " ".join(given.split())
+            return float(text) if _NUMBER.fullmatch(text) else text or None
+        if given is None or (isinstance(given, int | float) and math.isfinite(given)):
+            return given
+        raise ValueError("use a finite number or the name of a verdict")
+
     @property
     def shown(self) -> tuple[str, ...]:
         """The texts that a judge sees."""
@@ -62,17 +100,17 @@ class Item(Frozen):
 
     @cached_property
     def key(self) -> str:
-        """16-digit identity: name, corpus, variant and content, but not truth and category."""
-        # Without what is None, a variant by the rules keeps the key it had before models made any.
-        variant = self.variant.model_dump(mode="json", exclude_none=True) if self.variant else None
-        content = (self.text, self.second, self.context)
-        return digest("judge item", self.corpus, self.id, variant, *content)
+        """16-digit identity: the texts that a judge sees, and nothing else.
+
+        So a changed label, name or file costs no call, and a text that is there twice is judged
+        once. The migration 0020 makes the same key in SQL.
+        """
+        return digest("judge item", self.text, self.second, self.context)
 
 
-def read_items(path: Path) -> tuple[Item, ...]:
-    """Read the items of a JSONL or CSV file, or of a folder of them, in file and row order.
-
-    A row has `id` (without one, its number), `text`, and optionally `second`, `context`, `truth`
-    and `category`; other columns are passed over. Raises `EvidenceError` as `read_typed` does.
-    """
-    return read_typed(path, Item, _COLUMNS, corpus=corpus_digest(path))
+def distinct(items: Iterable[Item]) -> list[Item]:
+    """Return the items without those whose texts an earlier one has."""
+    found: dict[str, Item] = {}
+    for item in items:
+        found.setdefault(item.key, item)
+    return list(found.values())

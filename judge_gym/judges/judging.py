@@ -8,7 +8,7 @@ from judge_gym.errors import ConfigError
 from judge_gym.judges.asking import Asking, Unit, result_values
 from judge_gym.judges.base import CONCURRENCY, Judge
 from judge_gym.judges.budgeting import check_price, check_spent
-from judge_gym.judges.items import Item
+from judge_gym.judges.items import Item, distinct
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import Ask, OwnJudge
 from judge_gym.judges.results import JudgeResult
@@ -39,26 +39,26 @@ async def judge_items(
         judge.check(item)
     if isinstance(judge, ModelJudge):
         check_price(runtime, judge)
-    by_key = {item.key: item for item in items}
+    texts = distinct(items)
     with runtime.session() as session:
         judge_id = store.save_judge(session, judge)
-        ids = store.save_items(session, list(by_key.values()))
+        ids = store.save_items(session, texts)
         if retry_failed:
             store.forget_failures(session, judge_id, ids.values(), repeats, occasion)
         done = store.judged(session, judge_id, ids.values(), repeats, occasion)
     missing = [
-        Unit(item, ids[key], repeat, occasion)
+        Unit(item, ids[item.key], repeat, occasion)
         for repeat in range(repeats)
-        for key, item in by_key.items()
-        if (ids[key], repeat) not in done
+        for item in texts
+        if (ids[item.key], repeat) not in done
     ]
     if isinstance(judge, ModelJudge):
         await _by_model(runtime, judge, judge_id, missing, concurrency)
     elif isinstance(judge, OwnJudge) and missing:
         await _by_own(runtime, judge, judge_id, missing, concurrency)
     with runtime.session() as session:
-        results = store.results(session, judge, judge_id, ids, repeats, occasion)
-    return [results[item.key, repeat] for item in items for repeat in range(repeats)]
+        results = store.results(session, judge, judge_id, items, ids, repeats, occasion)
+    return [of_item[repeat] for of_item in results for repeat in range(repeats)]
 
 
 async def _by_model(

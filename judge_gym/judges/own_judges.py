@@ -35,7 +35,8 @@ from judge_gym.agents.outcome import UNPRINTED
 from judge_gym.design.legal import Legal
 from judge_gym.errors import ConfigError
 from judge_gym.judges.base import Judge
-from judge_gym.judges.items import Item
+from judge_gym.judges.items import Item, Label
+from judge_gym.judges.labels import label_on_scale
 from judge_gym.judges.model_judge import field_of, reason_of
 from judge_gym.judges.results import Reading, Unfit
 from judge_gym.judges.scale import Scale
@@ -92,6 +93,9 @@ class OwnJudge(Judge):
             return self.read_object(answer if isinstance(answer, dict) else {"score": answer})
         except Unfit as unfit:
             return _unparseable(unfit)
+
+    def score_of(self, label: Label) -> float:
+        return label_on_scale(self.name, self.scale, label)
 
     def read_object(self, found: dict[str, Any]) -> Reading:
         """Return what an answer says; raises `Unfit`."""

@@ -29,6 +29,10 @@ class PairwiseJudge(ModelJudge):
         return ORDERS
 
     @property
+    def verdict_scores(self) -> dict[str, float]:
+        return {name: score for score, name in _VERDICTS.items() if self.ties or name != "tie"}
+
+    @property
     def template(self) -> str:
         return "judge_pair"
 

@@ -6,6 +6,8 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from judge_gym.design.frozen import Frozen
+from judge_gym.judges.items import Label
+from judge_gym.judges.labels import label_on_scale
 from judge_gym.judges.model_judge import ModelJudge, field_of, reason_of
 from judge_gym.judges.results import Reading, Unfit
 from judge_gym.judges.scale import Scale
@@ -58,6 +60,9 @@ class RubricJudge(ModelJudge):
         weights = {one.name: Fraction(one.weight) for one in self.criteria}
         weighted = sum(weight * Fraction(subscores[name]) for name, weight in weights.items())
         return float(weighted / sum(weights.values()))
+
+    def score_of(self, label: Label) -> float:
+        return label_on_scale(self.name, self.scale, label)
 
     def read_object(self, found: dict[str, Any]) -> Reading:
         scores = field_of(found, "scores")

@@ -8,7 +8,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from judge_gym.judges.base import Judge
-from judge_gym.judges.items import Item, Variant
+from judge_gym.judges.items import Item, distinct
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.results import JudgeResult
 from judge_gym.store import tables as t
@@ -34,7 +34,7 @@ def save_judge(session: Session, judge: Judge) -> int:
 def save_items(session: Session, items: Sequence[Item]) -> dict[str, int]:
     """Store the items that are new; returns key → id of all of them."""
     # In one order everywhere, so that two processes with the same items cannot deadlock.
-    rows = sorted((_item_row(item) for item in items), key=lambda row: str(row["key"]))
+    rows = sorted(map(_item_row, distinct(items)), key=lambda row: str(row["key"]))
     statement = inserting(t.JudgeItem, _ITEM_COLUMNS).on_conflict_do_nothing()
     session.connection().execute(statement, packed(rows))
     found = session.execute(
@@ -87,18 +87,25 @@ def results(
     session: Session,
     judge: Judge,
     judge_id: int,
+    items: Sequence[Item],
     ids: Mapping[str, int],
     repeats: int,
     occasion: str = "",
-) -> dict[tuple[str, int], JudgeResult]:
-    """Return (item key, repeat) → what is stored for the items with these keys and ids."""
-    rows = session.execute(
-        sa.select(t.JudgeResult, *_SHOWN)
-        .join(t.JudgeItem, t.JudgeItem.id == t.JudgeResult.item_id)
-        .where(_of(judge_id, ids.values(), repeats, occasion))
+) -> list[dict[int, JudgeResult]]:
+    """Return repeat → what is stored, for each of the items; `ids` are by their keys."""
+    rows = session.scalars(
+        sa.select(t.JudgeResult).where(_of(judge_id, ids.values(), repeats, occasion))
     )
-    found = (_result(judge, *row) for row in rows)
-    return {(one.item_key, one.repeat): one for one in found}
+    by_id: dict[int, dict[int, t.JudgeResult]] = {}
+    for row in rows:
+        by_id.setdefault(row.item_id, {})[row.repeat] = row
+    return [
+        {
+            repeat: _result(judge, item, row)
+            for repeat, row in sorted(by_id.get(ids[item.key], {}).items())
+        }
+        for item in items
+    ]
 
 
 def save_result(engine: sa.Engine, values: Mapping[str, Any]) -> None:
@@ -159,15 +166,6 @@ _ITEM_COLUMNS = (
     "context",
     "simulated",
 )
-_SHOWN = (
-    t.JudgeItem.key,
-    t.JudgeItem.corpus,
-    t.JudgeItem.name,
-    t.JudgeItem.perturbation,
-    t.JudgeItem.severity,
-    t.JudgeItem.seed,
-    t.JudgeItem.perturber,
-)
 
 
 def _of(
@@ -198,30 +196,15 @@ def _item_row(item: Item) -> dict[str, Any]:
     }
 
 
-def _result(
-    judge: Judge,
-    row: t.JudgeResult,
-    key: str,
-    corpus: str,
-    name: str,
-    perturbation: str,
-    severity: float | None,
-    seed: int | None,
-    perturber: str | None,
-) -> JudgeResult:
-    variant = None
-    if severity is not None and seed is not None:
-        variant = Variant(
-            perturbation=perturbation, severity=severity, seed=seed, perturber=perturber
-        )
+def _result(judge: Judge, item: Item, row: t.JudgeResult) -> JudgeResult:
     parts = sorted(row.subscores, key=[*judge.parts, *row.subscores].index)
     return JudgeResult(
         judge=judge.key,
         model=judge.answered_by,
-        item=name,
-        item_key=key,
-        corpus=corpus,
-        variant=variant,
+        item=item.id,
+        item_key=item.key,
+        corpus=item.corpus,
+        variant=item.variant,
         repeat=row.repeat,
         status=row.status,
         score=row.score,
@@ -232,5 +215,6 @@ def _result(
         failure=row.failure,
         call_ids=tuple(row.call_ids),
         duration_s=row.duration_s,
-        simulated=row.simulated,
+        # The simulator may make a text that was judged before as somebody's own.
+        simulated=row.simulated or item.simulated,
     )

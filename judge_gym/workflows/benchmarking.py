@@ -61,6 +61,18 @@ class BenchmarkSet:
     known: Sequence[Known]
     items: Sequence[Item]
 
+    @property
+    def labels(self) -> str:
+        """How many labels the items have and where they are from, for a person."""
+        columns = self.benchmark.pair or self.benchmark.score
+        assert columns is not None
+        source = (
+            f"from column {columns.truth!r}"
+            if columns.truth
+            else "all alike, as `better` says in the mapping"
+        )
+        return f"Labels: {len(self.items)} of {len(self.items)} items, {source}."
+
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkReport:

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from judge_gym.agents.perturber import longest_answer, perturb_prompt
 from judge_gym.judges import Judge, ModelJudge
 from judge_gym.judges.asking import AGENT
+from judge_gym.judges.items import distinct
 from judge_gym.llm.providers import Providers
 from judge_gym.settings import Settings
 from judge_gym.store.history import past_answers
@@ -45,7 +46,7 @@ def plan_judging(
     """Return what each judge still has to judge, and what that will use; writes nothing."""
     plans = []
     for one in asked:
-        judge, items, repeats = one.judge, one.items, one.repeats
+        judge, items, repeats = one.judge, distinct(one.items), one.repeats
         times = judged_times(session, judge, items, repeats, occasion)
         left = [item for item in items if times.get(item.key, 0) < repeats]
         done = sum(times.values())

@@ -1,6 +1,7 @@
 """Judges for products over real HTTP: what is asked, what is kept, what is not asked twice."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from judge_gym.judges import (
     PairwiseJudge,
     RubricJudge,
     Variant,
+    read_items,
 )
 from judge_gym.judges.judging import judge_items
 from judge_gym.llm.gateway import ProviderRefusedError
@@ -117,18 +119,45 @@ def test_nothing_is_asked_twice(database: str) -> None:
     assert more[-2:] == more[:2]
 
 
-def test_variants_and_corpora_are_judged_apart(database: str) -> None:
+def test_a_text_is_judged_once_whatever_its_name_file_label_and_variant(database: str) -> None:
     item = ITEMS[0]
     variant = Variant(perturbation="add_fluff", severity=0.5, seed=7)
-    changes: list[dict[str, Any]] = [{}, {"variant": variant}, {"corpus": "c"}, {"text": "Other."}]
+    changes: list[dict[str, Any]] = [
+        {},
+        {"id": "other", "variant": variant},
+        {"corpus": "c", "truth": 3.0, "category": "k"},
+        {"text": "Other."},
+        {"context": "Other."},
+    ]
     items = [item.model_copy(update=change) for change in changes]
     results, provider = judged(database, [GOOD], items=items)
-    assert len(provider.requests) == 4
-    assert [(one.variant, one.corpus) for one in results[:3]] == [
-        (None, ""),
-        (variant, ""),
-        (None, "c"),
+    assert len(provider.requests) == 3
+    assert [(one.item, one.variant, one.corpus) for one in results[:3]] == [
+        ("0", None, ""),
+        ("other", variant, ""),
+        ("0", None, "c"),
     ]
+
+
+def test_a_changed_label_costs_nothing_and_a_new_item_its_own_calls(
+    database: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "items.csv"
+    rows = [f"Note {number}.,{number}" for number in range(5)]
+    file.write_text("\n".join(["text,truth", *rows]))
+    _, first = judged(database, [GOOD], items=read_items(file))
+    assert len(first.requests) == 5
+
+    file.write_text("\n".join(["text,truth", *rows[:4], "Note 4.,1"]))
+    relabelled, none = judged(database, [GOOD], items=read_items(file))
+    assert not none.requests
+    # In front: the names of rows without an id move by one.
+    file.write_text("\n".join(["text,truth", "A new note.,2", *rows]))
+    more, one = judged(database, [GOOD], items=read_items(file))
+    assert len(one.requests) == 1
+    assert "A new note." in str(one.requests)
+    assert [result.item for result in more] == ["1", "2", "3", "4", "5", "6"]
+    assert {result.call_ids for result in relabelled} < {result.call_ids for result in more}
 
 
 @pytest.mark.parametrize("reuse", [False, True])
@@ -140,7 +169,7 @@ def test_repeats_are_draws_of_their_own(database: str, reuse: bool) -> None:
 
 def test_a_key_that_is_refused_stops_the_run_early(database: str) -> None:
     denied = refuses(401, "bad key")
-    items = [Item(id=str(number), text="x") for number in range(30)]
+    items = [Item(id=str(number), text=f"Note {number}.") for number in range(30)]
     provider_requests: list[int] = []
 
     async def work() -> None:

@@ -39,7 +39,8 @@ perturbations: [vague_ify, tone]
 severities: [1.0]
 """
 GOOD = Path(__file__).parents[2] / "deployments" / "calibrations" / "good.yaml"
-TEXTS = [f"In 20{n}0 there were {'7' * n} ships. It rained." for n in range(1, 9)]
+# They differ in more than figures, or all would be one text without them.
+TEXTS = [f"In 20{n}0 there were {'7' * n} ships{' again' * n}. It rained." for n in range(1, 9)]
 
 
 @pytest.fixture

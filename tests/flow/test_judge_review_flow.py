@@ -56,7 +56,7 @@ def file(place: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name in ("mine", "generous"):
         judge = f"kind: callable\nname: {name}\nfunction: {module}:{name}\n"
         (tmp_path / f"{name}.yaml").write_text(judge)
-    texts = [{"id": str(n), "text": "word " * (1 + n % 7)} for n in range(ITEMS)]
+    texts = [{"id": str(n), "text": f"{'word ' * (n % 7)}number{n}"} for n in range(ITEMS)]
     (tmp_path / "items.jsonl").write_text("\n".join(map(json.dumps, texts)))
     (tmp_path / "review.yaml").write_text(FILE)
     return tmp_path / "review.yaml"

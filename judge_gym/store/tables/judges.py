@@ -31,14 +31,14 @@ class Judge(Base):
 
 
 class JudgeItem(Base):
-    """What such judges judge: an item of a corpus, as it is or as a perturbation left it."""
+    """What such judges judge: texts. Where they are from is said as it was when they were new."""
 
     __tablename__ = "judge_items"
     id: Mapped[int] = new_id()
     key: Mapped[str] = mapped_column(unique=True)
-    """Of corpus, name, variant and content."""
+    """Of text, second text and context."""
     corpus: Mapped[str]
-    """The digest of the file it comes from; empty when it comes from none."""
+    """The digest of the file it first came from; empty when it came from none."""
     name: Mapped[str]
     perturbation: Mapped[str] = mapped_column(server_default="")
     """Empty for an original, which has neither severity nor seed."""

@@ -294,14 +294,16 @@ def _steps(judge: Judge, texts: Texts, results: Results) -> int:
 
 
 def known_points(judge: Judge, item: Item, scale: tuple[float, float] | None = None) -> float:
-    """Return the known score in points, NaN where there is none on the scale of the labels.
+    """Return the label of an item in points; NaN without one, `ConfigError` for no label of its.
 
-    That is `scale`, or else the judge's own.
+    A number is on `scale`, or else on the judge's own.
     """
-    if isinstance(item.truth, str) or item.truth is None:
+    if scale is not None and isinstance(item.truth, float | int):
+        return float(to_points(np.array([float(item.truth)]), *scale)[0])
+    label = judge.label(item)
+    if label is None:
         return float("nan")
-    points = to_points(np.array([float(item.truth)]), *(scale or judge.score_range))[0]
-    return float(points) if 0 <= points <= HIGHEST else float("nan")
+    return float(to_points(np.array([label]), *judge.score_range)[0])
 
 
 def points_of(judge: Judge, results: Sequence[JudgeResult]) -> list[float]:

@@ -9,8 +9,9 @@ from sqlalchemy.orm import Session
 
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.errors import ConfigError
-from judge_gym.judges import Judge, JudgeResult, load_judge, read_items
-from judge_gym.judges.items import Item
+from judge_gym.judges import Judge, JudgeResult, load_judge
+from judge_gym.judges.item_files import ItemFile, read_item_file
+from judge_gym.judges.items import Item, distinct
 from judge_gym.readability import Answers
 from judge_gym.store import judging as store
 from judge_gym.workflows.calibrating.perturbing import found
@@ -44,34 +45,30 @@ def load_judges(design: CalibrationDesign) -> list[Judge]:
     return loaded
 
 
+def load_originals(design: CalibrationDesign, judges: Sequence[Judge]) -> ItemFile:
+    """Read the texts; raises `ConfigError` or `EvidenceError` for one that does not fit a judge."""
+    originals = read_item_file(design.items, design.fields)
+    check_labels(judges, originals, design.label_scale)
+    return originals
+
+
 def check_labels(
-    judges: Sequence[Judge], items: Sequence[Item], scale: tuple[float, float] | None = None
+    judges: Sequence[Judge], items: ItemFile, scale: tuple[float, float] | None = None
 ) -> None:
-    """Raise `ConfigError` where labels have no one scale: judges differ in theirs, or beyond it.
+    """Raise where labels have no one scale, since judges differ in theirs, or do not fit it.
 
     `scale` is what the calibration file says of the labels.
     """
-    labelled = [item for item in items if isinstance(item.truth, float | int)]
-    if not labelled:
-        return
-    if scale is None:
-        scales = {judge.score_range: judge.name for judge in judges}
-        if len(scales) == 1:
-            return
+    scales = {judge.score_range: judge.name for judge in judges}
+    numbers = any(isinstance(item.truth, float | int) for item in items.items)
+    if scale is None and len(scales) > 1 and numbers:
         named = ", ".join(f"{name} {low:g} to {high:g}" for (low, high), name in scales.items())
         raise ConfigError(
             f"The texts have labels, and the judges have different scales: {named}.",
             "Say in the calibration file which scale the labels have, such as "
             "`label_scale: [1, 5]`: they are then mapped linearly to each judge's scale.",
         )
-    lowest, highest = scale
-    for item in labelled:
-        if not lowest <= float(item.truth or 0.0) <= highest:
-            raise ConfigError(
-                f"Item {item.id!r} has the label {item.truth}, which is not on the label_scale "
-                f"{lowest:g} to {highest:g}.",
-                "Mend the label or label_scale.",
-            )
+    items.check(judges, scale)
 
 
 def load_texts(session: Session, design: CalibrationDesign) -> Texts:
@@ -79,7 +76,7 @@ def load_texts(session: Session, design: CalibrationDesign) -> Texts:
 
     Raises `EvidenceError` or `ConfigError` as the file does.
     """
-    originals = read_items(design.items)
+    originals = read_item_file(design.items, design.fields).texts
     return changed_texts(originals, design, found(session, rewritings(originals, design)))
 
 
@@ -92,7 +89,9 @@ def missing(
     retry_failed: bool,
     occasion: str = "",
 ) -> list[Item]:
-    """Return the items that a judge has not judged `repeats` times, after storing them.
+    """Return the items that a judge has not judged `repeats` times, each text once.
+
+    They are stored first.
 
     With `retry_failed` what is kept as failed is forgotten first.
     """
@@ -102,7 +101,7 @@ def missing(
     done = store.judged(session, judge_id, ids.values(), repeats, occasion)
     return [
         item
-        for item in items
+        for item in distinct(items)
         if any((ids[item.key], repeat) not in done for repeat in range(repeats))
     ]
 
@@ -112,11 +111,8 @@ def results_of(
 ) -> dict[str, list[JudgeResult]]:
     """Return item key → what the judge said of it so far, by repeat."""
     judge_id, ids = store.save_judge(session, judge), store.save_items(session, items)
-    said = store.results(session, judge, judge_id, ids, repeats, occasion)
-    return {
-        item.key: [said[item.key, n] for n in range(repeats) if (item.key, n) in said]
-        for item in items
-    }
+    said = store.results(session, judge, judge_id, items, ids, repeats, occasion)
+    return {item.key: list(some.values()) for item, some in zip(items, said, strict=True)}
 
 
 def answers_of(

@@ -54,7 +54,8 @@ def found(session: Session, wanted: Sequence[Rewriting]) -> dict[str, Found]:
 
 def expected(session: Session, wanted: Sequence[Rewriting]) -> dict[str, Found]:
     """Return what came of each, and of one not asked yet the text itself, for plans to count."""
-    stand_ins = {one.key: Found(Perturbed(one.text, ())) for one in wanted}
+    # With a mark of its own, or it would be taken for its original, and not be counted.
+    stand_ins = {one.key: Found(Perturbed(f"{one.text} {one.key}", ())) for one in wanted}
     return stand_ins | found(session, wanted)
 
 

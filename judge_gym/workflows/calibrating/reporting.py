@@ -13,8 +13,8 @@ from judge_gym.store.judging import item_costs
 from judge_gym.workflows.calibrating.assessing import assess, assess_together, recommended
 from judge_gym.workflows.calibrating.escalation import escalation
 from judge_gym.workflows.calibrating.judging import (
-    check_labels,
     load_judges,
+    load_originals,
     load_texts,
     results_of,
 )
@@ -28,9 +28,9 @@ def read_report(runtime: Runtime, design: CalibrationDesign) -> CalibrationRepor
     Raises `StoreError` when nothing is.
     """
     judges = load_judges(design)
+    load_originals(design, judges)
     with runtime.session() as session:
         texts = load_texts(session, design)
-        check_labels(judges, texts.originals, design.label_scale)
         results = [results_of(session, judge, texts.items, design.repeats) for judge in judges]
         assessments = [
             assess(judge, texts, said, design) for judge, said in zip(judges, results, strict=True)

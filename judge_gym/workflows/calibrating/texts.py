@@ -9,7 +9,7 @@ from judge_gym.agents.perturber import LONGEST_ORIGINAL, prompt_hash
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.editing import Edit, Made, NothingToChange, Perturbed
 from judge_gym.calibration.perturbations import Perturbation, perturbations
-from judge_gym.judges.items import Item, Variant
+from judge_gym.judges.items import Item, Variant, distinct
 from judge_gym.seeds import digest
 
 
@@ -40,8 +40,9 @@ class Texts:
 
     @property
     def items(self) -> list[Item]:
-        """Everything to be judged: the originals first."""
-        return [*self.originals, *(one.item for some in self.changed.values() for one in some)]
+        """Every text to be judged, once: the originals first."""
+        changed = (one.item for some in self.changed.values() for one in some)
+        return distinct([*self.originals, *changed])
 
 
 @dataclass(frozen=True)

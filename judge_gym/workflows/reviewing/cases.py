@@ -8,8 +8,9 @@ from judge_gym.calibration.design import CalibrationDesign, load_calibration
 from judge_gym.calibration.review_file import Reviewed, ReviewFile, load_review_file
 from judge_gym.design.config_tree import Node, Place, read_tree
 from judge_gym.errors import ConfigError
-from judge_gym.judges import BinaryJudge, Item, Judge, PairwiseJudge, load_judge, read_items
+from judge_gym.judges import BinaryJudge, Item, Judge, PairwiseJudge, load_judge
 from judge_gym.judges.files import judge_in
+from judge_gym.judges.item_files import read_item_file
 from judge_gym.workflows.calibrating.judging import Asked, check_labels
 from judge_gym.workflows.calibrating.texts import Texts, changed_texts, rewritings
 
@@ -29,6 +30,8 @@ class Case:
     texts: Texts
     repeats: int
     design: CalibrationDesign | None
+    labels: str = ""
+    """How many labels the texts have and where they are from, for a person."""
 
     @property
     def judges(self) -> tuple[Judge, ...]:
@@ -103,18 +106,18 @@ def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> Cas
     alternatives = _alternatives(folder, reviewed, node, judge)
     design = load_calibration(folder / reviewed.calibration) if reviewed.calibration else None
     if design is not None:
-        originals, repeats = read_items(design.items), design.repeats
+        items = read_item_file(design.items, design.fields)
+        repeats = design.repeats
+        originals = items.texts
         _check_calibration(design, originals, judge, node.items["calibration"].place)
         texts = changed_texts(originals, design)
     else:
         assert reviewed.items is not None
-        texts, repeats = Texts(read_items(folder / reviewed.items)), file.repeats
-    for item in texts.items:
-        judge.check(item)
-    if not verdicts_of(judge):
-        scale = design.label_scale if design else None
-        check_labels((judge, *alternatives), texts.originals, scale)
-    return Case(judge, alternatives, reviewed.decision, texts, repeats, design)
+        items, repeats = read_item_file(folder / reviewed.items, reviewed.fields), file.repeats
+        texts = Texts(items.texts)
+    check_labels((judge, *alternatives), items, design.label_scale if design else None)
+    labels = items.said(judge, reviewed.calibration or node.place.file)
+    return Case(judge, alternatives, reviewed.decision, texts, repeats, design, labels)
 
 
 def _check_calibration(

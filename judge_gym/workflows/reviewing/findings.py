@@ -250,11 +250,12 @@ def _error(
     scale: tuple[float, float] | None,
 ) -> float | None:
     """Return how far a judge is from the known answer to an item; None where one is not known."""
-    value, names = _value(judge, results), verdicts_of(judge)
+    value = _value(judge, results)
     if value is None or item.truth is None:
         return None
     if isinstance(value, str):
-        known = {1.0: names[0], 0.0: names[1]}.get(item.truth, item.truth)  # type: ignore[arg-type]
+        label = judge.label(item)
+        known = next(name for name, score in judge.verdict_scores.items() if score == label)
         return float(value != known)
     points = known_points(judge, item, scale)
     return None if np.isnan(points) else abs(value - points)

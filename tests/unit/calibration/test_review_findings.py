@@ -196,7 +196,8 @@ def test_a_check_that_one_fails_and_the_other_passes_counts():
         perturbations=("vague_ify",),
     )  # fmt: skip
     originals = [
-        Item(id=str(n), text=f"In 20{n:02} it rose by {n}.", corpus="c") for n in range(12)
+        Item(id=str(n), text=f"In 20{n:02} {'so ' * n}it rose by {n}.", corpus="c")
+        for n in range(12)
     ]
     both = changed_texts(originals, design)
     case = Case(FIRST, (SECOND,), "It was chosen.", both, 1, design)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +10,8 @@ import pytest
 from judge_gym.calibration.checks import Result
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.verdict import Verdict
-from judge_gym.errors import ConfigError
-from judge_gym.judges import BinaryJudge, CallableJudge, Item, JudgeResult
+from judge_gym.errors import ConfigError, EvidenceError
+from judge_gym.judges import BinaryJudge, CallableJudge, Item, ItemFile, JudgeResult
 from judge_gym.judges.binary_judge import VerdictName
 from judge_gym.judges.scale import Scale
 from judge_gym.workflows.calibrating.assessing import assess, recommended
@@ -33,6 +34,12 @@ def summaries(labels):
         Item(id=f"n{n}", text=f"Ticket {n}: the router dropped {n + 2} calls.", truth=label)
         for n, label in enumerate(labels)
     ]
+
+
+def filed(items):
+    """The same as a file would give them."""
+    lines = tuple(f"items.csv line {n}" for n in range(2, len(items) + 2))
+    return ItemFile(Path("items.csv"), tuple(items), lines, ("text", "truth"), "truth")
 
 
 def plain(items):
@@ -214,13 +221,13 @@ def test_labels_of_judges_of_different_scales_need_a_scale_of_their_own():
     items = summaries(five(30))
     judges = [function("rubric"), function("percent", Scale())]
     with pytest.raises(ConfigError, match="rubric 1 to 5, percent 0 to 100"):
-        check_labels(judges, items)
-    check_labels(judges[:1], items)
-    check_labels(judges, summaries([None] * 3))
-    with pytest.raises(ConfigError, match="not on the label_scale 1 to 4"):
-        check_labels(judges, items, (1, 4))
+        check_labels(judges, filed(items))
+    check_labels(judges[:1], filed(items))
+    check_labels(judges, filed(summaries([None] * 3)))
+    with pytest.raises(EvidenceError, match=r"truth is 5.0. The label_scale is 1 to 4"):
+        check_labels(judges, filed(items), (1, 4))
 
-    check_labels(judges, items, (1, 5))
+    check_labels(judges, filed(items), (1, 5))
     design = DESIGN.model_copy(update={"label_scale": (1.0, 5.0)})
     texts = plain(items)
     five_steps = assessed(judges[0], texts, by_label, design)

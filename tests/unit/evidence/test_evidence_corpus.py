@@ -150,7 +150,7 @@ def test_values_larger_than_the_limit(tmp_path, monkeypatch):
         ("a.jsonl", "", {}, "a.jsonl: no row can be read (it is empty)."),
         ("a.csv", "title,text\n", {}, "a.csv: no row can be read (it is empty)."),
         ("a.csv", "titel;inhalt\nA;B\n", {}, "(line 2: no field 'text')"),
-        ("a.csv", "titel;inhalt\nA;B\n", {}, "Its columns are 'titel;inhalt'"),
+        ("a.csv", "titel;inhalt\nA;B\n", {}, "Its columns are 'titel', 'inhalt'"),
         ("a.csv", "a,b\n1,2\n", {}, "text: text, content, body, article, markdown; map others"),
         ("a.csv", "text\nb\n", {"truth": "v2x"}, "a.csv: fields.truth: no row has 'v2x'."),
         ("a.csv", "text\nb\n", {"body": "text"}, "'body' is not a field of a document."),

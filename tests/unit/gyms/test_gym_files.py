@@ -79,7 +79,7 @@ def test_a_gym_that_is_not_there_is_told_by_its_kind(written: Write) -> None:
 @pytest.mark.parametrize(
     ("row", "told"),
     [
-        ({"id": "a"}, "line 2: text: Field required"),
+        ({"id": "a"}, "line 2: there is no 'text'. The columns are 'id'"),
         ({"id": "one", "text": "x"}, "id is 'one', which a row above has"),
         ({"id": "a", "text": "a\0b"}, "line 2: text"),
     ],

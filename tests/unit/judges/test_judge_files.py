@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from judge_gym.errors import ConfigError, EvidenceError
-from judge_gym.judges import CallableJudge, HttpJudge, Item, PairwiseJudge, load_judge, read_items
+from judge_gym.judges import (
+    CallableJudge,
+    HttpJudge,
+    Item,
+    PairwiseJudge,
+    Variant,
+    load_judge,
+    read_items,
+)
 
 JUDGES = Path(__file__).parents[3] / "deployments" / "judges"
 RUBRIC = """\
@@ -103,10 +111,10 @@ def test_items_of_both_formats_are_alike(tmp_path: Path) -> None:
             '{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}',
             "line 2: id is 'a', which a row above",
         ),
-        ('{"text": ""}', "line 1: text: Field required"),
-        ('{"text": 5}', "line 1: text: "),
+        ('{"text": ""}', "line 1: text is empty"),
+        ('{"text": 5}', "line 1: text is 5: "),
         ('{"text": "a"}\nnot json', "line 2: not JSON"),
-        ('{"text": "a\\u0000b"}', "line 1: text: "),
+        ('{"text": "a\\u0000b"}', "line 1: text is 'a"),
         ("\n", "has no row"),
     ],
 )
@@ -118,21 +126,13 @@ def test_a_faulty_item_is_named_with_file_and_line(tmp_path: Path, rows: str, sa
     assert said in refused.value.message
 
 
-def test_an_item_is_its_corpus_name_variant_and_content() -> None:
+def test_an_item_is_the_texts_that_a_judge_sees() -> None:
     item = Item(id="1", text="x", corpus="c")
-    same = item.model_copy(update={"truth": 1.0, "category": "k", "simulated": True})
-    assert same.key == item.key
-    variant = {"perturbation": "add_fluff", "severity": 0.5, "seed": 1}
-    changes = [
-        {"id": "2"},
-        {"text": "y"},
-        {"second": "z"},
-        {"context": "z"},
-        {"corpus": "d"},
-        *({"variant": variant | change} for change in ({}, {"severity": 1}, {"seed": 2})),
-    ]
-    keys = {Item.model_validate(item.model_dump() | change).key for change in changes}
-    assert len(keys | {item.key}) == len(changes) + 1
+    variant = Variant(perturbation="add_fluff", severity=0.5, seed=1)
+    beside = {"id": "2", "corpus": "d", "truth": 1.0, "category": "k", "simulated": True}
+    assert item.model_copy(update={**beside, "variant": variant}).key == item.key
+    changes = [{"text": "y"}, {"second": "z"}, {"context": "z"}]
+    assert len({item.key, *(item.model_copy(update=one).key for one in changes)}) == 4
 
 
 def test_judges_of_pairs_take_pairs_alone() -> None:

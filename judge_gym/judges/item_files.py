@@ -1,0 +1,147 @@
+"""Files of items: the texts, the labels beside them, and what is said of both."""
+
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from judge_gym.design.config_tree import shown
+from judge_gym.design.files import corpus_digest
+from judge_gym.errors import ConfigError, EvidenceError
+from judge_gym.evidence.typed_rows import read_typed_rows
+from judge_gym.judges.base import Judge
+from judge_gym.judges.items import COLUMNS, Item, distinct, known_fields
+from judge_gym.judges.labels import check_on
+
+LABEL_WORDS = {
+    "annotation", "annotator", "expected", "expert", "gold", "grade", "groundtruth", "human",
+    "label", "labels", "mark", "rating", "reference", "score", "target", "truth", "verdict",
+}  # fmt: skip
+"""Words in the name of a column that may hold labels; none is read by its name but `truth`."""
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+
+
+@dataclass(frozen=True, eq=False)
+class ItemFile:
+    """The items of a file or folder, in order.
+
+    Rows with the same texts are one text: judged once, counted once, and with one label.
+    """
+
+    path: Path
+    items: tuple[Item, ...]
+    places: tuple[str, ...]
+    """By item, its file and line."""
+    columns: tuple[str, ...]
+    """Every column of the file."""
+    label_column: str
+    """The column that labels were read from; empty without any label."""
+
+    @cached_property
+    def texts(self) -> tuple[Item, ...]:
+        """The items, without those whose texts an earlier one has."""
+        return tuple(distinct(self.items))
+
+    def check(self, judges: Iterable[Judge], scale: tuple[float, float] | None = None) -> None:
+        """Raise when a judge cannot judge an item, or its label is none of the judge's scores.
+
+        Numbers may be on a `scale` of their own. `ConfigError` for the item, `EvidenceError` with
+        file, line, column and value for the label.
+        """
+        for judge in judges:
+            for item, place in zip(self.items, self.places, strict=True):
+                judge.check(item)
+                try:
+                    if scale is not None and isinstance(item.truth, float | int):
+                        check_on(scale, item.truth)
+                    else:
+                        judge.label(item)
+                except ConfigError as error:
+                    said = f"{place}: {self.label_column} is {shown(item.truth)}"
+                    raise EvidenceError(f"{said}. {error.message}", error.remedy) from None
+
+    def said(self, judge: Judge, mapping: Path | None = None) -> str:
+        """Return how many labels were read and from which column, for a person.
+
+        Of a judge of verdicts, how many of each. `mapping` is the file whose `fields` map columns;
+        without one an option of the command does.
+        """
+        count = sum(item.truth is not None for item in self.items)
+        if not count:
+            said = "Labels: none. "
+            said += "Column 'truth' is empty." if "truth" in self.columns else "No column 'truth'."
+            for column in likely_labels(self.columns):
+                how = (
+                    f"add fields: {{truth: {column}}} to {mapping}"
+                    if mapping
+                    else f"add --fields truth={shlex.quote(column)}"
+                )
+                said += f" Column {column!r} may hold labels: to use it, {how}."
+        else:
+            said = f"Labels: {count} of {len(self.items)} items, from column {self.label_column!r}"
+            said += f" ({found})." if (found := _verdicts(judge, self.items)) else "."
+        repeated = len(self.items) - len(self.texts)
+        if repeated:
+            rows = "1 row repeats" if repeated == 1 else f"{repeated} rows repeat"
+            said += f" {rows} the texts of another; each text is judged and counted once."
+        return said
+
+
+def read_item_file(path: Path, fields: Mapping[str, str] | None = None) -> ItemFile:
+    """Read the items of a JSONL or CSV file, or of a folder of them, in file and row order.
+
+    A row has `text`, and optionally `id` (without one its number), `second`, `context`, `truth` and
+    `category`; `fields` maps those that stand in other columns. Raises `EvidenceError` as
+    `read_typed_rows` does, and for one text with two labels.
+    """
+    found = read_typed_rows(
+        path, Item, COLUMNS, known_fields(dict(fields or {})), corpus=corpus_digest(path)
+    )
+    column = found.used.get("truth", "")
+    labels: dict[str, tuple[Item, str]] = {}
+    for item, place in zip(found.rows, found.places, strict=True):
+        if item.truth is None:
+            continue
+        first, above = labels.setdefault(item.key, (item, place))
+        if first.truth != item.truth:
+            raise EvidenceError(
+                f"{place}: {column} is {shown(item.truth)}, and {above} has the same text with "
+                f"{shown(first.truth)}.",
+                "Give a text one label, such as the mean or the majority of several people's.",
+            )
+    # A label stands for its text, in whichever of the rows with it.
+    items = tuple(
+        item.model_copy(update={"truth": labels[item.key][0].truth}) if item.key in labels else item
+        for item in found.rows
+    )
+    return ItemFile(path, items, found.places, found.columns, column)
+
+
+def read_items(path: Path, fields: Mapping[str, str] | None = None) -> tuple[Item, ...]:
+    """Return the items of a file; see `read_item_file`."""
+    return read_item_file(path, fields).items
+
+
+def likely_labels(columns: Iterable[str]) -> list[str]:
+    """Return the columns whose names say that they may hold labels."""
+    return [
+        column
+        for column in columns
+        if column.strip().lower() != "truth"
+        and LABEL_WORDS & {word.lower() for word in _WORDS.findall(column)}
+    ]
+
+
+def _verdicts(judge: Judge, items: Sequence[Item]) -> str:
+    """Return "18 pass, 12 fail" for a judge of verdicts, else nothing."""
+    if not judge.verdict_scores:
+        return ""
+    names = {score: name for name, score in judge.verdict_scores.items()}
+    try:
+        labels = [label for item in items if (label := judge.label(item)) is not None]
+    except ConfigError:  # they are on a scale of their own
+        return ""
+    return ", ".join(f"{count} {names[label]}" for label, count in Counter(labels).most_common())

@@ -1,0 +1,47 @@
+"""Labels as scores: what is unambiguous is taken, anything else is an error, nothing is dropped."""
+
+from collections.abc import Mapping
+
+from judge_gym.errors import ConfigError
+from judge_gym.judges.items import Label
+from judge_gym.judges.scale import Scale
+
+
+def label_on_scale(judge: str, scale: Scale, given: Label) -> float:
+    """Return a label on a scale: a number, as of the mean of several people, or a step's name."""
+    if isinstance(given, str):
+        steps = {name.strip().lower(): step for step, name in scale.named}
+        if given.lower() in steps and len(steps) == len(scale.named):
+            return float(steps[given.lower()])
+    elif scale.lowest <= given <= scale.highest:
+        return float(given)
+    between = f"from {scale.lowest} to {scale.highest}"
+    names = f" or one of {', '.join(scale.anchors)}" if scale.anchors else ""
+    raise ConfigError(
+        f"Judge {judge!r} has scores {between}.",
+        f"Use a number {between}{names}, or leave it empty.",
+    )
+
+
+def label_of_verdict(judge: str, scores: Mapping[str, float], given: Label) -> float:
+    """Return the score of the verdict that a label names, or that it gives itself."""
+    by_name = {name.lower(): score for name, score in scores.items()}
+    if isinstance(given, str) and given.lower() in by_name:
+        return by_name[given.lower()]
+    if given in scores.values():
+        return float(given)
+    allowed = ", ".join(f"{name} (or {score:g})" for name, score in scores.items())
+    raise ConfigError(
+        f"Judge {judge!r} has the verdicts {', '.join(scores)}.",
+        f"Use {allowed}, or leave it empty.",
+    )
+
+
+def check_on(scale: tuple[float, float], given: float) -> None:
+    """Raise `ConfigError` for a label that is not on the scale that a file says labels have."""
+    lowest, highest = scale
+    if not lowest <= given <= highest:
+        raise ConfigError(
+            f"The label_scale is {lowest:g} to {highest:g}.",
+            f"Use a number from {lowest:g} to {highest:g}, leave it empty, or change label_scale.",
+        )

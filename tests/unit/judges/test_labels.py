@@ -1,0 +1,159 @@
+"""Labels in files of items: read where they are unambiguous, else an error, never dropped."""
+
+from pathlib import Path
+
+import pytest
+
+from judge_gym.errors import EvidenceError, JudgeGymError
+from judge_gym.judges import (
+    BinaryJudge,
+    CallableJudge,
+    Judge,
+    PairwiseJudge,
+    Scale,
+    VerdictName,
+    read_item_file,
+)
+
+GRADES = CallableJudge(name="grades", function="mine:grade", scale=Scale(lowest=1, highest=5))
+NAMED = CallableJudge(
+    name="named", function="mine:grade",
+    scale=Scale(lowest=1, highest=3, anchors=("poor", "fair", "good")),
+)  # fmt: skip
+BINARY = BinaryJudge(
+    name="gate", model="sim/good-1", task="Pass or fail?",
+    verdicts=(VerdictName(name="Pass", description="Fine."),
+              VerdictName(name="Fail", description="Not fine.")),
+)  # fmt: skip
+PAIRS = PairwiseJudge(name="pairs", model="sim/good-1", task="Which is better?")
+
+
+def labels(file: Path, judge: Judge, **fields: str) -> list[float | None]:
+    read = read_item_file(file, fields)
+    read.check([judge])
+    return [judge.label(item) for item in read.items]
+
+
+def written(folder: Path, content: str | bytes, name: str = "items.csv") -> Path:
+    file = folder / name
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return file
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "judge", "known"),
+    [
+        ("text,truth\na,5\nb, 4.5 \nc,\n", "items.csv", GRADES, [5, 4.5, None]),
+        ('{"text": "a", "truth": "5"}\n{"text": "b", "truth": 1}\n{"text": "c", "truth": null}',
+         "items.jsonl", GRADES, [5, 1, None]),
+        ("text,truth\na,Good\nb,poor\nc,2\n", "items.csv", NAMED, [3, 1, 2]),
+        ("text,truth\na,Pass\nb,fail\nc,FAIL\nd,1\ne,0\n", "items.csv", BINARY, [1, 0, 0, 1, 0]),
+        ("text,second,truth\na,b,first\nc,d,Second\n", "items.csv", PAIRS, [1, 0]),
+    ],
+)  # fmt: skip
+def test_what_is_unambiguous_is_a_label(
+    tmp_path: Path, content: str, name: str, judge: Judge, known: list[float | None]
+) -> None:
+    assert labels(written(tmp_path, content, name), judge) == known
+
+
+@pytest.mark.parametrize(
+    ("content", "judge", "said"),
+    [
+        (
+            "text,truth\na,5\nb,6\n",
+            GRADES,
+            "line 3: truth is 6.0. Judge 'grades' has scores from 1",
+        ),
+        ("text,truth\na,4,5\n", GRADES, "line 2: 3 values under 2 column names"),
+        ('text,truth\na,"4,5"\n', GRADES, "line 2: truth is '4,5'. Judge 'grades' has scores"),
+        ("text,truth\na,n/a\n", GRADES, "truth is 'n/a'"),
+        ("text,truth\na,great\n", NAMED, "or one of poor, fair, good, or leave it empty"),
+        ("text,truth\na,maybe\n", BINARY, "Use Pass (or 1), Fail (or 0), or leave it empty"),
+        ("text,truth\na,5\n", BINARY, "line 2: truth is 5.0. Judge 'gate' has the verdicts"),
+        ("text,second,truth\na,b,tie\n", PAIRS, "Use first (or 1), second (or 0), or leave it"),
+        ("text,truth\na,5\nb,3\na,4\n", GRADES, "line 4: truth is 4.0, and"),
+        ("text,note,truth,truth\na,x,5,4\n", GRADES, "column 'truth' is there twice"),
+        ("text,Truth,TRUTH\na,5,4\n", GRADES, "columns 'Truth' and 'TRUTH' are both truth"),
+    ],
+)
+def test_what_is_no_label_is_an_error_with_file_line_value_and_what_is_allowed(
+    tmp_path: Path, content: str, judge: Judge, said: str
+) -> None:
+    file = written(tmp_path, content)
+    with pytest.raises(EvidenceError) as refused:
+        labels(file, judge)
+    assert str(file) in refused.value.message
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("value", ["true", "[5]", "NaN", "Infinity"])
+def test_what_json_alone_can_say_is_no_label(tmp_path: Path, value: str) -> None:
+    file = written(tmp_path, f'{{"text": "a", "truth": {value}}}', "items.jsonl")
+    with pytest.raises(EvidenceError, match=r"line 1: truth is "):
+        labels(file, GRADES)
+
+
+def test_a_column_is_mapped_and_one_that_is_not_there_is_named(tmp_path: Path) -> None:
+    file = written(tmp_path, "Body,human_score\na,5\nb,4\n")
+    assert labels(file, GRADES, text="Body", truth="human_score") == [5, 4]
+    read = read_item_file(file, {"text": "Body", "truth": "human_score"})
+    assert read.said(GRADES) == "Labels: 2 of 2 items, from column 'human_score'."
+    with pytest.raises(
+        EvidenceError, match=r"'human_scor', and no row has.*Did you mean human_sco"
+    ):
+        read_item_file(file, {"text": "Body", "truth": "human_scor"})
+    with pytest.raises(EvidenceError, match=r"there is no 'text'. The columns are 'Body', 'human_"):
+        read_item_file(file)
+
+
+def test_what_is_said_counts_labels_and_names_columns_that_may_hold_some(tmp_path: Path) -> None:
+    unread = read_item_file(written(tmp_path, "text,human_score,note\na,5,x\n"))
+    assert unread.said(GRADES) == (
+        "Labels: none. No column 'truth'. Column 'human_score' may hold labels: to use it, add "
+        "--fields truth=human_score."
+    )
+    assert "add fields: {truth: human_score} to my.yaml" in unread.said(GRADES, Path("my.yaml"))
+    verdicts = read_item_file(written(tmp_path, "text,truth\na,pass\nb,fail\nc,fail\nd,\nd,\n"))
+    assert verdicts.said(BINARY) == (
+        "Labels: 3 of 5 items, from column 'truth' (2 Fail, 1 Pass). 1 row repeats the texts of "
+        "another; each text is judged and counted once."
+    )
+
+
+def test_a_label_stands_for_its_text_in_every_row(tmp_path: Path) -> None:
+    read = read_item_file(written(tmp_path, "text,truth\na,\nb,2\na,5\n"))
+    assert [item.truth for item in read.items] == [5, 2, 5]
+    assert [item.id for item in read.texts] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "\ufefftext,truth\r\na,5\r\nb,4\r\n",
+        "text;truth\na;5\nb;4\n",
+        "sep=;\ntext;truth\na;5\nb;4\n",
+        "text\ttruth\na\t5\nb\t4\n",
+        " Text , TRUTH \na,5\nb,4\n",
+        "text,truth\n\na,5\n,\nb,4\n , \n",
+        '"text","truth"\n"a","5"\n"b","4"\n',
+    ],
+)
+def test_files_as_spreadsheets_write_them_are_read(tmp_path: Path, content: str) -> None:
+    file = written(tmp_path, content)
+    read = read_item_file(file)
+    assert [item.text for item in read.items] == ["a", "b"]
+    assert labels(file, GRADES) == [5, 4]
+
+
+def test_quotes_and_lines_within_a_cell_stay(tmp_path: Path) -> None:
+    file = written(tmp_path, 'text;truth\n"He said ""no"";\nand left";5\n')
+    [item] = read_item_file(file).items
+    assert (item.text, item.truth) == ('He said "no";\nand left', 5)
+
+
+def test_a_file_that_is_not_utf8_says_so(tmp_path: Path) -> None:
+    with pytest.raises(JudgeGymError, match=r"not UTF-8.*Save the file as UTF-8"):
+        read_item_file(written(tmp_path, "text,truth\ncafé,5\n".encode("cp1252")))
+    with pytest.raises(JudgeGymError, match=r"not UTF-8.*Save the file as UTF-8"):
+        read_item_file(written(tmp_path, "text,truth\na,5\n".encode("utf-16")))
