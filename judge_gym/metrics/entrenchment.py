@@ -18,9 +18,18 @@ from judge_gym.metrics.estimate import (
 )
 from judge_gym.metrics.inference import PERMUTATIONS
 from judge_gym.metrics.intervals import resampled_interval
-from judge_gym.metrics.polarization import Divergence, Polarization, measure_polarization
+from judge_gym.metrics.polarization import (
+    UNBIASED_REPLICATES,
+    Divergence,
+    Polarization,
+    measure_polarization,
+)
 
 ADVISED_ITEMS = 30
+OVERSTATES = (
+    f"E overstates at fewer than {UNBIASED_REPLICATES} replicates (by 2 to 7 times), since its "
+    "floor is part of it"
+)
 
 
 def entrenchment(
@@ -52,7 +61,9 @@ def entrenchment(
     if polarization.estimate.estimate is None:
         return replace(polarization.estimate, metric=metric)
     confidence = probes.confidence().value[:, common].mean(axis=0)
-    return _product(metric, polarization, confidence, rng)
+    few = np.median(kept.sizes()[:, common]) < UNBIASED_REPLICATES
+    found = _product(metric, polarization, confidence, rng)
+    return replace(found, method=f"{found.method}; {OVERSTATES}") if few else found
 
 
 def _product(

@@ -15,6 +15,9 @@ from judge_gym.metrics.estimate import (
 from judge_gym.metrics.intervals import wilson
 from judge_gym.metrics.outcomes import clustered_share
 
+OF_PAIRS = "right less wrong"
+"""The unit of `pair_balance`."""
+
 
 def order_inconsistency(verdicts: Verdicts, reversed_order: BoolArray) -> Estimate:
     """Return the share of pairs whose verdicts differ between the two orders, in [0, 1].
@@ -65,7 +68,7 @@ def pair_balance(
     it ties. t interval over pairs; where all count the same, the bounds of Wilson's interval.
     Needs one verdict.
     """
-    metric, unit = "pair_balance", "right less wrong"
+    metric, unit = "pair_balance", OF_PAIRS
     pairs, place = np.unique(item, return_inverse=True)
     if not scored.any():
         return not_estimable(metric, no_verdict(len(item)), n=len(item), unit=unit)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from judge_gym.metrics.hypotheses_list import VALIDITY_CHECKS
+from judge_gym.metrics.pairwise import OF_PAIRS
 from judge_gym.report.findings import NOT_TESTABLE, told_apart
 from judge_gym.report.plots.plot import Panel, Plot
 from judge_gym.report.table import Row, Table, number
@@ -108,6 +109,8 @@ def _headline(findings: Sequence[FindingRow], label: str, *, is_check: bool) -> 
     counts = Counter(one.conclusion for one in findings)
     parts = [f"{counts[one]} {one}" for one in _ORDER if counts[one]]
     question, measure = _QUESTIONS[findings[0].hypothesis]
+    if findings[0].unit == OF_PAIRS:
+        measure = "pairs judged right less wrong"
     return Headline(
         question,
         measure,

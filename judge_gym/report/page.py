@@ -95,7 +95,7 @@ def read_report(session: Session, run_id: int) -> Report:
     status = sweep_status(session, facts.run.sweep)
     return Report(
         facts=facts,
-        summary=summary_of(facts, status, found, planted),
+        summary=summary_of(facts, status, found, planted, rows),
         said=sentences(found),
         largest=largest_effects(rows),
         findings=findings_table(found, facts.run.standing),

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from judge_gym.metrics.hypotheses_margins import ALPHA
+from judge_gym.metrics.pairwise import OF_PAIRS
 from judge_gym.report.findings import NOT_TESTABLE, about, because, told_apart
 from judge_gym.report.table import number
 from judge_gym.store.results import FindingRow
@@ -94,7 +95,7 @@ def _several(findings: Sequence[FindingRow]) -> str:
 
 
 def _phrase(finding: FindingRow) -> str:
-    return _OF_PAIRS if finding.unit == "right less wrong" else PHRASES[finding.hypothesis]
+    return _OF_PAIRS if finding.unit == OF_PAIRS else PHRASES[finding.hypothesis]
 
 
 def figure_of(finding: FindingRow) -> str:

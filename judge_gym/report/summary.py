@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from judge_gym.metrics.polarization import UNDERSTATES
 from judge_gym.report.facts import Facts
 from judge_gym.report.findings import NOT_TESTABLE
 from judge_gym.report.headlines import Headline, headlines
 from judge_gym.report.planted import Planted
 from judge_gym.report.table import counted
-from judge_gym.store.results import FindingRow
+from judge_gym.store.results import FindingRow, ResultRow
 from judge_gym.workflows.status import Status, WorkflowStatus
 
 _WORKFLOWS = {
@@ -36,9 +37,13 @@ class Summary:
 
 
 def summary_of(
-    facts: Facts, status: Status, findings: Sequence[FindingRow], planted: Planted
+    facts: Facts,
+    status: Status,
+    findings: Sequence[FindingRow],
+    planted: Planted,
+    rows: Sequence[ResultRow] = (),
 ) -> Summary:
-    """Return the summary of an analysis run, `status` being its sweep's."""
+    """Return the summary of an analysis run with the figures `rows`; `status` is its sweep's."""
     documents = sum(int(window.documents or 0) for window in status.windows)
     spent = status.spent
     cost = f"{spent.cost_usd:.2f} USD"
@@ -54,8 +59,14 @@ def summary_of(
         spent=f"{counted(spent.calls, 'call')}, {spent.failed:,} failed, cost "
         + (f"at least {cost}" if spent.unpriced else cost),
         headlines=headlines(findings),
-        cautions=tuple(_cautions(facts, status, findings, planted)),
+        cautions=(*_cautions(facts, status, findings, planted), *_understated(rows)),
     )
+
+
+def _understated(rows: Sequence[ResultRow]) -> Iterator[str]:
+    """Yield why the polarization of the headlines is too low, where replicates are few."""
+    if any(UNDERSTATES in row.method for row in rows):
+        yield f"{UNDERSTATES}."
 
 
 def _progress(part: WorkflowStatus) -> str:

@@ -23,7 +23,10 @@ Columns = list[tuple[str, list[str]]]
 """(heading, a text per line)"""
 
 _NOT_ESTIMABLE = "not estimable, because "
-_CAUTIONS = ("advised", "read against", "left out", "not applied")
+_CAUTIONS = (
+    *("advised", "read against", "left out", "not applied"),
+    *("understates", "overstates", "assume that"),
+)
 """What in a method is a warning to the reader, and so stands below the table."""
 _COMPARED = "compared with "
 """What in a method of a regression names the levels that its coefficients are against."""

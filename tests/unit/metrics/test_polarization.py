@@ -203,3 +203,24 @@ def test_a_sensitivity_view_brings_abstainers_back(build_verdicts, rng):
     category = with_abstentions(verdicts, judge, item, AbstentionView.OWN_CATEGORY)
     assert measure_polarization(verdicts, rng).estimate.estimate is None
     assert measure_polarization(category, rng).estimate.estimate == 1
+
+
+@pytest.mark.parametrize(("replicates", "least", "most"), [(5, 0.12, 0.16), (100, 0.205, 0.222)])
+def test_the_excess_says_where_it_understates_the_divergence(rng, replicates, least, most):
+    first, second = np.array([0.6, 0.3, 0.1, 0, 0]), np.array([0.2, 0.3, 0.3, 0.2, 0])
+
+    def entropy(p):
+        return -sum(share * np.log2(share) for share in p if share)
+
+    between = entropy((first + second) / 2) - (entropy(first) + entropy(second)) / 2
+    assert between == pytest.approx(0.213, abs=0.001)
+    judge, item, _ = (axis.ravel() for axis in np.indices((2, 600, replicates)))
+    chosen = [rng.choice(5, size=600 * replicates, p=p) for p in (first, second)]
+    verdicts = Verdicts(
+        judge=judge, item=item, stages=1 << np.concatenate(chosen),
+        n_judges=2, n_items=600, n_stages=5,
+    )  # fmt: skip
+    found = measure_polarization(verdicts, rng, permutations=100)
+    assert least < found.excess.estimate < most
+    assert ("understates divergence" in found.excess.method) == (replicates == 5)
+    assert "assume that replicates" in found.estimate.method

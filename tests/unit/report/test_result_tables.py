@@ -2,6 +2,7 @@
 
 import pytest
 
+from judge_gym.metrics.polarization import EXCHANGEABLE, UNDERSTATES
 from judge_gym.report.table import Row, Table, figure, number, p_value
 from judge_gym.report.tables import result_tables
 
@@ -274,3 +275,18 @@ def test_imported_judgements_are_marked_and_told_from_others(make_row) -> None:
 
 def test_no_rows_make_no_tables() -> None:
     assert result_tables([]) == []
+
+
+def test_what_few_replicates_do_to_polarization_stands_once_below_its_table(make_row) -> None:
+    rows = [
+        make_row(metric, 0.1, scope={**ORDER, "window": window}, method=f"mean; {caution}")
+        for window in ("w", "v")
+        for metric, caution in [
+            ("polarization", EXCHANGEABLE),
+            ("polarization_excess", UNDERSTATES),
+        ]
+    ]
+    table = titled(result_tables(rows), "Polarization")
+    assert [note for note in table.notes if "Caution" in note] == [
+        f"Caution: {UNDERSTATES}; {EXCHANGEABLE}."
+    ]
