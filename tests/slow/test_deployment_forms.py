@@ -87,7 +87,7 @@ class Pages:
     def submit(self, deployment: str, before: set[str]) -> str:
         """Press Submit; the flow run that there is then."""
         self.browser.press("Submit")
-        new = until(lambda: self.runs(deployment) - before, f"a run of {deployment}", 30)
+        new = until(lambda: self.runs(deployment) - before, f"a run of {deployment}")
         [run] = new
         return run
 
