@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from prefect.runtime import flow_run
 
 from judge_gym.runtime import Runtime
+from judge_gym.store.claims import in_progress
 from judge_gym.store.progress import Progress, share_done
 from judge_gym.workflows.asking import WAITING
 from judge_gym.workflows.status import progress_of
@@ -52,7 +53,10 @@ class Counted:
 
 @asynccontextmanager
 async def sweep_followed(runtime: Runtime, sweep: str) -> AsyncIterator[None]:
-    """Show how far a sweep is while the block runs, whoever works on it, and at the end."""
+    """Show how far a sweep is while the block runs, whoever works on it, and at the end.
+
+    `judge-gym status` sees it as in progress meanwhile.
+    """
     bar, over = Bar(f"sweep {sweep}"), asyncio.Event()
 
     async def look() -> None:
@@ -69,7 +73,8 @@ async def sweep_followed(runtime: Runtime, sweep: str) -> AsyncIterator[None]:
 
     following = asyncio.create_task(follow())
     try:
-        yield
+        with in_progress(runtime.engine, sweep):
+            yield
     finally:
         over.set()
         await following

@@ -5,7 +5,7 @@ exception is a defect of judge-gym and keeps its traceback.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 _LOGIN = re.compile(r"(?<=://)([^\s:/@]*):(?!password@)\S+@")
 """User and password of a URL, but for our own examples. A password may hold an @ itself."""
@@ -42,6 +42,19 @@ class EvidenceError(JudgeGymError):
 
 class StoreError(JudgeGymError):
     """The database cannot be reached, started or migrated."""
+
+
+_MOST_LISTED = 12
+
+
+def listing(known: Sequence[str], command: str) -> str:
+    """Return the sentence that tells what there is; the command lists what it leaves out."""
+    if not known:
+        return "There are none yet."
+    shown = ", ".join(known[:_MOST_LISTED])
+    if len(known) <= _MOST_LISTED:
+        return f"Known: {shown}."
+    return f"Known: {shown} and {len(known) - _MOST_LISTED} more; `{command}` lists all."
 
 
 def first_line(said: object) -> str:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from deployments.cli.output import console, show_table
+from judge_gym.counting import counted
 
 app = typer.Typer(help="See the batches at providers, and cancel them.", no_args_is_help=True)
 
@@ -35,7 +36,7 @@ def list_batches(
             for one in batches(session, ended=ended)
         ]
     columns = ("batch", "model", "status", "calls", "answered", "failed", "age", "error")
-    show_table(f"{len(rows)} batches" if ended else f"{len(rows)} open batches", columns, rows)
+    show_table(counted(len(rows), "batch" if ended else "open batch"), columns, rows)
 
 
 @app.command()

@@ -10,6 +10,7 @@ import typer
 
 from deployments.cli.options import PlanOnly, RetryFailed
 from deployments.cli.output import console, marked, say_simulated, show_table
+from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.judges import Judge
@@ -64,7 +65,9 @@ def benchmark(
     console.print(chosen.labels, markup=False, soft_wrap=True)
     prepare_environment(settings().data_dir, verbose=False)
     asked = [Asked(judge, chosen.items) for judge in loaded]
-    show_judging(f"What {chosen.benchmark.name} will use, {len(chosen.items)} items", asked)
+    show_judging(
+        f"What {chosen.benchmark.name} will use, {counted(len(chosen.items), 'item')}", asked
+    )
     if plan:
         return
     given = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}

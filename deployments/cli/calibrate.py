@@ -9,6 +9,7 @@ import typer
 
 from deployments.cli.options import PlanOnly, RetryFailed
 from deployments.cli.output import console, marked, say_simulated, show_checks, show_table
+from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.calibration.design import CalibrationDesign
@@ -62,14 +63,15 @@ def _plan(
         for one in design.chosen
     ]
     show_table(
-        f"Calibration {design.name}: {len(texts.originals)} texts",
+        f"Calibration {design.name}: {counted(len(texts.originals), 'text')}",
         ("change", "made by", "expected", "severities", "texts to judge", "nothing to change in"),
         rows,
     )
     if design.perturber and wanted:
         show_perturbing(design.perturber, wanted)
     show_judging(
-        f"What it will use, {len(texts.items)} texts {design.repeats} times each",
+        f"What it will use, {counted(len(texts.items), 'text')}, "
+        f"{counted(design.repeats, 'time')} each",
         [Asked(judge, texts.items, design.repeats) for judge in judges],
     )
 

@@ -15,6 +15,7 @@ from deployments.cli.choosing import (
     show_calls,
 )
 from deployments.cli.output import confirmed, console, show_table
+from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from deployments.cli.flow_runs import FoundRun
@@ -66,7 +67,7 @@ def cancel(name: Name, workflow: OfWorkflow = None, yes: Yes = False) -> None:
         ):
             count = cancel_calls(session, selection)
     console.print(
-        f"Cancelled {len(deployed)} flow runs and {count} calls; batches: "
+        f"Cancelled {counted(len(deployed), 'flow run')} and {counted(count, 'call')}; batches: "
         f"{len(batches)}, see `judge-gym batches list`.",
         markup=False,
     )

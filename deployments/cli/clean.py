@@ -14,6 +14,7 @@ from deployments.cli.choosing import (
     show_calls,
 )
 from deployments.cli.output import confirmed, console
+from judge_gym.counting import counted
 
 
 def clean(
@@ -33,17 +34,18 @@ def clean(
     from sqlalchemy.orm import Session
 
     from judge_gym.store.claims import idle
-    from judge_gym.store.cleaning import Removal, removal, removed_calls
+    from judge_gym.store.cleaning import Removal, check_failure, removal, removed_calls
     from judge_gym.store.cleaning import clean as delete
 
     with engine_of_settings() as engine, Session(engine) as session, session.begin():
         chosen = choose(session, name)
         selection = chosen.selection(workflow or "", failure or "")
+        check_failure(session, selection)
         with idle(engine, chosen.claims):
             going = removal(session, selection)
             lines = removed_calls(session, selection, keep_derived=keep_derived)
             calls = sum(one.calls for one in lines)
-            what = f"{calls} LLM calls" if keep_derived else str(going)
+            what = counted(calls, "LLM call") if keep_derived else str(going)
             if not calls and (keep_derived or going == Removal(0, 0, 0)):
                 console.print(f"{chosen.title}: there is nothing to delete.", markup=False)
                 raise typer.Exit

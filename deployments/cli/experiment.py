@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from deployments.cli.output import console, show_table
+from judge_gym.counting import counted
 from judge_gym.design.experiment import TaskType
 
 app = typer.Typer(help="List, show and create experiments.", no_args_is_help=True)
@@ -37,7 +38,7 @@ def list_experiments(
             for one in found
         ]
     columns = ("tag", "task", "concept", "judge", "W3 scoring", "W4 swap", "W5 probe")
-    show_table(f"{len(rows)} experiments", columns, rows)
+    show_table(counted(len(rows), "experiment"), columns, rows)
 
 
 @app.command()

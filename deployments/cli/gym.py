@@ -11,6 +11,7 @@ import typer
 
 from deployments.cli.options import AsJson, PlanOnly, RetryFailed
 from deployments.cli.output import console, marked, say_simulated, show_table
+from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.gyms.evaluating import GymReport, LoadedGym
@@ -57,7 +58,7 @@ def _plan(loaded: "LoadedGym") -> None:
     from deployments.cli.estimates import show_uses
     from judge_gym.gyms.evaluating import plan
 
-    title = f"What {loaded.gym.name} will use at most, {len(loaded.cases)} cases"
+    title = f"What {loaded.gym.name} will use at most, {counted(len(loaded.cases), 'case')}"
     show_uses(title, asyncio.run(_in_runtime(plan, loaded)))
     console.print("An answer that cannot be read is asked for once more, which is a call more.")
 

@@ -26,6 +26,7 @@ def import_verdicts(
     """Bring recorded decisions or raw answers into the tables, marked as imported."""
     from deployments.cli.database import database
     from deployments.cli.output import command, console
+    from judge_gym.counting import counted
     from judge_gym.recorded.mapping import load_recorded
     from judge_gym.workflows import importing
 
@@ -36,8 +37,9 @@ def import_verdicts(
         )
     ends = ", ".join(f"{count} {status}" for status, count in sorted(done.statuses.items()))
     console.print(
-        f"Sweep {recorded.name}: {done.judgements} judgements by {done.judges} judges of "
-        f"{done.items} items ({ends}); {done.new} are new.",
+        f"Sweep {recorded.name}: {counted(done.judgements, 'judgement')} by "
+        f"{counted(done.judges, 'judge')} of {counted(done.items, 'item')} ({ends}); "
+        f"new: {done.new}.",
         markup=False,
     )
     console.print(f"Next: {command()} analyse {recorded.name}", markup=False)

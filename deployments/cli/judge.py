@@ -17,6 +17,7 @@ from deployments.cli.output import (
     say_simulated,
     show_table,
 )
+from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult, ModelJudge
@@ -88,7 +89,7 @@ def score(
     with (
         simulator_for([judge.answered_by]),
         lost_servers_named(),
-        errors.status(f"Judging {len(given)} items."),
+        errors.status(f"Judging {counted(len(given), 'item')}."),
     ):
         results = asyncio.run(asked)
     cost = _cost(results)
@@ -129,11 +130,11 @@ def _amount(judge: "AnyJudge", judgements: int) -> str:
     from judge_gym.judges import ModelJudge
 
     if not isinstance(judge, ModelJudge):
-        return f"{judgements} judgements, each asked once."
+        return f"{counted(judgements, 'judgement')}, each asked once."
     calls = judgements * (2 if judge.judges_pairs else 1)
     return (
-        f"{judgements} judgements: {calls} calls, and one more for each answer that cannot be "
-        "read. What is already judged is not asked again."
+        f"{counted(judgements, 'judgement')}: {counted(calls, 'call')}, and one more for each "
+        "answer that cannot be read. What is already judged is not asked again."
     )
 
 
@@ -175,7 +176,9 @@ def _show(judge: "AnyJudge", results: Sequence["JudgeResult"], cost: dict[str, A
     show_table(marked(f"{judge.name}, {judge.answered_by}", simulated=simulated), columns, rows)
     ends = Counter(result.status for result in results)
     told = ", ".join(f"{count} {status}" for status, count in ends.most_common())
-    console.print(f"{len(results)} judgements: {told}. {_paid(judge, cost)}", markup=False)
+    console.print(
+        f"{counted(len(results), 'judgement')}: {told}. {_paid(judge, cost)}", markup=False
+    )
     if simulated:
         say_simulated()
     if ends["failed"]:
@@ -188,7 +191,7 @@ def _paid(judge: "AnyJudge", cost: dict[str, Any]) -> str:
     if not isinstance(judge, ModelJudge):
         return "What a judge of your own costs is not known here."
     unknown = f" and the unknown cost of {cost['unpriced_calls']}" if cost["unpriced_calls"] else ""
-    return f"{cost['calls']} calls have cost {cost['cost_usd']:.4g} USD{unknown}."
+    return f"{counted(cost['calls'], 'call')} cost {cost['cost_usd']:.4g} USD{unknown}."
 
 
 def _number(value: float | None) -> str:

@@ -8,6 +8,7 @@ import typer
 
 from deployments.cli.options import Fields, fields_of
 from deployments.cli.output import console, errors, say_simulated, show_checks, show_table
+from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult
@@ -66,7 +67,7 @@ def compare(
     with (
         simulator_for(judge.answered_by for judge in judges),
         lost_servers_named(),
-        errors.status(f"Judging {len(given)} items twice."),
+        errors.status(f"Judging {counted(len(given), 'item')} twice."),
     ):
         results = asyncio.run(_judged(judges, given, repeats))
     pairs = zip(judges, results, strict=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deployments.cli.output import as_table, console, marked, say_simulated, show_table
+from judge_gym.counting import counted
 from judge_gym.settings import REPOSITORY
 
 if TYPE_CHECKING:
@@ -153,4 +154,4 @@ def show_cost(call_ids: "Sequence[int]") -> None:
     with database() as session:
         cost, unpriced = cost_of(session, call_ids)
     unknown = f" and the unknown cost of {unpriced}" if unpriced else ""
-    console.print(f"{len(call_ids)} calls have cost {cost:.4g} USD{unknown}.", markup=False)
+    console.print(f"{counted(len(call_ids), 'call')} cost {cost:.4g} USD{unknown}.", markup=False)

@@ -11,6 +11,7 @@ import typer
 from deployments.cli.options import AsJson, PlanOnly
 from deployments.cli.output import console, errors, marked, say_simulated, show_table
 from deployments.cli.panel import show_cost
+from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -87,7 +88,7 @@ async def _show_plan(panel: "Panel", labelled: "Sequence[LabelledDocument]") -> 
 
     async with runtime() as current:
         uses = plan_reviews(current, panel, labelled)
-    show_uses(f"What panel {panel.name} will use, {len(labelled)} documents", uses)
+    show_uses(f"What panel {panel.name} will use, {counted(len(labelled), 'document')}", uses)
     console.print("An answer that cannot be read is asked for once more, which is a call more.")
 
 
@@ -100,12 +101,13 @@ async def _evaluated(
     from judge_gym.runtime import runtime
 
     async with runtime() as current:
-        with errors.status(f"Reviewing {len(labelled)} documents.") as status:
+        documents = counted(len(labelled), "document")
+        with errors.status(f"Reviewing {documents}.") as status:
             reviewed = await review_all(
                 current,
                 panel,
                 labelled,
-                lambda ended: status.update(f"{ended} of {len(labelled)} documents are reviewed."),
+                lambda ended: status.update(f"Reviewed {ended} of {documents}."),
             )
         calls = [call for state in reviewed.states if state for call in state.call_ids]
         found = evaluated(panel, labelled, reviewed, prices_of(current, calls), error_price)
@@ -164,7 +166,7 @@ def _show_ways(found: "Evaluation") -> None:
     from judge_gym.report.table import dollars, number
 
     for what, some in kinds(found):
-        title = f"Panel {found.panel.name}, {what}: {some.scored.n_documents} documents"
+        title = f"Panel {found.panel.name}, {what}: {counted(some.scored.n_documents, 'document')}"
         priced = what == WHOLE
         _show_figures(
             marked(title, simulated=found.simulated),

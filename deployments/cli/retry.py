@@ -16,11 +16,12 @@ def retry(
     from sqlalchemy.orm import Session
 
     from judge_gym.store.claims import idle
-    from judge_gym.store.cleaning import forget_failures, kept_failures
+    from judge_gym.store.cleaning import check_failure, forget_failures, kept_failures
 
     with engine_of_settings() as engine, Session(engine) as session, session.begin():
         chosen = choose(session, name)
         selection = chosen.selection(workflow or "", failure or "")
+        check_failure(session, selection)
         with idle(engine, chosen.claims):
             kept = kept_failures(session, selection)
             count = sum(one.count for one in kept)

@@ -19,6 +19,7 @@ from deployments.cli.environment import prepare_environment
 from deployments.cli.models import providers_of
 from deployments.cli.output import command, console, errors
 from deployments.cli.prefect_api import prefect_api
+from judge_gym.counting import counted
 from judge_gym.design.sweep import Sweep, load_sweep
 from judge_gym.errors import JudgeGymError, causes, first_line
 from judge_gym.model_names import is_simulated_model
@@ -57,7 +58,7 @@ def run_sweep(
     """
     sweep = load_sweep(file)
     providers = providers_of(sweep)
-    console.print(f"Sweep {sweep.name}: {sweep.count()} experiments.")
+    console.print(f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}.")
     if not (retry_failed or only) and (run_id := _finished(sweep)) is not None:
         console.print(
             f"Nothing was missing: no request was made; figures of analysis run {run_id}."

@@ -13,7 +13,8 @@ from rich.live import Live
 from rich.text import Text
 
 from deployments.cli.options import AsJson
-from deployments.cli.output import as_table, console
+from deployments.cli.output import as_table, command, console, fail
+from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.workflows.status import Expected, Status
@@ -28,7 +29,7 @@ def status(
         typer.Argument(help="The sweep's name or file; without one, all.", show_default=False),
     ] = None,
     watch: Annotated[
-        bool, typer.Option("--watch", "-w", help="Show it anew until the work is finished.")
+        bool, typer.Option("--watch", "-w", help="Refresh until no run is in progress.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -57,7 +58,7 @@ def name_of(sweep: str) -> str:
 
 def plain(status: "Status") -> dict[str, Any]:
     """Return a status as JSON has it; moments in ISO 8601."""
-    whole = {**asdict(status), "finished": status.finished}
+    whole = {**asdict(status), "state": status.state, "finished": status.finished}
     read: dict[str, Any] = json.loads(json.dumps(whole, default=str))
     return read
 
@@ -85,11 +86,11 @@ def _show_all(*, as_json: bool) -> None:
 
 def _line(one: "Status") -> tuple[object, ...]:
     failed = sum(part.failed for part in one.workflows)
-    states = [part.workflow for part in one.workflows if part.state in ("running", "pending")]
+    unfinished = [part.workflow for part in one.workflows if part.state in ("running", "pending")]
     return (
         one.sweep,
         one.experiments,
-        "finished" if one.finished else f"in {states[0]}",
+        f"in {unfinished[0]}" if one.in_progress and unfinished else one.state,
         _left(one.expected),
         failed,
         one.spent.calls,
@@ -99,9 +100,13 @@ def _line(one: "Status") -> tuple[object, ...]:
 
 
 def _watch(sweep: str) -> None:
-    """Show the status anew until everything is finished, or until Ctrl-C."""
+    """Show the status anew while a run is in progress, or until Ctrl-C.
+
+    Exit code 1 says that no run is in progress and work is left, 75 that it waits for batches.
+    """
     from sqlalchemy.orm import Session
 
+    from deployments.cli.running import TRY_AGAIN_LATER
     from judge_gym.settings import settings
     from judge_gym.store.engine import connect
     from judge_gym.workflows.status import sweep_status
@@ -114,20 +119,26 @@ def _watch(sweep: str) -> None:
 
     try:
         with Live(console=console, auto_refresh=False) as live:
-            follow(read, lambda one: live.update(_shown(one), refresh=True))
+            last = follow(read, lambda one: live.update(_shown(one), refresh=True))
     except KeyboardInterrupt:
-        pass  # what was shown last stays
+        return  # what was shown last stays
     finally:
         engine.dispose()
+    if not last.finished:
+        fail(
+            f"Sweep {sweep} is {last.state}: no run is in progress.",
+            f"Resume it with `{command()} sweep run FILE`.",
+            TRY_AGAIN_LATER if last.state == "waiting for batches" else 1,
+        )
 
 
-def follow(read: Callable[[], "Status"], show: Callable[["Status"], None]) -> None:
-    """Read and show until everything is finished."""
+def follow(read: Callable[[], "Status"], show: Callable[["Status"], None]) -> "Status":
+    """Read and show until everything is finished or no run is in progress; the last status."""
     while True:
         one = read()
         show(one)
-        if one.finished:
-            return
+        if one.finished or not one.in_progress:
+            return one
         time.sleep(WATCH_S)
 
 
@@ -138,7 +149,7 @@ def _shown(one: "Status") -> RenderableType:
 def _parts(one: "Status") -> Iterator[RenderableType]:
     # A screen that is too short for all of it keeps the beginning.
     yield as_table(
-        f"Sweep {one.sweep}: {one.experiments} experiments",
+        f"Sweep {one.sweep}: {counted(one.experiments, 'experiment')}, {one.state}",
         ("workflow", "state", "done", "of", "failed", "wait in batches"),
         (
             (
@@ -178,8 +189,8 @@ def _parts(one: "Status") -> Iterator[RenderableType]:
         yield Text()
     for lowered in one.lowered_limits:
         yield Text(
-            f"{lowered.provider}: at most {lowered.in_flight} requests in flight in process "
-            f"{lowered.process} since {lowered.at:%H:%M:%S} UTC ({lowered.reason})."
+            f"{lowered.provider}: at most {counted(lowered.in_flight, 'request')} in flight in "
+            f"process {lowered.process} since {lowered.at:%H:%M:%S} UTC ({lowered.reason})."
         )
     yield as_table(
         "Windows",

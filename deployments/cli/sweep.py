@@ -8,6 +8,7 @@ import typer
 from deployments.cli.options import Everything, RetryFailed
 from deployments.cli.output import command, console
 from deployments.cli.status import status
+from judge_gym.counting import counted
 from judge_gym.design.workflow_names import PARTS
 
 app = typer.Typer(help="Plan, run and follow a sweep file.", no_args_is_help=True)
@@ -29,7 +30,7 @@ def plan(file: SweepFile) -> None:
 
     sweep = load_sweep(file)
     providers_of(sweep)
-    console.print(f"Sweep {sweep.name}: {sweep.count()} experiments.")
+    console.print(f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}.")
     providers = load_providers(settings().providers_file)
     with database() as session:
         planned = plan_sweep(session, sweep, providers)

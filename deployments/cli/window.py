@@ -26,14 +26,17 @@ def list_windows() -> None:
 
 
 @app.command()
-def show(window: Annotated[int, typer.Argument(help="A window's id.", show_default=False)]) -> None:
+def show(
+    window: Annotated[str, typer.Argument(help="A window's id or name.", show_default=False)],
+) -> None:
     """Show a window: its documents, their views, and what was kept out and why."""
     from deployments.cli.database import database
     from judge_gym.store.listings import documents, dropped
-    from judge_gym.store.windows import load_window
+    from judge_gym.store.windows import load_window, window_id
 
     with database() as session:
-        stored = load_window(session, window)
+        found = window_id(session, window)
+        stored = load_window(session, found)
         kept = [
             (
                 one.id,
@@ -43,9 +46,9 @@ def show(window: Annotated[int, typer.Argument(help="A window's id.", show_defau
                 one.characters,
                 one.views,
             )
-            for one in documents(session, window)
+            for one in documents(session, found)
         ]
-        out = [(one.reason, one.title, one.detail) for one in dropped(session, window)]
+        out = [(one.reason, one.title, one.detail) for one in dropped(session, found)]
     console.print(stored.model_dump_json(indent=2, exclude_none=True), markup=False)
     show_table("Documents", ("id", "date", "tier", "title", "characters", "views"), kept)
     show_table("Kept out", ("reason", "title", "why"), out)

@@ -77,18 +77,22 @@ def list_windows() -> list[dict[str, Any]]:
 
 
 @told
-def show_window(window: int) -> dict[str, Any]:
-    """Show a window: its documents, and what was kept out and why. Titles are text of the web."""
+def show_window(window: int | str) -> dict[str, Any]:
+    """Show a window, by id or name: its documents, and what was kept out and why.
+
+    Titles are text of the web.
+    """
     from deployments.cli.database import database
     from judge_gym.store.listings import documents, dropped
-    from judge_gym.store.windows import load_window
+    from judge_gym.store.windows import load_window, window_id
 
     with database() as session:
-        stored = load_window(session, window)
-        kept = [bounded(one) for one in documents(session, window)]
+        found = window_id(session, str(window))
+        stored = load_window(session, found)
+        kept = [bounded(one) for one in documents(session, found)]
         out = [
             bounded({"reason": one.reason, "title": one.title, "detail": one.detail})
-            for one in dropped(session, window)
+            for one in dropped(session, found)
         ]
     about = bounded(stored.model_dump(mode="json", exclude_none=True))
     return {"window": about, "documents": bounded(kept), "kept_out": bounded(out)}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from judge_gym.counting import counted
 from judge_gym.report.findings import findings_table
 from judge_gym.report.largest import largest_effects
 from judge_gym.report.markdown import escaped
@@ -77,7 +78,7 @@ def _failures(status: Status) -> Iterator[str]:
     ]
     yield "## What failed"
     if not lost:
-        yield f"Nothing, in {status.spent.calls:,} calls."
+        yield f"Nothing, in {counted(status.spent.calls, 'call')}."
         return
     yield "\n".join(
         f"- {escaped(workflow)}: {count:,} {how} ({escaped(failure)})"

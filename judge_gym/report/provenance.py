@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.counting import counted
 from judge_gym.design.experiment import Experiment
 from judge_gym.report.calls import CallSums, cost
 from judge_gym.report.table import Row, Table
@@ -27,7 +28,7 @@ def provenance_table(
     made_elsewhere = f", {share} made elsewhere and brought in" if imported else ""
     span = f"{_time(first)} to {_time(last)}" if judged else "never"
     lines = [
-        ("sweep", f"{run.sweep}, {len(experiments)} experiments"),
+        ("sweep", f"{run.sweep}, {counted(len(experiments), 'experiment')}"),
         ("judges", ", ".join(sorted({one.model for one in experiments}))),
         ("judgements", f"{judged:,}{made_elsewhere}"),
         ("brought in" if imported and imported == judged else "judged", span),

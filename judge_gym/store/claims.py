@@ -5,24 +5,35 @@ however that ends, so there is nothing to clean up after one that was killed.
 """
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 
 import sqlalchemy as sa
+from sqlalchemy.orm import Session
 
 from judge_gym.errors import StoreError
 from judge_gym.seeds import derive_seed
 
 POLL_S = 1.0
+HEARTBEAT_S = 5.0
+"""How soon a run's connection that was lost is made again."""
 _SPACE = derive_seed("judge-gym claims") % 2**31
 """Keeps our locks apart from those of other programs in the same database."""
+_SWEEPS = derive_seed("judge-gym sweeps in progress") % 2**31
 _BUCKETS = 1024
 """Names share this many locks, since a server has room for thousands, not for any number. Two
 names in one bucket only wait for one another."""
 _TRY = sa.text(
     "SELECT bool_and(pg_try_advisory_lock(:space, bucket)) FROM unnest(CAST(:buckets AS int[])) "
     "AS bucket"
+)
+_SHARE = sa.text("SELECT pg_advisory_lock_shared(:space, :sweep)")
+_HELD = sa.text(
+    "SELECT EXISTS (SELECT FROM pg_locks JOIN pg_database ON pg_database.oid = database WHERE "
+    "datname = current_database() AND locktype = 'advisory' AND objsubid = 2 AND granted AND "
+    "classid::bigint = :space AND objid::bigint = ANY (CAST(:held AS bigint[])))"
 )
 
 
@@ -43,6 +54,43 @@ async def claimed(
         yield
     finally:
         await asyncio.shield(asyncio.to_thread(_closed, connection))
+
+
+@contextmanager
+def in_progress(engine: sa.Engine, sweep: str) -> Iterator[None]:
+    """Let `is_in_progress` see a run of a sweep, in the block and while its process lives."""
+    ended = threading.Event()
+
+    def stay() -> None:
+        while not ended.is_set():
+            with suppress(sa.exc.DBAPIError):
+                connection = _connected(engine)
+                try:
+                    connection.execute(_SHARE, {"space": _SWEEPS, "sweep": _number(sweep)})
+                    while not ended.wait(HEARTBEAT_S):
+                        connection.execute(sa.select(1))
+                finally:
+                    _closed(connection)
+            ended.wait(POLL_S)  # the database is away
+
+    staying = threading.Thread(target=stay, name=f"sweep {sweep} is in progress", daemon=True)
+    staying.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        staying.join(POLL_S)
+
+
+def is_in_progress(session: Session, sweep: str) -> bool:
+    """Whether a process that runs this sweep is alive."""
+    given = {"space": _SWEEPS, "held": [_number(sweep)]}
+    return bool(session.scalar(_HELD, given))
+
+
+def is_claimed(session: Session, work: Mapping[str, Iterable[object]]) -> bool:
+    """Whether a run holds some of these names, by kind, or others of the same buckets."""
+    return bool(session.scalar(_HELD, {"space": _SPACE, "held": _buckets(work)}))
 
 
 @contextmanager
@@ -68,6 +116,10 @@ def idle(
         yield
     finally:
         _closed(connection)
+
+
+def _number(sweep: str) -> int:
+    return derive_seed("sweep", sweep) % 2**31
 
 
 def _buckets(work: Mapping[str, Iterable[object]]) -> list[int]:

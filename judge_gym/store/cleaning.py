@@ -1,16 +1,19 @@
 """Taking rows away on request: failures that shall be asked again, and experiments' calls."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.counting import counted
 from judge_gym.design.workflow_names import EVIDENCE, PROBE, RUBRIC, SCORING, SWAP
 from judge_gym.errors import StoreError
+from judge_gym.llm.calls import FailureKind
 from judge_gym.store import tables as t
 from judge_gym.store.selecting import (
+    OTHER,
     LedgerLine,
     Selection,
     arms,
@@ -21,6 +24,7 @@ from judge_gym.store.selecting import (
     waiting_in_batches,
 )
 
+KINDS: tuple[str, ...] = get_args(FailureKind)
 CLEANED = (SCORING, SWAP, PROBE)
 """Workflows whose calls belong to one experiment; evidence and rubrics are shared, and stay."""
 
@@ -34,7 +38,8 @@ class Removal:
     probes: int
 
     def __str__(self) -> str:
-        return f"{self.calls} LLM calls, {self.samples} samples, {self.probes} probes"
+        counts = ((self.calls, "LLM call"), (self.samples, "sample"), (self.probes, "probe"))
+        return ", ".join(counted(number, noun) for number, noun in counts)
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,18 @@ def kept_failures(session: Session, selection: Selection) -> list[Kept]:
         )
         kept += [Kept(workflow, *row) for row in rows]
     return kept
+
+
+def check_failure(session: Session, selection: Selection) -> None:
+    """Raise `StoreError` for a class of failure that neither calls nor what is chosen can have."""
+    every = replace(selection, failure="")
+    there = {one.failure for one in kept_failures(session, every)}
+    there |= {one.failure for one in ledger_lines(session, calls(every)) if one.failure}
+    if selection.failure and selection.failure not in (known := {*KINDS, OTHER, *there}):
+        raise StoreError(
+            f"There is no class of failure {selection.failure!r}.",
+            f"Use {', '.join(sorted(known))}.",
+        )
 
 
 def forget_failures(session: Session, selection: Selection) -> None:

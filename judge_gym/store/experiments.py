@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.bundling import Bundling
-from judge_gym.errors import StoreError
+from judge_gym.errors import StoreError, listing
 from judge_gym.seeds import digest
 from judge_gym.store import tables as t
 from judge_gym.store.windows import register_window
@@ -87,9 +87,10 @@ def experiments_by_tag(session: Session, tags: Sequence[str]) -> dict[int, Exper
         sa.select(t.Experiment).where(t.Experiment.tag.in_(tags)).order_by(t.Experiment.id)
     ).all()
     if unknown := sorted(set(tags) - {row.tag for row in rows}):
+        known = session.scalars(sa.select(t.Experiment.tag).order_by(t.Experiment.id)).all()
         raise StoreError(
             f"There is no experiment {', '.join(unknown)}.",
-            "`judge-gym experiment list` shows all.",
+            listing(known, "judge-gym experiment list"),
         )
     return {row.id: stored_experiment(row) for row in rows}
 

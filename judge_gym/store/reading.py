@@ -14,6 +14,7 @@ import psycopg
 import sqlalchemy as sa
 from psycopg import sql
 
+from judge_gym.counting import counted
 from judge_gym.errors import StoreError, first_line
 from judge_gym.settings import Settings
 from judge_gym.store import views
@@ -103,7 +104,7 @@ def _fetched(cursor: psycopg.Cursor[Any], statement: str, most_rows: int) -> Row
     cut, room = "", LONGEST_ANSWER
     for row in cursor.stream(statement.encode()):
         if len(rows) == most_rows or room <= 0:
-            cut = f"Only the first {len(rows)} rows are here."
+            cut = f"Only the first {counted(len(rows), 'row')}."
             break
         cells = [_plain(value) for value in row]
         shown = [_cut(cell) for cell in cells]

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from judge_gym.design.experiment import EvidenceView
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.design.window import Window
-from judge_gym.errors import StoreError
+from judge_gym.errors import StoreError, listing
 from judge_gym.evidence.documents import Collected
 from judge_gym.store import tables as t
 
@@ -57,6 +57,24 @@ def load_window(session: Session, window_id: int) -> Window:
             "source": row.source,
         }
     )
+
+
+def window_id(session: Session, name: str) -> int:
+    """Return the id of a window, given by id or name; raises `StoreError` listing what there is."""
+    rows = session.execute(sa.select(t.Window.id, t.Window.name).order_by(t.Window.id))
+    known = rows.tuples().all()
+    found = [id_ for id_, _ in known if str(id_) == name] or [
+        id_ for id_, named in known if named == name
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise StoreError(
+            f"There are {len(found)} windows {name!r}.",
+            f"Give the id of one: {', '.join(map(str, found))}.",
+        )
+    listed = [f"{id_} ({named})" for id_, named in known]
+    raise StoreError(f"There is no window {name!r}.", listing(listed, "judge-gym window list"))
 
 
 def uncollected(session: Session, window_ids: Sequence[int]) -> list[int]:

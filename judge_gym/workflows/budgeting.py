@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from judge_gym.counting import counted
 from judge_gym.design.budget import Budget
 from judge_gym.design.frozen import Frozen
 from judge_gym.errors import ConfigError, JudgeGymError
@@ -109,6 +110,6 @@ def said(used: Spent) -> str:
     """Return what was used in words."""
     unknown = f" and the unknown cost of {used.unpriced}" if used.unpriced else ""
     return (
-        f"{used.calls} calls have cost {used.cost_usd:.4g} USD{unknown}; "
+        f"{counted(used.calls, 'call')} cost {used.cost_usd:.4g} USD{unknown}; "
         f"{used.failed} of {used.ended} that ended have failed"
     )

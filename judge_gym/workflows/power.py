@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from judge_gym.counting import counted
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.swap_plan import MostDivergent
 from judge_gym.design.sweep import Sweep
@@ -55,7 +56,7 @@ class Comparison:
         """Who judges, in words."""
         if self.hypothesis.key == "H3":
             return "one judge under its own, the rival's and a sham rubric"
-        return f"{len(self.families)} judges"
+        return f"{counted(len(self.families), 'judge')}"
 
     def calls(self, items: int, replicates: int) -> int:
         """Return the calls that so many items and replicates take, rubrics apart."""

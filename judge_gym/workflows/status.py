@@ -1,12 +1,14 @@
 """How far a sweep is: what people, `--json` and other programs are told, from one place."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.counting import counted
 from judge_gym.design.workflow_names import PROBE
 from judge_gym.errors import StoreError
 from judge_gym.model_names import is_simulated_model
@@ -21,12 +23,13 @@ from judge_gym.store.activity import (
     refusals,
 )
 from judge_gym.store.batches import waiting
+from judge_gym.store.claims import is_claimed, is_in_progress
 from judge_gym.store.cleaning import Kept, kept_failures
 from judge_gym.store.experiments import experiments_by_tag, sweep_tags
 from judge_gym.store.listings import WindowLine, windows
 from judge_gym.store.progress import Progress, sweep_progress
 from judge_gym.store.selecting import Selection
-from judge_gym.store.spending import Spent, spending_scope, spent
+from judge_gym.store.spending import Scope, Spent, calls_of, spending_scope, spent
 
 ENOUGH = 10
 """Calls that must have ended lately before their rate says when the rest will have."""
@@ -41,9 +44,12 @@ class WorkflowStatus:
 
     workflow: str
     state: str
+    """As in `Progress`; what is unfinished is `running` only while a run is in progress, else
+    `waiting` for batches or `stopped`."""
     done: int
     total: int | None
     failed: int
+    """All failures of it that are listed, those that the next run asks again included."""
     wait_in_batches: int
 
 
@@ -64,6 +70,10 @@ class Status:
 
     sweep: str
     at: datetime
+    in_progress: bool
+    """Whether a run is at work on it, by the locks that end with its process."""
+    cancelled: bool
+    """Whether calls of it were cancelled and not asked since."""
     simulated: bool
     """Whether every judge is simulated, so that nothing costs anything."""
     experiments: int
@@ -83,6 +93,19 @@ class Status:
         """Whether every workflow is complete, failures on record included."""
         return all(_is_over(part.state) for part in self.workflows)
 
+    @property
+    def state(self) -> str:
+        """finished, in progress, waiting for batches, not started, cancelled or stopped."""
+        if self.finished:
+            return "finished"
+        if self.in_progress:
+            return "in progress"
+        if any(part.wait_in_batches for part in self.workflows):
+            return "waiting for batches"
+        if not self.spent.calls and not any(part.done for part in self.workflows):
+            return "not started"
+        return "cancelled" if self.cancelled else "stopped"
+
 
 def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> Status:
     """Return how far a stored sweep is; raises `StoreError` when there is none of this name."""
@@ -93,24 +116,42 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
     in_batches = waiting(session, scope)
     lately = activity(session, scope, now)
     models = {one.model for one in experiments.values()}
+    kept = kept_failures(session, Selection(list(experiments)))
+    refused = refusals(session, scope)
+    failed = Counter({name: part.failed for name, part in progress.items()})
+    failed |= _summed((one.workflow, one.count) for one in kept)
+    failed += _summed((one.workflow, one.calls) for one in refused)
+    # Calls tell of runs of single workflows, since claims are shared by names that are not theirs.
+    claims = {"experiments": [one.tag for one in experiments.values()]}
+    at_work = is_in_progress(session, sweep) or (bool(lately) and is_claimed(session, claims))
+    end = expected(progress, lately, sum(in_batches.values()), now)
+    if not at_work and end.at is not None:
+        end = replace(end, at=None, why="no run is in progress")
     return Status(
         sweep=sweep,
         at=now,
+        in_progress=at_work,
+        cancelled=_has_cancelled(session, scope),
         simulated=all(map(is_simulated_model, models)),
         experiments=len(experiments),
         windows=windows(session, of=list(experiments)),
         workflows=[
             WorkflowStatus(
-                name, part.state, part.done, part.total, part.failed, in_batches.get(name, 0)
+                name,
+                _state(part.state, at_work=at_work, waits=bool(in_batches.get(name))),
+                part.done,
+                part.total,
+                failed[name],
+                in_batches.get(name, 0),
             )
             for name, part in progress.items()
         ],
         providers=lately,
         lowered_limits=lowered_limits(session, [one.provider for one in lately], now),
         spent=spent(session, scope),
-        failures=kept_failures(session, Selection(list(experiments))),
-        refusals=refusals(session, scope),
-        expected=expected(progress, lately, sum(in_batches.values()), now),
+        failures=kept,
+        refusals=refused,
+        expected=end,
     )
 
 
@@ -143,11 +184,29 @@ def expected(
     if not left and not at_least:
         return Expected(None, 0, False, "nothing is left to do")
     if in_batches:
-        return Expected(None, left, at_least, f"{in_batches} calls wait in batches")
+        return Expected(None, left, at_least, f"in batches: {counted(in_batches, 'call')}")
     if sum(one.ended for one in lately) < ENOUGH:
         return Expected(None, left, at_least, "too few calls ended lately to tell")
     minutes = left / sum(one.per_minute for one in lately)
     return Expected(now + timedelta(minutes=minutes), left, at_least, HOW_ESTIMATED)
+
+
+def _state(state: str, *, at_work: bool, waits: bool) -> str:
+    if state != "running" or at_work:
+        return state
+    return "waiting" if waits else "stopped"
+
+
+def _summed(counts: Iterable[tuple[str, int]]) -> Counter[str]:
+    summed: Counter[str] = Counter()
+    for workflow, count in counts:
+        summed[workflow] += count
+    return summed
+
+
+def _has_cancelled(session: Session, scope: Scope) -> bool:
+    cancelled = sa.select(t.Call.id).where(calls_of(scope), t.Call.status == "cancelled")
+    return bool(session.scalar(sa.select(cancelled.exists())))
 
 
 def _is_over(state: str) -> bool:

@@ -14,7 +14,7 @@ from judge_gym.errors import StoreError
 from judge_gym.llm.ledger import Ledger
 from judge_gym.store import tables as t
 from judge_gym.store.cancelling import cancel_calls, without_answer
-from judge_gym.store.claims import claimed, idle
+from judge_gym.store.claims import claimed, idle, in_progress
 from judge_gym.store.cleaning import Kept, forget_failures, kept_failures
 from judge_gym.store.experiments import register_experiment
 from judge_gym.store.selecting import Selection, chosen, ledger_lines
@@ -23,6 +23,7 @@ from judge_gym.workflows.status import Status, sweep_status
 from support.judged import fail, judged, sample_ids, unprobed
 from support.rig import a_call
 from support.study import Study, missing_by
+from support.waiting import until
 
 
 @pytest.fixture
@@ -233,6 +234,10 @@ def test_the_status_of_a_sweep(database: str, tmp_path: Path) -> None:
         assert found.expected.left == sum(
             len(units) for units in missing_by(study.runtime, probing.plan_probing, tags).values()
         )
-        assert found.expected.at is not None
+        assert (found.state, found.expected.at) == ("stopped", None)
+        with in_progress(study.runtime.engine, "both"):
+            working = until(lambda: (one := read()).in_progress and one, "its lock", 30)
+            assert working.state == "in progress"
+            assert working.expected.at is not None
 
     judged(database, tmp_path, work)

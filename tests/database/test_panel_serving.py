@@ -329,7 +329,7 @@ def test_too_many_requests_and_too_many_runs_wait(database: str) -> None:
         async with served(database, good(a=stays_silent), runs_at_once=1) as at, at.post():
             await at.asked(1)
             said = await refused(at.post(a_document(text="Other.")), 429)
-            assert "1 runs are under way" in said
+            assert "1 run in progress" in said
         async with served(database, good(), requests_a_minute=2) as at:
             for _ in range(2):
                 async with at.session.get(at.url) as page:

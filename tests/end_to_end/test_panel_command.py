@@ -34,7 +34,7 @@ def test_a_run_goes_on_after_ctrl_c_and_the_same_again_asks_nothing(
     for told in ("rater_b", "Feasibility and clarity", "trial", "Consensus: ", "SIMULATED"):
         assert told in first
     assert first.count("done, kept from an earlier run") == 2
-    assert "4 calls have cost 0 USD." in first
+    assert "4 calls cost 0 USD." in first
 
     before = simulator.answered()
     told = command(*arguments, "--json-lines").fine().output

@@ -59,10 +59,10 @@ TABLE = [
     wrong("sweep", "run", QUICK, "--retry", says=("No such option", "--retry-failed"), code=2),
     wrong("sweep", "status", "nothing", says=("There is no sweep 'nothing'", "Known")),
     wrong("analyse", "nothing", says=("There is no sweep 'nothing'",)),
-    wrong("window", "show", "12345", says=("12345", "window list")),
-    wrong("window", "show", "first", says=("Invalid value", "window", "integer"), code=2),
+    wrong("window", "show", "12345", says=("12345", "There are none yet")),
+    wrong("window", "show", "first", says=("There is no window 'first'", "none yet")),
     wrong("window", "create", "nowhere.yaml", says=("nowhere.yaml", "No such file")),
-    wrong("experiment", "show", "nothing", says=("nothing", "experiment list")),
+    wrong("experiment", "show", "nothing", says=("nothing", "none yet")),
     wrong("experiment", "create", "broken.yaml", says=("broken.yaml", "line 2")),
     wrong(
         "experiment", "list", "--task-type", "ecology",

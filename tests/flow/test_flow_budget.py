@@ -68,8 +68,8 @@ def judged(url: str) -> int:
 @pytest.mark.parametrize(
     ("budget", "words"),
     [
-        ("{max_cost_usd: 7}", "max_cost_usd is 7, and 8 calls have cost 8 USD"),
-        ("{max_calls: 8}", "max_calls is 8, and 8 calls have cost 8 USD"),
+        ("{max_cost_usd: 7}", "max_cost_usd is 7, and 8 calls cost 8 USD"),
+        ("{max_calls: 8}", "max_calls is 8, and 8 calls cost 8 USD"),
     ],
 )
 def test_a_sweep_stops_at_its_budget_and_goes_on_when_it_is_raised(

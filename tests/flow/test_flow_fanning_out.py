@@ -141,7 +141,7 @@ def test_a_budget_stops_the_launches_and_ends_the_sweep_as_ever(database: str, f
     state, worker = shared(file, at_once=1)
     error = error_of(state)
     assert isinstance(error, BudgetPassedError)
-    assert "max_calls is 4, and 4 calls have cost" in error.message
+    assert "max_calls is 4, and 4 calls cost" in error.message
     assert f"in {file} and run the same command" in error.remedy
     assert len(worker.taken) == 1
     assert judged(database) == 4

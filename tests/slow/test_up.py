@@ -248,7 +248,7 @@ def test_a_run_of_a_worker_ends_and_what_it_learnt_stays(up: Installation) -> No
     assert process_of(up, run)
     server = {"PREFECT_API_URL": up.api}
     ended = up.command("cancel", "demo", "--yes", **server).fine()
-    assert "Cancelled 1 flow runs" in ended.output
+    assert "Cancelled 1 flow run and" in ended.output
     up.reaches(run, "CANCELLED")
     until(lambda: not process_of(up, run), "the end of its process", 60)
     kept = up.judgements()

@@ -43,7 +43,7 @@ def test_more_may_follow_while_an_earlier_workflow_is_unfinished() -> None:
     [
         ([], 0, "too few calls"),
         (lately(100, ended=9), 0, "too few calls"),
-        (lately(100), 3, "3 calls wait in batches"),
+        (lately(100), 3, "in batches: 3 calls"),
     ],
 )
 def test_an_end_that_nobody_can_know_is_not_named(

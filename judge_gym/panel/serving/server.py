@@ -13,6 +13,7 @@ from aiohttp import web
 from pydantic import SecretStr
 from yarl import URL
 
+from judge_gym.counting import counted
 from judge_gym.panel.document import PanelDocument
 from judge_gym.panel.panel import Panel
 from judge_gym.panel.serving import guards
@@ -116,7 +117,7 @@ class _Served:
         if len(self.runs) >= self.limits.runs_at_once:
             raise Refused(
                 429,
-                f"{len(self.runs)} runs are under way, and no more are taken on.",
+                f"{counted(len(self.runs), 'run')} in progress, the most at once.",
                 "Try again when one has ended.",
                 {"Retry-After": "10"},
             )

@@ -1,0 +1,82 @@
+"""What `judge-gym status` says of a run that was killed, cancelled and resumed: one story."""
+
+import json
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.command_line import CommandLine, small_sweep, sweep_text
+from support.figures import value_of
+from support.killable import Provider
+from support.waiting import until
+
+IN_PIECES = {"JUDGE_GYM_CHUNK_SIZE": "2", "JUDGE_GYM_WORKERS": "1"}
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    slow = Provider()
+    slow.start()
+    yield slow
+    slow.kill()
+
+
+def test_a_lost_run_is_not_in_progress_and_nobody_waits_for_its_end(
+    command: CommandLine, database: str, provider: Provider
+) -> None:
+    command.environment["JUDGE_GYM_SIMULATOR_URL"] = provider.simulator.url
+    file = command.folder / "quick.yaml"
+    file.write_text(sweep_text("quick.yaml", ("replicates: 2", "replicates: 4")))
+
+    def status() -> dict[str, Any]:
+        return dict(json.loads(command("status", "quick", "--json").fine().output))
+
+    def scoring(found: dict[str, Any]) -> str:
+        return str(next(p["state"] for p in found["workflows"] if p["workflow"] == "w3-scoring"))
+
+    command("experiment", "create", file).fine()
+    assert status()["state"] == "not started"
+
+    run = command.start("sweep", "run", file, **IN_PIECES)
+    until(lambda: value_of(database, "SELECT count(*) FROM samples") > 12, "some judgements", 240)
+    alive = status()
+    assert (alive["state"], scoring(alive)) == ("in progress", "running")
+
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    dead = until(lambda: (found := status())["state"] != "in progress" and found, "its end", 60)
+    assert (dead["state"], scoring(dead)) == ("stopped", "stopped")
+    assert dead["expected"]["at"] is None
+    watched = command("status", "quick", "--watch")
+    assert watched.code == 1
+    assert "Sweep quick is stopped: no run is in progress." in watched.errors
+    everything = command("status").fine().output
+    assert "stopped" in everything
+
+    command("cancel", "quick", "--yes").fine()
+    assert status()["state"] == "cancelled"
+
+    command("sweep", "run", file).fine()
+    assert status()["state"] == "finished"
+    command("status", "quick", "--watch").fine()
+
+
+def test_failures_are_counted_where_they_are_listed(command: CommandLine, database: str) -> None:
+    """No provider answers at that address: no sample is failed, and every call failed."""
+    Path(command.folder, "providers.toml").write_text(
+        '[sim]\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\n'
+        '[gone]\nlitellm = "openai"\nbase_url = "http://127.0.0.1:9/v1"\n'
+    )
+    command.environment["JUDGE_GYM_PROVIDERS_FILE"] = "providers.toml"
+    command.environment["JUDGE_GYM_CALL_ATTEMPTS"] = "1"
+    file = command.folder / "quick.yaml"
+    file.write_text(small_sweep("quick", "gone/judge"))
+    assert command("sweep", "run", file).code == 1
+    found = json.loads(command("status", "quick", "--json").fine().output)
+    listed = sum(one["count"] for one in found["failures"])
+    refused = sum(one["calls"] for one in found["refusals"])
+    assert sum(part["failed"] for part in found["workflows"]) == listed + refused > 0
+    assert found["state"] == "stopped"

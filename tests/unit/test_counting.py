@@ -1,0 +1,19 @@
+"""Counts in messages agree with their nouns."""
+
+import pytest
+
+from judge_gym.counting import counted
+
+
+@pytest.mark.parametrize(
+    ("number", "noun", "text"),
+    [
+        (0, "experiment", "0 experiments"),
+        (1, "experiment", "1 experiment"),
+        (2, "open batch", "2 open batches"),
+        (2, "family", "2 families"),
+        (1200, "day", "1,200 days"),
+    ],
+)
+def test_a_noun_agrees_with_its_number(number: int, noun: str, text: str) -> None:
+    assert counted(number, noun) == text
