@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -71,17 +72,27 @@ def score(
     concurrency: Annotated[int, typer.Option(help="Judgements at once.", min=1, max=1000)] = 8,
     retry_failed: RetryFailed = False,
     as_json: AsJson = False,
+    fields: Fields = None,
 ) -> None:
-    """Judge items and show the results; what is already judged is not asked again."""
+    """Judge items, show the results and how they agree with labels; nothing is judged twice.
+
+    Ends with exit code 1 when fewer than half the answers are readable.
+    """
     import asyncio
 
     from deployments.cli.environment import prepare_environment
     from deployments.cli.running import lost_servers_named, simulator_for
-    from judge_gym.judges import load_judge, read_items
+    from judge_gym.judges import load_judge, read_item_file
+    from judge_gym.readability import too_few_readable
     from judge_gym.settings import settings
+    from judge_gym.workflows.calibrating.judging import readable_of
+    from judge_gym.workflows.calibrating.labelled import agreement
 
     judge = load_judge(file)
-    given = read_items(items)
+    read = read_item_file(items, fields_of(fields))
+    read.check([judge])
+    (errors if as_json else console).print(read.said(judge), markup=False, soft_wrap=True)
+    given = read.items
     prepare_environment(settings().data_dir, verbose=False)
     asked = judge.score_batch(
         given, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
@@ -93,11 +104,19 @@ def score(
     ):
         results = asyncio.run(asked)
     cost = _cost(results)
+    found = agreement(judge, read.texts, results)
     if as_json:
         told = [result.model_dump(mode="json") for result in results]
-        console.print_json(json.dumps({"name": judge.name, **cost, "results": told}))
-        return
-    _show(judge, results, cost)
+        labels = {"column": read.label_column, **asdict(found)}
+        console.print_json(
+            json.dumps({"name": judge.name, **cost, "labels": labels, "results": told})
+        )
+    else:
+        _show(judge, results, cost)
+        if found.labels:
+            console.print(str(found), markup=False, soft_wrap=True)
+    if error := too_few_readable([readable_of(judge, results)]):
+        raise error
 
 
 def _stand_in(judge: "AnyJudge") -> "Item":

@@ -53,6 +53,47 @@ def test_a_judge_of_ones_own_is_found_where_one_stands(command: CommandLine) -> 
     assert [(one["item"], one["score"]) for one in told["results"]] == [("a", 3), ("b", 1)]
 
 
+def own_judge(folder: Path, body: str) -> Path:
+    """A judge file of a function with this body, on a scale from 1 to 5."""
+    (folder / "own.py").write_text(f"def grade(item):\n    {body}\n")
+    judge = folder / "own.yaml"
+    judge.write_text(
+        "{kind: callable, name: own, function: 'own:grade', scale: {lowest: 1, highest: 5}}\n"
+    )
+    return judge
+
+
+def test_score_says_how_it_agrees_with_labels_of_any_column(command: CommandLine) -> None:
+    judge = own_judge(command.folder, "return min(5, len(item['text']))")
+    items = command.folder / "items.csv"
+    rows = [f"{'x' * (1 + n % 5)}{' ' * n}.;{1 + n % 5}" for n in range(20)]
+    items.write_text("\n".join(["Note;human_score", *rows[:5]]))
+    arguments = ("judge", "score", judge, "--items", items, "--fields", "text=Note")
+    said = command(*arguments).fine().output
+    assert "Labels: none. No column 'truth'. Column 'human_score' may hold labels" in said
+    assert "Agreement" not in said
+    mapped = (*arguments, "--fields", "truth=human_score")
+    said = command(*mapped).fine().output
+    assert "Labels: 5 of 5 items, from column 'human_score'." in said
+    assert "too few to say more: 10 labels are the fewest" in said
+    items.write_text("\n".join(["Note;human_score", *rows]))
+    ended = command(*mapped, "--json").fine()
+    assert "Labels: 20 of 20 items" in ended.errors
+    labels = json.loads(ended.output)["labels"]
+    assert (labels["column"], labels["labels"], labels["scored"]) == ("human_score", 20, 20)
+    assert labels["met"]["lower"] < labels["met"]["estimate"] < labels["met"]["upper"]
+
+
+def test_a_judge_that_cannot_be_read_does_not_end_as_success(command: CommandLine) -> None:
+    judge = own_judge(command.folder, "return 6")
+    items = command.folder / "items.csv"
+    items.write_text("text,truth\na,1\nb,2\nc,3\n")
+    ended = command("judge", "score", judge, "--items", items)
+    assert ended.code == 1
+    assert "0 of 3 answers readable (3 out_of_form: score: 6 is not from 1 to 5)" in ended.errors
+    assert "3 labelled texts have no score" in ended.output
+
+
 def test_what_cannot_be_used_is_one_line(command: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "judge.yaml"
     file.write_text("kind: rubric\nname: x\nmodel: sim/good-1\ntask: t\ncriteria: []\n")
