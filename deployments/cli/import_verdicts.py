@@ -42,4 +42,10 @@ def import_verdicts(
         f"new: {done.new}.",
         markup=False,
     )
+    if done.unread:
+        console.print(
+            f"Warning: {done.unread} A judge without any readable answer has no accuracy; "
+            "unreadable answers of the others count as not right.",
+            markup=False,
+        )
     console.print(f"Next: {command()} analyse {recorded.name}", markup=False)

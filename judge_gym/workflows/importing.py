@@ -49,6 +49,8 @@ class Imported:
     """Judgements that were not there yet."""
     statuses: Counter[str]
     """Of all of them."""
+    unread: str = ""
+    """Which judges have fewer than half their answers readable, and why; empty without any."""
 
 
 def import_verdicts(
@@ -93,7 +95,8 @@ def import_verdicts(
             "Mend the file or its mapping, or import it as it is with allow_unreadable.",
         )
     items = sum(len(content.items) for content in windows.values())
-    return Imported(len(experiments), items, statuses.total(), new, statuses)
+    unread = error.message if error else ""
+    return Imported(len(experiments), items, statuses.total(), new, statuses, unread)
 
 
 def _check_name(session: Session, name: str) -> None:

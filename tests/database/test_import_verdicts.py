@@ -181,7 +181,9 @@ def test_ties_are_no_errors(place: Place) -> None:
 def test_a_judge_without_readable_answers_has_no_accuracy(place: Place) -> None:
     rows = [f"p{n},mute,,,{'AB'[n % 2]},maths" for n in range(350)]
     rows += [f"p{n},x,A,B,A,maths" for n in range(0, 350, 2)]
-    place.bring(MAPPING, "\n".join(["pair,judge,AB,BA,better,kind", *rows]) + "\n")
+    file = "\n".join(["pair,judge,AB,BA,better,kind", *rows]) + "\n"
+    done = place.bring(MAPPING, file, allow_unreadable=True)
+    assert "mute: 0 of 700 answers readable" in done.unread
     figures = place.figures("pairs")
     for metric in ("accuracy_both_orders", "pair_balance"):
         row = figure(figures, metric, judge="recorded/mute")
