@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from judge_gym.metrics import power_study_measures
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.power_study import Rate, Trial, expected_values, selftest, summarise
 from judge_gym.metrics.power_study_decision import (
@@ -32,6 +33,15 @@ def test_the_named_truths():
         "identical", "polarised", "vague", "constant", "position-biased", "overconfident",
         "rubric-loyal",
     ]  # fmt: skip
+
+
+def test_an_incomplete_crossing_is_planted_for_the_parts_of_polarization(monkeypatch):
+    monkeypatch.setattr(power_study_measures, "complete_block", lambda cells: None)
+    found = selftest(TRUTH["polarised"], DESIGN, 1, ["judges", "rubrics"])
+    assert {one.estimate.reason for one in found} == {
+        "not estimable, because judges and rubrics are not fully crossed: "
+        "6 of 9 combinations have a verdict"
+    }
 
 
 def test_a_draw_is_its_seeds():
