@@ -8,12 +8,18 @@ from judge_gym.design.sweep import Sweep
 from judge_gym.errors import JudgeGymError
 from judge_gym.settings import Settings
 from judge_gym.store.experiments import experiments_by_tag, registered_plan
+from judge_gym.store.readability import (
+    of_generated_rubrics,
+    of_probes,
+    of_samples,
+    of_views,
+)
 from judge_gym.store.results import latest_run
 from judge_gym.store.samples import Missing
 from judge_gym.store.windows import missing_views, uncollected
 from judge_gym.workflows.analysis import run_in_force
 from judge_gym.workflows.probing import plan_probing
-from judge_gym.workflows.rubrics import missing_rubrics
+from judge_gym.workflows.rubrics import missing_rubrics, request_key, requests_of
 from judge_gym.workflows.scoring import plan_scoring
 from judge_gym.workflows.swapping import plan_swaps
 from judge_gym.workflows.sweeps import SweepRun, register, stored_plan
@@ -56,7 +62,22 @@ def _nothing_missing(session: Session, run: SweepRun) -> bool:
         return False
     if run.swap is not None and not _empty(plan_swaps(session, run.tags, run.swap)):
         return False
-    return not plan_probing(session, run.tags)
+    return not plan_probing(session, run.tags) and not _too_few_readable(session, run)
+
+
+def _too_few_readable(session: Session, run: SweepRun) -> bool:
+    """Whether a flow of the sweep would end as no success for want of readable answers."""
+    experiments = experiments_by_tag(session, run.tags).values()
+    sham = run.swap is not None and run.swap.sham
+    requests = [one for kind in {False, sham} for one in requests_of(experiments, sham=kind)]
+    answers = [
+        *of_views(session, run.windows, run.views),
+        *of_generated_rubrics(session, [request_key(one) for one in requests]),
+        *of_samples(session, run.tags, ["own"]),
+        *of_samples(session, run.tags, ["swap", "sham"]),
+        *of_probes(session, run.tags),
+    ]
+    return any(one.too_few for one in answers)
 
 
 def _empty(missing: Missing) -> bool:

@@ -160,3 +160,17 @@ def test_what_failed_for_good_is_not_missing(engine: sa.Engine, found: Found) ->
     assert found() is None  # its figures are of other data
     analyse(engine, "quick")
     assert found() == 2
+
+
+def test_a_judge_with_fewer_than_half_its_answers_readable_leaves_it_unfinished(
+    engine: sa.Engine, found: Found
+) -> None:
+    """Rerun, the sweep is to say so again, and not that nothing was missing."""
+    change(
+        engine,
+        "UPDATE probes SET status = 'unparseable', probability = NULL, failure = 'no_number: none' "
+        "WHERE sample_id IN (SELECT s.id FROM samples s JOIN arms a ON a.id = s.arm_id "
+        "JOIN experiments e ON e.id = a.experiment_id WHERE e.model = 'sim/high-1')",
+    )
+    analyse(engine, "quick")
+    assert found() is None
