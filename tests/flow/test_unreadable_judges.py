@@ -1,18 +1,24 @@
 """A run in which a judge has fewer than half its answers readable is no success, on any driver."""
 
 import asyncio
+import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from prefect.client.schemas.objects import State
+from typer.testing import CliRunner
 
+from deployments.cli.app import app
 from flows.chunks import Gaps
 from flows.sweep import sweep
+from judge_gym.errors import JudgeGymError
 from judge_gym.llm.breaker import ENOUGH_ALIKE
 from judge_gym.store import tables as t
-from support.command_line import sweep_text
+from support.command_line import REPOSITORY, sweep_text
 from support.flow_runs import error_of, run_flow
 from support.misbehaving import Step, answers, misbehaving
 from support.simulation import Simulator
@@ -31,6 +37,7 @@ base_url_env = "LOCAL_BASE_URL"
 concurrency = {AT_ONCE}
 task_slots = 1
 """
+DEPLOYED = REPOSITORY / "deployments"
 THINKS_TO_THE_LIMIT = answers("", finish_reason="length")
 
 
@@ -116,3 +123,90 @@ def test_the_first_cause_leads_and_what_follows_from_it_comes_after(
     assert message.startswith(f"Fewer than half the answers are readable. {named}"), message
     assert "nothing was missing" not in message
     assert "--retry-failed" not in message
+
+
+NOTES = DEPLOYED / "calibrations" / "notes.jsonl"
+SMALL = """
+name: small
+judges: [good.yaml]
+items: items.jsonl
+repeats: 1
+perturbations: [vague_ify]
+severities: [1.0]
+"""
+
+
+def small_calibration(folder: Path) -> Path:
+    """A calibration of one judge on four notes."""
+    (folder / "good.yaml").write_text((DEPLOYED / "calibrations" / "good.yaml").read_text())
+    (folder / "items.jsonl").write_text("\n".join(NOTES.read_text().splitlines()[:4]))
+    (folder / "small.yaml").write_text(SMALL)
+    return folder / "small.yaml"
+
+
+def pairs(folder: Path) -> Path:
+    """Three pairs of known answer."""
+    rows = [{"id": n, "subset": "s", "prompt": "6 x 7?", "chosen": f"42, {n}"} for n in range(3)]
+    file = folder / "pairs.jsonl"
+    file.write_text("\n".join(json.dumps(row | {"rejected": "7"}) for row in rows))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("fault", "arguments", "named"),
+    [
+        pytest.param(
+            {"model": "good-1"},
+            lambda folder: ("calibrate", small_calibration(folder)),
+            r"good \(sim/good-1\): 0 of \d+ answers readable",
+            id="calibrate",
+        ),
+        pytest.param(
+            {"model": "clustering-1"},
+            lambda _: (
+                *("judge", "compare", DEPLOYED / "calibrations" / "good.yaml"),
+                *(DEPLOYED / "calibrations" / "clustering.yaml", "--items", NOTES),
+            ),
+            r"No more calls to sim/clustering-1 were made after 5 failures alike",
+            id="compare",
+        ),
+        pytest.param(
+            {"model": "firstpick-1"},
+            lambda folder: (
+                *("benchmark", DEPLOYED / "judges" / "answers.yaml", "--items", pairs(folder)),
+                *("--mapping", DEPLOYED / "benchmarks" / "chosen-rejected.yaml"),
+            ),
+            r"answers \(sim/firstpick-1\): 0 of 3 answers readable",
+            id="benchmark",
+        ),
+        pytest.param(
+            {"role": "generaliser"},
+            lambda _: ("gym", "run", DEPLOYED / "gyms" / "abstract.yaml"),
+            r"candidate .* \(sim/.*\): 0 of 8 answers readable",
+            id="gym",
+        ),
+        pytest.param(
+            {"role": "rater", "model": "severe-1"},
+            lambda _: ("panel", "run", DEPLOYED / "panels" / "library.yaml"),
+            r"rater_. \(sim/severe-1\): 0 of 1 answers readable",
+            id="panel",
+        ),
+    ],
+)
+def test_judges_for_products_end_as_no_success_and_name_who_could_not_be_read(
+    simulator: Simulator,
+    place: pytest.MonkeyPatch,
+    tmp_path: Path,
+    fault: dict[str, Any],
+    arguments: Callable[[Path], tuple[str | Path, ...]],
+    named: str,
+) -> None:
+    place.delenv("JUDGE_GYM_PROVIDERS_FILE")
+    simulator.use_faults({"kind": "empty", **fault})
+    try:
+        ended = CliRunner().invoke(app, [str(one) for one in arguments(tmp_path)])
+    finally:
+        simulator.use_faults()
+    assert isinstance(ended.exception, JudgeGymError), ended.output
+    assert re.search(named, ended.exception.message), ended.exception.message
+    assert ended.exception.remedy

@@ -1,0 +1,56 @@
+"""What a person reads when hardly an answer could be read: exit code, first line, remedy."""
+
+from pathlib import Path
+
+from support.command_line import CommandLine
+
+RECORDED = Path(__file__).parents[2] / "deployments" / "recorded"
+MAPPING = f"""\
+name: ratings
+concept: better answer
+country: general
+source: made up
+rubric: {RECORDED}/pairwise.yaml
+judge_column: judge
+item: {{key: pair}}
+verdicts: [{{column: said}}]
+decisions: {{A: 1, tie: 2, B: 3}}
+"""
+CALIBRATION = """
+name: away
+judges: [judge.yaml]
+items: items.jsonl
+repeats: 1
+perturbations: [tone]
+severities: [1.0]
+"""
+
+
+def test_a_judge_that_always_fails_ends_a_calibration_with_its_name(
+    command: CommandLine, tmp_path: Path
+) -> None:
+    (tmp_path / "judge.yaml").write_text("kind: http\nname: away\nurl: http://127.0.0.1:9/judge\n")
+    texts = (f'{{"id": "{n}", "text": "There were {n} ships. It rained."}}' for n in range(4))
+    (tmp_path / "items.jsonl").write_text("\n".join(texts))
+    (tmp_path / "away.yaml").write_text(CALIBRATION)
+    ended = command("calibrate", tmp_path / "away.yaml")
+    assert ended.code == 1
+    first, remedy = ended.errors.strip().splitlines()[-2:]
+    assert first.startswith("Error: Fewer than half the answers are readable. away (http")
+    assert "answers readable (" in first
+    assert remedy
+
+
+def test_an_import_that_can_hardly_be_read_needs_an_option(
+    command: CommandLine, tmp_path: Path
+) -> None:
+    (tmp_path / "mapping.yaml").write_text(MAPPING)
+    (tmp_path / "said.csv").write_text("pair,judge,said\np1,x,A\np2,x,\np3,x,\n")
+    asked = ("import-verdicts", tmp_path / "said.csv", "--mapping", tmp_path / "mapping.yaml")
+    refused = command(*asked)
+    assert refused.code == 1
+    assert refused.errors.startswith("Error: Nothing was imported from ")
+    assert "x: 1 of 3 answers readable (2 empty: " in refused.errors
+    assert "--allow-unreadable" in refused.errors
+    allowed = command(*asked, "--allow-unreadable").fine()
+    assert "1 scored, 2 unparseable" in allowed.output
