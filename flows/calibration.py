@@ -46,9 +46,12 @@ async def calibration(file: Path, retry_failed: bool = False) -> State[Path]:
                 raise
             raise PartlyJudgedError(stopped, page) from stopped
         tally.add(judged)
-        page = await report_calibration(file)
         state = await tally.state(current)
-    return state if state.is_failed() else Completed(message=state.message, data=page)
+        if state.is_failed():
+            await _reported(file)  # that nothing was judged follows from what failed
+            return state
+        page = await report_calibration(file)
+    return Completed(message=state.message, data=page)
 
 
 async def _reported(file: Path) -> Path | None:

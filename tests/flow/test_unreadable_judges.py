@@ -158,7 +158,7 @@ def pairs(folder: Path) -> Path:
         pytest.param(
             {"model": "good-1"},
             lambda folder: ("calibrate", small_calibration(folder)),
-            r"good \(sim/good-1\): 0 of \d+ answers readable",
+            r"^No more calls to sim/good-1 were made after 5 failures alike",
             id="calibrate",
         ),
         pytest.param(
@@ -176,7 +176,7 @@ def pairs(folder: Path) -> Path:
                 *("benchmark", DEPLOYED / "judges" / "answers.yaml", "--items", pairs(folder)),
                 *("--mapping", DEPLOYED / "benchmarks" / "chosen-rejected.yaml"),
             ),
-            r"answers \(sim/firstpick-1\): 0 of 3 answers readable",
+            r"^No more calls to sim/firstpick-1 were made after 5 failures alike",
             id="benchmark",
         ),
         pytest.param(
