@@ -40,7 +40,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def raw(method: str, model: str, **fields: Any) -> tuple[int, Any]:
     """Post a request as a vendor's API has it; returns status and body."""
-    path, headers, body = {
+    shapes: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
         "openai": ("/chat/completions", {}, {"model": model, "messages": ASK}),
         "anthropic": (
             "/messages",
@@ -52,7 +52,8 @@ def raw(method: str, model: str, **fields: Any) -> tuple[int, Any]:
             {"x-goog-api-key": "k"},
             {"contents": [{"role": "user", "parts": [{"text": "Hello?"}]}]},
         ),
-    }[method]
+    }
+    path, headers, body = shapes[method]
 
     async def work() -> tuple[int, Any]:
         async with (
