@@ -63,7 +63,8 @@ def raw(method: str, model: str, **fields: Any) -> tuple[int, Any]:
         ):
             return response.status, await response.json()
 
-    return run(work())
+    answered: tuple[int, Any] = run(work())
+    return answered
 
 
 @pytest.mark.parametrize(
