@@ -232,7 +232,15 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
         for one in row.findings
         for margin in _margins(one)
     ]
-    return replace(plot, panels=(Panel("", drawn),), missing="") if drawn else plot
+    if not drawn:
+        return plot
+    return replace(
+        plot,
+        panels=(Panel("", drawn),),
+        simulated=any(one.simulated for row in claims for one in row.findings),
+        imported=any(one.imported for row in claims for one in row.findings),
+        missing="",
+    )
 
 
 def _margins(one: FindingRow) -> list[float]:
