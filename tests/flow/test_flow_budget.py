@@ -143,7 +143,7 @@ def test_a_run_has_its_parameters_and_over_them_the_prefect_variable(sweep_file:
         assert requests == 5
         asyncio.run(Variable.aset("judge_gym_settings", "five", overwrite=True))
         state, requests = run_sweep(sweep_file, budget, answers())
-        assert "Use a JSON object" in str(error_of(state))
+        assert "judge_gym_settings is not a JSON object" in str(error_of(state))
         assert requests == 0
     finally:
         asyncio.run(Variable.aunset("judge_gym_settings"))
