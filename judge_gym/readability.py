@@ -24,6 +24,8 @@ class Answers:
     readable: int
     failures: Mapping[str, int]
     """Why the others cannot be read, as `kind: detail` → how many."""
+    own: bool = False
+    """Whether a function or an endpoint of the user's answered, which the user can mend."""
 
     @property
     def total(self) -> int:
@@ -41,6 +43,12 @@ class Answers:
         for failure, count in self.failures.items():
             kinds[kind_of(failure)] += count
         return kinds
+
+    def remedy_of(self, kind: str) -> str:
+        """Return what to do about failures of a kind."""
+        if self.own:
+            return _OWN_OUT_OF_FORM if kind == _OUT_OF_FORM else _OWN_FAILED
+        return remedy_of(kind)
 
     def __str__(self) -> str:
         """Return "openai/x: 0 of 30 answers readable (30 truncated: finish reason length)"."""
@@ -83,10 +91,13 @@ def too_few_readable(answers: Iterable[Answers]) -> TooFewReadableError | None:
     said = [str(one) for one in found[:MOST_NAMED]]
     if len(found) > MOST_NAMED:
         said.append(f"and {len(found) - MOST_NAMED} more")
-    kinds = sum((one.by_kind for one in found), Counter[str]())
-    remedies = dict.fromkeys(remedy_of(kind) for kind, _ in kinds.most_common())
+    remedies: Counter[str] = Counter()
+    for one in found:
+        for kind, count in one.by_kind.items():
+            remedies[one.remedy_of(kind)] += count
     return TooFewReadableError(
-        f"Fewer than half the answers are readable. {'; '.join(said)}.", " ".join(remedies)
+        f"Fewer than half the answers are readable. {'; '.join(said)}.",
+        " ".join(remedy for remedy, _ in remedies.most_common()),
     )
 
 
@@ -114,6 +125,12 @@ _LIMIT = (
     "providers file."
 )
 _PASSING = "Check that the provider answers, then run again with retry_failed."
+_OUT_OF_FORM = "out_of_form"
+_OWN_OUT_OF_FORM = (
+    "Have the function or the endpoint return a score on the judge's scale, and change `version` "
+    "in the judge file, so that it is asked anew; or change `scale` there."
+)
+_OWN_FAILED = "Mend the function or the endpoint, then run again with retry_failed."
 _REQUEST = "Change the request as the message says, or use another model."
 _REMEDIES = {
     **dict.fromkeys(("output_limit", "truncated", "empty"), _LIMIT),

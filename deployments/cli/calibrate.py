@@ -8,12 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from deployments.cli.options import PlanOnly, RetryFailed
-from deployments.cli.output import console, marked, say_simulated, show_checks, show_table
+from deployments.cli.output import (
+    console,
+    in_options,
+    marked,
+    say_simulated,
+    show_checks,
+    show_table,
+)
 from judge_gym.counting import counted
+from judge_gym.errors import StoreError
 
 if TYPE_CHECKING:
     from judge_gym.calibration.design import CalibrationDesign
     from judge_gym.judges import Item, Judge
+    from judge_gym.report.calibration import CalibrationReport
 
 
 def calibrate(
@@ -95,25 +104,32 @@ def _run(
         lost_servers_named(),
     ):
         from flows.calibration import calibration
+        from flows.chunks import Gaps
         from flows.judged_items import PartlyJudgedError
 
         made: Any = calibration(file, retry_failed=retry_failed, return_state=True)
         state = asyncio.run(made)
-        with suppress(PartlyJudgedError):
+        # What was judged is shown before the error of a run that did not do all of it.
+        with suppress(PartlyJudgedError, Gaps):
             result_of(state)
-        asyncio.run(_show(design))
-        page = result_of(state)
-    console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
+        try:
+            asyncio.run(_show(design))
+        except StoreError:
+            result_of(state)  # that nothing was judged follows from what failed
+            raise
+        result_of(state)
 
 
 async def _show(design: "CalibrationDesign") -> None:
     from judge_gym.calibration.checks import span
+    from judge_gym.report.calibration import page_path
     from judge_gym.report.table import dollars
     from judge_gym.runtime import runtime
-    from judge_gym.workflows.calibrating.reporting import read_report
+    from judge_gym.workflows.calibrating.reporting import read_report, reports_folder
 
     async with runtime() as current:
         report = read_report(current, design)
+        page = page_path(design, reports_folder(current))
     for one in report.assessments:
         name = f"{one.judge.name}, {one.judge.answered_by}"
         show_checks(marked(name, simulated=one.simulated), one.checks)
@@ -131,8 +147,31 @@ async def _show(design: "CalibrationDesign") -> None:
         console.print(report.asking, markup=False)
     if report.warning:
         console.print(f"Note: {report.warning}", markup=False)
-    console.print(report.why, markup=False)
+    _show_verdicts(report)
     if report.gap:
         console.print(report.gap, markup=False)
     if report.simulated:
         say_simulated()
+    console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
+
+
+def _show_verdicts(report: "CalibrationReport") -> None:
+    """Print what to do with each judge, and why: first of the judge to use, then of the others."""
+    show_table(
+        "Which judge to use",
+        ("judge", "answered by", "verdict", "judgements", "with a score"),
+        [
+            (
+                marked(one.judge.name, simulated=one.simulated),
+                one.judge.answered_by,
+                one.decision.verdict.words,
+                one.statuses.total(),
+                one.statuses["scored"],
+            )
+            for one in report.assessments
+        ],
+    )
+    console.print(in_options(report.why), markup=False, soft_wrap=True)
+    for one in report.assessments:
+        if one.decision.why not in report.why:
+            console.print(in_options(one.decision.why), markup=False, soft_wrap=True)

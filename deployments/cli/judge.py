@@ -161,7 +161,8 @@ def _cost(results: Sequence["JudgeResult"]) -> dict[str, Any]:
     from deployments.cli.database import database
     from judge_gym.store.judging import cost_of
 
-    calls = [call for result in results for call in result.call_ids]
+    # Rows with the same text share a judgement, and its calls.
+    calls = list(dict.fromkeys(call for result in results for call in result.call_ids))
     with database() as session:
         cost, unpriced = cost_of(session, calls)
     return {"calls": len(calls), "cost_usd": cost, "unpriced_calls": unpriced}
@@ -210,7 +211,8 @@ def _paid(judge: "AnyJudge", cost: dict[str, Any]) -> str:
     if not isinstance(judge, ModelJudge):
         return "What a judge of your own costs is not known here."
     unknown = f" and the unknown cost of {cost['unpriced_calls']}" if cost["unpriced_calls"] else ""
-    return f"{counted(cost['calls'], 'call')} cost {cost['cost_usd']:.4g} USD{unknown}."
+    said = f"{counted(cost['calls'], 'call')} cost {cost['cost_usd']:.4g} USD{unknown}."
+    return f"{said} Calls of earlier runs are included."
 
 
 def _number(value: float | None) -> str:

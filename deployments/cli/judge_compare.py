@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deployments.cli.options import Fields, fields_of
+from deployments.cli.options import Fields, RetryFailed, fields_of
 from deployments.cli.output import console, errors, say_simulated, show_checks, show_table
 from judge_gym.counting import counted
 
@@ -37,6 +37,7 @@ def compare(
         float, typer.Option(help="Points within which 95% of items must lie.", min=0.1, max=100)
     ] = 20.0,
     shown: Annotated[int, typer.Option(help="Items shown, the furthest apart first.", min=0)] = 5,
+    retry_failed: RetryFailed = False,
     fields: Fields = None,
 ) -> None:
     """Judge one corpus with both, and say whether the new judge may replace the old one.
@@ -55,6 +56,7 @@ def compare(
     from judge_gym.settings import settings
     from judge_gym.workflows.calibrating.comparing import compare as compared
     from judge_gym.workflows.calibrating.judging import readable_of
+    from judge_gym.workflows.calibrating.labelled import agreement
 
     judges = load_judge(old), load_judge(new)
     if judges[0].key == judges[1].key:
@@ -69,19 +71,26 @@ def compare(
         lost_servers_named(),
         errors.status(f"Judging {counted(len(given), 'item')} twice."),
     ):
-        results = asyncio.run(_judged(judges, given, repeats))
+        results = asyncio.run(_judged(judges, given, repeats, retry_failed=retry_failed))
     pairs = zip(judges, results, strict=True)
     if error := too_few_readable(readable_of(judge, side) for judge, side in pairs):
         raise error
     margins = Margins(replacement_bias=bias, replacement_limits=limits)
     found = compared(judges, given, results, margins)
     _show(judges, found, len(given), shown)
+    for judge, side in zip(judges, results, strict=True):
+        if (met := agreement(judge, given, side)).labels:
+            console.print(f"{judge.name}: {met}", markup=False, soft_wrap=True)
     if any(result.simulated for side in results for result in side):
         say_simulated()
 
 
 async def _judged(
-    judges: "tuple[AnyJudge, AnyJudge]", items: "Sequence[Item]", repeats: int
+    judges: "tuple[AnyJudge, AnyJudge]",
+    items: "Sequence[Item]",
+    repeats: int,
+    *,
+    retry_failed: bool,
 ) -> "tuple[list[JudgeResult], list[JudgeResult]]":
     from judge_gym.judges.judging import judge_items
     from judge_gym.runtime import runtime
@@ -89,8 +98,8 @@ async def _judged(
     async with runtime() as current:
         old, new = judges
         return (
-            await judge_items(current, old, items, repeats=repeats),
-            await judge_items(current, new, items, repeats=repeats),
+            await judge_items(current, old, items, repeats=repeats, retry_failed=retry_failed),
+            await judge_items(current, new, items, repeats=repeats, retry_failed=retry_failed),
         )
 
 

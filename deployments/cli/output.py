@@ -57,7 +57,9 @@ def show_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[objec
 
 def show_checks(title: str, checks: "Iterable[Check]") -> None:
     """Print what was asked of a judge, what came out, and what to do about it."""
-    rows = [(check.question, check.result, check.reason, check.action) for check in checks]
+    rows = [
+        (check.question, check.result, check.reason, in_options(check.action)) for check in checks
+    ]
     show_table(title, ("check", "result", "figure", "what to do"), rows)
 
 

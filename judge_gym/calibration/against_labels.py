@@ -10,27 +10,18 @@ from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.hypotheses_margins import Claim, Direction
 from judge_gym.metrics.outcomes import clustered_share
 from judge_gym.metrics.score_agreement import label_agreement
-from judge_gym.readability import Answers, kind_of, remedy_of
+from judge_gym.readability import Answers
 
 READABLE, AGREEMENT = "readable", "agreement"
 LEAST_LABELS = 10
 """Labels below which agreement is left open: every one of them may be right by chance."""
-_REMEDIES = {
-    "unparseable": "Have it return a score on its scale, or change `scale` in the judge file.",
-    "failed": "Mend the function or the endpoint, then run again with --retry-failed.",
-}
 
 
-def readable_check(
-    scored: IntArray, asked: IntArray, answers: Answers, margins: Margins, *, own: str = ""
-) -> Check:
-    """Return whether the judge's answers can be read; counts are by text.
-
-    `own` is how most answers without a score ended, of a judge that is a function or an endpoint.
-    """
+def readable_check(scored: IntArray, asked: IntArray, answers: Answers, margins: Margins) -> Check:
+    """Return whether the judge's answers can be read; counts are by text."""
     kinds = answers.by_kind
     common = min(kinds, key=lambda kind: (-kinds[kind], kind), default="")
-    action = _REMEDIES.get(own) or remedy_of(kind_of(common))
+    action = answers.remedy_of(common)
     check = claimed(
         READABLE,
         f"{margins.readable:.0%} of the answers have a score",
@@ -68,7 +59,9 @@ def agreement_check(
             check, reason=f"{check.reason}; {int(near.sum())} of {len(near)} labels met"
         )
     if found.estimate is None:
-        return replace(check, result=Result.NOT_APPLICABLE, action=_OTHER_LABELS)
+        # Of a judge without a score, other labels would say no more.
+        action = _OTHER_LABELS if len(near) else ""
+        return replace(check, result=Result.NOT_APPLICABLE, action=action)
     if len(labels) < LEAST_LABELS:
         return replace(check, result=Result.INCONCLUSIVE, action=_more_labels(found, claim))
     return check

@@ -124,16 +124,20 @@ def save_calibration(report: CalibrationReport, folder: Path) -> Path:
     `calibration-<name>-checks.csv` has a row per check, `-cases.csv` one per surprising case.
     Raises `ReportError` when the folder cannot be written to.
     """
-    stem = f"calibration-{report.design.name}"
-    page = folder / f"{stem}.html"
+    page = page_path(report.design, folder)
     put_in_place(
         {
-            folder / f"{stem}-checks.csv": csv_of(_check_rows(report)),
-            folder / f"{stem}-cases.csv": csv_of(_case_rows(report)),
+            page.with_name(f"{page.stem}-checks.csv"): csv_of(_check_rows(report)),
+            page.with_name(f"{page.stem}-cases.csv"): csv_of(_case_rows(report)),
             page: calibration_page(report),
         }
     )
     return page
+
+
+def page_path(design: CalibrationDesign, folder: Path) -> Path:
+    """Return where the page of a calibration is."""
+    return folder / f"calibration-{design.name}.html"
 
 
 def calibration_page(report: CalibrationReport) -> str:

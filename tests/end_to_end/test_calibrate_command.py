@@ -36,10 +36,13 @@ def test_a_calibration_ends_with_a_page(command: CommandLine, tmp_path: Path) ->
 def test_a_judge_that_clusters_may_not_replace_one_that_does_not(command: CommandLine) -> None:
     files = (EXAMPLES / "good.yaml", EXAMPLES / "clustering.yaml")
     items = EXAMPLES / "notes.jsonl"
-    ended = command("judge", "compare", *files, "--items", items, "--shown", "2").fine()
+    asked = ("judge", "compare", *files, "--items", items, "--shown", "2", "--retry-failed")
+    ended = command(*asked).fine()
     said = " ".join(ended.output.split())
     assert "clustering, sim/clustering-1, in place of good, sim/good-1" in said
     assert "The new judge may not replace the old one under these margins." in said
+    assert "good: Agreement with labels: " in said
+    assert "clustering: Agreement with labels: " in said
     assert "SIMULATED: these figures" in said
 
 

@@ -32,7 +32,9 @@ def test_score_shows_results_and_asks_nothing_twice(
     first = command(*arguments).fine().output
     asked = simulator.answered() - before
     assert asked == 6
-    assert "6 judgements: 6 scored. 6 calls cost 0 USD." in first
+    assert (
+        "6 judgements: 6 scored. 6 calls cost 0 USD. Calls of earlier runs are included." in first
+    )
     assert "SIMULATED" in first
     again = json.loads(command(*arguments, "--json").fine().output)
     assert simulator.answered() - before == asked

@@ -26,7 +26,7 @@ severities: [1.0]
 """
 
 
-def test_a_judge_that_always_fails_ends_a_calibration_with_its_name(
+def test_a_judge_that_always_fails_ends_a_calibration_with_its_name_verdict_and_page(
     command: CommandLine, tmp_path: Path
 ) -> None:
     (tmp_path / "judge.yaml").write_text("kind: http\nname: away\nurl: http://127.0.0.1:9/judge\n")
@@ -38,7 +38,14 @@ def test_a_judge_that_always_fails_ends_a_calibration_with_its_name(
     first, remedy = ended.errors.strip().splitlines()[-2:]
     assert first.startswith("Error: Fewer than half the answers are readable. away (http")
     assert "answers readable (" in first
-    assert remedy
+    assert remedy == "Mend the function or the endpoint, then run again with --retry-failed."
+    said = " ".join(ended.output.split())
+    assert "│ do not use │" in said
+    assert "Do not use away: most answers have no score" in said
+    assert "retry_failed" not in said
+    page = command.data / "reports" / "calibration-away.html"
+    assert str(page) in ended.output.replace("\n", "")
+    assert "Do not use away" in page.read_text()
 
 
 def test_an_import_that_can_hardly_be_read_needs_an_option(

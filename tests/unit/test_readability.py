@@ -53,3 +53,19 @@ def test_ten_judges_down_are_counted_and_three_of_them_named() -> None:
     assert error is not None
     assert error.message.count("answers readable") == 3
     assert "and 7 more" in error.message
+
+
+def test_of_an_own_function_the_remedy_is_to_mend_it_and_of_a_score_off_its_scale_to_ask_anew() -> (
+    None
+):
+    failed = Answers("own", 0, {"ValueError: no field": 3}, own=True)
+    off = Answers("own", 0, {"out_of_form: score: 6 is not from 1 to 5": 3}, own=True)
+    error = too_few_readable([failed])
+    assert error is not None
+    assert "ValueError: no field" in error.message
+    assert error.remedy.startswith("Mend the function")
+    # What is unparseable is not forgotten by retry_failed.
+    error = too_few_readable([off])
+    assert error is not None
+    assert "change `version`" in error.remedy
+    assert "retry_failed" not in error.remedy

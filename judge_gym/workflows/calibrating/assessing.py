@@ -22,14 +22,13 @@ from judge_gym.calibration.monotonicity import (
 from judge_gym.calibration.verdict import Decision, decide
 from judge_gym.judges import BinaryJudge, Judge, JudgeResult
 from judge_gym.judges.items import Item
-from judge_gym.judges.own_judges import OwnJudge
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.correction import prediction_powered_mean
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.isotonic import IsotonicCurve, isotonic_calibration
 from judge_gym.metrics.points import HIGHEST, Scores, to_points
-from judge_gym.readability import Answers, answers_by_judge
 from judge_gym.seeds import derive_seed
+from judge_gym.workflows.calibrating.judging import readable_of
 from judge_gym.workflows.calibrating.texts import Changed, Texts
 
 SHOWN_CASES = 20
@@ -274,13 +273,10 @@ def _truth(
 
 
 def _readable(judge: Judge, said: Sequence[Sequence[JudgeResult]], margins: Margins) -> Check:
-    rows = [(judge.name, one.failure, 1) for some in said for one in some]
-    [answers] = answers_by_judge(rows) or [Answers(judge.name, 0, {})]
-    ended = Counter(one.status for some in said for one in some if one.failure)
-    own = ended.most_common(1)[0][0] if ended and isinstance(judge, OwnJudge) else ""
+    answers = readable_of(judge, [one for some in said for one in some])
     scored = np.array([sum(one.score is not None for one in some) for some in said], dtype=np.int64)
     asked = np.array([len(some) for some in said], dtype=np.int64)
-    return readable_check(scored, asked, answers, margins, own=own)
+    return readable_check(scored, asked, answers, margins)
 
 
 def _steps(judge: Judge, texts: Texts, results: Results) -> int:

@@ -12,6 +12,7 @@ from judge_gym.errors import ConfigError
 from judge_gym.judges import Judge, JudgeResult, load_judge
 from judge_gym.judges.item_files import ItemFile, read_item_file
 from judge_gym.judges.items import Item, distinct
+from judge_gym.judges.own_judges import OwnJudge
 from judge_gym.readability import Answers
 from judge_gym.store import judging as store
 from judge_gym.workflows.calibrating.perturbing import found
@@ -128,4 +129,5 @@ def readable_of(judge: Judge, results: Iterable[JudgeResult]) -> Answers:
     failures = Counter(one.failure for one in results)
     readable = failures.pop(None, 0)
     called = f"{judge.name} ({judge.answered_by})"
-    return Answers(called, readable, {why: count for why, count in failures.items() if why})
+    kept = {why: count for why, count in failures.items() if why}
+    return Answers(called, readable, kept, own=isinstance(judge, OwnJudge))

@@ -55,6 +55,11 @@ def read_report(runtime: Runtime, design: CalibrationDesign) -> CalibrationRepor
     )
 
 
+def reports_folder(runtime: Runtime) -> Path:
+    """Return where pages, tables and the logbook are."""
+    return runtime.settings.data_dir / "reports"
+
+
 def write_calibration(runtime: Runtime, design: CalibrationDesign) -> Path:
     """Write the page and the tables, append to the logbook; returns the page's path.
 
@@ -67,7 +72,7 @@ def write_calibration(runtime: Runtime, design: CalibrationDesign) -> Path:
             replace_checks(
                 session, one.judge, corpus, design.name, one.checks, simulated=one.simulated
             )
-    folder = runtime.settings.data_dir / "reports"
+    folder = reports_folder(runtime)
     page = save_calibration(report, folder)
     append_entry(report, folder / LOGBOOK)
     return page
