@@ -144,7 +144,7 @@ async def _show(design: "CalibrationDesign") -> None:
                 for one in report.policies
             ],
         )
-        console.print(report.asking, markup=False)
+        console.print(f"{report.asking}\n", markup=False)
     if report.warning:
         console.print(f"Note: {report.warning}", markup=False)
     _show_verdicts(report)

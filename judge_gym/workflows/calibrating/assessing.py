@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -148,8 +148,9 @@ def recommended(
 ) -> tuple[int | None, str]:
     """Return the place of the judge to use, None where none is, and why in a sentence.
 
-    By their decisions; a judge that has judged less than others, as after a stop, comes last: what
-    was not tested cannot have failed. Of equal decisions come first: who does not agree with people
+    By their decisions; of those that may be used, a judge that has judged less than others, as
+    after a stop, comes last: what was not tested cannot have failed. Of equal decisions come first:
+    who does not agree with people
     clearly less than another, by intervals; telling texts apart; fewest checks that fail; fewest
     that are open; closest to people's labels; cheapest, where a cost of NaN, which is not known, is
     taken for dear.
@@ -158,16 +159,17 @@ def recommended(
     agreed = [_agreement_of(one) for one in assessments]
     reached = max((one.lower for one in agreed if one and one.lower is not None), default=-1.0)
 
-    def standing(place: int) -> tuple[bool, int, bool, bool, int, int, float, float]:
+    def standing(place: int) -> tuple[bool, bool, int, bool, bool, int, int, float, float]:
         one, agreement = assessments[place], agreed[place]
-        less = one.statuses.total() < most
+        unfit = not one.decision.recommends
+        less = not unfit and one.statuses.total() < most
         behind = bool(agreement and agreement.upper is not None and agreement.upper < reached)
         agrees = (agreement.estimate if agreement else None) or 0.0
         tells = all(c.result is not Result.FAILS for c in one.checks if c.name in _FIRST)
         fails, still_open = one.count(Result.FAILS), one.count(Result.INCONCLUSIVE)
         cost = float(np.nan_to_num(costs[place], nan=np.inf))
         verdict = one.decision.verdict
-        return less, verdict, behind, not tells, fails, still_open, -agrees, cost
+        return unfit, less, verdict, behind, not tells, fails, still_open, -agrees, cost
 
     best = min(range(len(assessments)), key=standing)
     decision = assessments[best].decision
@@ -273,7 +275,8 @@ def _truth(
 
 
 def _readable(judge: Judge, said: Sequence[Sequence[JudgeResult]], margins: Margins) -> Check:
-    answers = readable_of(judge, [one for some in said for one in some])
+    of_all = readable_of(judge, [one for some in said for one in some])
+    answers = replace(of_all, judge=judge.name)  # what answers it stands beside
     scored = np.array([sum(one.score is not None for one in some) for some in said], dtype=np.int64)
     asked = np.array([len(some) for some in said], dtype=np.int64)
     return readable_check(scored, asked, answers, margins)

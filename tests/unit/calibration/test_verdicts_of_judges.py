@@ -147,6 +147,25 @@ def test_labels_decide_before_perturbations():
     assert "30 of 30 labels met" in why
     assert "4 of 30 labels met" in hashed.decision.why
     assert recommended([hashed], [0.0])[0] is None
+
+
+@pytest.mark.parametrize(
+    ("judged", "place", "expected"),
+    [(24, 1, "Use right"), (6, None, "The best of them: right: the labels cannot tell")],
+    ids=["may be used", "cannot tell"],
+)
+def test_a_stopped_judge_comes_before_one_that_may_not_be_used(judged, place, expected):
+    texts = plain(summaries(five(100)))
+    hashed = assessed(function("hashed"), texts, by_hash)
+    right, items = function("right"), texts.items
+    said = {
+        item.key: [_result(right, item, 0, Answer(by_label(item)))] if n < judged else []
+        for n, item in enumerate(items)
+    }
+    stopped = assess(right, texts, said, DESIGN)
+    found, why = recommended([hashed, stopped], [0.0, 9.0])
+    assert found == place
+    assert expected in why
     # 30 labels do not rule out that it agrees by 0.4, 100 do
     more = assessed(function("hash"), changed_texts(summaries(five(100)), DESIGN), by_hash)
     assert more.decision.verdict is Verdict.DO_NOT_USE
