@@ -50,7 +50,7 @@ CASES = {
     ),
     "no-scheme": Case(
         "local/judge-1",
-        ("LOCAL_BASE_URL is '127.0.0.1:8000/v1'", "begins with http:// or https://"),
+        ("LOCAL_BASE_URL is not an address", "begins with http:// or https://"),
         environment={"LOCAL_BASE_URL": "127.0.0.1:8000/v1"},
     ),
     "nobody-there": Case(
@@ -72,13 +72,14 @@ CASES = {
     ),
     "too-long-as-told": Case(
         "local/judge-1",
-        ("Finished with gaps", "Everything that was asked failed"),
+        ("Fewer than half the answers are readable. local/judge-1: 0 of 4", "10 tokens"),
         TOO_LONG,
         requests=lambda count: count == 4,
     ),
     "unpriced": Case(
         "local/judge-1",
         ("The cost is unknown for 8 calls: local/judge-1 is in no price list",),
+        answers("VERDICT: A\nPROBABILITY: 0.8"),
         requests=lambda count: count == 8,
         code=0,
     ),

@@ -137,7 +137,10 @@ def test_a_key_reaches_the_provider_and_nothing_else(
 
     # Without it the block is read. One call fails, with the key in what is said about it.
     ended, sent = run_sweep(
-        place, repeats_the_key(400), answers("VERDICT: A"), JUDGE_GYM_LOG_FORMAT="json"
+        place,
+        repeats_the_key(400),
+        answers("VERDICT: A\nPROBABILITY: 0.8"),
+        JUDGE_GYM_LOG_FORMAT="json",
     )
     ended.fine()
     assert set(sent) == {f"Bearer {IN_BLOCK}"}

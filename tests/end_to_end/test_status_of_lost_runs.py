@@ -56,8 +56,11 @@ def test_a_lost_run_is_not_in_progress_and_nobody_waits_for_its_end(
     everything = command("status").fine().output
     assert "stopped" in everything
 
+    # The kill may fall between two calls: then none is left to be cancelled.
+    open_calls = "SELECT count(*) FROM llm_calls WHERE status IN ('planned', 'sent')"
+    in_flight = value_of(database, open_calls)
     command("cancel", "quick", "--yes").fine()
-    assert status()["state"] == "cancelled"
+    assert status()["state"] == ("cancelled" if in_flight else "stopped")
 
     command("sweep", "run", file).fine()
     assert status()["state"] == "finished"
