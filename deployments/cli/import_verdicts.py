@@ -44,8 +44,8 @@ def import_verdicts(
     )
     if done.unread:
         console.print(
-            f"Warning: {done.unread} A judge without any readable answer has no accuracy; "
-            "unreadable answers of the others count as not right.",
+            f"Warning: {done.unread} A judge without any readable answer has no accuracy. For the "
+            "others, unreadable answers are left out of the share correct, and count 0 on pairs.",
             markup=False,
         )
     console.print(f"Next: {command()} analyse {recorded.name}", markup=False)

@@ -81,7 +81,8 @@ class Recorded(Frozen):
     verdicts: tuple[VerdictColumn, ...] = ()
     """Columns of decisions, read through `decisions`."""
     decisions: Annotated[dict[str, Choice], _CHOICES] = Field(default_factory=dict)
-    """Value of such a column → stage, stages, or abstained; stages as they were shown."""
+    """Value of such a column → stage, stages, or abstained; stages as they were shown. An empty
+    value is an answer that could not be read."""
     answers: tuple[VerdictColumn, ...] = ()
     """Columns of raw answers, which end in a verdict line and are parsed like a model's."""
     scoring_method: ScoringMethod = "single"

@@ -127,7 +127,11 @@ class _Reading:
             return Given(item, column.reversed)
         if written not in self._recorded.decisions:
             known = ", ".join(map(repr, self._recorded.decisions))
-            raise self._fault(row, f"{column.column} is {written!r}", f"`decisions` has {known}.")
+            raise self._fault(
+                row,
+                f"{column.column} is {written!r}",
+                f"`decisions` has {known}; empty is an answer that could not be read.",
+            )
         chosen = _stages(self._recorded.decisions[written])
         if column.reversed and chosen != "abstained":
             chosen = tuple(sorted(self._n_stages + 1 - stage for stage in chosen))

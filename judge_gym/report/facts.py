@@ -15,6 +15,7 @@ from judge_gym.report.scopes import rubric_phrase, setting_of
 from judge_gym.report.table import Row, Table
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import not_applied, stored_experiment
+from judge_gym.store.readability import of_samples
 from judge_gym.store.results import RunInfo, run_info
 
 
@@ -60,9 +61,20 @@ def read_facts(session: Session, run_id: int) -> Facts:
         windows=_windows(session, sorted({row.window_id for row in rows})),
         calls=calls_table(calls),
         provenance=provenance,
-        warnings=(*utility_warnings(calls, experiments), *_unapplied(ids, experiments, lost)),
+        warnings=(
+            *_unreadable(session, [row.tag for row in rows]),
+            *utility_warnings(calls, experiments),
+            *_unapplied(ids, experiments, lost),
+        ),
         experiment_ids=tuple(ids),
     )
+
+
+def _unreadable(session: Session, tags: Sequence[str]) -> Iterator[str]:
+    """Yield a warning for each judge with fewer than half its answers readable."""
+    for answers in of_samples(session, tags, t.ARMS_IN_USE):
+        if answers.too_few:
+            yield f"{answers}."
 
 
 def _unapplied(

@@ -119,8 +119,11 @@ def _planned(session: Session, ids: Sequence[int]) -> dict[tuple[int, str], int]
 def _samples(
     session: Session, ids: Sequence[int]
 ) -> dict[tuple[int, str], tuple[int, int, int, int]]:
-    """(all, failed, scored, scored and probed twice) per experiment and kind of arm."""
-    scored = t.Sample.status == "scored"
+    """(all, failed, to probe, to probe twice) per experiment and kind of arm.
+
+    Imported judgements are not probed: nobody can be asked by the name of their judge.
+    """
+    scored = (t.Sample.status == "scored") & ~t.Sample.imported
     twice = t.Sample.seed % SECOND_PROBE_ONE_IN == 0
     rows = session.execute(
         sa.select(

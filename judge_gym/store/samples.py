@@ -172,6 +172,7 @@ def missing_probes(session: Session, experiment_ids: Sequence[int]) -> dict[str,
             t.Experiment.id.in_(experiment_ids),
             t.Arm.arm.in_(t.ARMS_IN_USE),
             t.Sample.status == "scored",
+            ~t.Sample.imported,
             ~done,
         )
         .order_by(t.Experiment.id, replicate.c.value, t.Sample.id)

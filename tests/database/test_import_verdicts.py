@@ -11,10 +11,13 @@ from sqlalchemy.orm import Session
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.readability import TooFewReadableError
 from judge_gym.recorded.mapping import load_recorded
+from judge_gym.report.page import read_report
 from judge_gym.store import tables as t
 from judge_gym.store.results import FindingRow, ResultRow, load_findings, load_results
 from judge_gym.workflows import analysis
 from judge_gym.workflows.importing import Imported, import_verdicts
+from judge_gym.workflows.probing import plan_probing
+from judge_gym.workflows.status import sweep_status
 from support.command_line import REPOSITORY
 
 MAPPINGS = REPOSITORY / "deployments" / "recorded"
@@ -192,6 +195,19 @@ def test_a_judge_without_readable_answers_has_no_accuracy(place: Place) -> None:
     mute = [one for one in place.findings("pairs", "V3.chance") if "mute" in one.scope["judge"]]
     assert [one.conclusion for one in mute] == ["not testable here"]
     assert figure(figures, "accuracy_both_orders", judge="recorded/x").estimate == 1
+    with Session(place.engine) as session:
+        run_id = session.scalars(sa.select(sa.func.max(t.AnalysisRun.id))).one()
+        cautions = read_report(session, run_id).summary.cautions
+    assert any(line.startswith("recorded/mute: 0 of 700 answers readable") for line in cautions)
+
+
+def test_a_finished_import_lacks_no_probes(place: Place) -> None:
+    place.bring(MAPPING, PAIRS.replace("p1,y,B,A,A,maths\n", ""))
+    with Session(place.engine) as session:
+        tags = session.scalars(sa.select(t.Experiment.tag)).all()
+        assert plan_probing(session, tags) == {}
+        status = sweep_status(session, "pairs")
+    assert (status.state, status.expected.left) == ("finished", 0)
 
 
 def test_importing_again_changes_nothing(place: Place) -> None:
@@ -231,7 +247,11 @@ def test_raw_answers_are_parsed_like_a_models(place: Place) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("p2,x,A,A,B", "p2,x,A,Q,B", "line 3: BA is 'Q'. `decisions` has 'A', 'tie', 'B'."),
+        (
+            "p2,x,A,A,B",
+            "p2,x,A,Q,B",
+            "line 3: BA is 'Q'. `decisions` has 'A', 'tie', 'B'; empty is",
+        ),
         ("p2,x,A,A,B", "p2,x,A,A,C", "line 3: better is 'C'. `truths` has 'A', 'B'."),
         ("p1,y,B,A,A", "p1,y,B,A,B", "line 6: item 'p1' is described otherwise above."),
         ("p1,y,B", ",y,B", "line 6: pair is empty."),
