@@ -8,6 +8,7 @@ from judge_gym.design.experiment import Experiment
 Scope = Mapping[str, Any]
 
 DEFAULTS_NOTE = "An axis that a table does not name is at its default; see judge-gym axes."
+AT_DEFAULTS = "default settings"
 SUBJECTS = (
     *("pair", "judge", "rival", "arm"),
     *("stage", "part", "rule", "regression", "term", "level"),
@@ -33,11 +34,14 @@ _PHRASES: Mapping[str, Callable[[Any], str]] = {
 def group_labels(scopes: Sequence[Scope]) -> list[str]:
     """Return per scope what tells its group from the others of a table; "" when there is one.
 
-    What a contrast changes comes first, then concept, rubric and setting.
+    What a contrast changes comes first, then concept, rubric and setting. A group that differs
+    from the others in being at the defaults is named, too: its rows would else seem to belong to
+    the heading above them.
     """
     parts = [_changes(scopes), *_varying(scopes), _rubrics(scopes), _own_settings(scopes)]
     shown = [texts for texts in parts if len(set(texts)) > 1 or texts is parts[0]]
-    return [", ".join(filter(None, texts)) for texts in zip(*shown, strict=True)]
+    labels = [", ".join(filter(None, texts)) for texts in zip(*shown, strict=True)]
+    return [label or AT_DEFAULTS for label in labels] if any(labels) else labels
 
 
 def subject_columns(scopes: Sequence[Scope]) -> list[tuple[str, list[str]]]:

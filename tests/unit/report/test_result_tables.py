@@ -80,9 +80,25 @@ def test_judges_stand_under_the_group_they_are_compared_in(make_row) -> None:
     table = titled(result_tables(rows), "Confidence and overconfidence")
     assert table.columns[0] == "judge"
     assert [(heading, [row[0] for row in rows]) for heading, rows in table.sections()] == [
-        ("", ["acme/a-1", "acme/b-1"]),
+        ("default settings", ["acme/a-1", "acme/b-1"]),
         ("subsets", ["acme/a-1", "acme/b-1"]),
     ]
+
+
+def test_rows_at_the_defaults_do_not_stand_under_the_heading_of_others(make_row) -> None:
+    rows = [
+        make_row(metric, 0.5, scope={**ORDER, **who, "temperature": temperature})
+        for temperature in (0.2, 1.0)
+        for metric, who in (
+            ("confidence", {"judge": "acme/a-1"}),
+            ("krippendorff_alpha_ordinal", {}),
+        )
+    ]
+    tables = result_tables(rows)
+    by_judge = titled(tables, "Confidence and overconfidence")
+    assert [row.heading for row in by_judge.rows] == ["temperature 0.2", "default settings"]
+    by_group = titled(tables, "Agreement beyond chance")
+    assert [row.cells[0] for row in by_group.rows] == ["temperature 0.2", "default settings"]
 
 
 def test_settings_are_told_in_words_and_only_where_they_vary(make_row) -> None:
@@ -93,7 +109,7 @@ def test_settings_are_told_in_words_and_only_where_they_vary(make_row) -> None:
         for axes in (fixed, free)
     ]
     table = titled(result_tables(rows), "Confidence and overconfidence")
-    assert [row.heading for row in table.rows] == ["fixed display", ""]
+    assert [row.heading for row in table.rows] == ["fixed display", "default settings"]
     assert table.notes == ("All rows: order, rubric by acme/a-1, forced choice.",)
 
 
