@@ -49,6 +49,8 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
     if budget is not None:
         bounds = budget.model_dump(exclude_none=True).items()
         console.print(f"Budget: {', '.join(f'{key} {value:g}' for key, value in bounds)}.")
+        if budget.max_cost_usd is not None and plan.unpriced:
+            console.print("With max_cost_usd, the sweep does not run until every price is known.")
 
 
 def show_judging(title: str, asked: Sequence[Asked], occasion: str = "") -> None:

@@ -116,6 +116,16 @@ def listed_price(provider: Provider, name: str, suffix: str = "") -> Price | Non
     return Price(prompt=prompt, completion=completion)
 
 
+def listed_names(provider: Provider) -> list[str]:
+    """Return the names of a provider's models in litellm's own list."""
+    prefix = provider.litellm or provider.name
+    return [
+        name.removeprefix(f"{prefix}/")
+        for name, listed in litellm.model_cost.items()
+        if listed.get("litellm_provider") == prefix
+    ]
+
+
 def listed_window(provider: Provider, name: str) -> int | None:
     """Return the longest prompt of a model by litellm's own list, in tokens."""
     tokens: int | None = _listed(provider, name).get("max_input_tokens")

@@ -5,7 +5,7 @@ litellm takes seconds to import, so it is imported only for models that need it.
 
 from collections.abc import Sequence
 
-from judge_gym.llm.providers import Price, Providers
+from judge_gym.llm.providers import Price, Provider, Providers
 from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import Message
 
@@ -23,6 +23,13 @@ def price_of(providers: Providers, model: str) -> Price | None:
     from judge_gym.llm.client import listed_price
 
     return listed_price(provider, name)
+
+
+def priced_names(provider: Provider) -> list[str]:
+    """Return the names of a provider's models in the lists of prices."""
+    from judge_gym.llm.client import listed_names
+
+    return [*provider.prices, *listed_names(provider)]
 
 
 def count_tokens(providers: Providers, model: str, messages: Sequence[Message]) -> int:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from judge_gym.counting import counted
 from judge_gym.design.budget import Budget
+from judge_gym.design.config_tree import did_you_mean
 from judge_gym.design.frozen import Frozen
 from judge_gym.errors import ConfigError, JudgeGymError
-from judge_gym.llm.pricing import price_of
+from judge_gym.llm.pricing import price_of, priced_names
 from judge_gym.llm.providers import Providers
 from judge_gym.runtime import Runtime
 from judge_gym.store.spending import Spent, spending_scope, spent
@@ -52,9 +53,10 @@ def unpriced(
 
 
 def how_to_price(providers: Providers, model: str) -> str:
-    """Return where a price for this model is to be written."""
+    """Return where a price for this model is to be written, and a name like it that has one."""
     provider, _, name = model.partition("/")
     return (
+        f"{did_you_mean(name, priced_names(providers.of(model)))}"
         f'Write prices."{name}" = {{prompt = DOLLARS, completion = DOLLARS}}, for a million '
         f"tokens, into table [{provider}] of {providers.file}."
     )

@@ -217,6 +217,9 @@ def test_a_bounded_cost_needs_prices() -> None:
     assert "the price of local/dear is in no list" in error.value.message
     assert 'prices."dear" = {prompt = ' in error.value.remedy
     assert "table [local] of providers.toml" in error.value.remedy
+    with pytest.raises(ConfigError, match=r"openai/gpt-4\.1-minni is in no list") as error:
+        check_priced(providers, ["openai/gpt-4.1-minni"], budget)
+    assert error.value.remedy.startswith("Did you mean gpt-4.1-mini? ")
     check_priced(
         providers, unlisted, SweepBudget(sweep="mine", file=Path("m"), limits=Budget(max_calls=5))
     )
