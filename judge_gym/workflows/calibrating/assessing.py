@@ -159,24 +159,24 @@ def recommended(
     agreed = [_agreement_of(one) for one in assessments]
     reached = max((one.lower for one in agreed if one and one.lower is not None), default=-1.0)
 
-    def standing(place: int) -> tuple[bool, bool, int, bool, bool, int, int, float, float]:
+    def standing(place: int) -> tuple[bool, bool, int, bool, bool, bool, int, int, float, float]:
         one, agreement = assessments[place], agreed[place]
         unfit = not one.decision.recommends
-        less = not unfit and one.statuses.total() < most
+        less = one.statuses.total() < most
         behind = bool(agreement and agreement.upper is not None and agreement.upper < reached)
         agrees = (agreement.estimate if agreement else None) or 0.0
         tells = all(c.result is not Result.FAILS for c in one.checks if c.name in _FIRST)
         fails, still_open = one.count(Result.FAILS), one.count(Result.INCONCLUSIVE)
         cost = float(np.nan_to_num(costs[place], nan=np.inf))
         verdict = one.decision.verdict
-        return unfit, less, verdict, behind, not tells, fails, still_open, -agrees, cost
+        last = less and not unfit
+        return unfit, last, verdict, less, behind, not tells, fails, still_open, -agrees, cost
 
     best = min(range(len(assessments)), key=standing)
     decision = assessments[best].decision
     if decision.recommends or len(assessments) == 1:
         return best if decision.recommends else None, decision.why
-    others = f"None of these {len(assessments)} judges is recommended. The best of them: "
-    return None, others + decision.why
+    return None, f"None of these {len(assessments)} judges is recommended. {decision.why}"
 
 
 def _agreement_of(one: Assessment) -> Estimate | None:

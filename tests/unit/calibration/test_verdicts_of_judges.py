@@ -151,7 +151,7 @@ def test_labels_decide_before_perturbations():
 
 @pytest.mark.parametrize(
     ("judged", "place", "expected"),
-    [(24, 1, "Use right"), (6, None, "The best of them: right: the labels cannot tell")],
+    [(24, 1, "Use right"), (6, None, "is recommended. right: the labels cannot tell")],
     ids=["may be used", "cannot tell"],
 )
 def test_a_stopped_judge_comes_before_one_that_may_not_be_used(judged, place, expected):
@@ -166,6 +166,20 @@ def test_a_stopped_judge_comes_before_one_that_may_not_be_used(judged, place, ex
     found, why = recommended([hashed, stopped], [0.0, 9.0])
     assert found == place
     assert expected in why
+
+
+def test_of_judges_that_may_not_be_used_a_stopped_one_comes_last():
+    texts = plain(summaries(five(100)))
+    hashed = assessed(function("hashed"), texts, by_hash)
+    away, items = function("away"), texts.items
+    failed = Answer(None, "RuntimeError: away")
+    said = {item.key: [_result(away, item, 0, failed)] if n < 5 else []
+            for n, item in enumerate(items)}  # fmt: skip
+    stopped = assess(away, texts, said, DESIGN)
+    assert "0 of 5 answers readable (5 RuntimeError: away)" in stopped.decision.why
+    found, why = recommended([stopped, hashed], [0.0, 9.0])
+    assert found is None
+    assert "None of these 2 judges is recommended. Do not use hashed" in why
     # 30 labels do not rule out that it agrees by 0.4, 100 do
     more = assessed(function("hash"), changed_texts(summaries(five(100)), DESIGN), by_hash)
     assert more.decision.verdict is Verdict.DO_NOT_USE
