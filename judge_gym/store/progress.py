@@ -101,7 +101,16 @@ _KIND = sa.case((t.Arm.arm == "own", "own"), else_="swap").label("kind")
 
 
 def _planned(session: Session, ids: Sequence[int]) -> dict[tuple[int, str], int]:
-    """Judgements per experiment and kind of arm: items not held out, times replicates."""
+    """Judgements per experiment and kind of arm: items not held out, times replicates.
+
+    Of an import it is what was recorded: a judge may have judged some items more often than others.
+    """
+    recorded = (
+        sa.select(t.Arm.experiment_id, sa.func.count())
+        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
+        .where(t.Arm.experiment_id.in_(ids), t.Sample.imported)
+        .group_by(t.Arm.experiment_id)
+    )
     rows = session.execute(
         sa.select(t.Arm.experiment_id, _KIND, sa.func.sum(t.Experiment.replicates))
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
@@ -113,7 +122,8 @@ def _planned(session: Session, ids: Sequence[int]) -> dict[tuple[int, str], int]
         )
         .group_by(t.Arm.experiment_id, sa.text("kind"))
     )
-    return {(experiment_id, kind): int(count) for experiment_id, kind, count in rows}
+    planned = {(experiment_id, kind): int(count) for experiment_id, kind, count in rows}
+    return planned | {(one, "own"): count for one, count in session.execute(recorded).tuples()}
 
 
 def _samples(

@@ -201,8 +201,8 @@ def test_a_judge_without_readable_answers_has_no_accuracy(place: Place) -> None:
     assert any(line.startswith("recorded/mute: 0 of 700 answers readable") for line in cautions)
 
 
-def test_a_finished_import_lacks_no_probes(place: Place) -> None:
-    place.bring(MAPPING, PAIRS.replace("p1,y,B,A,A,maths\n", ""))
+def test_an_import_lacks_neither_judgements_nor_probes(place: Place) -> None:
+    place.bring(MAPPING, PAIRS)
     with Session(place.engine) as session:
         tags = session.scalars(sa.select(t.Experiment.tag)).all()
         assert plan_probing(session, tags) == {}
