@@ -42,16 +42,20 @@ CHANGES: dict[str, tuple[str, str | None]] = {
 }
 """Deployment → a parameter, and what is typed there; a box is ticked where that is None."""
 ITEMS = [{"id": number, "text": f"Note {number}.", "score": number} for number in (1, 3, 5)]
-# The control of a parameter is the first below its name.
+# The control of a parameter is the first below its name, and above the next one's: an editor that
+# is still loading must not be taken for that of another parameter.
 CONTROL = """
-(name => {
-  const label = [...document.querySelectorAll('label, span, div')].find(one =>
-    !one.children.length && one.innerText.trim().replace(' (Optional)', '') === name);
-  for (let place = label; place; place = place.parentElement) {
+((name, names) => {
+  const text = one => one.innerText.trim().replace(' (Optional)', '');
+  const labels = [...document.querySelectorAll('label, span, div')].filter(one =>
+    !one.children.length && names.includes(text(one)));
+  for (let place = labels.find(one => text(one) === name); place; place = place.parentElement) {
+    if (labels.some(one => text(one) !== name && place.contains(one))) return null;
     const found = place.querySelector(
       'textarea, input, [role=textbox], button[role=checkbox], button[role=switch]');
     if (found) return found;
   }
+  return null;
 })"""
 
 
@@ -75,9 +79,12 @@ class Pages:
         self.browser.open(f"{self.up.address}{path}", "Submit", *shown)
         return self.runs(deployment)
 
-    def change(self, name: str, text: str | None) -> None:
+    def change(self, deployment: str, name: str, text: str | None) -> None:
         """Type a text into the field of a parameter, or tick its box."""
-        control = f"{CONTROL}({name!r})"
+        found = self.up.get(f"/deployments/name/{deployment}")
+        names = list(found["parameter_openapi_schema"]["properties"])
+        control = f"{CONTROL}({json.dumps(name)}, {json.dumps(names)})"
+        until(lambda: self.browser.value(f"{control} !== null"), f"the field of {name}")
         if text is None:
             self.browser.value(f"{control}.click()")
         else:
@@ -142,7 +149,7 @@ def submitted(pages: Pages, needed: dict[str, dict[str, Any]]) -> dict[str, list
             for changed in (False, True):
                 before = pages.form(page, name, **needed.get(name, {}))
                 if changed:
-                    pages.change(*change)
+                    pages.change(name, *change)
                 runs[name].append(pages.submit(name, before))
     # What moves on the page would take a core from the runs.
     pages.browser.open("about:blank")
