@@ -179,17 +179,6 @@ def test_a_changed_value_reaches_the_run(
         assert values[0] != values[1]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_form_names_what_it_must_be_given(
-    pages: Pages, needed: dict[str, dict[str, Any]], page: str
-) -> None:
-    for name, given in needed.items():
-        before = pages.form(page, name)
-        pages.browser.press("Submit")
-        pages.browser.shows(*(f"'{one}' is a required property" for one in given))
-        assert pages.runs(name) == before
-
-
 def as_json(text: str | None) -> Any:
     """The value that a text stands for, where it stands for one."""
     try:
