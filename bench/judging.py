@@ -11,10 +11,10 @@ from pathlib import Path
 
 from bench.meter import Meter
 from bench.study import prepared
+from judge_gym.lab.judging import judge
+from judge_gym.lab.scoring import plan_scoring
 from judge_gym.runtime import Runtime, runtime
 from judge_gym.store.samples import SampleUnit
-from judge_gym.workflows.judging import judge
-from judge_gym.workflows.scoring import plan_scoring
 
 
 async def main(file: Path, *, warm: bool = True) -> None:

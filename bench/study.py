@@ -5,10 +5,10 @@ from pathlib import Path
 from random import Random
 
 from judge_gym.design.sweep import load_sweep
+from judge_gym.lab.evidence import collect_window
+from judge_gym.lab.rubrics import missing_rubrics
+from judge_gym.lab.sweeps import SweepRun, prepare
 from judge_gym.runtime import Runtime
-from judge_gym.workflows.evidence import collect_window
-from judge_gym.workflows.rubrics import missing_rubrics
-from judge_gym.workflows.sweeps import SweepRun, prepare
 
 DOCUMENTS = 100
 RUBRIC = Path(__file__).parents[1] / "deployments" / "sweeps" / "rubrics" / "backsliding.yaml"

@@ -19,9 +19,9 @@ from prefect.workers.process import ProcessWorker
 from pydantic import SecretStr
 
 from deployments import lost_runs
+from judge_gym.lab.evidence import FIRECRAWL_KEY
 from judge_gym.llm.keys import kept_name
 from judge_gym.llm.providers import Providers
-from judge_gym.workflows.evidence import FIRECRAWL_KEY
 from tasks.keys import secret_block
 from tasks.limits import limits_of
 from tasks.settings import VARIABLE

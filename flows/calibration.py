@@ -9,10 +9,10 @@ from prefect.states import Completed
 from flows.claiming import alone
 from flows.judged_items import PartlyJudgedError, judge_missing
 from flows.perturbed_texts import perturb_missing
+from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.calibration.design import load_calibration
 from judge_gym.errors import StoreError
-from judge_gym.workflows.budgeting import BudgetPassedError
-from judge_gym.workflows.calibrating.judging import load_judges, load_originals, load_texts
+from judge_gym.judges.calibrating.judging import load_judges, load_originals, load_texts
 from tasks.calibration import report_calibration
 from tasks.events import tell_failure
 from tasks.runtime import runtime

@@ -13,13 +13,13 @@ from prefect.states import Completed, Failed
 
 from flows.progress import Counted
 from flows.waiting import Waiting, run_again_later
+from judge_gym.answers.readability import Answers, remedy_of, too_few_readable
+from judge_gym.asking.batching import any_open
+from judge_gym.asking.engine import WAITING
 from judge_gym.errors import JudgeGymError, first_line
 from judge_gym.llm.breaker import ModelStoppedError
-from judge_gym.readability import Answers, remedy_of, too_few_readable
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
-from judge_gym.workflows.asking import WAITING
-from judge_gym.workflows.batching import any_open
 from tasks.batches import collect_batches
 from tasks.policy import provider_tag
 

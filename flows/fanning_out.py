@@ -23,12 +23,12 @@ from prefect.runtime import flow_run as this_run
 from pydantic_core import to_jsonable_python
 
 from flows.chunks import REMEDY, WITH_GAPS, Gaps
+from judge_gym.asking.budgeting import spending_check
 from judge_gym.design.workflow_names import PROBE, SCORING, SWAP
 from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.lab.lacking import lacking
+from judge_gym.lab.sweeps import SweepRun
 from judge_gym.runtime import Runtime
-from judge_gym.workflows.budgeting import spending_check
-from judge_gym.workflows.lacking import lacking
-from judge_gym.workflows.sweeps import SweepRun
 from tasks.policy import LAUNCHED
 
 FANNED_OUT = (SCORING, SWAP, PROBE)

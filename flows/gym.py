@@ -10,9 +10,9 @@ from prefect.states import Completed
 from flows.chunks import Tally, Work, run_chunks
 from flows.claiming import alone
 from flows.judged_items import PartlyJudgedError, judge_missing
+from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.gyms.evaluating import LoadedGym, answers_of, items_of, lacking, made, read_gym
 from judge_gym.runtime import Runtime
-from judge_gym.workflows.budgeting import BudgetPassedError
 from tasks.events import tell_failure
 from tasks.gym import make_candidates, report_gym
 from tasks.limits import declare_limits

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flows.chunks import Tally, Work, run_chunks
+from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.judges import Item, Judge, ModelJudge
+from judge_gym.judges.calibrating.judging import Asked, answers_of, missing
 from judge_gym.runtime import Runtime
-from judge_gym.workflows.budgeting import BudgetPassedError
-from judge_gym.workflows.calibrating.judging import Asked, answers_of, missing
 from tasks.judge_texts import judge_texts
 from tasks.limits import declare_limits
 

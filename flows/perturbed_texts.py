@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from flows.chunks import Tally, Work, run_chunks
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.judges import Item
+from judge_gym.judges.calibrating.perturbing import missing
+from judge_gym.judges.calibrating.texts import rewritings
 from judge_gym.runtime import Runtime
 from judge_gym.store.readability import of_rewritings
-from judge_gym.workflows.calibrating.perturbing import missing
-from judge_gym.workflows.calibrating.texts import rewritings
 from tasks.limits import declare_limits
 from tasks.perturbing import perturb_texts
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from prefect.runtime import flow_run
 
+from judge_gym.asking.engine import WAITING
+from judge_gym.lab.status import progress_of
 from judge_gym.runtime import Runtime
 from judge_gym.store.claims import in_progress
 from judge_gym.store.progress import Progress, share_done
-from judge_gym.workflows.asking import WAITING
-from judge_gym.workflows.status import progress_of
 from tasks.progress import Bar, only_logged
 
 LOOK_S = 15.0

@@ -22,7 +22,7 @@ from flows.waiting import Waiting, run_again_later
 from judge_gym.design.sweep import load_sweep
 from judge_gym.design.workflow_names import WORKFLOWS, Part
 from judge_gym.errors import JudgeGymError
-from judge_gym.workflows.sweeps import SweepRun, check_keys, prepare
+from judge_gym.lab.sweeps import SweepRun, check_keys, prepare
 from tasks.events import tell_failure
 from tasks.runtime import runtime
 from tasks.settings import settings_of_this_run, together

@@ -8,11 +8,11 @@ from flows.claiming import alone
 from flows.names import of_windows
 from flows.parameters import Model
 from flows.progress import Counted
+from judge_gym.asking.budgeting import SweepBudget, spending_check
 from judge_gym.design.experiment import EvidenceView
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.store.readability import of_views
 from judge_gym.store.windows import missing_views
-from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from tasks.events import tell_failure
 from tasks.evidence import collect_window, make_views
 from tasks.limits import declare_limits

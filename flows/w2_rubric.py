@@ -9,11 +9,11 @@ from flows.chunks import by_provider, run_chunks
 from flows.claiming import alone
 from flows.names import of_rubrics
 from flows.parameters import Model
-from judge_gym.agents.rubricer import RubricRequest
+from judge_gym.asking.budgeting import SweepBudget, spending_check
+from judge_gym.lab import rubrics
+from judge_gym.questions.rubricer import RubricRequest
 from judge_gym.store.experiments import experiments_by_tag
 from judge_gym.store.readability import of_generated_rubrics
-from judge_gym.workflows import rubrics
-from judge_gym.workflows.budgeting import SweepBudget, spending_check
 from tasks.events import tell_failure
 from tasks.limits import declare_limits
 from tasks.rubrics import write_rubrics

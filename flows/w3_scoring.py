@@ -7,9 +7,9 @@ from flows.chunks import by_provider, run_chunks
 from flows.claiming import alone
 from flows.names import of_experiments
 from flows.parameters import RunSettings
+from judge_gym.asking.budgeting import SweepBudget, spending_check
+from judge_gym.lab.scoring import plan_scoring
 from judge_gym.store.readability import of_samples
-from judge_gym.workflows.budgeting import SweepBudget, spending_check
-from judge_gym.workflows.scoring import plan_scoring
 from tasks.events import tell_failure
 from tasks.judging import judge
 from tasks.limits import declare_limits

@@ -7,10 +7,10 @@ from flows.chunks import by_provider, run_chunks
 from flows.claiming import alone
 from flows.names import of_experiments
 from flows.parameters import RunSettings
+from judge_gym.asking.budgeting import SweepBudget, spending_check
 from judge_gym.design.swap_plan import SwapPlan
+from judge_gym.lab.swapping import plan_swaps
 from judge_gym.store.readability import of_samples
-from judge_gym.workflows.budgeting import SweepBudget, spending_check
-from judge_gym.workflows.swapping import plan_swaps
 from tasks.events import tell_failure
 from tasks.judging import judge
 from tasks.limits import declare_limits

@@ -4,7 +4,7 @@ import asyncio
 
 from prefect import task
 
-from judge_gym.workflows.analysis import analyse
+from judge_gym.analysis.running import analyse
 from tasks.policy import WRITING
 from tasks.runtime import runtime
 

@@ -2,7 +2,7 @@
 
 from prefect import task
 
-from judge_gym.workflows import batching
+from judge_gym.asking import batching
 from tasks.policy import WRITING
 from tasks.runtime import runtime
 

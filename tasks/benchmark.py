@@ -5,9 +5,9 @@ from pathlib import Path
 
 from prefect import task
 
+from judge_gym.judges.benchmarking import load_judges, load_set, read_report
 from judge_gym.report.benchmark import save_benchmark
 from judge_gym.runtime import Runtime
-from judge_gym.workflows.benchmarking import load_judges, load_set, read_report
 from tasks.policy import WRITING
 from tasks.runtime import runtime
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from prefect import task
 
 from judge_gym.calibration.design import load_calibration
-from judge_gym.workflows.calibrating.reporting import write_calibration
+from judge_gym.judges.calibrating.reporting import write_calibration
 from tasks.policy import WRITING
 from tasks.runtime import runtime
 

@@ -20,10 +20,10 @@ from prefect.client.schemas.actions import ArtifactCreate
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.events import RelatedResource, emit_event
 
+from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.design.sweep import name_in
 from judge_gym.errors import JudgeGymError
 from judge_gym.report.markdown import escaped
-from judge_gym.workflows.budgeting import BudgetPassedError
 from tasks.artifacts import artifact_key
 from tasks.policy import LAUNCHED
 

@@ -3,8 +3,8 @@
 from prefect import task
 
 from judge_gym.design.experiment import EvidenceView
+from judge_gym.lab import evidence
 from judge_gym.store.windows import load_window
-from judge_gym.workflows import evidence
 from tasks.events import tell_empty
 from tasks.policy import WRITING
 from tasks.runtime import runtime

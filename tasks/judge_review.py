@@ -7,8 +7,8 @@ from pathlib import Path
 from prefect import task
 from prefect.artifacts import acreate_markdown_artifact
 
-from judge_gym.workflows.reviewing.cases import load_review
-from judge_gym.workflows.reviewing.writing import write_review
+from judge_gym.judges.reviewing.cases import load_review
+from judge_gym.judges.reviewing.writing import write_review
 from tasks.artifacts import artifact_key
 from tasks.policy import WRITING
 from tasks.runtime import runtime

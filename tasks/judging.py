@@ -2,8 +2,8 @@
 
 from prefect import task
 
+from judge_gym.lab import judging, probing
 from judge_gym.store.samples import ProbeUnit, SampleUnit
-from judge_gym.workflows import judging, probing
 from tasks.policy import WRITING
 from tasks.runtime import runtime
 

@@ -3,8 +3,8 @@
 from prefect import task
 
 from judge_gym.calibration.design import Perturber
-from judge_gym.workflows.calibrating import perturbing
-from judge_gym.workflows.calibrating.texts import Rewriting
+from judge_gym.judges.calibrating import perturbing
+from judge_gym.judges.calibrating.texts import Rewriting
 from tasks.policy import WRITING
 from tasks.runtime import runtime
 

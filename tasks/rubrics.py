@@ -4,9 +4,9 @@ from collections import Counter
 
 from prefect import task
 
-from judge_gym.agents.rubricer import RubricRequest
-from judge_gym.workflows import rubrics
-from judge_gym.workflows.asking import all_of
+from judge_gym.asking.engine import all_of
+from judge_gym.lab import rubrics
+from judge_gym.questions.rubricer import RubricRequest
 from tasks.policy import WRITING
 from tasks.runtime import runtime
 

@@ -51,7 +51,7 @@ def cancel(
     from judge_gym.settings import settings
 
     prepare_environment(settings().data_dir, verbose=False)
-    from judge_gym.workflows.batching import cancel as cancel_batch
+    from judge_gym.asking.batching import cancel as cancel_batch
     from tasks.runtime import runtime
 
     async def ask() -> str:

@@ -14,8 +14,8 @@ from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.judges import Judge
+    from judge_gym.judges.benchmarking import BenchmarkReport, BenchmarkSet
     from judge_gym.metrics.estimate import Estimate
-    from judge_gym.workflows.benchmarking import BenchmarkReport, BenchmarkSet
 
 _NAMES = {
     "accuracy": "accuracy",
@@ -55,9 +55,9 @@ def benchmark(
     """
     from deployments.cli.environment import prepare_environment
     from deployments.cli.estimates import show_judging
+    from judge_gym.judges.benchmarking import load_judges, load_set
+    from judge_gym.judges.calibrating.judging import Asked
     from judge_gym.settings import settings
-    from judge_gym.workflows.benchmarking import load_judges, load_set
-    from judge_gym.workflows.calibrating.judging import Asked
 
     # A mistake in a file is said before any server is started.
     chosen = load_set(items, mapping, limit)
@@ -81,7 +81,7 @@ def _run(chosen: "BenchmarkSet", judges: "Sequence[Judge]", given: dict[str, Any
     from deployments.cli.database import database
     from deployments.cli.prefect_api import prefect_api
     from deployments.cli.running import lost_servers_named, result_of
-    from judge_gym.workflows.benchmarking import read_report
+    from judge_gym.judges.benchmarking import read_report
 
     simulated = any(judge.is_simulated for judge in judges)
     with (

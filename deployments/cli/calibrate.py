@@ -35,7 +35,7 @@ def calibrate(
     Stopped, it goes on with the same command: what is judged is not asked again.
     """
     from judge_gym.calibration.design import load_calibration
-    from judge_gym.workflows.calibrating.judging import load_judges, load_originals
+    from judge_gym.judges.calibrating.judging import load_judges, load_originals
 
     # A mistake in a file is said before any server is started.
     design = load_calibration(file)
@@ -53,9 +53,9 @@ def _plan(
 ) -> None:
     from deployments.cli.database import database
     from deployments.cli.estimates import show_judging, show_perturbing
-    from judge_gym.workflows.calibrating.judging import Asked
-    from judge_gym.workflows.calibrating.perturbing import expected
-    from judge_gym.workflows.calibrating.texts import changed_texts, rewritings
+    from judge_gym.judges.calibrating.judging import Asked
+    from judge_gym.judges.calibrating.perturbing import expected
+    from judge_gym.judges.calibrating.texts import changed_texts, rewritings
 
     wanted = rewritings(originals, design)
     with database() as session:
@@ -122,10 +122,10 @@ def _run(
 
 async def _show(design: "CalibrationDesign") -> None:
     from judge_gym.calibration.checks import span
+    from judge_gym.judges.calibrating.reporting import read_report, reports_folder
     from judge_gym.report.calibration import page_path
     from judge_gym.report.table import dollars
     from judge_gym.runtime import runtime
-    from judge_gym.workflows.calibrating.reporting import read_report, reports_folder
 
     async with runtime() as current:
         report = read_report(current, design)

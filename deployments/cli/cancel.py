@@ -84,7 +84,7 @@ def _show(title: str, runs: "Iterable[FoundRun]", batches: Mapping[int, int]) ->
 
 async def _end(runs: "Sequence[FoundRun]", batches: Iterable[int]) -> None:
     from deployments.cli.flow_runs import end
-    from judge_gym.workflows.batching import cancel as cancel_batch
+    from judge_gym.asking.batching import cancel as cancel_batch
     from tasks.runtime import runtime
 
     if runs:

@@ -157,10 +157,10 @@ def _keys() -> Iterator[Finding]:
     import asyncio
 
     from deployments.cli.prefect_api import prefect_api
+    from judge_gym.lab.evidence import FIRECRAWL_KEY
     from judge_gym.llm.keys import kept_name
     from judge_gym.llm.providers import load_providers
     from judge_gym.settings import settings
-    from judge_gym.workflows.evidence import FIRECRAWL_KEY
     from tasks.keys import secret_block
 
     async def in_blocks(variables: list[str]) -> set[str]:

@@ -4,20 +4,20 @@ from collections.abc import Callable, Sequence
 
 from deployments.cli.database import database
 from deployments.cli.output import console, show_table
+from judge_gym.asking.budgeting import how_to_price
+from judge_gym.asking.estimating import Estimate
 from judge_gym.calibration.design import Perturber
 from judge_gym.design.budget import Budget
 from judge_gym.gyms.use import Use
 from judge_gym.judges import ModelJudge
 from judge_gym.judges.budgeting import budget_warning
+from judge_gym.judges.calibrating.judging import Asked
+from judge_gym.judges.calibrating.texts import Rewriting
+from judge_gym.judges.planning import plan_judging, plan_perturbing
+from judge_gym.lab.planning import Plan, PlanLine
 from judge_gym.llm.providers import Providers, load_providers
 from judge_gym.model_names import SIMULATED, is_simulated_model
 from judge_gym.settings import settings
-from judge_gym.workflows.budgeting import how_to_price
-from judge_gym.workflows.calibrating.judging import Asked
-from judge_gym.workflows.calibrating.texts import Rewriting
-from judge_gym.workflows.estimating import Estimate
-from judge_gym.workflows.judging_plan import plan_judging, plan_perturbing
-from judge_gym.workflows.planning import Plan, PlanLine
 
 _UNKNOWN, _SIMULATED_COST = "—", "0 (simulated)"
 _NAMES = ("workflow", "what", "provider")

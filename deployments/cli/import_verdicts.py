@@ -27,8 +27,8 @@ def import_verdicts(
     from deployments.cli.database import database
     from deployments.cli.output import command, console
     from judge_gym.counting import counted
+    from judge_gym.lab import importing
     from judge_gym.recorded.mapping import load_recorded
-    from judge_gym.workflows import importing
 
     recorded, rubric = load_recorded(mapping)
     with database() as session:

@@ -10,8 +10,8 @@ from deployments.cli.options import PlanOnly
 from deployments.cli.output import command, console, marked, say_simulated, show_table
 
 if TYPE_CHECKING:
+    from judge_gym.judges.injection import Lift
     from judge_gym.metrics.estimate import Estimate
-    from judge_gym.workflows.injection import Lift
 
 LEVEL = 0.05
 SUITE = Path(__file__).parents[1] / "sweeps" / "injection.yaml"
@@ -40,7 +40,7 @@ def injection(
     from deployments.cli.database import database
     from deployments.cli.running import run_sweep
     from judge_gym.design.sweep import load_sweep
-    from judge_gym.workflows.injection import injection_lifts
+    from judge_gym.judges.injection import injection_lifts
 
     file = _own_suite(model, utility_model) if model or utility_model else SUITE
     if plan:

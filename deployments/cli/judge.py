@@ -82,11 +82,11 @@ def score(
 
     from deployments.cli.environment import prepare_environment
     from deployments.cli.running import lost_servers_named, simulator_for
+    from judge_gym.answers.readability import too_few_readable
     from judge_gym.judges import load_judge, read_item_file
-    from judge_gym.readability import too_few_readable
+    from judge_gym.judges.calibrating.judging import readable_of
+    from judge_gym.judges.calibrating.labelled import agreement
     from judge_gym.settings import settings
-    from judge_gym.workflows.calibrating.judging import readable_of
-    from judge_gym.workflows.calibrating.labelled import agreement
 
     judge = load_judge(file)
     read = read_item_file(items, fields_of(fields))

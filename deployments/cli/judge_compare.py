@@ -12,7 +12,7 @@ from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult
-    from judge_gym.workflows.calibrating.comparing import Comparison
+    from judge_gym.judges.calibrating.comparing import Comparison
 
 _LONGEST_CELL = 90
 
@@ -49,14 +49,14 @@ def compare(
 
     from deployments.cli.environment import prepare_environment
     from deployments.cli.running import lost_servers_named, simulator_for
+    from judge_gym.answers.readability import too_few_readable
     from judge_gym.calibration.checks import Margins
     from judge_gym.errors import ConfigError
     from judge_gym.judges import load_judge, read_item_file
-    from judge_gym.readability import too_few_readable
+    from judge_gym.judges.calibrating.comparing import compare as compared
+    from judge_gym.judges.calibrating.judging import readable_of
+    from judge_gym.judges.calibrating.labelled import agreement
     from judge_gym.settings import settings
-    from judge_gym.workflows.calibrating.comparing import compare as compared
-    from judge_gym.workflows.calibrating.judging import readable_of
-    from judge_gym.workflows.calibrating.labelled import agreement
 
     judges = load_judge(old), load_judge(new)
     if judges[0].key == judges[1].key:

@@ -10,8 +10,8 @@ from deployments.cli.options import PlanOnly, RetryFailed
 from deployments.cli.output import console, say_simulated, show_table
 
 if TYPE_CHECKING:
+    from judge_gym.judges.reviewing.cases import Review
     from judge_gym.store.reviews import ReviewRow
-    from judge_gym.workflows.reviewing.cases import Review
 
 
 def review(
@@ -35,7 +35,7 @@ def review(
     from datetime import UTC
 
     from judge_gym.design.rolling import day_of
-    from judge_gym.workflows.reviewing.cases import load_review
+    from judge_gym.judges.reviewing.cases import load_review
 
     # A mistake in a file is said before any server is started.
     loaded = load_review(file)

@@ -14,8 +14,8 @@ def providers_of(sweep: Sweep) -> "list[Provider]":
 
     Raises `ConfigError` for a model that no provider serves, or when no utility model is named.
     """
+    from judge_gym.lab.sweeps import models_of, utility_model
     from judge_gym.llm.providers import load_providers
-    from judge_gym.workflows.sweeps import models_of, utility_model
 
     known = load_providers(settings().providers_file)
     experiments = list(sweep.experiments())

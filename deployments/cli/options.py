@@ -28,7 +28,7 @@ Fields = Annotated[
 def fields_of(given: Sequence[str] | None) -> dict[str, str]:
     """Return field → column of `--fields`; raises `ConfigError` for what is neither."""
     from judge_gym.errors import ConfigError
-    from judge_gym.judges.items import COLUMNS
+    from judge_gym.records.items import COLUMNS
 
     found: dict[str, str] = {}
     for one in given or ():

@@ -54,10 +54,10 @@ def evaluate(
 
     from deployments.cli.environment import prepare_environment
     from deployments.cli.running import lost_servers_named
+    from judge_gym.answers.readability import too_few_readable
     from judge_gym.panel import load_panel
     from judge_gym.panel.evaluating.labelled import read_labelled
     from judge_gym.panel.state import answers_of
-    from judge_gym.readability import too_few_readable
     from judge_gym.settings import settings
 
     # A mistake in a file is said before any server is started.

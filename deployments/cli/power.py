@@ -11,9 +11,9 @@ from deployments.cli.options import AsJson
 from deployments.cli.output import console, show_table
 
 if TYPE_CHECKING:
+    from judge_gym.lab.power import Comparison
     from judge_gym.metrics.power_study_claims import Answer, Found, Question, Setting
     from judge_gym.metrics.power_study_truths import StudyDesign
-    from judge_gym.workflows.power import Comparison
 
     Row = tuple[Comparison, Question, Setting, Answer]
 
@@ -52,7 +52,7 @@ def power(
 
     from deployments.cli.simulating import on_every_core
     from judge_gym.design.sweep import load_sweep
-    from judge_gym.workflows.power import comparisons, not_simulated
+    from judge_gym.lab.power import comparisons, not_simulated
 
     sweep = load_sweep(file)
     found = comparisons(sweep)
@@ -80,9 +80,9 @@ def power(
 def _asked(
     one: "Comparison", found: Sequence["Comparison"], size: float, alpha: float, noise: float
 ) -> tuple["Question", "Setting"]:
+    from judge_gym.lab.power import level
     from judge_gym.metrics.hypotheses_margins import Claim, Direction
     from judge_gym.metrics.power_study_claims import Question, Setting
-    from judge_gym.workflows.power import level
 
     direction = one.hypothesis.direction
     value = one.margin + (size if direction is Direction.ABOVE else -size)
@@ -174,8 +174,8 @@ def _sentence(row: "Row", about: str) -> str:
 
 def _decision(row: "Row") -> str:
     """Return what the decision study says of one comparison; empty without components."""
+    from judge_gym.lab.power import CALLS_A_JUDGEMENT
     from judge_gym.metrics.power_study_decision import Costs, decision_study
-    from judge_gym.workflows.power import CALLS_A_JUDGEMENT
 
     one, _, setting, answer = row
     if answer.components is None:

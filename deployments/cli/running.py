@@ -99,8 +99,8 @@ def lost_servers_named() -> Iterator[None]:
 
 def _finished(sweep: Sweep) -> int | None:
     """Return the run that holds the figures when all is done, without importing Prefect."""
+    from judge_gym.analysis.finished import finished_run
     from judge_gym.store.engine import connect
-    from judge_gym.workflows.finished import finished_run
 
     engine = connect(settings())
     try:
@@ -206,7 +206,7 @@ def _progress_bars(engine: Any, sweep: Sweep) -> Iterator[None]:
 
 
 def _watch(engine: Any, sweep: str, progress: Progress, stop: threading.Event) -> None:
-    from judge_gym.workflows.status import progress_of
+    from judge_gym.lab.status import progress_of
 
     bars = {name: progress.add_task(title, total=None) for name, title in _TITLES.items()}
     last = False

@@ -17,7 +17,7 @@ from deployments.cli.output import as_table, command, console, fail
 from judge_gym.counting import counted
 
 if TYPE_CHECKING:
-    from judge_gym.workflows.status import Expected, Status
+    from judge_gym.lab.status import Expected, Status
 
 WATCH_S = 2.0
 _DASH = "—"
@@ -65,7 +65,7 @@ def plain(status: "Status") -> dict[str, Any]:
 
 def _read(sweep: str) -> "Status":
     from deployments.cli.database import database
-    from judge_gym.workflows.status import sweep_status
+    from judge_gym.lab.status import sweep_status
 
     with database() as session:
         return sweep_status(session, sweep)
@@ -73,7 +73,7 @@ def _read(sweep: str) -> "Status":
 
 def _show_all(*, as_json: bool) -> None:
     from deployments.cli.database import database
-    from judge_gym.workflows.status import all_sweeps, sweep_status
+    from judge_gym.lab.status import all_sweeps, sweep_status
 
     with database() as session:
         found = [sweep_status(session, name) for name in all_sweeps(session)]
@@ -107,9 +107,9 @@ def _watch(sweep: str) -> None:
     from sqlalchemy.orm import Session
 
     from deployments.cli.running import TRY_AGAIN_LATER
+    from judge_gym.lab.status import sweep_status
     from judge_gym.settings import settings
     from judge_gym.store.engine import connect
-    from judge_gym.workflows.status import sweep_status
 
     engine = connect(settings())
 

@@ -24,9 +24,9 @@ def plan(file: SweepFile) -> None:
     from deployments.cli.estimates import show_plan
     from deployments.cli.models import providers_of
     from judge_gym.design.sweep import load_sweep
+    from judge_gym.lab.planning import plan_sweep
     from judge_gym.llm.providers import load_providers
     from judge_gym.settings import settings
-    from judge_gym.workflows.planning import plan_sweep
 
     sweep = load_sweep(file)
     providers_of(sweep)

@@ -10,7 +10,7 @@ def list_sweeps() -> list[dict[str, Any]]:
     """List every sweep with its experiments, progress, cost and failures."""
     from deployments.cli.database import database
     from deployments.cli.status import plain
-    from judge_gym.workflows.status import all_sweeps, sweep_status
+    from judge_gym.lab.status import all_sweeps, sweep_status
 
     with database() as session:
         found = [plain(sweep_status(session, name)) for name in all_sweeps(session)]
@@ -22,7 +22,7 @@ def status(sweep: str) -> dict[str, Any]:
     """Say how far a sweep is: windows, workflows, rates, cost, failures, batches, expected end."""
     from deployments.cli.database import database
     from deployments.cli.status import plain
-    from judge_gym.workflows.status import sweep_status
+    from judge_gym.lab.status import sweep_status
 
     with database() as session:
         shown: dict[str, Any] = bounded(plain(sweep_status(session, sweep)))
@@ -38,9 +38,9 @@ def plan_sweep(file: str) -> dict[str, Any]:
     from deployments.cli.database import database
     from deployments.cli.models import providers_of
     from judge_gym.design.sweep import load_sweep
+    from judge_gym.lab import planning
     from judge_gym.llm.providers import load_providers
     from judge_gym.settings import settings
-    from judge_gym.workflows import planning
 
     sweep = load_sweep(below_here(file))
     providers_of(sweep)

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from judge_gym.answers.readability import Answers
 from judge_gym.calibration.checks import Check, Margins, Result, claimed, more_items
 from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.hypotheses_margins import Claim, Direction
 from judge_gym.metrics.outcomes import clustered_share
 from judge_gym.metrics.score_agreement import label_agreement
-from judge_gym.readability import Answers
 
 READABLE, AGREEMENT = "readable", "agreement"
 LEAST_LABELS = 10

@@ -14,8 +14,8 @@ from judge_gym.design.config_model import read_model
 from judge_gym.design.config_tree import did_you_mean, read_tree
 from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
-from judge_gym.judges.items import Fields
 from judge_gym.model_names import is_simulated_model
+from judge_gym.records.items import Fields
 from judge_gym.seeds import digest
 from judge_gym.simulator.families import check_served
 

@@ -14,7 +14,7 @@ from judge_gym.design.config_tree import Node, read_tree
 from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
 from judge_gym.design.rolling import TimeZone
-from judge_gym.judges.items import Fields
+from judge_gym.records.items import Fields
 
 _CHANGE = Legal("a mapping of keys of the judge file, such as {model: provider/model}")
 

@@ -13,9 +13,9 @@ from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text
 from judge_gym.gyms.searching import SEARCHES, Ranking, Unavailable, fused
 from judge_gym.gyms.use import model_of
 from judge_gym.judges import Item, JudgeResult, load_judge
+from judge_gym.judges.calibrating.judging import Asked, results_of
 from judge_gym.runtime import Runtime
 from judge_gym.store.judging import item_costs
-from judge_gym.workflows.calibrating.judging import Asked, results_of
 
 Rankings = list[Ranking] | Unavailable
 _NOTHING = "(no learning was found)"

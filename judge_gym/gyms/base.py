@@ -18,10 +18,10 @@ from judge_gym.design.legal import Legal
 from judge_gym.evidence.typed_rows import TypedRows, read_typed_rows
 from judge_gym.gyms.use import Use, use_of_judge
 from judge_gym.judges import Item
-from judge_gym.judges.items import LONGEST_TEXT
+from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.judging import judge_items
+from judge_gym.records.items import LONGEST_TEXT
 from judge_gym.runtime import Runtime
-from judge_gym.workflows.calibrating.judging import Asked
 
 Name = Annotated[str, Field(min_length=1, max_length=90)]
 Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, pattern=r"^[^\x00]*$")]

@@ -11,9 +11,9 @@ from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text
 from judge_gym.gyms.similarity import trigram_similarity, word_overlap
 from judge_gym.gyms.use import model_of
 from judge_gym.judges import Item, Judge, JudgeResult, load_judge
+from judge_gym.judges.calibrating.judging import Asked, results_of
 from judge_gym.runtime import Runtime
 from judge_gym.store.judging import item_costs
-from judge_gym.workflows.calibrating.judging import Asked, results_of
 
 LINK, CREATE = "link", "create"
 _ALIKE: Mapping[str, Callable[[str, str], float]] = {

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from judge_gym.answers.readability import Answers, answers_by_judge
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.typed_rows import TypedRows
 from judge_gym.gyms.base import Candidate, Case, Gym, Output
@@ -16,16 +17,15 @@ from judge_gym.gyms.comparing import Comparison, comparisons, means
 from judge_gym.gyms.files import load_gym
 from judge_gym.gyms.use import Use, use_of_judge
 from judge_gym.judges import Item, Judge, JudgeResult, RubricJudge, load_judge
-from judge_gym.judges.items import distinct
+from judge_gym.judges.calibrating.assessing import points_of
+from judge_gym.judges.calibrating.judging import Asked, results_of
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import to_points
-from judge_gym.readability import Answers, answers_by_judge
+from judge_gym.records.items import distinct
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
 from judge_gym.store.judging import item_costs
-from judge_gym.workflows.calibrating.assessing import points_of
-from judge_gym.workflows.calibrating.judging import Asked, results_of
 
 SCORE = "score"
 """The judge's, in points of 100; the first measure of every gym."""

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
+from judge_gym.asking.estimating import Estimate
 from judge_gym.judges import Judge, ModelJudge
 from judge_gym.judges.budgeting import budget_warning
+from judge_gym.judges.calibrating.judging import Asked
+from judge_gym.judges.planning import plan_judging
 from judge_gym.runtime import Runtime
-from judge_gym.workflows.calibrating.judging import Asked
-from judge_gym.workflows.estimating import Estimate
-from judge_gym.workflows.judging_plan import plan_judging
 
 
 @dataclass(frozen=True)

@@ -9,24 +9,24 @@ from typing import ClassVar, Generic, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from judge_gym.agents.outcome import NoAnswer, readable
-from judge_gym.agents.shown import ShownDocument, fence_mark
+from judge_gym.asking.engine import all_of
+from judge_gym.asking.estimating import estimate, per_call
+from judge_gym.asking.origin import origin
 from judge_gym.design.budget import Budget
 from judge_gym.gyms.base import Candidate, Case, Gym, Name, Output, Text
 from judge_gym.gyms.use import Use
 from judge_gym.judges.base import CONCURRENCY
 from judge_gym.judges.budgeting import check_price, check_spent
-from judge_gym.llm.calls import Answer, Call, Failure, Parameters, is_simulated
 from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import render, template_hash
+from judge_gym.questions.outcome import NoAnswer, readable
+from judge_gym.records.calls import Answer, Call, Failure, Parameters, is_simulated
+from judge_gym.records.shown import ShownDocument, fence_mark
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
 from judge_gym.simulator.families import check_served
 from judge_gym.store.history import past_answers
 from judge_gym.store.outcomes import outcomes_of
-from judge_gym.workflows.asking import all_of
-from judge_gym.workflows.estimating import estimate, per_call
-from judge_gym.workflows.origin import origin
 
 WORKFLOW, AGENT = "gym", "writer"
 _TEMPLATE = "gym_write"

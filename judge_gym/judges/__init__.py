@@ -47,13 +47,13 @@ from judge_gym.judges.base import Judge
 from judge_gym.judges.binary_judge import BinaryJudge, VerdictName
 from judge_gym.judges.files import AnyJudge, load_judge
 from judge_gym.judges.item_files import ItemFile, read_item_file, read_items
-from judge_gym.judges.items import Item, Variant
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import CallableJudge, HttpJudge
 from judge_gym.judges.pairwise_judge import PairwiseJudge
-from judge_gym.judges.results import JudgeResult, JudgeStatus
 from judge_gym.judges.rubric_judge import Criterion, RubricJudge
 from judge_gym.judges.scale import Scale
+from judge_gym.records.items import Item, Variant
+from judge_gym.records.judgements import JudgeResult, JudgeStatus
 
 __all__ = [
     "AnyJudge",

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judge_gym.judges.items import Item
+from judge_gym.asking.origin import origin
 from judge_gym.judges.model_judge import ModelJudge
-from judge_gym.judges.results import Reading
-from judge_gym.llm.calls import Answer, Call, Failure, Parameters, Row, is_simulated
 from judge_gym.llm.opened import Opened
 from judge_gym.prompts import Prompt
+from judge_gym.records.calls import Answer, Call, Failure, Parameters, Row, is_simulated
+from judge_gym.records.items import Item
+from judge_gym.records.judgements import Reading
 from judge_gym.runtime import Runtime
 from judge_gym.store import tables as t
-from judge_gym.workflows.origin import origin
 
 WORKFLOW, AGENT = "judging", "judge"
 

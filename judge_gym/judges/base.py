@@ -7,10 +7,10 @@ from pydantic import Field
 
 from judge_gym.design.frozen import Frozen
 from judge_gym.errors import ConfigError
-from judge_gym.judges.items import Item, Label
 from judge_gym.judges.labels import label_of_verdict
-from judge_gym.judges.results import JudgeResult
 from judge_gym.model_names import is_simulated_model
+from judge_gym.records.items import Item, Label
+from judge_gym.records.judgements import JudgeResult
 from judge_gym.seeds import digest
 
 CONCURRENCY = 8

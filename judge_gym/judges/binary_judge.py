@@ -6,7 +6,7 @@ from pydantic import Field, field_validator
 
 from judge_gym.design.frozen import Frozen
 from judge_gym.judges.model_judge import ModelJudge, field_of, reason_of
-from judge_gym.judges.results import Reading, Unfit
+from judge_gym.records.judgements import Reading, Unfit
 
 _SCORES = (1.0, 0.0)
 

@@ -4,10 +4,10 @@ from typing import Protocol
 
 from sqlalchemy.orm import Session
 
+from judge_gym.asking.budgeting import BudgetPassedError, passed, said, unpriced
 from judge_gym.design.budget import Budget
 from judge_gym.runtime import Runtime
 from judge_gym.store.spending import Scope, Spent, spent
-from judge_gym.workflows.budgeting import BudgetPassedError, passed, said, unpriced
 
 
 class Spender(Protocol):

@@ -13,8 +13,8 @@ from judge_gym.design.files import corpus_digest
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.evidence.typed_rows import read_typed_rows
 from judge_gym.judges.base import Judge
-from judge_gym.judges.items import COLUMNS, Item, distinct, known_fields
 from judge_gym.judges.labels import check_on
+from judge_gym.records.items import COLUMNS, Item, distinct, known_fields
 
 LABEL_WORDS = {
     "annotation", "annotator", "expected", "expert", "gold", "grade", "groundtruth", "human",

@@ -4,17 +4,17 @@ import asyncio
 import time
 from collections.abc import Sequence
 
+from judge_gym.asking.engine import all_of
 from judge_gym.errors import ConfigError
 from judge_gym.judges.asking import Asking, Unit, result_values
 from judge_gym.judges.base import CONCURRENCY, Judge
 from judge_gym.judges.budgeting import check_price, check_spent
-from judge_gym.judges.items import Item, distinct
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import Ask, OwnJudge
-from judge_gym.judges.results import JudgeResult
+from judge_gym.records.items import Item, distinct
+from judge_gym.records.judgements import JudgeResult
 from judge_gym.runtime import Runtime
 from judge_gym.store import judging as store
-from judge_gym.workflows.asking import all_of
 
 
 async def judge_items(

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from judge_gym.errors import ConfigError
-from judge_gym.judges.items import Label
 from judge_gym.judges.scale import Scale
+from judge_gym.records.items import Label
 
 
 def label_on_scale(judge: str, scale: Scale, given: Label) -> float:

@@ -5,17 +5,17 @@ from typing import Any
 
 from pydantic import Field
 
-from judge_gym.agents.outcome import UNPRINTED, NoAnswer, readable, unreadable
-from judge_gym.agents.shown import ShownDocument, fence_mark
+from judge_gym.answers.verdict import ParseFailure
 from judge_gym.design.budget import Budget
 from judge_gym.judges.answer_object import own_object
 from judge_gym.judges.base import Judge
-from judge_gym.judges.items import Item
-from judge_gym.judges.results import LONGEST_REASON, Reading, Unfit
-from judge_gym.llm.calls import Answer, Failure
 from judge_gym.prompts import Message, Prompt, continued, render, template_hash
+from judge_gym.questions.outcome import UNPRINTED, NoAnswer, readable, unreadable
+from judge_gym.records.calls import Answer, Failure
+from judge_gym.records.items import Item
+from judge_gym.records.judgements import LONGEST_REASON, Reading, Unfit
+from judge_gym.records.shown import ShownDocument, fence_mark
 from judge_gym.seeds import digest
-from judge_gym.verdict import ParseFailure
 
 
 class ModelJudge(Judge):

@@ -30,16 +30,16 @@ from typing import Annotated, Any, Literal
 import aiohttp
 from pydantic import Field
 
-from judge_gym.agents.outcome import LONGEST_REASON as LONGEST_FAILURE
-from judge_gym.agents.outcome import UNPRINTED
 from judge_gym.design.legal import Legal
 from judge_gym.errors import ConfigError
 from judge_gym.judges.base import Judge
-from judge_gym.judges.items import Item, Label
 from judge_gym.judges.labels import label_on_scale
 from judge_gym.judges.model_judge import field_of, reason_of
-from judge_gym.judges.results import Reading, Unfit
 from judge_gym.judges.scale import Scale
+from judge_gym.questions.outcome import LONGEST_REASON as LONGEST_FAILURE
+from judge_gym.questions.outcome import UNPRINTED
+from judge_gym.records.items import Item, Label
+from judge_gym.records.judgements import Reading, Unfit
 
 MAX_ANSWER_BYTES = 1_000_000
 """Longest answer of an endpoint that is read."""

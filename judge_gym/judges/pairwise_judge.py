@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any, Literal
 
-from judge_gym.judges.items import Item
 from judge_gym.judges.model_judge import ModelJudge, field_of, reason_of
-from judge_gym.judges.results import Reading, Unfit
 from judge_gym.prompts import Prompt
+from judge_gym.records.items import Item
+from judge_gym.records.judgements import Reading, Unfit
 
 ORDERS = ("as_given", "swapped")
 _WINNERS = {"1": 1.0, "2": 0.0, "tie": 0.5}

@@ -7,7 +7,7 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from judge_gym.design.frozen import Frozen
-from judge_gym.judges.results import Unfit
+from judge_gym.records.judgements import Unfit
 
 _NUMBER = re.compile(r"[-+]?\d{1,12}(\.\d{1,12})?")
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from judge_gym.llm.calls import Answer
+from judge_gym.records.calls import Answer
 
 AttemptError = dict[str, Any]
 """An element of `llm_calls.errors`: kind, at, message; and the answer, when one was discarded."""

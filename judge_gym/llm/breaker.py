@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from judge_gym.answers.readability import remedy_of, shortened
 from judge_gym.errors import JudgeGymError
 from judge_gym.llm.attempts import discarded
-from judge_gym.llm.calls import PASSING, Answer, Call, Failure, Row
-from judge_gym.readability import remedy_of, shortened
+from judge_gym.records.calls import PASSING, Answer, Call, Failure, Row
 
 ENOUGH_ALIKE = 5
 """Failures alike after which a model is not asked any more."""

@@ -2,7 +2,7 @@
 
 import logging
 
-from judge_gym.llm.calls import Answer, Call, Failure
+from judge_gym.records.calls import Answer, Call, Failure
 
 _log = logging.getLogger(__name__)
 

@@ -14,7 +14,6 @@ from typing import Any
 import aiohttp
 
 from judge_gym.errors import causes
-from judge_gym.llm.calls import Answer, FailureKind, ProviderError
 from judge_gym.llm.capabilities import Capabilities
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Price, Provider
@@ -26,6 +25,7 @@ from judge_gym.llm.sdk import (
 )
 from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import Message
+from judge_gym.records.calls import Answer, FailureKind, ProviderError
 from judge_gym.retry_after import retry_after_seconds
 
 MAX_ANSWER_CHARACTERS = 200_000

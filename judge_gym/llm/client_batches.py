@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeVar, cast
 
-from judge_gym.llm.calls import Answer, ProviderError
 from judge_gym.llm.client import (
     classified,
     kind_of_status,
@@ -28,6 +27,7 @@ from judge_gym.llm.sdk import (
     get_optional_params,
     litellm,
 )
+from judge_gym.records.calls import Answer, ProviderError
 
 T = TypeVar("T")
 Status = Literal["submitted", "cancelling", "completed", "failed", "expired", "cancelled"]

@@ -6,10 +6,10 @@ Of the others the provider says so itself, call by call.
 from collections.abc import Iterable
 
 from judge_gym.errors import ConfigError
-from judge_gym.llm.calls import Call
 from judge_gym.llm.pricing import count_tokens
 from judge_gym.llm.providers import Providers
 from judge_gym.model_names import is_simulated_model
+from judge_gym.records.calls import Call
 
 CHARACTERS_A_TOKEN = 2
 """Fewer than any prose has: a prompt that fits by this need not be counted."""

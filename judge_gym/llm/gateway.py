@@ -27,7 +27,15 @@ from judge_gym.llm.attempts import (
 )
 from judge_gym.llm.breaker import Breaker, ModelStoppedError
 from judge_gym.llm.call_log import log_end
-from judge_gym.llm.calls import (
+from judge_gym.llm.capabilities import Capabilities, Request, fitted, taken_by, taught
+from judge_gym.llm.client import Client
+from judge_gym.llm.context import check_context
+from judge_gym.llm.gate import Change, Gate
+from judge_gym.llm.keys import Keys
+from judge_gym.llm.ledger import Closed, Derived, Ledger, Sent, now
+from judge_gym.llm.opened import Opened
+from judge_gym.llm.providers import Provider, Providers
+from judge_gym.records.calls import (
     NO_ANSWER,
     PASSING,
     SHARED,
@@ -38,14 +46,6 @@ from judge_gym.llm.calls import (
     ProviderError,
     Row,
 )
-from judge_gym.llm.capabilities import Capabilities, Request, fitted, taken_by, taught
-from judge_gym.llm.client import Client
-from judge_gym.llm.context import check_context
-from judge_gym.llm.gate import Change, Gate
-from judge_gym.llm.keys import Keys
-from judge_gym.llm.ledger import Closed, Derived, Ledger, Sent, now
-from judge_gym.llm.opened import Opened
-from judge_gym.llm.providers import Provider, Providers
 from judge_gym.store.tables import GateChange
 
 Number = TypeVar("Number", int, float)

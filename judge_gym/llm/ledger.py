@@ -16,9 +16,9 @@ import sqlalchemy as sa
 import tenacity
 
 from judge_gym.llm.attempts import AttemptError
-from judge_gym.llm.calls import Answer, Call, Failure, Row
 from judge_gym.llm.capabilities import Request
 from judge_gym.llm.opened import Opened, opened_as
+from judge_gym.records.calls import Answer, Call, Failure, Row
 from judge_gym.store.recordset import inserting, packed, recordset
 from judge_gym.store.tables import OPEN_BATCHES, Batch
 from judge_gym.store.tables import Call as CallRow

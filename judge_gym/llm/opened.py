@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from judge_gym.llm.calls import Answer
+from judge_gym.records.calls import Answer
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from judge_gym.agents.outcome import LONGEST_REASON, NoAnswer, readable, unreadable
+from judge_gym.answers.verdict import ParseFailure
 from judge_gym.errors import JudgeGymError
 from judge_gym.judges.answer_object import own_object
-from judge_gym.judges.results import Unfit
-from judge_gym.llm.calls import (
+from judge_gym.llm.client import takes_schema
+from judge_gym.model_names import is_simulated_model
+from judge_gym.panel.panel import AskedModel
+from judge_gym.panel.state import Tier
+from judge_gym.prompts import Prompt, continued, render
+from judge_gym.questions.outcome import LONGEST_REASON, NoAnswer, readable, unreadable
+from judge_gym.records.calls import (
     Answer,
     Call,
     Failure,
@@ -24,15 +29,10 @@ from judge_gym.llm.calls import (
     Row,
     is_simulated,
 )
-from judge_gym.llm.client import takes_schema
-from judge_gym.model_names import is_simulated_model
-from judge_gym.panel.panel import AskedModel
-from judge_gym.panel.state import Tier
-from judge_gym.prompts import Prompt, continued, render
+from judge_gym.records.judgements import Unfit
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
 from judge_gym.store import panels as store
-from judge_gym.verdict import ParseFailure
 
 WORKFLOW = "panel"
 _TIERS: tuple[Tier, ...] = ("schema", "json", "text")

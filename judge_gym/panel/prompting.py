@@ -4,15 +4,15 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from judge_gym.agents.outcome import UNPRINTED
 from judge_gym.judges.model_judge import field_of
-from judge_gym.judges.results import LONGEST_REASON, Unfit
 from judge_gym.judges.scale import Scale
 from judge_gym.panel.agreement import clamped
 from judge_gym.panel.document import PanelDocument
 from judge_gym.panel.panel import Example, Panel, Rater
 from judge_gym.panel.state import ItemReview, RaterState, Review, Verdict
 from judge_gym.prompts import Prompt, nonce, render
+from judge_gym.questions.outcome import UNPRINTED
+from judge_gym.records.judgements import LONGEST_REASON, Unfit
 
 REVIEW_FORM = (
     '{"items": [{"id": "<item>", "score": <score>, "comment": "<one or two sentences>"}], '

@@ -5,9 +5,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from judge_gym.llm.calls import Row
 from judge_gym.panel.asking import Ended
 from judge_gym.panel.state import Agreement, ItemReview, RaterState, Review, Verdict
+from judge_gym.records.calls import Row
 from judge_gym.store import tables as t
 from judge_gym.store.panels import Place
 

@@ -11,8 +11,9 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from judge_gym.asking.budgeting import BudgetPassedError, passed, said, unpriced
+from judge_gym.asking.engine import all_of
 from judge_gym.design.budget import Budget
-from judge_gym.llm.calls import Row
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel import questions, rows
 from judge_gym.panel.agreement import agreement_of, item_agreements
@@ -31,13 +32,12 @@ from judge_gym.panel.state import (
     Step,
     Verdict,
 )
+from judge_gym.records.calls import Row
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
 from judge_gym.store import panels as store
 from judge_gym.store.claims import claimed
 from judge_gym.store.spending import Scope, spent
-from judge_gym.workflows.asking import all_of
-from judge_gym.workflows.budgeting import BudgetPassedError, passed, said, unpriced
 
 Emit = Callable[[PanelState], Awaitable[None] | None]
 """Is given each state in order, and awaited before the run goes on."""

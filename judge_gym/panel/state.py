@@ -8,9 +8,9 @@ raters' own words, which may quote it.
 from collections.abc import Iterable
 from typing import Literal
 
+from judge_gym.answers.readability import Answers, answers_by_judge, too_few_readable
 from judge_gym.design.frozen import Frozen
 from judge_gym.errors import JudgeGymError
-from judge_gym.readability import Answers, answers_by_judge, too_few_readable
 
 Status = Literal["waiting", "running", "done", "error", "spared"]
 """A rater is spared, and not asked, where the first raters agree and the panel escalates."""

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from judge_gym.judges import JudgeResult
+from judge_gym.judges.benchmarking import BenchmarkReport
 from judge_gym.judges.pairwise_judge import ORDERS
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.writing import csv_of, figures_of, put_in_place
-from judge_gym.workflows.benchmarking import BenchmarkReport
 
 JUDGE, PUBLISHED, APART = "judge", "published", "apart"
 """What a figure is of: a judge, or it `less` a published accuracy or `less` another judge."""

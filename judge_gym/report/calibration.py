@@ -14,10 +14,10 @@ from judge_gym.calibration.escalating import PolicyFigures, sufficient, undecide
 from judge_gym.calibration.verdict import Verdict
 from judge_gym.design.experiment import family_of
 from judge_gym.judges import ModelJudge
+from judge_gym.judges.calibrating.assessing import Assessment, Case
+from judge_gym.judges.calibrating.texts import Texts
 from judge_gym.report.table import dollars
 from judge_gym.report.writing import ENVIRONMENT, csv_of, figures_of, put_in_place
-from judge_gym.workflows.calibrating.assessing import Assessment, Case
-from judge_gym.workflows.calibrating.texts import Texts
 
 LONGEST_SHOWN = 6000
 """Characters of a text that are shown of a case, on either side."""

@@ -11,9 +11,9 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment, family_of
+from judge_gym.lab.importing import ROUTE
 from judge_gym.report.table import Row, Table
 from judge_gym.store import tables as t
-from judge_gym.workflows.importing import ROUTE
 
 UTILITY_AGENTS = ("cleaner", "neutralizer", "abstractor", "critic")
 """Agents that are the utility model's: they make the instrument and judge nothing."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from judge_gym.counting import counted
+from judge_gym.lab.status import Status, sweep_status
 from judge_gym.report.findings import findings_table
 from judge_gym.report.largest import largest_effects
 from judge_gym.report.markdown import escaped
@@ -13,7 +14,6 @@ from judge_gym.report.sentences import sentences
 from judge_gym.report.table import Table, marks_of
 from judge_gym.report.tables import result_tables
 from judge_gym.store.results import load_findings, load_results, run_info
-from judge_gym.workflows.status import Status, sweep_status
 
 MOST_ROWS = 60
 """Rows of a table; the report has all of them."""

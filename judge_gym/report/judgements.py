@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.agents.shown import stages_of
+from judge_gym.records.shown import stages_of
 from judge_gym.report.scopes import setting_of
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_by_id

@@ -7,11 +7,11 @@ holds 0, or whose corrected p does not stand, is not called an effect.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from judge_gym.analysis.groups import MIXED
 from judge_gym.metrics.hypotheses_margins import ALPHA
 from judge_gym.report.scopes import Scope
 from judge_gym.report.table import figure, number, p_value
 from judge_gym.store.results import ResultRow
-from judge_gym.workflows.analysis.groups import MIXED
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
+from judge_gym.analysis.loading import load_sweep_data
+from judge_gym.lab.status import sweep_status
 from judge_gym.report.download import data_address, results_csv
 from judge_gym.report.evidence import ShownWindow, shown_evidence
 from judge_gym.report.facts import Facts, read_facts
@@ -28,8 +30,6 @@ from judge_gym.report.table import Table, marks_of
 from judge_gym.report.tables import result_tables
 from judge_gym.report.writing import ENVIRONMENT, ReportError, replace_file
 from judge_gym.store.results import load_findings, load_results
-from judge_gym.workflows.analysis.loading import load_sweep_data
-from judge_gym.workflows.status import sweep_status
 
 
 @dataclass(frozen=True)

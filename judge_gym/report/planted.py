@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
+from judge_gym.analysis.data import SweepData
+from judge_gym.analysis.groups import MIXED
 from judge_gym.report import recoveries
 from judge_gym.report.planted_cases import PlantedSweep, read_planted
 from judge_gym.report.recoveries import Expect, Expectation
@@ -12,8 +14,6 @@ from judge_gym.report.scopes import group_labels, shared_part, subject_columns
 from judge_gym.report.table import ABSENT, Row, Table, figure, number
 from judge_gym.simulator.families import Family, planted
 from judge_gym.store.results import ResultRow
-from judge_gym.workflows.analysis.data import SweepData
-from judge_gym.workflows.analysis.groups import MIXED
 
 _ROUNDING = 1e-9
 _PARAMETERS = {

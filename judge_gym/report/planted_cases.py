@@ -12,6 +12,8 @@ from functools import cached_property
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.analysis.data import Arm, Judge, SweepData
+from judge_gym.analysis.groups import comparison_groups
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.view import View
@@ -22,8 +24,6 @@ from judge_gym.simulator.families import Family, family_named, planted
 from judge_gym.simulator.judging import Case, case_of
 from judge_gym.store import tables as t
 from judge_gym.store.samples import shown_documents
-from judge_gym.workflows.analysis.data import Arm, Judge, SweepData
-from judge_gym.workflows.analysis.groups import comparison_groups
 
 Counts = Mapping[int, int]
 """Item id → scored samples."""

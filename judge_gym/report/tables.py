@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from judge_gym.analysis.groups import MIXED
 from judge_gym.report.scopes import (
     Scope,
     group_labels,
@@ -17,7 +18,6 @@ from judge_gym.report.specs import SPECS, of_own_rubrics
 from judge_gym.report.table import Row, Table, figure, number, p_value
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
-from judge_gym.workflows.analysis.groups import MIXED
 
 Columns = list[tuple[str, list[str]]]
 """(heading, a text per line)"""

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.agents.shown import ShownDocument
 from judge_gym.design.rubric import Rubric
+from judge_gym.records.shown import ShownDocument
 from judge_gym.store import tables as t
 from judge_gym.store.rubrics import stored_rubric
 

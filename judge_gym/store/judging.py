@@ -8,9 +8,9 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from judge_gym.judges.base import Judge
-from judge_gym.judges.items import Item, distinct
 from judge_gym.judges.model_judge import ModelJudge
-from judge_gym.judges.results import JudgeResult
+from judge_gym.records.items import Item, distinct
+from judge_gym.records.judgements import JudgeResult
 from judge_gym.store import tables as t
 from judge_gym.store.recordset import inserting, packed
 

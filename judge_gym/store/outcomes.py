@@ -5,8 +5,8 @@ from collections.abc import Iterable
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.llm.calls import SHARED, Answer, Failure
 from judge_gym.llm.opened import stored_answer
+from judge_gym.records.calls import SHARED, Answer, Failure
 from judge_gym.store import tables as t
 
 

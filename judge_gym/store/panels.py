@@ -8,9 +8,9 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from judge_gym.llm.calls import Row
 from judge_gym.panel.document import PanelDocument
 from judge_gym.panel.panel import Panel
+from judge_gym.records.calls import Row
 from judge_gym.store import tables as t
 
 

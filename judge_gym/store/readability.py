@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.readability import Answers, answers_by_judge
+from judge_gym.answers.readability import Answers, answers_by_judge
 from judge_gym.store import tables as t
 
 _COUNT = sa.func.count()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.agents.shown import Presentation, ShownDocument
+from judge_gym.records.shown import Presentation, ShownDocument
 from judge_gym.store import tables as t
 
 ProbeUnit = tuple[int, int]

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.swap_plan import SwapPlan
-from judge_gym.llm.calls import SHARED
+from judge_gym.records.calls import SHARED
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_by_tag, sweep_tags
 from judge_gym.store.rubrics import applied_key, old_sham_key, sham_key

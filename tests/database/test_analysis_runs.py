@@ -7,10 +7,10 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.analysis import running as analysis
 from judge_gym.errors import StoreError
 from judge_gym.store import tables as t
 from judge_gym.store.results import ResultRow, latest_run, save_run
-from judge_gym.workflows import analysis
 from support.lab import SWEEP, Lab, labels, only, rubric
 from support.postgres import temporary_database
 

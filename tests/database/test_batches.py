@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from judge_gym.asking import batching
 from judge_gym.llm import gateway as gateways
 from judge_gym.llm.batches.desk import BatchError
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.simulator.launch import running
 from judge_gym.store import tables as t
 from judge_gym.store.history import past_answers
-from judge_gym.workflows import batching
 from support.batched import (
     batches_at,
     faults_given,

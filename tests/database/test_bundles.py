@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.analysis import running as analysis
 from judge_gym.design.analysis_plan import AnalysisPlan
 from judge_gym.errors import StoreError
 from judge_gym.store import tables as t
@@ -19,7 +20,6 @@ from judge_gym.store.exporting import export
 from judge_gym.store.importing import import_bundle
 from judge_gym.store.plans import register_plan
 from judge_gym.store.rubrics import OLD_SHAM, SHAM
-from judge_gym.workflows import analysis
 from support.lab import SWEEP, Lab
 from support.postgres import temporary_database
 from support.rig import empty

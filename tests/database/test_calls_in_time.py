@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from judge_gym.llm import gateway as gateways
-from judge_gym.llm.calls import Failure
+from judge_gym.records.calls import Failure
 from judge_gym.store import tables as t
 from support.misbehaving import (
     Provider,

@@ -8,7 +8,7 @@ import pytest
 
 from judge_gym.llm import gateway as gateways
 from judge_gym.llm.breaker import ENOUGH_ALIKE, ModelStoppedError
-from judge_gym.llm.calls import Answer, Failure
+from judge_gym.records.calls import Answer, Failure
 from support.misbehaving import Step, answers, misbehaving, refuses
 from support.rig import KEY, KEY_NAME, a_call, calls, gateway_at, no_rows, ready_rubric, run
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from judge_gym.analysis.finished import finished_run
+from judge_gym.analysis.running import analyse
 from judge_gym.design.sweep import load_sweep
+from judge_gym.lab.sweeps import prepare
 from judge_gym.settings import Settings
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
-from judge_gym.workflows.analysis import analyse
-from judge_gym.workflows.finished import finished_run
-from judge_gym.workflows.sweeps import prepare
 from support.command_line import sweep_text
 from support.postgres import temporary_database
 from support.rig import runtime_at

@@ -13,15 +13,15 @@ import pytest
 import sqlalchemy as sa
 from aiohttp import web
 
-from judge_gym.agents.outcome import NoAnswer, readable
 from judge_gym.errors import ConfigError
 from judge_gym.llm import gateway as gateways
-from judge_gym.llm.calls import Answer, Call, Failure, Parameters
 from judge_gym.llm.client import listed_price
 from judge_gym.llm.context import ContextError, check_context
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.llm.providers import Price, Providers
 from judge_gym.llm.providers import Provider as ProviderTable
+from judge_gym.questions.outcome import NoAnswer, readable
+from judge_gym.records.calls import Answer, Call, Failure, Parameters
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from support.misbehaving import (

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.gyms.abstract import AbstractGym
 from judge_gym.gyms.apply import ApplyGym, CodingContext, Strategy
 from judge_gym.gyms.base import Output
@@ -20,7 +21,6 @@ from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.llm.providers import Price
 from judge_gym.report.gym import gym_page
 from judge_gym.runtime import Runtime
-from judge_gym.workflows.budgeting import BudgetPassedError
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses
 from support.rig import KEY, KEY_NAME, run, runtime_at
 from support.simulation import Simulator

@@ -8,16 +8,16 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.analysis import running as analysis
+from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.errors import ConfigError, EvidenceError
-from judge_gym.readability import TooFewReadableError
+from judge_gym.lab.importing import Imported, import_verdicts
+from judge_gym.lab.probing import plan_probing
+from judge_gym.lab.status import sweep_status
 from judge_gym.recorded.mapping import load_recorded
 from judge_gym.report.page import read_report
 from judge_gym.store import tables as t
 from judge_gym.store.results import FindingRow, ResultRow, load_findings, load_results
-from judge_gym.workflows import analysis
-from judge_gym.workflows.importing import Imported, import_verdicts
-from judge_gym.workflows.probing import plan_probing
-from judge_gym.workflows.status import sweep_status
 from support.command_line import REPOSITORY
 
 MAPPINGS = REPOSITORY / "deployments" / "recorded"

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from judge_gym.agents.shown import ShownDocument
 from judge_gym.design.sweep import Sweep, load_sweep
+from judge_gym.judges.injection import Lift, Outcome, injection_lifts, lift_of, outcomes
+from judge_gym.records.shown import ShownDocument
 from judge_gym.simulator.expected import injection_lift
 from judge_gym.simulator.families import family_named, planted
 from judge_gym.simulator.judging import case_of
 from judge_gym.simulator.obeying import stage_demanded
-from judge_gym.workflows.injection import Lift, Outcome, injection_lifts, lift_of, outcomes
 from support.command_line import sweep_text
 from support.rig import run, runtime_at
 from support.simulation import Simulator

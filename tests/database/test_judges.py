@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.design.budget import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.judges import (
@@ -23,7 +24,6 @@ from judge_gym.judges.judging import judge_items
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.store import tables as t
 from judge_gym.store.judging import cost_of
-from judge_gym.workflows.budgeting import BudgetPassedError
 from support.judge_runs import ITEMS, simulated
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses
 from support.rig import KEY, KEY_NAME, calls, count, run, runtime_at

@@ -11,6 +11,8 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.errors import StoreError
+from judge_gym.lab import probing, scoring
+from judge_gym.lab.status import Status, sweep_status
 from judge_gym.llm.ledger import Ledger
 from judge_gym.store import tables as t
 from judge_gym.store.cancelling import cancel_calls, without_answer
@@ -18,8 +20,6 @@ from judge_gym.store.claims import claimed, idle, in_progress
 from judge_gym.store.cleaning import Kept, forget_failures, kept_failures
 from judge_gym.store.experiments import register_experiment
 from judge_gym.store.selecting import Selection, chosen, ledger_lines
-from judge_gym.workflows import probing, scoring
-from judge_gym.workflows.status import Status, sweep_status
 from support.judged import fail, judged, sample_ids, unprobed
 from support.rig import a_call
 from support.study import Study, missing_by

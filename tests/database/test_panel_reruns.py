@@ -5,12 +5,12 @@ import asyncio
 import pytest
 import sqlalchemy as sa
 
+from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.design.budget import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.panel import PanelState
 from judge_gym.panel.running import run_panel
 from judge_gym.store import tables as t
-from judge_gym.workflows.budgeting import BudgetPassedError
 from support.misbehaving import misbehaving, refuses, stays_silent
 from support.panel_runs import BAD, DONE, ERROR, ledger, rows, watched
 from support.panels import (

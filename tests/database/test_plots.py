@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from sqlalchemy.orm import Session
 
+from judge_gym.analysis.loading import load_sweep_data
 from judge_gym.report.page import read_report, render_page
 from judge_gym.report.plots.of_items import MAX_ITEMS
 from judge_gym.report.plots.plot import ALL_ITEMS, NONE, PART, SAME, WITHIN, Plot
 from judge_gym.report.plots.reading import read_plots
 from judge_gym.store.results import ResultRow, latest_run
-from judge_gym.workflows.analysis.loading import load_sweep_data
 from support.lab import SWEEP, Lab, labels, rubric
 
 COMMON = {"rubric": {"provided": rubric(*labels(4))}}

@@ -11,13 +11,13 @@ import sqlalchemy as sa
 from aiohttp import web
 
 from judge_gym.calibration.design import load_calibration
+from judge_gym.judges.calibrating.judging import load_judges, load_texts
+from judge_gym.judges.calibrating.reporting import read_report
 from judge_gym.judges.judging import judge_items
+from judge_gym.judges.reviewing.cases import load_review
+from judge_gym.judges.reviewing.writing import write_review
 from judge_gym.llm.providers import Price
 from judge_gym.report.calibration import CalibrationReport, calibration_page
-from judge_gym.workflows.calibrating.judging import load_judges, load_texts
-from judge_gym.workflows.calibrating.reporting import read_report
-from judge_gym.workflows.reviewing.cases import load_review
-from judge_gym.workflows.reviewing.writing import write_review
 from support.misbehaving import Step, answers, misbehaving
 from support.rig import KEY, KEY_NAME, Prices, calls, run, runtime_at
 

@@ -6,25 +6,25 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from judge_gym.asking.budgeting import (
+    BudgetPassedError,
+    SweepBudget,
+    check_priced,
+    spending_check,
+)
 from judge_gym.design.budget import Budget
 from judge_gym.errors import ConfigError
-from judge_gym.llm.calls import Answer, Failure
 from judge_gym.llm.capabilities import Request
 from judge_gym.llm.gateway import Gateway
 from judge_gym.llm.ledger import Closed, Ledger, Sent, now
 from judge_gym.llm.providers import Price, Provider, Providers
+from judge_gym.records.calls import Answer, Failure
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import forget_failures
 from judge_gym.store.experiments import register_experiment, register_sweep
 from judge_gym.store.rubrics import applied_key, sham_key
 from judge_gym.store.selecting import Selection
 from judge_gym.store.spending import Spent, spending_scope, spent
-from judge_gym.workflows.budgeting import (
-    BudgetPassedError,
-    SweepBudget,
-    check_priced,
-    spending_check,
-)
 from support.misbehaving import answers, misbehaving, refuses
 from support.rig import KEY, KEY_NAME, a_call, an_answer, no_rows, providers_at, run, runtime_at
 from support.study import Study, corpus, window

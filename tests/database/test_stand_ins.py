@@ -13,10 +13,10 @@ import sqlalchemy as sa
 
 from judge_gym.llm import gateway as gateways
 from judge_gym.llm.batches.desk import Desk
-from judge_gym.llm.calls import Answer, Failure, Parameters
 from judge_gym.llm.gateway import Gateway, ProviderRefusedError
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Providers, load_providers
+from judge_gym.records.calls import Answer, Failure, Parameters
 from judge_gym.settings import REPOSITORY
 from judge_gym.simulator.server import serving
 from support.rig import a_call, calls, no_rows, run

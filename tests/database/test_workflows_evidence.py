@@ -8,12 +8,12 @@ import pytest
 import sqlalchemy as sa
 
 from judge_gym.errors import EvidenceError
+from judge_gym.lab import evidence
 from judge_gym.llm import gateway as gateways
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import forget_failures
 from judge_gym.store.selecting import Selection
-from judge_gym.workflows import evidence
 from support.misbehaving import Step, answers, misbehaving, refuses
 from support.rig import run, runtime_at
 from support.study import Study, corpus, window

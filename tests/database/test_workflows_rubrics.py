@@ -8,6 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from judge_gym.design.rubric import MIDPOINT_LABEL, Rubric
+from judge_gym.lab.rubrics import missing_rubrics
 from judge_gym.llm import gateway as gateways
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.simulator.server import serving
@@ -15,7 +16,6 @@ from judge_gym.store import tables as t
 from judge_gym.store.cleaning import forget_failures
 from judge_gym.store.rubrics import SHAM
 from judge_gym.store.selecting import Selection
-from judge_gym.workflows.rubrics import missing_rubrics
 from support.misbehaving import Step, answers, misbehaving, refuses
 from support.rig import run, runtime_at
 from support.study import Study, corpus, window

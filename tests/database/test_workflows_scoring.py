@@ -12,13 +12,13 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.errors import JudgeGymError, StoreError
+from judge_gym.lab import judging, probing, scoring
 from judge_gym.llm import gateway as gateways
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import Removal, clean, forget_failures, removal
 from judge_gym.store.progress import Progress, experiment_progress, sweep_progress
 from judge_gym.store.selecting import Selection
-from judge_gym.workflows import judging, probing, scoring
 from support.misbehaving import answers, misbehaving, refuses
 from support.postgres import temporary_database
 from support.rig import run, runtime_at

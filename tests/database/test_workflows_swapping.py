@@ -11,16 +11,16 @@ from sqlalchemy.orm import Session
 from judge_gym.design.swap_plan import SwapPlan
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.lab.planning import PlanLine, plan_sweep
+from judge_gym.lab.rubrics import missing_rubrics
+from judge_gym.lab.swapping import plan_swaps
+from judge_gym.lab.sweeps import prepare
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import clean
 from judge_gym.store.progress import Progress, experiment_progress
 from judge_gym.store.rubrics import OLD_SHAM, SHAM, old_sham_key, sham_key
 from judge_gym.store.selecting import Selection
-from judge_gym.workflows.planning import PlanLine, plan_sweep
-from judge_gym.workflows.rubrics import missing_rubrics
-from judge_gym.workflows.swapping import plan_swaps
-from judge_gym.workflows.sweeps import prepare
 from support.rig import run, runtime_at
 from support.study import Study, corpus, missing_by, window
 

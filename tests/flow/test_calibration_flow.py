@@ -15,8 +15,8 @@ from deployments.cli.app import app
 from flows.calibration import calibration
 from flows.chunks import Gaps
 from flows.judged_items import PartlyJudgedError
+from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.settings import settings
-from judge_gym.workflows.budgeting import BudgetPassedError
 from support.flow_runs import error_of, run_flow, task_runs
 
 FUNCTION = """

@@ -11,8 +11,8 @@ from aiohttp import web
 from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
 from flows.w3_scoring import w3_scoring
+from judge_gym.lab.sweeps import SweepRun
 from judge_gym.store import tables as t
-from judge_gym.workflows.sweeps import SweepRun
 from support.flow_runs import configured, prepared, run_flow
 from support.misbehaving import answers, misbehaving, refuses
 from support.natural_rows import natural_rows

@@ -13,10 +13,10 @@ from prefect.client.schemas.objects import State
 from prefect.variables import Variable
 
 from flows.sweep import sweep
+from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.errors import ConfigError
 from judge_gym.report.markdown import escaped
 from judge_gym.store import tables as t
-from judge_gym.workflows.budgeting import BudgetPassedError
 from support.flow_runs import artifacts, error_of
 from support.misbehaving import Step, answers, misbehaving, refuses
 from support.sweeps import scoring_sweep

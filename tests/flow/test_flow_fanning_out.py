@@ -18,10 +18,10 @@ from flows.sweep import sweep
 from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
+from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.design.workflow_names import SCORING, WORKFLOWS
 from judge_gym.errors import ConfigError
 from judge_gym.store import tables as t
-from judge_gym.workflows.budgeting import BudgetPassedError
 from support.command_line import sweep_text
 from support.flow_runs import error_of, prepared, run_flow
 from support.in_process_worker import Worker, worker_for

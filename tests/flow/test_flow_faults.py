@@ -14,10 +14,10 @@ from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
 from flows.w3_scoring import w3_scoring
 from judge_gym.errors import StoreError
+from judge_gym.lab.sweeps import SweepRun
 from judge_gym.llm.breaker import ENOUGH_ALIKE
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.store import tables as t
-from judge_gym.workflows.sweeps import SweepRun
 from support.flow_runs import error_of, prepared, run_flow, task_runs
 from support.misbehaving import Step, answers, misbehaving, refuses
 from support.simulation import Simulator

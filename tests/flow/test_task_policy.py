@@ -12,12 +12,12 @@ from prefect.client.orchestration import get_client
 
 from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
+from judge_gym.lab.scoring import plan_scoring
+from judge_gym.lab.sweeps import SweepRun
 from judge_gym.llm.providers import load_providers
 from judge_gym.runtime import runtime
 from judge_gym.settings import settings
 from judge_gym.store.samples import SampleUnit
-from judge_gym.workflows.scoring import plan_scoring
-from judge_gym.workflows.sweeps import SweepRun
 from support.flow_runs import prepared, rows_of, run_flow, task_runs
 from support.simulation import Simulator
 from tasks.analysis import analyse_sweep

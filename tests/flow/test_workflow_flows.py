@@ -20,8 +20,8 @@ from flows.w2_rubric import w2_rubric
 from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
+from judge_gym.lab.sweeps import SweepRun
 from judge_gym.store import tables as t
-from judge_gym.workflows.sweeps import SweepRun
 from support.flow_runs import (
     artifacts,
     configured,

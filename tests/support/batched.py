@@ -13,8 +13,9 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from judge_gym.asking import batching
+from judge_gym.lab import judging, scoring
 from judge_gym.store import tables as t
-from judge_gym.workflows import batching, judging, scoring
 from support.rig import runtime_at
 from support.study import Study
 

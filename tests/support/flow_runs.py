@@ -23,9 +23,9 @@ from prefect.settings import (
 from prefect.states import Scheduled
 
 from judge_gym.design.sweep import load_sweep
+from judge_gym.lab.sweeps import SweepRun, prepare
 from judge_gym.runtime import runtime
 from judge_gym.settings import settings
-from judge_gym.workflows.sweeps import SweepRun, prepare
 from support.prefect_server import PrefectServer
 from support.waiting import until
 

@@ -11,6 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.analysis import running as analysis
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import MIDPOINT_LABEL, Rubric
 from judge_gym.design.window import CorpusSource, Window
@@ -25,7 +26,6 @@ from judge_gym.store.rubrics import (
     provided_key,
     save_provided,
 )
-from judge_gym.workflows import analysis
 
 Outcome = int | tuple[int, ...] | str
 """A stage, the stages of a set, or the status of a sample that names none."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from judge_gym.llm.calls import Answer, Call, Failure, Parameters, Row
 from judge_gym.llm.gateway import Gateway
 from judge_gym.llm.providers import Price, Provider, Providers
 from judge_gym.prompts import Prompt
+from judge_gym.records.calls import Answer, Call, Failure, Parameters, Row
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import tables as t

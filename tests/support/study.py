@@ -14,12 +14,12 @@ from sqlalchemy.orm import Session
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.swap_plan import SwapPlan
 from judge_gym.design.window import CorpusSource, Window
+from judge_gym.lab import evidence, judging, probing, rubrics, scoring, swapping
 from judge_gym.runtime import Runtime
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import register_experiment
 from judge_gym.store.samples import Missing
 from judge_gym.store.windows import missing_views, register_window
-from judge_gym.workflows import evidence, judging, probing, rubrics, scoring, swapping
 
 UTILITY = "sim/calm-1"
 TEXTS = (

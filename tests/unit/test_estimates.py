@@ -5,12 +5,7 @@ from typing import Any
 
 import pytest
 
-from judge_gym.llm.pricing import count_tokens, price_of
-from judge_gym.llm.providers import Price, Provider, Providers
-from judge_gym.prompts import Prompt
-from judge_gym.settings import Settings
-from judge_gym.store.history import Past
-from judge_gym.workflows.estimating import (
+from judge_gym.asking.estimating import (
     USUAL_ANSWER_TOKENS,
     USUAL_LATENCY_S,
     PerCall,
@@ -18,6 +13,11 @@ from judge_gym.workflows.estimating import (
     estimate,
     per_call,
 )
+from judge_gym.llm.pricing import count_tokens, price_of
+from judge_gym.llm.providers import Price, Provider, Providers
+from judge_gym.prompts import Prompt
+from judge_gym.settings import Settings
+from judge_gym.store.history import Past
 
 OWN = Price(prompt=1, completion=2)
 PROVIDERS = Providers(

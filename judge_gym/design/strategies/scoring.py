@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from judge_gym.design.experiment import Experiment, ScoringMethod
-from judge_gym.design.strategies import abstention, scale
-from judge_gym.verdict import (
+from judge_gym.answers.verdict import (
     Grammar,
     ParseFailure,
     Verdict,
     parse_structured_verdict,
     parse_verdict,
 )
+from judge_gym.design.experiment import Experiment, ScoringMethod
+from judge_gym.design.strategies import abstention, scale
 
 _INSTRUCTIONS: dict[ScoringMethod, str] = {
     "single": "Choose the one stage whose criteria fit the evidence best.",

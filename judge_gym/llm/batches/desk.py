@@ -13,11 +13,11 @@ import sqlalchemy as sa
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.llm.batches import rows
 from judge_gym.llm.batches.lines import read_line, request_file
-from judge_gym.llm.calls import PASSING, SHARED, Answer, Failure, FailureKind, ProviderError
 from judge_gym.llm.client_batches import BatchClient, ProviderBatch
 from judge_gym.llm.gateway import ProviderRefusedError, refusal
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Provider, Providers
+from judge_gym.records.calls import PASSING, SHARED, Answer, Failure, FailureKind, ProviderError
 
 AT_ONCE = 4
 """Batches asked after at once; each holds a connection to the database meanwhile."""

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from judge_gym.llm.calls import Answer, Failure, ProviderError
 from judge_gym.llm.client_batches import ENDPOINT, answer_of, chat_body
 from judge_gym.llm.providers import Provider
+from judge_gym.records.calls import Answer, Failure, ProviderError
 
 Line = tuple[int, Answer | Failure]
 """(call id, outcome)"""

@@ -18,9 +18,9 @@ from judge_gym.llm.attempts import (
     nothing_but_thought,
     over_limit,
 )
-from judge_gym.llm.calls import Answer, Failure
 from judge_gym.llm.capabilities import Request
 from judge_gym.llm.ledger import CLOSED, answered
+from judge_gym.records.calls import Answer, Failure
 from judge_gym.store.recordset import packed
 from judge_gym.store.tables import OPEN_BATCHES, Batch, Call
 

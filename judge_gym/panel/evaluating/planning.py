@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from judge_gym.asking.estimating import estimate, per_call
 from judge_gym.gyms.use import Use
 from judge_gym.panel import prompting
 from judge_gym.panel.document import PanelDocument
@@ -12,7 +13,6 @@ from judge_gym.prompts import Prompt
 from judge_gym.runtime import Runtime
 from judge_gym.store.history import past_answers
 from judge_gym.store.panels import answered
-from judge_gym.workflows.estimating import estimate, per_call
 
 _EXAMPLES = 20
 """Documents whose prompts are counted, spread over all that are to be reviewed."""

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from judge_gym.asking.budgeting import BudgetPassedError
+from judge_gym.asking.engine import all_of
 from judge_gym.llm.pricing import FREE
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel.evaluating.labelled import LabelledDocument
@@ -13,8 +15,6 @@ from judge_gym.panel.state import PanelState
 from judge_gym.runtime import Runtime
 from judge_gym.store import panels as store
 from judge_gym.store.judging import call_costs
-from judge_gym.workflows.asking import all_of
-from judge_gym.workflows.budgeting import BudgetPassedError
 
 AT_ONCE = 4
 """Documents under review at a time; each holds a connection of the database."""

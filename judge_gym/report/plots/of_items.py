@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from judge_gym.analysis.groups import Group, generator_of
 from judge_gym.metrics.cells import FloatArray, IntArray, Verdicts, pignistic
 from judge_gym.metrics.dealing import SINGLE_EPSILON, deal
 from judge_gym.metrics.divergence import jensen_shannon
@@ -23,7 +24,6 @@ from judge_gym.report.plots.study import (
 )
 from judge_gym.report.table import Row, Table, number, p_value
 from judge_gym.store.results import ResultRow
-from judge_gym.workflows.analysis.groups import Group, generator_of
 
 MAX_ITEMS = 40
 MAX_PAIRS = 8

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from judge_gym.analysis.data import Arms
+from judge_gym.analysis.groups import Group
 from judge_gym.metrics.cells import CellMeans, FloatArray, Samples, item_means
 from judge_gym.metrics.entrenchment import realised_agreement
 from judge_gym.metrics.intervals import t_interval
@@ -21,8 +23,6 @@ from judge_gym.report.plots.study import (
 )
 from judge_gym.report.table import Row, Table, figure, number
 from judge_gym.store.results import ResultRow
-from judge_gym.workflows.analysis.data import Arms
-from judge_gym.workflows.analysis.groups import Group
 
 MAX_SWAPS = 6
 MAX_LINES = 60

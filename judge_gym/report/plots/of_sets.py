@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from judge_gym.analysis.groups import Group
+from judge_gym.analysis.judges import is_subset
 from judge_gym.metrics.cells import FloatArray, IntArray, SetCounts, set_counts, set_sizes
 from judge_gym.report.plots.plot import NONE, PART, SAME, WITHIN, Panel, Plot
 from judge_gym.report.plots.study import MAX_PANELS, Study, more_groups, more_judges
 from judge_gym.report.table import Row, Table, number
-from judge_gym.workflows.analysis.groups import Group
-from judge_gym.workflows.analysis.judges import is_subset
 
 MAX_SETS = 12
 MAX_JUDGES = 5

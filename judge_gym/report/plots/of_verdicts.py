@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from judge_gym.analysis.data import select
+from judge_gym.analysis.groups import Group
 from judge_gym.metrics.cells import pignistic_weights
 from judge_gym.report.plots.plot import Panel, Plot, Rows
 from judge_gym.report.plots.study import Study
 from judge_gym.report.table import Row, Table, number
-from judge_gym.workflows.analysis.data import select
-from judge_gym.workflows.analysis.groups import Group
 
 MAX_JUDGES = 40
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.analysis.data import SweepData
+from judge_gym.analysis.groups import comparison_groups
 from judge_gym.report.plots.of_axes import axis_effects
 from judge_gym.report.plots.of_items import polarization_map
 from judge_gym.report.plots.of_probes import confidence_under_swaps, stated_and_realised
@@ -16,8 +18,6 @@ from judge_gym.report.plots.study import Study
 from judge_gym.report.scopes import group_labels
 from judge_gym.store import tables as t
 from judge_gym.store.results import ResultRow
-from judge_gym.workflows.analysis.data import SweepData
-from judge_gym.workflows.analysis.groups import comparison_groups
 
 _PLOTS = (
     polarization_map,

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from judge_gym.analysis.data import SweepData
+from judge_gym.analysis.groups import MIXED, Group
 from judge_gym.store.results import ResultRow
-from judge_gym.workflows.analysis.data import SweepData
-from judge_gym.workflows.analysis.groups import MIXED, Group
 
 MAX_PANELS = 6
 """Drawings of one plot."""

@@ -8,16 +8,16 @@ import pytest
 
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.judges import Criterion, JudgeResult, PairwiseJudge, RubricJudge
-from judge_gym.llm.calls import Answer
-from judge_gym.simulator.answering import Request, answer
-from judge_gym.simulator.graders import grader_of
-from judge_gym.simulator.known import identity
-from judge_gym.workflows.benchmarking import (
+from judge_gym.judges.benchmarking import (
     benchmark_figures,
     check_judge,
     load_judges,
     load_set,
 )
+from judge_gym.records.calls import Answer
+from judge_gym.simulator.answering import Request, answer
+from judge_gym.simulator.graders import grader_of
+from judge_gym.simulator.known import identity
 
 REPOSITORY = Path(__file__).parents[3]
 MAPPINGS = REPOSITORY / "deployments" / "benchmarks"

@@ -11,6 +11,9 @@ from judge_gym.calibration.checks import Result
 from judge_gym.calibration.design import CalibrationDesign, load_calibration
 from judge_gym.calibration.editing import Expectation
 from judge_gym.judges import CallableJudge, Item, JudgeResult
+from judge_gym.judges.calibrating.assessing import assess, assess_together, recommended
+from judge_gym.judges.calibrating.escalation import escalation
+from judge_gym.judges.calibrating.texts import changed_texts
 from judge_gym.report.calibration import (
     CalibrationReport,
     after,
@@ -19,9 +22,6 @@ from judge_gym.report.calibration import (
     save_calibration,
 )
 from judge_gym.report.logbook import append_entry
-from judge_gym.workflows.calibrating.assessing import assess, assess_together, recommended
-from judge_gym.workflows.calibrating.escalation import escalation
-from judge_gym.workflows.calibrating.texts import changed_texts
 
 REPEATS = 3
 DESIGN = CalibrationDesign(

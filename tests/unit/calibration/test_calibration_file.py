@@ -10,8 +10,8 @@ from judge_gym.calibration.monotonicity import LEAST_ITEMS
 from judge_gym.calibration.perturbations import perturbations
 from judge_gym.errors import ConfigError
 from judge_gym.judges import read_items
-from judge_gym.workflows.calibrating.judging import load_judges
-from judge_gym.workflows.calibrating.texts import changed_texts
+from judge_gym.judges.calibrating.judging import load_judges
+from judge_gym.judges.calibrating.texts import changed_texts
 
 EXAMPLES = Path(__file__).parents[3] / "deployments" / "calibrations"
 FILE = "name: mine\njudges: [judge.yaml]\nitems: items.jsonl\n"

@@ -9,11 +9,11 @@ from judge_gym.calibration.checks import Margins, Result
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.errors import ConfigError
 from judge_gym.judges import BinaryJudge, Criterion, Item, JudgeResult, RubricJudge, VerdictName
+from judge_gym.judges.calibrating.texts import Texts, changed_texts
+from judge_gym.judges.reviewing.cases import Case, load_review
+from judge_gym.judges.reviewing.findings import Said, review_findings
 from judge_gym.report.judge_review import judge_review
 from judge_gym.store.reviews import ReviewRow
-from judge_gym.workflows.calibrating.texts import Texts, changed_texts
-from judge_gym.workflows.reviewing.cases import Case, load_review
-from judge_gym.workflows.reviewing.findings import Said, review_findings
 
 EXAMPLE = Path(__file__).parents[3] / "deployments" / "reviews" / "notes.yaml"
 CRITERIA = (Criterion(name="evidence", description="It has figures."),)

@@ -16,9 +16,9 @@ from judge_gym.calibration.editing import (
 )
 from judge_gym.calibration.perturbations import perturbations
 from judge_gym.judges import Criterion, Item, JudgeResult, RubricJudge
+from judge_gym.judges.calibrating.assessing import assess
+from judge_gym.judges.calibrating.texts import Found, changed_texts, rewritings
 from judge_gym.report.calibration import CalibrationReport, after, before, calibration_page
-from judge_gym.workflows.calibrating.assessing import assess
-from judge_gym.workflows.calibrating.texts import Found, changed_texts, rewritings
 
 DESIGN = CalibrationDesign(
     name="mixed", judges=("a.yaml",), items="items.jsonl", repeats=1, severities=(0.5, 1.0),

@@ -13,10 +13,10 @@ from judge_gym.calibration.verdict import Verdict
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.judges import BinaryJudge, CallableJudge, Item, ItemFile, JudgeResult
 from judge_gym.judges.binary_judge import VerdictName
+from judge_gym.judges.calibrating.assessing import assess, recommended
+from judge_gym.judges.calibrating.judging import check_labels
+from judge_gym.judges.calibrating.texts import Texts, changed_texts
 from judge_gym.judges.scale import Scale
-from judge_gym.workflows.calibrating.assessing import assess, recommended
-from judge_gym.workflows.calibrating.judging import check_labels
-from judge_gym.workflows.calibrating.texts import Texts, changed_texts
 
 DESIGN = CalibrationDesign(
     name="trial", judges=("a.yaml",), items="items.jsonl", perturbations=("tone",),

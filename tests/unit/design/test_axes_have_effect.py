@@ -7,9 +7,6 @@ from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
-from judge_gym.agents.prober import ScoredSample, probe_prompt
-from judge_gym.agents.scorer import scoring_prompt
-from judge_gym.agents.shown import ShownDocument, present
 from judge_gym.design.axes import axes, legal_values
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import MIDPOINT_LABEL, Rubric, Stage
@@ -20,6 +17,9 @@ from judge_gym.design.strategies.rubrics import Rubrics
 from judge_gym.design.strategies.sampling import Sampling
 from judge_gym.design.strategies.view import View
 from judge_gym.design.window import CorpusSource, Window
+from judge_gym.questions.prober import ScoredSample, probe_prompt
+from judge_gym.questions.scorer import scoring_prompt
+from judge_gym.records.shown import ShownDocument, present
 
 WINDOW = Window(country="Valmora", source=CorpusSource(path=Path("corpus.jsonl"), digest="d"))
 DOCUMENT = ShownDocument(title="Court closed in Valmora", text="The court of Valmora was closed.")

@@ -48,8 +48,8 @@ PROGRAM = """\
 from pathlib import Path
 
 import judge_gym
-from judge_gym.agents.scorer import scoring_prompt
-from judge_gym.agents.shown import ShownDocument, present
+from judge_gym.questions.scorer import scoring_prompt
+from judge_gym.records.shown import ShownDocument, present
 from judge_gym.design.axes import axes
 from judge_gym.design.rubric_file import load_rubric
 from judge_gym.design.sweep import load_sweep

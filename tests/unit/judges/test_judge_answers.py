@@ -18,8 +18,8 @@ from judge_gym.judges import (
     Scale,
     VerdictName,
 )
-from judge_gym.judges.results import Reading
-from judge_gym.llm.calls import Answer, Failure
+from judge_gym.records.calls import Answer, Failure
+from judge_gym.records.judgements import Reading
 
 MODEL = {"name": "j", "model": "sim/good-1", "task": "Mark the text."}
 

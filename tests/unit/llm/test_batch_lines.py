@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from judge_gym.llm.batches.lines import read_line, request_file
-from judge_gym.llm.calls import Answer, Failure, Parameters
 from judge_gym.llm.capabilities import fitted, taken_by
 from judge_gym.llm.client import Client, listed_price
 from judge_gym.llm.client_batches import chat_body, price_in_batch
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Price, Provider, Providers
+from judge_gym.records.calls import Answer, Failure, Parameters
 from support.misbehaving import answers, completion, misbehaving
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -7,7 +7,6 @@ import pytest
 from pydantic import ValidationError
 
 from judge_gym.judges import Scale
-from judge_gym.judges.results import Unfit
 from judge_gym.panel.panel import Example, ExampleItem
 from judge_gym.panel.prompting import (
     read_review,
@@ -18,6 +17,7 @@ from judge_gym.panel.prompting import (
 )
 from judge_gym.panel.running import first_state
 from judge_gym.panel.state import PanelState, RaterState
+from judge_gym.records.judgements import Unfit
 from judge_gym.report.panel import panel_markdown
 from judge_gym.simulator.prompt_reader import fenced_entries, outside_fences
 from support.panels import ITEMS, SECRET, a_document, a_panel, review_said, reviewed, verdict_said

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from judge_gym.agents.prober import ScoredSample, probe_prompt
-from judge_gym.agents.scorer import scoring_prompt
-from judge_gym.agents.shown import Presentation, ShownDocument
+from judge_gym.answers.probability import Probability, parse_probability
+from judge_gym.answers.verdict import ParseFailure, Verdict
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric, Stage
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.scoring import Scoring
-from judge_gym.probability import Probability, parse_probability
 from judge_gym.prompts import Prompt
+from judge_gym.questions.prober import ScoredSample, probe_prompt
+from judge_gym.questions.scorer import scoring_prompt
+from judge_gym.records.shown import Presentation, ShownDocument
 from judge_gym.simulator.answering import Request, answer
-from judge_gym.verdict import ParseFailure, Verdict
 
 LABELS = ("Absent signs in print", "Limited signs in print", "Frequent signs in print",
           "Entrenched signs in print")  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from judge_gym.answers.verdict import ParseFailure, Verdict
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.scoring import Scoring
 from judge_gym.errors import ConfigError
@@ -18,7 +19,6 @@ from judge_gym.simulator.faults.injector import draw
 from judge_gym.simulator.faults.spoiling import subject_of
 from judge_gym.simulator.launch import running
 from judge_gym.simulator.server import serving
-from judge_gym.verdict import ParseFailure, Verdict
 
 STAGES = '"Oz" Judge.\nA: "No signs"\n   - none\nB: "All signs"\n   - all\n'
 SCORING = f'How far does the evidence show "fascism" in {STAGES}TASK\nVERDICT: <one letter of A, B>'

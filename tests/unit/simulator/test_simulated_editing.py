@@ -2,8 +2,8 @@
 
 import pytest
 
-from judge_gym.agents.editor import view_prompt
 from judge_gym.evidence.cleaning import word_count
+from judge_gym.questions.editor import view_prompt
 from judge_gym.simulator.families import planted
 from judge_gym.simulator.reading import concept_named, read_documents
 

@@ -20,9 +20,9 @@ from judge_gym.judges import (
     VerdictName,
     read_items,
 )
-from judge_gym.judges.results import Reading
-from judge_gym.llm.calls import Answer
 from judge_gym.metrics.intervals import wilson
+from judge_gym.records.calls import Answer
+from judge_gym.records.judgements import Reading
 from judge_gym.simulator.answering import Request, answer
 from judge_gym.simulator.graders import grader_file, grader_of
 from judge_gym.simulator.known import NOTHING, read_known

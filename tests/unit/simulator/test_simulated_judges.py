@@ -5,12 +5,12 @@ from random import Random
 
 import pytest
 
+from judge_gym.answers.probability import Probability, parse_probability
+from judge_gym.answers.verdict import ParseFailure, Verdict
 from judge_gym.metrics.intervals import wilson
-from judge_gym.probability import Probability, parse_probability
 from judge_gym.simulator.families import family_named, planted
 from judge_gym.simulator.judging import case_of
 from judge_gym.simulator.writing import write_probability
-from judge_gym.verdict import ParseFailure, Verdict
 
 HEALTHY = (
     "Free and fair elections were held as scheduled and the losing party conceded defeat. The "

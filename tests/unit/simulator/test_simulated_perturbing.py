@@ -2,9 +2,9 @@
 
 import pytest
 
-from judge_gym.agents.perturber import perturb_again_prompt, perturb_prompt
 from judge_gym.calibration.editing import Perturbed
 from judge_gym.calibration.perturbations import perturbations
+from judge_gym.questions.perturber import perturb_again_prompt, perturb_prompt
 
 TEXT = (
     "According to the register, Ossa Tell sold 30 boats in 2019.\n\n"

@@ -1,0 +1,113 @@
+"""Figures across the judges of a group: polarization, entrenchment, confidence and calibration."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from judge_gym.analysis.groups import Group
+from judge_gym.metrics.cells import IntArray, Verdicts, item_means
+from judge_gym.metrics.entrenchment import calibration, entrenchment
+from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, mean_over_items, not_estimable
+from judge_gym.metrics.inference import holm_over
+from judge_gym.metrics.polarization import (
+    Divergence,
+    measure_polarization,
+    polarization_by_pair,
+)
+from judge_gym.store.results import ResultRow
+
+FLOOR_PERMUTATIONS = 200
+"""Enough for the mean of a null distribution; a p value needs the metrics' own number."""
+
+
+def comparisons(group: Group) -> Iterator[ResultRow]:
+    """Yield the polarization of a group, then of its pairs of families, then what rests on it."""
+    verdicts = group.own.of_judges(group.present)
+    families, family = _families(group)
+    yield from _polarization(group, verdicts, family)
+    yield from _pairs(group, verdicts, families, family)
+    yield _entrenchment(group, verdicts, family)
+    yield from _calibration(group, verdicts)
+    yield from _confidence(group)
+
+
+def adjusted_by_holm(estimates: list[Estimate]) -> Iterator[tuple[Estimate, float | None]]:
+    """Yield each estimate, its method naming the correction, with its adjusted p."""
+    for raw, adjusted in zip(estimates, holm_over(estimates), strict=True):
+        yield replace(raw, method=adjusted.method), adjusted.p
+
+
+def _families(group: Group) -> tuple[list[str], IntArray]:
+    """Return the families present, ascending, and the number of each present judge's family."""
+    of_judge = [group.judges[judge].experiment.family for judge in group.present]
+    families = sorted(set(of_judge))
+    return families, np.array([families.index(name) for name in of_judge], dtype=np.int64)
+
+
+def _polarization(group: Group, verdicts: Verdicts, family: IntArray) -> Iterator[ResultRow]:
+    for divergence in (Divergence.JENSEN_SHANNON, Divergence.ORDINAL):
+        figure = measure_polarization(
+            verdicts, group.rng(divergence.metric), divergence=divergence, family=family
+        )
+        yield group.across(figure.estimate)
+        yield group.across(figure.excess)
+
+
+def _pairs(
+    group: Group, verdicts: Verdicts, families: list[str], family: IntArray
+) -> Iterator[ResultRow]:
+    pairs = polarization_by_pair(verdicts, group.rng("polarization_pair"), family=family)
+    estimates = [replace(pair.estimate, metric="polarization_pair") for pair in pairs.values()]
+    for pair, (estimate, p) in zip(pairs, adjusted_by_holm(estimates), strict=True):
+        first, second = (families[number] for number in pair)
+        arms = [
+            own
+            for own, judge in zip(group.own_arms, group.judges, strict=True)
+            if judge.experiment.family in (first, second)
+        ]
+        named = replace(estimate, metric=estimate.metric + group.mixed)
+        yield group.row(named, arms, p_adjusted=p, pair=f"{first} and {second}")
+
+
+def _entrenchment(group: Group, verdicts: Verdicts, family: IntArray) -> ResultRow:
+    probes = group.answered(group.own_arms).of_judges(group.present)
+    figure = entrenchment(
+        verdicts,
+        probes,
+        group.rng("entrenchment"),
+        family=family,
+        permutations=FLOOR_PERMUTATIONS,
+    )
+    return group.across(figure)
+
+
+def _calibration(group: Group, verdicts: Verdicts) -> Iterator[ResultRow]:
+    probes = group.answered(group.own_arms).of_judges(group.present)
+    figures = calibration(verdicts, probes)
+    place = {judge: number for number, judge in enumerate(group.present)}
+    for metric, by_judge in (
+        ("overconfidence", figures.overconfidence_by_judge),
+        ("brier_score", figures.brier_by_judge),
+    ):
+        for number, judge in enumerate(group.judges):
+            estimate = (
+                by_judge[place[number]]
+                if number in place
+                else not_estimable(metric, "the judge has no scored verdict", unit="probability")
+            )
+            named = replace(estimate, metric=metric + group.mixed)
+            yield group.row(named, group.own_arms, judge=judge.model)
+
+
+def _confidence(group: Group) -> Iterator[ResultRow]:
+    probes = group.answered(group.own_arms)
+    probes = probes.rows(group.common[probes.item])
+    for number, judge in enumerate(group.judges):
+        of_judge = probes.of_judges([number])
+        cells = of_judge.confidence()
+        per_item, _ = item_means(cells.value, cells.present)
+        estimate = mean_over_items(
+            "confidence", per_item, n=len(of_judge), unit="probability", bounds=UNIT_INTERVAL
+        )
+        yield group.row(estimate, [group.own_arms[number]], judge=judge.model)

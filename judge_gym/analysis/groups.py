@@ -1,0 +1,180 @@
+"""Comparison groups: the experiments that are equal in everything but the judge, and their scope.
+
+Judges are compared within a group only, so that a difference between them has one cause.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from judge_gym.analysis.data import Arms, Judge, Origin, SweepData
+from judge_gym.design.axes import axes
+from judge_gym.design.experiment import Experiment
+from judge_gym.metrics.cells import BoolArray, IntArray, Probes, Verdicts
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.seeds import canonical_json, derive_seed
+from judge_gym.store.results import ResultRow
+
+Scope = dict[str, Any]
+
+MIXED = "_mixed"
+"""The end of a metric's name where each judge has a rubric of its own."""
+NOT_IN_SCOPE = ("rubric", "replicates")
+"""Axes a scope does not list: the rubric has an entry of its own, replicates are no identity."""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The judges of one comparison group, and their samples under their own arms.
+
+    `judges` ascend by model; every array here numbers them in that order.
+    """
+
+    scope: Scope
+    judges: tuple[Judge, ...]
+    data: SweepData
+
+    @cached_property
+    def own_arms(self) -> Arms:
+        """The own arm of each judge."""
+        return [judge.of_kind("own") for judge in self.judges]
+
+    @cached_property
+    def items(self) -> IntArray:
+        """The items that any judge has a sample of, under any rubric."""
+        return self.data.items_of([judge.arms for judge in self.judges])
+
+    @property
+    def n_stages(self) -> int:
+        """The length of the scale."""
+        return self.judges[0].experiment.scale_size
+
+    @property
+    def mixed(self) -> str:
+        """The suffix of comparisons across judges: `MIXED` where each has a rubric of its own."""
+        return MIXED if self.judges[0].experiment.rubric.kind == "own" else ""
+
+    def verdicts(self, arms: Arms) -> Verdicts:
+        """Return the scored samples of these arms, over the group's items."""
+        return self.data.verdicts(arms, self.items, self.n_stages)
+
+    def answered(self, arms: Arms) -> Probes:
+        """Return the answered probes of these arms, over the group's items."""
+        return self.data.answered(arms, self.items)
+
+    @cached_property
+    def own(self) -> Verdicts:
+        """The scored samples under the own arms."""
+        return self.verdicts(self.own_arms)
+
+    @cached_property
+    def present(self) -> list[int]:
+        """The judges with a scored sample; one without would leave nothing to compare."""
+        return [int(judge) for judge in np.unique(self.own.judge)]
+
+    @cached_property
+    def common(self) -> BoolArray:
+        """Which items every present judge scored: figures are compared on these."""
+        return self.own.of_judges(self.present).common_items()
+
+    @cached_property
+    def compared(self) -> Verdicts:
+        """The own verdicts on the common items."""
+        return self.own.rows(self.common[self.own.item])
+
+    def rng(self, metric: str, **more: str) -> np.random.Generator:
+        """Return the generator of one figure, seeded by its metric and scope."""
+        return generator_of(metric, {**self.scope, **more})
+
+    def across(self, estimate: Estimate, **more: str) -> ResultRow:
+        """Return a figure of all judges, its method naming those it has to leave out."""
+        absent = [
+            judge.model for number, judge in enumerate(self.judges) if number not in self.present
+        ]
+        left_out = f"; without a verdict and left out: {', '.join(absent)}" if absent else ""
+        named = replace(
+            estimate, metric=estimate.metric + self.mixed, method=estimate.method + left_out
+        )
+        return self.row(named, self.own_arms, p_adjusted=None, **more)
+
+    def row(
+        self, estimate: Estimate, arms: Arms, *, p_adjusted: float | None = None, **more: str
+    ) -> ResultRow:
+        """Return the figure as a result row; `arms` are those behind it, `more` joins the scope."""
+        origin = self.data.origin_of(arms)
+        return result_row(estimate, {**self.scope, **more}, origin, p_adjusted)
+
+
+def result_row(
+    estimate: Estimate, scope: Scope, origin: Origin, p_adjusted: float | None = None
+) -> ResultRow:
+    """Return an estimate with what it is about and what stands behind it."""
+    return ResultRow(scope=scope, p_adjusted=p_adjusted, **asdict(estimate), **asdict(origin))
+
+
+def generator_of(metric: str, scope: Scope) -> np.random.Generator:
+    """Return a generator that a rerun of the same figure seeds alike."""
+    return np.random.default_rng(derive_seed("analysis", metric, scope))
+
+
+def comparison_groups(data: SweepData) -> list[Group]:
+    """Return the groups of a sweep, in the order of their scopes; no two scopes are equal."""
+    members: dict[str, list[Judge]] = defaultdict(list)
+    for judge in data.judges:
+        members[_setting(judge.experiment)].append(judge)
+    scopes = _scopes({key: judges[0] for key, judges in members.items()})
+    groups = [
+        Group(scopes[key], tuple(sorted(judges, key=lambda judge: judge.model)), data)
+        for key, judges in members.items()
+    ]
+    return sorted(groups, key=lambda group: canonical_json(group.scope))
+
+
+def scopes_of(groups: Iterable[Group]) -> dict[str, Scope]:
+    """Return experiment key → the scope of its group."""
+    return {judge.experiment.key: group.scope for group in groups for judge in group.judges}
+
+
+def _setting(experiment: Experiment) -> str:
+    """Return the key that experiments share when they differ in nothing but the judge."""
+    return experiment.model_copy(update={"tag": "", "model": "-", "family": "-"}).key
+
+
+def _scopes(first: Mapping[str, Judge]) -> dict[str, Scope]:
+    """Return the scope of each setting, told by one judge of it."""
+    experiments = [judge.experiment for judge in first.values()]
+    varying = [name for name in ("task_type", *_axes()) if _varies(name, experiments)]
+    provided = len({one.rubric.rubric.key for one in experiments if one.rubric.rubric}) > 1
+    scopes = {
+        key: {
+            "concept": judge.experiment.concept,
+            "country": judge.experiment.country,
+            "window": judge.window,
+            "rubric": _rubric(judge.experiment, keyed=provided),
+            **{name: getattr(judge.experiment, name) for name in varying},
+        }
+        for key, judge in first.items()
+    }
+    seen = Counter(canonical_json(scope) for scope in scopes.values())
+    # Settings can differ in what no scope shows, such as the source of the truth.
+    return {
+        key: scope if seen[canonical_json(scope)] == 1 else {**scope, "setting": key[:8]}
+        for key, scope in scopes.items()
+    }
+
+
+def _axes() -> list[str]:
+    return [axis.name for axis in axes() if axis.name not in NOT_IN_SCOPE]
+
+
+def _varies(name: str, experiments: Iterable[Experiment]) -> bool:
+    return len({getattr(experiment, name) for experiment in experiments}) > 1
+
+
+def _rubric(experiment: Experiment, *, keyed: bool) -> str:
+    source = experiment.rubric
+    return f"provided {source.rubric.key[:8]}" if keyed and source.rubric else str(source)

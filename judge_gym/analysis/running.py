@@ -1,0 +1,158 @@
+"""The analysis of a sweep: samples and probes in, one result row per figure out.
+
+It reads, groups and stores; every formula stands in `judge_gym.metrics`. What is planted in the
+simulator is no result and is not here.
+
+Scopes. Each scope holds `concept`, `country`, `window`, `rubric` (`own`, `shared by MODEL` or
+`provided`) and the axes (and task type) that vary within the sweep. A figure of a comparison
+group (experiments that differ in the judge alone) has just that. In addition: `judge` for one
+judge, `pair` ("FAMILY and FAMILY") for two families, `judge` and `rival` for a swap, `judge` and
+`arm` (own, swap, sham) for outcomes, `category` for accuracy on a part of a benchmark, `stage`,
+`part`, `term` and `rule` as said below, and `axis`, `from`, `to`, `judge` for a contrast, which
+lists the axis there and not among the others. `setting` appears only where two groups would else
+look the same. Replicates may differ within a group.
+
+Across judges. These compare judges on the items all of them scored. Where each judge has a rubric
+of its own their names end in `_mixed`, as rubric and judgement differ at once; the headline is
+the figure without it, from a common rubric.
+
+- `polarization`: how far families stand apart (bits), with floor P0 and permutation p
+- `polarization_excess`: P - P0
+- `polarization_ordinal`, `polarization_ordinal_excess`: the same by distance along the scale
+- `polarization_pair`: P of two families, p adjusted by Holm over the group's pairs
+- `entrenchment`: P times the mean probed probability
+- `overconfidence`, per judge: probed probability - agreement shown by the other judges
+- `brier_score`, per judge: squared error of that probability
+- `conflict`, `belief_distance`, and `conflict_pair`, `belief_distance_pair` of two judges: chance
+  that verdicts are incompatible, and the unbiased distance between sets
+- `conflict_polarization_correlation`: over items, P and the conflict beyond the judges' own
+- `dempster_conflict`, `total_conflict`, and `combined_gap` by `rule`: the classical combinations,
+  for the record
+- `krippendorff_alpha_ordinal`, `gwet_ac_nominal`: agreement beyond chance
+- `variance_item`, `variance_judge`, `variance_judge_item`, `variance_replicate`: of the scores
+- `decomposition`, `decomposition_share` by `part`: polarization split between judges and rubrics,
+  where judges applied rivals' rubrics; `variance_component` by `term`: what it is made of
+- `forced_choice_polarization`, `forced_choice_distance`: what subset verdicts take off beyond
+  chance; `forced_choice_polarization_drop`, `forced_choice_distance_drop`: take off in all
+
+Over the sweep:
+
+- `axis_effect`, `axis_effect_confidence`, `axis_share_higher`: each axis over the grid
+- `concept_rank_correlation`: between two concepts, over experiments in common
+- `regression`, `regression_ordered_logit`, `regression_mixed_model`: coefficients by term
+
+Per judge, on the items all judges of the group scored:
+
+- `self_conflict`, `uncertainty_gap`, and `belief`, `betp`, `plausibility` of each `stage` (subset)
+- `confidence`: mean probed probability
+- `replicate_variance`, `replicate_icc`: consistency over replicates
+- `subset_width`, `subset_information`: share of the scale, and of its bits, left open (subset)
+- `position_bias`, `label_bias`: excess share of the stage displayed first, or lettered A
+- `accuracy`, `cohens_kappa`: share at the true stage, and beyond chance (control, benchmark)
+- `accuracy_both_orders`, `pair_balance` (right less wrong), `order_inconsistency`: of recorded
+  pairs, on all the judge was given
+- `coverage`, `accuracy_discounted`, `accuracy_u65`, `accuracy_u80`: the same for subset verdicts
+- `control_error`, `control_rank_correlation`: |0-1 score - index|, Spearman's rho (control)
+
+Per judge, on all its items:
+
+- `probe_difference`: mean difference between the two probes of samples probed twice (all arms)
+- `abstention_rate`, `unparseable_rate`, `refused_rate`, `failed_rate`: shares of samples, by arm
+- `swap_sensitivity`, `sham_sensitivity`: change of confidence under a rival's rubric, or under
+  a second one of the judge's own; p adjusted by Holm over the group
+- `swap_verdict_shift`, `sham_verdict_shift`: signed move of the verdict on the 0-1 scale
+- `swap_verdict_change`, `sham_verdict_change`: its absolute move, with a noise floor
+- `contrast`, `contrast_confidence`: paired change of the 0-1 score, or of confidence, between two
+  experiments that differ in one axis, `to` - `from`; p adjusted by Benjamini-Hochberg
+
+A metric that a sweep has nothing for is one row with an empty scope, whose reason says what it
+needs.
+"""
+
+from importlib.metadata import version
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.analysis.absent import absences
+from judge_gym.analysis.applied import cautioned
+from judge_gym.analysis.beliefs import agreements, beliefs
+from judge_gym.analysis.comparing import comparisons
+from judge_gym.analysis.crossing import decompositions
+from judge_gym.analysis.data import SweepData
+from judge_gym.analysis.effects import contrasts
+from judge_gym.analysis.forced import forced_choices
+from judge_gym.analysis.groups import comparison_groups
+from judge_gym.analysis.judges import single_judges
+from judge_gym.analysis.loading import load_sweep_data
+from judge_gym.analysis.ranking import concepts_compared, rankings
+from judge_gym.analysis.regressions import regressions
+from judge_gym.analysis.swaps import swap_effects
+from judge_gym.analysis.testing import findings
+from judge_gym.analysis.truths import accuracies
+from judge_gym.seeds import digest
+from judge_gym.store.plans import Planned, planned
+from judge_gym.store.results import ResultRow, latest_run, save_run
+
+_OF_A_GROUP = (
+    comparisons,
+    beliefs,
+    agreements,
+    single_judges,
+    swap_effects,
+    decompositions,
+    accuracies,
+)
+_OF_THE_SWEEP = (contrasts, rankings, concepts_compared, forced_choices, regressions)
+
+
+def analyse(engine: sa.Engine, sweep: str) -> int:
+    """Compute and store every figure and finding of a sweep; returns the analysis run's id.
+
+    One transaction that sees one state of the database, even while a sweep runs. The same data
+    give the same rows. Raises `StoreError` when there is no such sweep.
+    """
+    snapshot = engine.execution_options(isolation_level="REPEATABLE READ")
+    with Session(snapshot) as session, session.begin():
+        data = load_sweep_data(session, sweep)
+        plan = planned(session, sweep)
+        rows = figures(data)
+        found = findings(data, rows, plan)
+        return save_run(
+            session,
+            sweep,
+            _version(),
+            bool(data.simulated_arms),
+            [*rows, *absences(rows, data.origin)],
+            findings=found,
+            plan=plan,
+            data_digest=_digest(data, plan),
+        )
+
+
+def run_in_force(session: Session, sweep: str) -> int | None:
+    """Return the newest analysis run when another would have the same figures, else None.
+
+    It would when the version is the same and so is everything they are made of.
+    """
+    newest = latest_run(session, sweep)
+    if newest is None or newest.version != _version():
+        return None
+    made_of = _digest(load_sweep_data(session, sweep), planned(session, sweep))
+    return newest.id if newest.data_digest == made_of else None
+
+
+def _digest(data: SweepData, plan: Planned) -> str:
+    return digest(data.digest(), plan.plan.sha256 if plan.plan else "", plan.standing.reason)
+
+
+def _version() -> str:
+    return version("judge-gym")
+
+
+def figures(data: SweepData) -> list[ResultRow]:
+    """Return every figure of a sweep, group by group, then what spans groups."""
+    groups = comparison_groups(data)
+    rows = [row for group in groups for of_group in _OF_A_GROUP for row in of_group(group)]
+    rows += [row for of_sweep in _OF_THE_SWEEP for row in of_sweep(data, groups)]
+    return [cautioned(row, data.judges) for row in rows]

@@ -1,0 +1,114 @@
+"""The hypotheses and validity checks of a sweep, decided from the figures that were made of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from judge_gym.analysis.data import Origin, SweepData
+from judge_gym.design.window import RecordedSource
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.hypotheses import (
+    Figure,
+    Finding,
+    beyond_sham,
+    correct,
+    dose_steps,
+    examine,
+)
+from judge_gym.seeds import canonical_json
+from judge_gym.store.plans import Planned
+from judge_gym.store.results import FindingRow, ResultRow
+
+_ACCURACY, _PAIRED = "accuracy", "pair_balance"
+
+
+def findings(data: SweepData, rows: Sequence[ResultRow], planned: Planned) -> list[FindingRow]:
+    """Return what the figures say about each hypothesis and validity check.
+
+    The plan's primary outcomes confirm when it was fixed in time; everything else explores.
+    """
+    paired = {row.scope_key for row in rows if row.metric == _PAIRED}
+    figures = [
+        _figure(data, row)
+        for row in rows
+        if row.metric != _PAIRED and not (row.metric == _ACCURACY and row.scope_key in paired)
+    ]
+    figures += [_of_pairs(data, row) for row in rows if row.metric == _PAIRED]
+    figures += beyond_sham(figures)
+    plan = planned.plan
+    if plan:
+        figures += _dose_steps(figures, plan.contestation)
+    found = examine(figures, plan.margin_of if plan else {})
+
+    def confirms(finding: Finding) -> bool:
+        primary = plan is not None and plan.is_primary(finding.hypothesis.key, finding.scope)
+        return planned.standing.confirmatory and primary
+
+    return [_row(finding, data.origin) for finding in correct(found, confirms)]
+
+
+def _row(finding: Finding, origin: Origin) -> FindingRow:
+    hypothesis, claim, estimate = finding.hypothesis, finding.claim, finding.estimate
+    return FindingRow(
+        hypothesis=hypothesis.key,
+        statement=hypothesis.statement,
+        estimand=hypothesis.estimand,
+        scope=dict(finding.scope),
+        direction=claim.direction.value,
+        margin=claim.margin,
+        reference=claim.reference,
+        estimate=estimate.estimate if estimate else None,
+        lower=estimate.lower if estimate else None,
+        upper=estimate.upper if estimate else None,
+        n=estimate.n if estimate else 0,
+        n_items=estimate.n_items if estimate else 0,
+        unit=estimate.unit if estimate else "",
+        p=finding.p,
+        p_adjusted=finding.p_adjusted,
+        conclusion=finding.conclusion.value,
+        reason=finding.reason,
+        confirmatory=finding.confirmatory,
+        simulated=origin.simulated,
+        imported=origin.imported,
+    )
+
+
+def _figure(data: SweepData, row: ResultRow) -> Figure:
+    names = {field.name for field in fields(Estimate)}
+    estimate = Estimate(**{name: getattr(row, name) for name in names})
+    reference = 1 / _answers(data, row) if row.metric == _ACCURACY else 0.0
+    return Figure(estimate, str(_told(data, row, "task_type")), row.scope, reference)
+
+
+def _of_pairs(data: SweepData, row: ResultRow) -> Figure:
+    """Return the accuracy of pairs that may be tied: right less wrong, beyond the judge's habit."""
+    figure = _figure(data, row)
+    estimate = replace(figure.estimate, metric=_ACCURACY)
+    return replace(figure, estimate=estimate, reference=row.floor or 0.0)
+
+
+def _answers(data: SweepData, row: ResultRow) -> int:
+    """Return between how many answers one guesses; a tie that is right of no pair is none."""
+    source = data.judges[0].experiment.window.source
+    if isinstance(source, RecordedSource) and source.pairwise:
+        return max(2, len(set(data.truth.label) - {""}))
+    return int(_told(data, row, "scale_size"))
+
+
+def _told(data: SweepData, row: ResultRow, name: str) -> Any:
+    """Return what a scope says of an axis, or what every experiment of the sweep has."""
+    return row.scope.get(name, getattr(data.judges[0].experiment, name))
+
+
+def _dose_steps(figures: Sequence[Figure], order: Sequence[str]) -> list[Figure]:
+    settings: dict[str, list[Figure]] = {}
+    for figure in figures:
+        if figure.estimate.metric == "polarization_excess":
+            settings.setdefault(canonical_json(_setting(figure.scope)), []).append(figure)
+    return [step for members in settings.values() for step in dose_steps(members, order)]
+
+
+def _setting(scope: Mapping[str, object]) -> dict[str, object]:
+    # A concept mostly has a window, country and task of its own.
+    without = ("concept", "window", "country", "task_type", "rubric")
+    return {name: value for name, value in scope.items() if name not in without}

@@ -1,0 +1,1 @@
+"""Reading a model's text: a verdict, a JSON object, a probability, or a named failure."""

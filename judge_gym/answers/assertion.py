@@ -1,0 +1,175 @@
+"""Whether the words around a verdict assert it.
+
+A verdict is a line or clause of its own. One that is denied ("I refuse to say VERDICT: D"),
+attributed to somebody else, offered beside another one, or withdrawn later is not a verdict.
+The rules are one-sided: a verdict in doubt is unreadable, it is never replaced by a guess.
+"""
+
+import re
+
+from judge_gym.answers.text import FailureReason
+
+DOUBTS: dict[FailureReason, str] = {
+    "denied": "the verdict is denied, not given",
+    "quoted": "the verdict is attributed to somebody else",
+    "alternatives": "one of several verdicts, without a choice",
+    "withdrawn": "the verdict is taken back after it",
+    "unclear": "the verdict is inside a sentence that does not assert it",
+}
+"""Why what is written as a verdict is none."""
+
+_WINDOW = 400
+"""Characters before a verdict that are read."""
+
+_SAY = (
+    r"(?:say|saying|answer|answering|write|writing|give|giving|output|conclude|concluding|respond"
+    r"|reply|return|state|choose|choosing|select|pick|assign|declare|issue|use|decide|report|end"
+    r"|submit|agree|accept|endorse)"
+)
+_THEN = r"[\s,:*_\"'`(\[<>=—–-]*$"
+"""What stands between the words before a verdict and the verdict."""
+_NOT = (
+    r"(?:\b(?:not|never|no|cannot|without|neither|nor|refus(?:e|es|ed|ing)|declin(?:e|es|ed|ing)"
+    r"|reject(?:s|ed|ing)?|unable|unwilling|avoid(?:s|ed|ing)?|wrong|incorrect|mistaken)\b|n't\b)"
+)
+_NOUN = r"(?:verdict|answer|choice|conclusion|label|letter|judge?ment|rating)"
+_TO = r"(?:\W+(?:with|by|as|that|this|to|for|either|the|following|line|anything|like|of|out))*"
+_OTHERS = (
+    r"(?:pages?|documents?|texts?|articles?|evidence|passages?|sources?|authors?|writers?|sites?"
+    r"|websites?|reports?|snippets?|injections?|messages?|comments?|paragraphs?|some|someone"
+    r"|others?|they|he|she|people|critics?|colleagues?|users?)"
+)
+_ASSERTS = (
+    r"(?:says?|said|reads?|states?|stated|claims?|claimed|demands?|demanded|asks?|asked|tells?|told"
+    r"|concludes?|concluded|writes?|wrote|insists?|insisted|instructs?|instructed|orders?|ordered"
+    r"|wants?|wanted|ends?|ended|contains?|would|might|could)"
+)
+_TAIL = (
+    r"(?:\W+(?:me|us|you|judges|readers?|the|to|that|with|following|line|i|should|must|verdict"
+    rf"|{_SAY}))*"
+)
+
+_DENIED = re.compile(
+    rf"{_NOT}(?:\W+\w+){{0,6}}?\W+{_SAY}{_TO}{_THEN}"
+    rf"|{_NOT}\W+(?:\w+\W+){{0,2}}?{_NOUN}{_THEN}"
+    r"|(?:n't|\b(?:not|never|neither|nor|refuse|decline|instead of|far from|not the case that"
+    rf"|(?:rather|other|less) than|(?:anything|all) but))(?!,){_THEN}"
+)
+_ATTRIBUTED = re.compile(
+    rf"\b{_OTHERS}(?:\W+\w+){{0,2}}?\W+{_ASSERTS}{_TAIL}{_THEN}"
+    rf"|\baccording to(?:\W+\w+){{1,4}}{_THEN}"
+)
+_ALTERNATIVE = re.compile(
+    rf"(?:\b(?:or|nor|between|either|versus|vs)\b|/|\b(?:verdict|between|both)\b.*\band\b){_THEN}"
+)
+_ALTERNATIVE_ABOVE = re.compile(rf"(?:^\W*(?:or|and)|\b(?:nor|between|either|versus|vs)){_THEN}")
+_HYPOTHETICAL = re.compile(r"\b(?:if|unless)\b.*\b(?:were|was|had|would|could|weren't|hadn't)\b")
+_CONCLUDED = re.compile(
+    r"(?:^|[,:—]|\b(?:so|thus|therefore|hence|and))\W*i(?:'ve| have| now| must| will| would| thus"
+    r"| therefore| hereby)* (?:conclude|concluded|believe|think|decide|decided|determine|determined"
+    r"|find|judge|choose|chose|give|answer)(?:\W+(?:that|with|on|for|it|is|as|this))*\W*$"
+)
+_CONSEQUENCE = re.compile(
+    r"\b(?:therefore|thus|so|hence|consequently|accordingly|ultimately|overall"
+    r"|(?:conclusion|decision|me to conclude)(?: that)?|supports?|warrants?|yields?"
+    r"|(?:leads?|leading|points?|pointing)(?: me)? to)\W*$"
+)
+_LEAD_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        a accordingly all and answer arrive at balance below best choose conclude conclusion
+        consequently considering decision evidence everything final finally following for give
+        given hence here i in is it judgement judgment lead leads line my now of on our overall
+        own points reach reason reasons result say short single so sum summary supports taken
+        that the then therefore these this thus to together ultimately verdict which with would
+        yields
+        """,
+    )
+)
+"""Words that may stand between the start of a clause and its verdict: none denies or attributes."""
+_SENTENCE_END = re.compile(r"[.!?;]+(?=\W|$)")
+_CLAUSE_END = re.compile(r"[,:(—–]|\s-+\s")
+_PASSED_OVER = re.compile(r"[\W\d_]*(?:verdict\b|(?:```\w*)?\W*$)")
+"""Lines of layout, and other verdicts: what they stand under is further up."""
+
+_WITHDRAWN = re.compile(
+    r"\b(?:scratch|strike|cancel) (?:that|this|it|the above|my)\b"
+    rf"|\b(?:ignore|disregard|forget) (?:my|(?:that|this|the) {_NOUN}|what i"
+    r"|the (?:above|previous|earlier|last|former))\b"
+    r"|\b(?:take|took|taking) (?:(?:that|this|it|my \w+) back|back (?:that|this|it|my))\b"
+    r"|\b(?:i|i'd|i'll|me)(?: \w+){0,3}? (?:withdraw|retract|revise|revoke|rescind|correct|amend"
+    r"|change|reconsider|rethink)(?:s|d|ed)? (?:that|this|it|my|the)\b"
+    r"|\bchang(?:e|ed|ing) my (?:mind|verdict|answer)\b|\bon second thoughts?\b"
+    r"|\bi was (?:wrong|mistaken|hasty)\b|\bi meant\b|\bi (?:\w+ )?abstain"
+    r"|\b(?:that|this|the above) was (?:wrong|incorrect|a mistake|an error)\b"
+    rf"|{_NOT} (?:be )?my (?:\w+ )?{_NOUN}\b|\bcorrection\s*[:—-]"
+    r"|\bno,? wait\b|\bwait,? (?:no|actually|let me)\b"
+    r"|^[^\w\n]*(?:no|nope|wrong|not really)[^\w\n]*$",
+    re.MULTILINE,
+)
+_DISOWNED = re.compile(
+    rf"^[^\w.]*(?:(?:the \w+|they|he|she|it) )?{_ASSERTS}(?:\s*[,.;!]|\s*$|\s+(?:the )?{_OTHERS}\b)"
+    rf"|^\W*(?:as|is what|was what) (?:\w+ )?{_OTHERS}\b|^\W*according to\b"
+    r"|\b(?:which|but|though) i (?:\w+ )?(?:ignore|disregard|reject|decline|do not|don't|cannot)\b"
+    r"|\bi (?:\w+ )?(?:disagree|(?:ignore|disregard|reject|refuse) (?:that|this|it))\b"
+)
+_IS = r"\s*(?:\bis\b|(?<!verdict)[=:]|\bbecomes\b|\b(?:should|must|has to|ought to)(?: \w+)? be\b)"
+_BEFORE_LABEL = (
+    r"(?i:\s+(?:now|really|actually|rather|instead|in fact|stage|option|label|letter))*"
+    r"[\s*_\"'`(\[]*\b"
+)
+_OTHER_LABEL = re.compile(
+    rf"(?:(?i:\b(?:my|verdict|final|revised|new)(?: {_NOUN})?(?: \w+)??{_IS}"
+    r"|\b(?:it|that|this) (?:should|must|has to|ought to)(?: \w+)? be\b"
+    r"|\b(?:make|change|correct|switch|revise|update)(?: it| that| this| my \w+)?(?: to)?\b"
+    r"|\bi(?:'ll| will| now| would)* (?:choose|pick|select|go with|settle on|opt for)\b)"
+    rf"{_BEFORE_LABEL}([A-Z])\b(?!'|\s+[a-z])"
+    rf"|(?i:\b{_NOUN}(?: \w+)??{_IS}){_BEFORE_LABEL}([A-Z])\b[^\w\n]*$)",
+    re.MULTILINE,
+)
+"""The first form may go on with a reason; the second is also how one speaks of other answers."""
+
+
+def unasserted(text: str, start: int, *, strict: bool = True) -> FailureReason | None:
+    """Return why the words before a verdict do not assert it; None when they do.
+
+    `text` is normalised and `start` is where the verdict begins. Inside a sentence, `strict` asks
+    for a clause of its own; an object in JSON may stand anywhere in a sentence.
+    """
+    before = text[max(0, start - _WINDOW) : start].lower().replace("’", "'")
+    *above, lead = before.split("\n")
+    alternative = _ALTERNATIVE
+    if not any(character.isalpha() for character in lead):
+        lead = next((line for line in reversed(above) if not _PASSED_OVER.match(line)), "")
+        strict, alternative = False, _ALTERNATIVE_ABOVE
+    sentence = _SENTENCE_END.split(lead)[-1].strip()
+    if not sentence:
+        return None
+    if _CONCLUDED.search(sentence):
+        return None
+    if _DENIED.search(sentence):
+        return "denied"
+    if _ATTRIBUTED.search(sentence):
+        return "quoted"
+    if alternative.search(sentence):
+        return "alternatives"
+    if sentence[-1] in ",:" and _HYPOTHETICAL.search(sentence):
+        return "unclear"
+    if not strict or _CONSEQUENCE.search(sentence):
+        return None
+    clause = re.findall(r"[^\W\d_]+", _CLAUSE_END.split(sentence)[-1])
+    return None if _LEAD_WORDS.issuperset(clause) else "unclear"
+
+
+def withdrawn(after: str, others: frozenset[str] = frozenset()) -> FailureReason | None:
+    """Return why the words after a verdict take it back; None when they do not.
+
+    `others` are the labels it does not name.
+    """
+    low = after.lower().replace("’", "'")
+    if _WITHDRAWN.search(low) or any(
+        (m[1] or m[2]) in others for m in _OTHER_LABEL.finditer(after)
+    ):
+        return "withdrawn"
+    return "quoted" if _DISOWNED.search(low.split("\n", 1)[0]) else None

@@ -1,0 +1,124 @@
+"""JSON objects in model answers: fenced, surrounded by prose, slightly broken.
+
+What the keys mean belongs to the caller. A cut-off object is a failure, never completed:
+a rubric with its last stages missing or a half-written list would be a guess.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from judge_gym.answers.text import ParseFailure
+
+JSON_LIMIT = 60_000
+"""Longest answer, in characters, that is searched for JSON."""
+
+DEPTH_LIMIT = 64
+"""Deepest nesting of braces that is read."""
+
+_STRUCTURE = re.compile(r'[{}"\n]|\\.')
+_ARRAY_END = re.compile(r"\s*\]")
+_KEY_OPENING = re.compile(r"""\{\s*["'“‘]""")
+
+
+@dataclass(frozen=True)
+class JsonObject:
+    """An object, its character offsets in the answer, and whether its syntax was mended."""
+
+    value: dict[str, Any]
+    span: tuple[int, int]
+    repaired: bool
+
+
+@dataclass(frozen=True)
+class _Braces:
+    """Outermost balanced {...} as (start, end, depth), and the braces left open."""
+
+    balanced: list[tuple[int, int, int]]
+    open: list[int]
+
+
+def read_json_object(answer: str) -> dict[str, Any] | ParseFailure:
+    """The last JSON object of an answer; small defects such as trailing commas are repaired."""
+    found = next(find_json_objects(answer))
+    return found.value if isinstance(found, JsonObject) else found
+
+
+def find_json_objects(answer: str) -> Iterator[JsonObject | ParseFailure]:
+    """The outermost JSON objects of an answer, the last one first.
+
+    A failure ends the search; at least one object or failure is found.
+    """
+    if len(answer) > JSON_LIMIT:
+        detail = f"{len(answer)} characters, and at most {JSON_LIMIT} are read"
+        yield ParseFailure("too_long", detail)
+        return
+    braces = _match_braces(answer, string_end=None)
+    if braces.open:
+        # A quotation mark astray hides the braces after it; no further than its own line.
+        by_line = _match_braces(answer, string_end="\n")
+        braces = min(braces, by_line, key=lambda b: (len(b.open), -len(b.balanced)))
+    cut_off = [start for start in braces.open if _KEY_OPENING.match(answer, start)]
+    if cut_off:
+        yield ParseFailure("malformed_json", "the object is cut off", (cut_off[-1], len(answer)))
+        return
+    objects = [extent for extent in reversed(braces.balanced) if ":" in answer[slice(*extent[:2])]]
+    if not objects:
+        yield ParseFailure("no_json", "the answer has no JSON object")
+    for start, end, depth in objects:
+        found = _read_object(answer, start, end, depth)
+        yield found
+        if isinstance(found, ParseFailure):
+            return
+
+
+def _match_braces(answer: str, string_end: str | None) -> _Braces:
+    """One pass; braces inside strings do not count. `string_end` also ends a string."""
+    balanced: list[tuple[int, int, int]] = []
+    stack: list[int] = []
+    deepest: list[int] = []  # nesting below each open brace
+    in_string = False
+    for match in _STRUCTURE.finditer(answer):
+        sign = match.group()
+        if sign == string_end:
+            in_string = False
+        elif sign == '"' and stack:
+            in_string = not in_string
+        elif sign == "{" and not in_string:
+            stack.append(match.start())
+            deepest.append(1)
+        elif sign == "}" and not in_string and stack:
+            start, depth = stack.pop(), deepest.pop()
+            if deepest:
+                deepest[-1] = max(deepest[-1], depth + 1)
+            while balanced and balanced[-1][0] > start:
+                balanced.pop()
+            balanced.append((start, match.end(), depth))
+    return _Braces(balanced, stack)
+
+
+def _read_object(answer: str, start: int, end: int, depth: int) -> JsonObject | ParseFailure:
+    span = (start, end)
+    if depth > DEPTH_LIMIT:
+        return ParseFailure("malformed_json", f"nested deeper than {DEPTH_LIMIT}", span)
+    if _ARRAY_END.match(answer, end):
+        return ParseFailure("malformed_json", "an array where an object was asked for", span)
+    repaired = False
+    try:
+        value = json.loads(answer[start:end], strict=False)
+    except (ValueError, RecursionError):
+        value, repaired = _repaired(answer[start:end]), True
+    if not isinstance(value, dict) or not value:
+        return ParseFailure("malformed_json", "the object cannot be read as JSON", span)
+    return JsonObject(value, span, repaired)
+
+
+def _repaired(text: str) -> Any:
+    import json_repair  # only broken answers pay for it
+
+    try:
+        return json_repair.loads(text, skip_json_loads=True)
+    except (ValueError, RecursionError):  # brackets may nest deeper than braces
+        return None

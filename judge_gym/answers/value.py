@@ -1,0 +1,285 @@
+"""What stands after `VERDICT:`: tokens → offered labels, an abstention, or why neither.
+
+A label counts only as a whole token, followed by nothing that could change its meaning: a
+remark needs punctuation before it ("B (moderate)", "B - Recurring pattern") and may not name
+another label. Where the value stands in the answer is decided in `verdict`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from judge_gym.answers.text import CLOSERS, MARKUP, OPENERS, FailureReason, Token, has_words
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """What the prompt offered: the labels, whether several may be named, and whether ABSTAIN."""
+
+    labels: tuple[str, ...]
+    subset: bool
+    abstain: bool
+
+    def __post_init__(self) -> None:
+        single = all(len(label) == 1 and "A" <= label <= "Z" for label in self.labels)
+        if not self.labels or not single or len(set(self.labels)) != len(self.labels):
+            raise ValueError(f"labels must be distinct capital letters A-Z, not {self.labels!r}")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Letters in label order (none: abstained), and the normalised offset where they end."""
+
+    letters: tuple[str, ...]
+    end: int
+
+
+class UnreadableValue(Exception):
+    """The value is not a verdict of the grammar; the caller turns it into a `ParseFailure`."""
+
+    def __init__(self, reason: FailureReason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason: FailureReason = reason
+        self.detail = detail
+
+
+_ABSTENTIONS = frozenset({"abstain", "abstained", "abstains", "abstaining", "abstention"})
+_NOUNS = frozenset(
+    {"stage", "stages", "option", "options", "label", "labels", "letter", "letters", "both"}
+)
+_PLACEHOLDERS = frozenset(
+    {"letter", "letters", "label", "labels", "one", "your", "choice", "answer", "verdict", "insert"}
+)
+_CONNECTIVES = frozenset({"and", "or", "to", "through"})
+_LIST_SIGNS = frozenset(",;/&|")
+_LIST_JOINERS = _LIST_SIGNS | {"and", "or"}
+_RANGE_JOINERS = frozenset({"-", "—", "~", "to", "through"})
+_TRAILING_SIGNS = frozenset(",;|")
+_REMARK_OPENERS = frozenset("-—:.,;!=|") | OPENERS
+_BEFORE_LABEL = MARKUP | OPENERS | _NOUNS | frozenset("-—:=")
+_BETWEEN_LABELS = _BEFORE_LABEL | _LIST_SIGNS | frozenset({"and", "."})
+_AFTER_LABEL = (MARKUP | CLOSERS) - {"~"}
+
+
+def read_value(tokens: Sequence[Token], grammar: Grammar) -> Reading:
+    """Read the tokens after `VERDICT:`; raises `UnreadableValue`."""
+    if _is_placeholder(tokens, grammar):
+        raise UnreadableValue("echo", "only the placeholder of the prompt")
+    if any(a.text == "<" and b.text == "/" for a, b in pairwise(tokens)):
+        # In <b>C</b> the tag would read as one more label.
+        raise UnreadableValue("malformed", "a markup tag around the label")
+    first = _first_word(tokens)
+    if first == len(tokens):
+        raise UnreadableValue("no_verdict", "nothing follows VERDICT")
+    if _is_abstention(tokens, first):
+        return _read_abstention(tokens, first, grammar)
+    if not _is_lone_letter(tokens, first):
+        raise _no_letter(tokens, first, grammar)
+    return _read_letters(tokens, first, grammar)
+
+
+def _first_word(tokens: Sequence[Token]) -> int:
+    """Where the label should stand: after markup, LaTeX commands and words such as "Stage"."""
+    place = 0
+    while place < len(tokens):
+        is_command = place > 0 and tokens[place - 1].text == "\\" and len(tokens[place].text) > 1
+        if not (is_command or tokens[place].text.lower() in _BEFORE_LABEL):
+            break
+        place += 1
+    return place
+
+
+def _read_abstention(tokens: Sequence[Token], place: int, grammar: Grammar) -> Reading:
+    if not grammar.abstain:
+        raise UnreadableValue("not_offered", "ABSTAIN was not offered")
+    if tokens[place].text.lower() not in _ABSTENTIONS:
+        place += 1  # the I of "I abstain"
+    after = _skip(tokens, place + 1, _AFTER_LABEL)
+    follows_directly = after < len(tokens) and tokens[after].is_word
+    while after < len(tokens) and not tokens[after].is_word:
+        after += 1
+    if after < len(tokens):
+        if tokens[after].text.lower() in _CONNECTIVES or _is_lone_letter(tokens, after):
+            raise UnreadableValue("conflict", "ABSTAIN together with something else")
+        if follows_directly:
+            raise UnreadableValue("malformed", f"{tokens[after].text!r} after ABSTAIN")
+    return Reading((), tokens[place].end)
+
+
+def _read_letters(tokens: Sequence[Token], place: int, grammar: Grammar) -> Reading:
+    last = place
+    letters = {tokens[place].text.upper()}
+    place = _skip(tokens, place + 1, _AFTER_LABEL)
+    while place < len(tokens):
+        following = _next_letter(tokens, place, grammar)
+        if following is not None:
+            letters.add(tokens[following].text.upper())
+            last = place = following
+        else:
+            remark_end = _remark_end(tokens, place, letters, grammar)
+            if remark_end is None:
+                _check_remark(tokens[place:], letters, grammar)
+                break
+            place = remark_end
+        place = _skip(tokens, place + 1, _AFTER_LABEL)
+    return Reading(_offered(letters, grammar), tokens[last].end)
+
+
+def _next_letter(tokens: Sequence[Token], place: int, grammar: Grammar) -> int | None:
+    """Index of the next listed label when the tokens at `place` lead to one."""
+    if _is_lone_letter(tokens, place):
+        return place
+    joiner = tokens[place].text.lower()
+    after = _skip(tokens, place + 1, _BETWEEN_LABELS)
+    if after == len(tokens):
+        return None
+    if _is_abstention(tokens, after) and joiner in _LIST_JOINERS:
+        raise UnreadableValue("conflict", "a label together with ABSTAIN")
+    if not _is_lone_letter(tokens, after):
+        return None
+    dots = joiner == "." and tokens[place + 1].text == "."
+    if joiner in _RANGE_JOINERS or dots:
+        raise UnreadableValue("range", "a range of labels")
+    if joiner == "or" and grammar.subset:
+        raise UnreadableValue("malformed", "'or' between labels does not say which are meant")
+    in_brackets = joiner in OPENERS and after + 1 < len(tokens) and tokens[after + 1].text in ")]}>"
+    return after if joiner in _LIST_JOINERS or in_brackets else None
+
+
+def _remark_end(
+    tokens: Sequence[Token], place: int, letters: set[str], grammar: Grammar
+) -> int | None:
+    """Index of the parenthesis that closes a remark naming no other label."""
+    if tokens[place].text != "(":
+        return None
+    for end in range(place + 1, len(tokens)):
+        if tokens[end].text == ")":
+            remark = tokens[place + 1 : end]
+            return None if _names_more(remark, letters, grammar) else end
+    return None
+
+
+def _check_remark(remark: Sequence[Token], letters: set[str], grammar: Grammar) -> None:
+    sign = remark[0].text
+    if sign in _TRAILING_SIGNS and not has_words(remark):
+        return
+    if sign not in _REMARK_OPENERS or (grammar.subset and sign in _LIST_SIGNS):
+        raise UnreadableValue("malformed", f"{sign!r} after the label")
+    if _names_more(remark, letters, grammar):
+        reason: FailureReason = "malformed" if grammar.subset else "several_letters"
+        raise UnreadableValue(reason, "the remark after the label names or hints at another")
+
+
+def _names_more(remark: Sequence[Token], letters: set[str], grammar: Grammar) -> bool:
+    words = [token.text.lower() for token in remark if token.is_word]
+    goes_on = bool(words) and words[0] in _CONNECTIVES
+    return goes_on or bool(_mentions(remark, grammar) - letters)
+
+
+def _mentions(tokens: Sequence[Token], grammar: Grammar) -> set[str]:
+    """Offered labels (and ABSTAIN) that prose names; the words "A" and "I" are not labels."""
+    found: set[str] = set()
+    for place, token in enumerate(tokens):
+        if token.text in grammar.labels:
+            is_english_word = token.text in "AI" and not _is_lone_letter(tokens, place)
+            if not is_english_word and not _is_initial(tokens, place):
+                found.add(token.text)
+        elif _is_hyphen_range(token):
+            found.update(token.text[::2])
+        elif token.text == "ABSTAIN":
+            found.add(token.text)
+    return found
+
+
+def _no_letter(tokens: Sequence[Token], first: int, grammar: Grammar) -> UnreadableValue:
+    word = tokens[first].text
+    if _is_hyphen_range(tokens[first]):
+        return UnreadableValue("range", f"the range {word}")
+    if len(_mentions(tokens, grammar)) > 1:
+        if word.lower() in {"between", "from"}:
+            return UnreadableValue("range", "a range of labels")
+        reason: FailureReason = "malformed" if grammar.subset else "several_letters"
+        return UnreadableValue(reason, "prose that names several labels")
+    if len(word) == 1 and word.isalpha():
+        return UnreadableValue("malformed", f"{word!r} runs on into other text")
+    return UnreadableValue("no_verdict", f"{word[:40]!r} is not a label")
+
+
+def _offered(letters: set[str], grammar: Grammar) -> tuple[str, ...]:
+    if len(letters) > 1 and not grammar.subset:
+        raise UnreadableValue("several_letters", f"one label was asked for, not {sorted(letters)}")
+    unknown = sorted(letters.difference(grammar.labels))
+    if unknown:
+        raise UnreadableValue("not_offered", f"{unknown} not among {list(grammar.labels)}")
+    return tuple(label for label in grammar.labels if label in letters)
+
+
+def _is_placeholder(tokens: Sequence[Token], grammar: Grammar) -> bool:
+    """Whether the value only repeats the prompt's own: `<one letter of A, B>`, `[A/B/C/D]`."""
+    words = [token.text.lower() for token in tokens if token.is_word]
+    named = _mentions(tokens, grammar).intersection(grammar.labels)
+    if len(named) != 1 and {"letter", "letters"}.intersection(words[:4]):
+        return True
+    opener = next((token.text for token in tokens if token.text not in MARKUP), "")
+    if opener not in OPENERS or not _closes_around_all(tokens):
+        return False
+    if len(named) != 1 and _PLACEHOLDERS.intersection(words):
+        return True
+    # {A, B} is also how a set of all labels is written, where a set was asked for.
+    set_notation = grammar.subset and opener != "<" and not any(t.text in "/|" for t in tokens)
+    return named == set(grammar.labels) and len(named) > 1 and not set_notation
+
+
+def _closes_around_all(tokens: Sequence[Token]) -> bool:
+    for place, token in enumerate(tokens):
+        if token.text in CLOSERS - MARKUP or (token.text == ">" and place > 1):
+            rest = (t.text.lower() for t in tokens[place:] if t.is_word)
+            return all(word == "or" or word in _ABSTENTIONS for word in rest)
+    return False
+
+
+def _is_lone_letter(tokens: Sequence[Token], place: int) -> bool:
+    """A single Latin letter that is no initial and does not run on into a word ("A coup")."""
+    text = tokens[place].text
+    if not (len(text) == 1 and text.isascii() and text.isalpha()) or _is_initial(tokens, place):
+        return False
+    if place + 1 == len(tokens) or not tokens[place + 1].is_word:
+        return True
+    following = tokens[place + 1].text
+    return len(following) == 1 or following.lower() in _CONNECTIVES
+
+
+def _is_initial(tokens: Sequence[Token], place: int) -> bool:
+    """Part of a dotted abbreviation such as A.I. or D.C."""
+    return _is_dotted(tokens[place : place + 3]) or (
+        place >= 2 and _is_dotted(tokens[place - 2 : place + 1])
+    )
+
+
+def _is_dotted(three: Sequence[Token]) -> bool:
+    return (
+        len(three) == 3
+        and three[0].is_word
+        and three[1].text == "."
+        and three[2].is_word
+        and three[0].end == three[1].start
+        and three[1].end == three[2].start
+    )
+
+
+def _is_hyphen_range(token: Token) -> bool:
+    text = token.text
+    return len(text) == 3 and text[1] == "-" and text[0].isalpha() and text[2].isalpha()
+
+
+def _is_abstention(tokens: Sequence[Token], place: int) -> bool:
+    if tokens[place].text.lower() in _ABSTENTIONS:
+        return True
+    says_i = tokens[place].text == "I" and place + 1 < len(tokens)
+    return says_i and tokens[place + 1].text.lower() in _ABSTENTIONS
+
+
+def _skip(tokens: Sequence[Token], place: int, texts: frozenset[str]) -> int:
+    while place < len(tokens) and tokens[place].text.lower() in texts:
+        place += 1
+    return place

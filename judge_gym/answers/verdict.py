@@ -1,0 +1,179 @@
+"""Model answer → `Verdict` or `ParseFailure`: pure, total, and it never guesses.
+
+`parse_verdict` reads the closing `VERDICT:` line of free text, `parse_structured_verdict` the
+"verdict" of a JSON object; both accept exactly what the prompt offered. The last verdict wins,
+and a last one that cannot be read is a failure, not a reason to go back to an earlier one. Passed
+over are an echo of the prompt's placeholder, a quotation, and the denial of another verdict.
+Scores, mappings and storage do not belong here: a verdict is letters.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from judge_gym.answers.assertion import DOUBTS, unasserted, withdrawn
+from judge_gym.answers.json_object import JsonObject, find_json_objects
+from judge_gym.answers.quotation import Standing, quotations
+from judge_gym.answers.text import (
+    AnswerText,
+    ClosingLine,
+    FailureReason,
+    ParseFailure,
+    closing_lines,
+    read_answer,
+    tokenize,
+)
+from judge_gym.answers.value import Grammar, Reading, UnreadableValue, read_value
+
+__all__ = ["Grammar", "ParseFailure", "Verdict", "parse_structured_verdict", "parse_verdict"]
+
+_QUOTED_LABEL = re.compile(r"""["'“‘]\s*([A-Za-z]|ABSTAIN)\s*["'”’]""")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a judge concluded.
+
+    `letters` are distinct, in the order of the grammar's labels, and empty when `abstained`.
+    `span` holds character offsets in the original answer, and `text` is what stands there.
+    """
+
+    letters: tuple[str, ...]
+    abstained: bool
+    span: tuple[int, int]
+    text: str
+
+
+@dataclass
+class _End:
+    """An answer read backwards: what was passed over on the way to its last verdict."""
+
+    answer: str
+    grammar: Grammar
+    failure: ParseFailure | None = None
+    denied: set[tuple[str, ...]] = field(default_factory=set)
+
+    def settle(
+        self, reading: Reading, span: tuple[int, int], doubt: FailureReason | None, after: str
+    ) -> Verdict | ParseFailure | None:
+        """Return what a readable verdict comes to; None where an earlier one may still count."""
+        if doubt in ("denied", "quoted"):
+            self.failure = ParseFailure(doubt, DOUBTS[doubt], span)
+            if doubt == "denied":
+                self.denied.add(reading.letters)
+            return None
+        if reading.letters in self.denied:
+            doubt = "withdrawn"
+        doubt = doubt or withdrawn(
+            after, frozenset(self.grammar.labels).difference(reading.letters)
+        )
+        if doubt:
+            return ParseFailure(doubt, DOUBTS[doubt], span)
+        return Verdict(reading.letters, not reading.letters, span, self.answer[slice(*span)])
+
+
+def parse_verdict(
+    answer: str, grammar: Grammar, evidence: Sequence[str] = ()
+) -> Verdict | ParseFailure:
+    """Read the last `VERDICT:` line that the answer asserts and does not quote of `evidence`."""
+    source = read_answer(answer)
+    if not source.text.strip():
+        return ParseFailure("empty", "the answer is empty")
+    end = _End(answer, grammar)
+    held = quotations(evidence)
+    for line in closing_lines(source.text, held.keyword):
+        whose = held.standing(source, line)
+        if whose is not Standing.OWN:
+            echo = ParseFailure("quoted", "the evidence's own words", _extent(source, line))
+            if whose is Standing.UNCLEAR:
+                return echo
+            end.failure = echo
+            continue
+        try:
+            reading = read_value(line.value, grammar)
+        except UnreadableValue as unreadable:
+            failure = ParseFailure(unreadable.reason, unreadable.detail, _extent(source, line))
+            if unreadable.reason == "echo":
+                end.failure = failure
+            elif not line.is_heading:
+                return failure
+            continue
+        span = source.span(line.keyword.start, reading.end)
+        doubt = unasserted(source.text, line.keyword.start)
+        settled = end.settle(reading, span, doubt, source.text[reading.end :])
+        if settled is not None:
+            return settled
+    return end.failure or ParseFailure("no_verdict", "the answer has no VERDICT line")
+
+
+def parse_structured_verdict(
+    answer: str, grammar: Grammar, evidence: Sequence[str] = ()
+) -> Verdict | ParseFailure:
+    """Read the "verdict" of the last JSON object that has one: a string, or a list of strings.
+
+    An object that stands in `evidence`, beside other words, is a quotation and passed over.
+    """
+    if not answer.strip():
+        return ParseFailure("empty", "the answer is empty")
+    end = _End(answer, grammar)
+    held = quotations(evidence)
+    for found in find_json_objects(answer):
+        if isinstance(found, ParseFailure):
+            return end.failure or found if found.reason == "no_json" else found
+        key = next((key for key in found.value if key.strip().lower() == "verdict"), None)
+        if key is None:
+            continue
+        if held.holds(answer, found.span):
+            end.failure = ParseFailure("quoted", "the evidence's own words", found.span)
+            continue
+        try:
+            reading = _read_field(found.value[key], grammar)
+            _check_repair(answer, found, reading)
+        except UnreadableValue as unreadable:
+            failure = ParseFailure(unreadable.reason, unreadable.detail, found.span)
+            if unreadable.reason != "echo":
+                return failure
+            end.failure = failure
+            continue
+        doubt = unasserted(answer, found.span[0], strict=False)
+        settled = end.settle(reading, found.span, doubt, _after(answer, found, key))
+        if settled is not None:
+            return settled
+    return end.failure or ParseFailure("no_verdict", 'no JSON object has a "verdict"')
+
+
+def _extent(source: AnswerText, line: ClosingLine) -> tuple[int, int]:
+    last = line.value[-1] if line.value else line.keyword
+    return source.span(line.keyword.start, last.end)
+
+
+def _after(answer: str, found: JsonObject, key: str) -> str:
+    """Return what an answer says after a verdict: in later fields, and after the object."""
+    keys = list(found.value)
+    later = (found.value[name] for name in keys[keys.index(key) + 1 :])
+    return "\n".join([*(one for one in later if isinstance(one, str)), answer[found.span[1] :]])
+
+
+def _check_repair(answer: str, found: JsonObject, reading: Reading) -> None:
+    """Mending broken JSON may drop a value (`{"verdict": "B", "C"}`); that would be a guess."""
+    quoted = {m.upper() for m in _QUOTED_LABEL.findall(answer, *found.span)}
+    if found.repaired and not quoted <= set(reading.letters or ("ABSTAIN",)):
+        raise UnreadableValue("malformed_json", "broken JSON that quotes further labels")
+
+
+def _read_field(value: Any, grammar: Grammar) -> Reading:
+    if isinstance(value, str):
+        return read_value(tokenize(read_answer(value).text), grammar)
+    if not isinstance(value, list):
+        raise UnreadableValue("malformed", f'"verdict" is a {type(value).__name__}, not text')
+    if not value or not all(isinstance(item, str) for item in value):
+        raise UnreadableValue("no_verdict", '"verdict" is a list without letters')
+    one = replace(grammar, subset=False)
+    readings = [_read_field(item, one) for item in value]
+    letters = {letter for reading in readings for letter in reading.letters}
+    if letters and not all(reading.letters for reading in readings):
+        raise UnreadableValue("conflict", "a label together with ABSTAIN")
+    if len(letters) > 1 and not grammar.subset:
+        raise UnreadableValue("several_letters", f"one label was asked for, not {sorted(letters)}")
+    return Reading(tuple(label for label in grammar.labels if label in letters), end=0)

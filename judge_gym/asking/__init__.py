@@ -1,0 +1,1 @@
+"""The engine: questions to models become calls, answers, and rows."""

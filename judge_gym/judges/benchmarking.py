@@ -1,0 +1,235 @@
+"""A known-answer benchmark as items for judges, and what their results come to."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from judge_gym.benchmarks.figures import (
+    EVERYTHING,
+    FIRST,
+    SECOND,
+    TIE,
+    Decisions,
+    judges_apart,
+    pair_figures,
+    score_figures,
+)
+from judge_gym.benchmarks.mapping import Benchmark, load_benchmark
+from judge_gym.benchmarks.published import above_published, published_accuracies
+from judge_gym.benchmarks.reading import Item as Known
+from judge_gym.benchmarks.reading import PairItem, read_benchmark
+from judge_gym.design.files import corpus_digest
+from judge_gym.errors import ConfigError
+from judge_gym.judges import Item, Judge, JudgeResult, load_judge
+from judge_gym.judges.calibrating.assessing import points_of
+from judge_gym.judges.calibrating.judging import results_of
+from judge_gym.judges.pairwise_judge import ORDERS
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.points import to_points
+from judge_gym.seeds import derive_seed
+from judge_gym.store.judging import item_costs
+
+Results = Sequence[JudgeResult | None]
+"""What a judge said of each item, in the order of the items; None where it is not judged yet."""
+_STAGES = {1.0: FIRST, 0.5: TIE, 0.0: SECOND}
+"""Score of the first text → what was chosen."""
+
+
+@dataclass(frozen=True, eq=False)
+class BenchmarkFigures:
+    """Category → figures of each judge, by its place; "" is all of the benchmark.
+
+    Judgements that failed are left out; unreadable and refused ones are no vote. `apart` are
+    differences of accuracy between judges, `published` those from accuracies that others recorded,
+    on the pairs of the same part, by judge and published name.
+    """
+
+    by_judge: list[dict[str, list[Estimate]]]
+    apart: Mapping[tuple[int, int], Estimate]
+    published: Mapping[tuple[int, str], Estimate]
+
+
+@dataclass(frozen=True, eq=False)
+class BenchmarkSet:
+    """A benchmark with its known answers, and the same as items in the same order."""
+
+    benchmark: Benchmark
+    known: Sequence[Known]
+    items: Sequence[Item]
+
+    @property
+    def labels(self) -> str:
+        """How many labels the items have and where they are from, for a person."""
+        columns = self.benchmark.pair or self.benchmark.score
+        assert columns is not None
+        source = (
+            f"from column {columns.truth!r}"
+            if columns.truth
+            else "all alike, as `better` says in the mapping"
+        )
+        return f"Labels: {len(self.items)} of {len(self.items)} items, {source}."
+
+
+@dataclass(frozen=True, eq=False)
+class BenchmarkReport:
+    """All there is to say; `results` and `costs` (US dollars, NaN where unknown) are by judge."""
+
+    chosen: BenchmarkSet
+    judges: Sequence[Judge]
+    results: Sequence[Results]
+    figures: BenchmarkFigures
+    costs: Sequence[float]
+
+    @property
+    def simulated(self) -> list[bool]:
+        """By judge, whether one of its judgements is simulated."""
+        return [any(one.simulated for one in said if one) for said in self.results]
+
+
+def load_set(file: Path, mapping: Path, limit: int | None = None) -> BenchmarkSet:
+    """Read a benchmark's file, or its first `limit` items.
+
+    Raises `ConfigError` or `EvidenceError` naming the line of the file that is wrong.
+    """
+    benchmark = load_benchmark(mapping)
+    known = read_benchmark(file, benchmark)[:limit]
+    corpus = corpus_digest(file)
+    return BenchmarkSet(benchmark, known, [_item(one, corpus) for one in known])
+
+
+def load_judges(paths: Sequence[Path], chosen: BenchmarkSet) -> list[Judge]:
+    """Read judges; raises `ConfigError` for one that does not fit, and for two of one name."""
+    judges: list[Judge] = []
+    for path in paths:
+        judge = load_judge(path)
+        check_judge(judge, chosen)
+        for other in judges:
+            if judge.key == other.key or judge.name == other.name:
+                raise ConfigError(
+                    f"{path} is judge {judge.name!r}, and there is {other.name!r} already.",
+                    "Name each judge once, and give different ones different names.",
+                )
+        judges.append(judge)
+    return judges
+
+
+def read_report(session: Session, chosen: BenchmarkSet, judges: Sequence[Judge]) -> BenchmarkReport:
+    """Return what there is to say of what is judged so far."""
+    found = [results_of(session, judge, chosen.items, 1) for judge in judges]
+    results = [[next(iter(said[item.key]), None) for item in chosen.items] for said in found]
+    return BenchmarkReport(
+        chosen=chosen,
+        judges=judges,
+        results=results,
+        figures=benchmark_figures(judges, results, chosen),
+        costs=[
+            sum(item_costs(session, judge, said).values())
+            for judge, said in zip(judges, found, strict=True)
+        ],
+    )
+
+
+def check_judge(judge: Judge, chosen: BenchmarkSet) -> None:
+    """Raise `ConfigError` when a judge is not of the kind that the benchmark is for."""
+    if judge.judges_pairs != (chosen.benchmark.pair is not None):
+        kind = "pairwise" if chosen.benchmark.pair is not None else "rubric, callable or http"
+        raise ConfigError(
+            f"Judge {judge.name!r} is of kind {judge.kind}, which {chosen.benchmark.name} is not "
+            "for.",
+            f"Use a judge of kind {kind}.",
+        )
+
+
+def benchmark_figures(
+    judges: Sequence[Judge],
+    results: Sequence[Results],
+    chosen: BenchmarkSet,
+) -> BenchmarkFigures:
+    """Return what the judges got right; `results` are one per item, in the order of the items."""
+    seed = derive_seed("benchmark", chosen.benchmark.name, *(judge.key for judge in judges))
+    rng = np.random.default_rng(seed)
+    category = [one.category for one in chosen.known]
+    if chosen.benchmark.score is not None:
+        scored = [_scores(judge, said, chosen) for judge, said in zip(judges, results, strict=True)]
+        figures = [
+            score_figures(given[there], truth[there], list(np.array(category)[there]), rng)
+            for given, truth, there in scored
+        ]
+        return BenchmarkFigures(figures, {}, {})
+    better = np.array([_stage(one) for one in chosen.known], dtype=np.int64)
+    decided = [_decisions(said) for said in results]
+    figures = [pair_figures(one, better, category, rng) for one in decided]
+    apart = judges_apart({str(place): one for place, one in enumerate(decided)}, better, rng)
+    return BenchmarkFigures(
+        figures,
+        {(int(one), int(other)): found for (one, other), found in apart.items()},
+        {
+            (place, name): found
+            for place, one in enumerate(decided)
+            for name, found in _beside_published(one, better, chosen, rng).items()
+        },
+    )
+
+
+def _beside_published(
+    decisions: Decisions, better: IntArray, chosen: BenchmarkSet, rng: np.random.Generator
+) -> dict[str, Estimate]:
+    """Return published name → the accuracy on the pairs of its part less the published one."""
+    parts = [one.part for one in chosen.known if isinstance(one, PairItem)]
+    own = pair_figures(decisions, better, parts, rng)
+    if len(set(parts)) == 1:
+        own[parts[0]] = own[EVERYTHING]
+    return {
+        f"{one.judge}, {one.part}": above_published(own[one.part][0], one)
+        for one in published_accuracies()
+        if one.benchmark == chosen.benchmark.name and one.part in own
+    }
+
+
+def _item(one: Known, corpus: str) -> Item:
+    texts = (
+        {"text": one.first, "second": one.second}
+        if isinstance(one, PairItem)
+        else {"text": one.text}
+    )
+    return Item(
+        id=one.key,
+        context=one.question,
+        category=one.category[:200],
+        corpus=corpus,
+        truth=one.better if isinstance(one, PairItem) else one.score,
+        **texts,
+    )
+
+
+def _stage(one: Known) -> int:
+    assert isinstance(one, PairItem)
+    return FIRST if one.better == "first" else SECOND
+
+
+def _decisions(results: Results) -> Decisions:
+    """Return a decision for each order of what did not fail; 0 where an order has no verdict."""
+    rows = [
+        (place, _STAGES.get(result.subscores.get(order, -1.0), 0), order != ORDERS[0])
+        for place, result in enumerate(results)
+        if result and result.status != "failed"
+        for order in ORDERS
+    ]
+    item, chosen, turned = np.array(rows, dtype=np.int64).reshape(-1, 3).T
+    return Decisions(item, chosen, turned.astype(np.bool_))
+
+
+def _scores(
+    judge: Judge, results: Results, chosen: BenchmarkSet
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Return points given, points known, and where both are."""
+    columns = chosen.benchmark.score
+    assert columns is not None
+    given = [points_of(judge, [result] if result else []) for result in results]
+    points = np.array([one[0] if one else np.nan for one in given])
+    known = np.array([one.score for one in chosen.known if not isinstance(one, PairItem)])
+    return points, to_points(known, columns.lowest, columns.highest), ~np.isnan(points)

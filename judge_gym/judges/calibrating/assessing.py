@@ -1,0 +1,323 @@
+"""What a judge can tell apart, from what it said of the originals and of their variants."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judge_gym.calibration.against_labels import AGREEMENT, agreement_check, readable_check
+from judge_gym.calibration.between import between_checks
+from judge_gym.calibration.checks import Check, Margins, Result
+from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.calibration.distribution import distribution_checks, held_back, repetition_checks
+from judge_gym.calibration.editing import Expectation
+from judge_gym.calibration.monotonicity import (
+    Curve,
+    Effect,
+    curve_checks,
+    effect_checks,
+    severity_means,
+)
+from judge_gym.calibration.verdict import Decision, decide
+from judge_gym.judges import BinaryJudge, Judge, JudgeResult
+from judge_gym.judges.calibrating.judging import readable_of
+from judge_gym.judges.calibrating.texts import Changed, Texts
+from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.correction import prediction_powered_mean
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.isotonic import IsotonicCurve, isotonic_calibration
+from judge_gym.metrics.points import HIGHEST, Scores, to_points
+from judge_gym.records.items import Item
+from judge_gym.seeds import derive_seed
+
+SHOWN_CASES = 20
+_FIRST = ("band", "discrimination")
+Results = Mapping[str, Sequence[JudgeResult]]
+"""Item key → what the judge said of it."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A variant whose score is not what was expected: `surprise` points on the wrong side."""
+
+    perturbation: str
+    expectation: Expectation
+    severity: float
+    original: Item
+    changed: Changed
+    before: float
+    after: float
+    surprise: float
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """What is said of one judge. Scores are in points of 100 on the judge's own scale.
+
+    `checks` begin with whether answers can be read, and whether they agree with people's labels
+    where there are any. `curves` are perturbation → severity → mean points; `truth` what labels
+    make of the judge's scores, empty without any. `statuses` counts judgements however they ended.
+    """
+
+    judge: Judge
+    decision: Decision
+    checks: list[Check]
+    scores: Scores
+    curves: dict[str, list[tuple[float, Estimate]]]
+    cases: list[Case]
+    truth: list[Estimate]
+    calibrated: IsotonicCurve | None
+    statuses: Counter[str]
+    call_ids: list[int]
+    simulated: bool
+
+    def count(self, result: Result) -> int:
+        """Return how many checks ended so."""
+        return sum(check.result is result for check in self.checks)
+
+
+def assess(judge: Judge, texts: Texts, results: Results, design: CalibrationDesign) -> Assessment:
+    """Return everything that is said of one judge; the same results give the same figures."""
+    rng = np.random.default_rng(derive_seed("calibration", design.name, judge.key))
+    points = {key: points_of(judge, some) for key, some in results.items()}
+    means = {key: float(np.mean(given)) for key, given in points.items() if given}
+    scores = _scores([points[item.key] for item in texts.originals])
+    effects = [_effect(texts, means, design, name) for name in _names(design)]
+    curves = [_curve(texts, means, design, name) for name in _names(design)]
+    labels, labelled, others = _labelled(judge, texts, means, design)
+    known, calibrated = _truth(labels, labelled, others, rng)
+    said = [one for some in results.values() for one in some]
+    steps = _steps(judge, texts, results)
+    spread = distribution_checks(scores, design.margins, rng, steps=steps, labels=labels)
+    readable = _readable(judge, [results[key] for key in results], design.margins)
+    has_labels = any(item.truth is not None for item in texts.originals)
+    agreement = [agreement_check(labels, labelled, design.margins, rng)] if has_labels else []
+    checks = [
+        readable,
+        *agreement,
+        *held_back(effect_checks(effects, design.margins, rng), spread),
+        *curve_checks(curves),
+        *spread,
+        *repetition_checks(scores, design.margins, rng),
+    ]
+    return Assessment(
+        judge=judge,
+        decision=decide(judge.name, checks),
+        checks=checks,
+        scores=scores,
+        curves={
+            one.perturbation: list(zip(one.severities.tolist(), severity_means(one), strict=True))
+            for one in curves
+        },
+        cases=_cases(texts, means, design),
+        truth=known,
+        calibrated=calibrated,
+        statuses=Counter(one.status for one in said),
+        call_ids=[call for one in said for call in one.call_ids],
+        simulated=any(one.simulated for one in said),
+    )
+
+
+def assess_together(
+    judges: Sequence[Judge], texts: Texts, results: Sequence[Results], design: CalibrationDesign
+) -> list[Check]:
+    """Return what two or more judges say of each other, on the originals."""
+    if len(judges) < 2:
+        return []
+    rng = np.random.default_rng(derive_seed("calibration together", design.name))
+    table = np.array(
+        [
+            [
+                _mean(points_of(judge, said[item.key]))
+                for judge, said in zip(judges, results, strict=True)
+            ]
+            for item in texts.originals
+        ]
+    )
+    truth = np.array(
+        [known_points(judges[0], item, design.label_scale) for item in texts.originals]
+    )
+    names = [judge.name for judge in judges]
+    given = None if np.isnan(truth).all() else truth
+    return between_checks(names, table, given, design.margins, rng)
+
+
+def recommended(
+    assessments: Sequence[Assessment], costs: Sequence[float]
+) -> tuple[int | None, str]:
+    """Return the place of the judge to use, None where none is, and why in a sentence.
+
+    By their decisions; of those that may be used, a judge that has judged less than others, as
+    after a stop, comes last: what was not tested cannot have failed. Of equal decisions come first:
+    who does not agree with people
+    clearly less than another, by intervals; telling texts apart; fewest checks that fail; fewest
+    that are open; closest to people's labels; cheapest, where a cost of NaN, which is not known, is
+    taken for dear.
+    """
+    most = max(one.statuses.total() for one in assessments)
+    agreed = [_agreement_of(one) for one in assessments]
+    reached = max((one.lower for one in agreed if one and one.lower is not None), default=-1.0)
+
+    def standing(place: int) -> tuple[bool, bool, int, bool, bool, bool, int, int, float, float]:
+        one, agreement = assessments[place], agreed[place]
+        unfit = not one.decision.recommends
+        less = one.statuses.total() < most
+        behind = bool(agreement and agreement.upper is not None and agreement.upper < reached)
+        agrees = (agreement.estimate if agreement else None) or 0.0
+        tells = all(c.result is not Result.FAILS for c in one.checks if c.name in _FIRST)
+        fails, still_open = one.count(Result.FAILS), one.count(Result.INCONCLUSIVE)
+        cost = float(np.nan_to_num(costs[place], nan=np.inf))
+        verdict = one.decision.verdict
+        last = less and not unfit
+        return unfit, last, verdict, less, behind, not tells, fails, still_open, -agrees, cost
+
+    best = min(range(len(assessments)), key=standing)
+    decision = assessments[best].decision
+    if decision.recommends or len(assessments) == 1:
+        return best if decision.recommends else None, decision.why
+    return None, f"None of these {len(assessments)} judges is recommended. {decision.why}"
+
+
+def _agreement_of(one: Assessment) -> Estimate | None:
+    return next((check.estimate for check in one.checks if check.name == AGREEMENT), None)
+
+
+def _names(design: CalibrationDesign) -> list[tuple[str, Expectation]]:
+    return [(one.name, design.expectation(one)) for one in design.chosen]
+
+
+def _effect(
+    texts: Texts,
+    means: Mapping[str, float],
+    design: CalibrationDesign,
+    named: tuple[str, Expectation],
+) -> Effect:
+    """Return the effect at the highest severity."""
+    name, expectation = named
+    pairs = _pairs(texts, means, texts.changed[name, design.severities[-1]])
+    before = np.array([one for one, _ in pairs], dtype=np.float64)
+    after = np.array([other for _, other in pairs], dtype=np.float64)
+    return Effect(name, expectation, before, after, texts.not_applicable[name])
+
+
+def _curve(
+    texts: Texts,
+    means: Mapping[str, float],
+    design: CalibrationDesign,
+    named: tuple[str, Expectation],
+) -> Curve:
+    """Return the mean points of the items that have a score at every severity."""
+    name, expectation = named
+    graded = [s for s in design.severities if (name, s) in texts.changed]
+    by_item: dict[int, list[float]] = {
+        place: [means[item.key]] for place, item in enumerate(texts.originals) if item.key in means
+    }
+    for severity in graded:
+        for one in texts.changed[name, severity]:
+            if one.original in by_item and one.item.key in means:
+                by_item[one.original].append(means[one.item.key])
+    complete = [row for row in by_item.values() if len(row) == 1 + len(graded)]
+    points = np.array(complete, dtype=np.float64).reshape(len(complete), 1 + len(graded))
+    return Curve(name, expectation, np.array([0.0, *graded]), points)
+
+
+def _pairs(
+    texts: Texts, means: Mapping[str, float], changed: Sequence[Changed]
+) -> list[tuple[float, float]]:
+    return [
+        (means[texts.originals[one.original].key], means[one.item.key])
+        for one in changed
+        if texts.originals[one.original].key in means and one.item.key in means
+    ]
+
+
+def _cases(texts: Texts, means: Mapping[str, float], design: CalibrationDesign) -> list[Case]:
+    """Return the most surprising variants, the worst first; one an item and perturbation."""
+    found = []
+    severity = design.severities[-1]
+    for name, expectation in _names(design):
+        for one in texts.changed[name, severity]:
+            original = texts.originals[one.original]
+            before, after = means.get(original.key), means.get(one.item.key)
+            if before is None or after is None:
+                continue
+            moved = after - before
+            surprise = {Expectation.DROP: moved, Expectation.RISE: -moved}.get(
+                expectation, abs(moved)
+            )
+            found.append(Case(name, expectation, severity, original, one, before, after, surprise))
+    return sorted(found, key=lambda case: -case.surprise)[:SHOWN_CASES]
+
+
+def _labelled(
+    judge: Judge, texts: Texts, means: Mapping[str, float], design: CalibrationDesign
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return labels and the judge's points of the same texts, and its points of all others."""
+    rows = [
+        (means[item.key], known_points(judge, item, design.label_scale))
+        for item in texts.originals
+        if item.key in means
+    ]
+    judged, known = np.array(rows, dtype=np.float64).reshape(len(rows), 2).T
+    given = ~np.isnan(known)
+    return known[given], judged[given], judged[~given]
+
+
+def _truth(
+    labels: FloatArray, judged: FloatArray, others: FloatArray, rng: np.random.Generator
+) -> tuple[list[Estimate], IsotonicCurve | None]:
+    """Return the corrected mean and the curve to the labels, where there are any."""
+    if not len(labels):
+        return [], None
+    corrected = prediction_powered_mean(labels, judged, others, bounds=(0.0, HIGHEST))
+    return [corrected], isotonic_calibration(labels, judged)
+
+
+def _readable(judge: Judge, said: Sequence[Sequence[JudgeResult]], margins: Margins) -> Check:
+    of_all = readable_of(judge, [one for some in said for one in some])
+    answers = replace(of_all, judge=judge.name)  # what answers it stands beside
+    scored = np.array([sum(one.score is not None for one in some) for some in said], dtype=np.int64)
+    asked = np.array([len(some) for some in said], dtype=np.int64)
+    return readable_check(scored, asked, answers, margins)
+
+
+def _steps(judge: Judge, texts: Texts, results: Results) -> int:
+    """Return how many scores the judge's scale has, as it is used: many once one lies between."""
+    if isinstance(judge, BinaryJudge):
+        return 2
+    given = [one.score for item in texts.originals for one in results[item.key]]
+    lowest, highest = judge.score_range
+    whole = all(score is None or score == round(score) for score in given)
+    return round(highest - lowest) + 1 if whole else int(HIGHEST)
+
+
+def known_points(judge: Judge, item: Item, scale: tuple[float, float] | None = None) -> float:
+    """Return the label of an item in points; NaN without one, `ConfigError` for no label of its.
+
+    A number is on `scale`, or else on the judge's own.
+    """
+    if scale is not None and isinstance(item.truth, float | int):
+        return float(to_points(np.array([float(item.truth)]), *scale)[0])
+    label = judge.label(item)
+    if label is None:
+        return float("nan")
+    return float(to_points(np.array([label]), *judge.score_range)[0])
+
+
+def points_of(judge: Judge, results: Sequence[JudgeResult]) -> list[float]:
+    """Return the scores among the results in points of 100, whatever the judge's scale."""
+    given = np.array([one.score for one in results if one.score is not None], dtype=np.float64)
+    found: list[float] = to_points(given, *judge.score_range).tolist()
+    return found
+
+
+def _scores(runs: Sequence[Sequence[float]]) -> Scores:
+    item = np.repeat(np.arange(len(runs)), [len(one) for one in runs])
+    points: FloatArray = np.array([p for one in runs for p in one], dtype=np.float64)
+    judge = np.zeros(len(item), dtype=np.int64)
+    return Scores(judge=judge, item=item, points=points, n_judges=1, n_items=len(runs))
+
+
+def _mean(points: Sequence[float]) -> float:
+    return float(np.mean(points)) if points else float("nan")

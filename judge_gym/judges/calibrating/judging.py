@@ -1,0 +1,133 @@
+"""What of a calibration is still to be judged, and what came of what was."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy.orm import Session
+
+from judge_gym.answers.readability import Answers
+from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.errors import ConfigError
+from judge_gym.judges import Judge, JudgeResult, load_judge
+from judge_gym.judges.calibrating.perturbing import found
+from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
+from judge_gym.judges.item_files import ItemFile, read_item_file
+from judge_gym.judges.own_judges import OwnJudge
+from judge_gym.records.items import Item, distinct
+from judge_gym.store import judging as store
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A judge, and the items it is to judge so many times."""
+
+    judge: Judge
+    items: Sequence[Item]
+    repeats: int = 1
+
+
+def load_judges(design: CalibrationDesign) -> list[Judge]:
+    """Read the judges; raises `ConfigError` for one that cannot be used or is there twice."""
+    judges: dict[str, Path] = {}
+    loaded: list[Judge] = []
+    for path in design.judges:
+        judge = load_judge(path)
+        if judge.judges_pairs:
+            raise ConfigError(
+                f"{path} is a judge of pairs, and calibration needs scores of single texts.",
+                "Calibrate a judge of kind rubric, binary, callable or http.",
+            )
+        if judge.key in judges:
+            raise ConfigError(f"{path} is the same judge as {judges[judge.key]}.", "Name one.")
+        judges[judge.key] = path
+        loaded.append(judge)
+    return loaded
+
+
+def load_originals(design: CalibrationDesign, judges: Sequence[Judge]) -> ItemFile:
+    """Read the texts; raises `ConfigError` or `EvidenceError` for one that does not fit a judge."""
+    originals = read_item_file(design.items, design.fields)
+    check_labels(judges, originals, design.label_scale)
+    return originals
+
+
+def check_labels(
+    judges: Sequence[Judge], items: ItemFile, scale: tuple[float, float] | None = None
+) -> None:
+    """Raise where labels have no one scale, since judges differ in theirs, or do not fit it.
+
+    `scale` is what the calibration file says of the labels.
+    """
+    scales = {judge.score_range: judge.name for judge in judges}
+    numbers = any(isinstance(item.truth, float | int) for item in items.items)
+    if scale is None and len(scales) > 1 and numbers:
+        named = ", ".join(f"{name} {low:g} to {high:g}" for (low, high), name in scales.items())
+        raise ConfigError(
+            f"The texts have labels, and the judges have different scales: {named}.",
+            "Say in the calibration file which scale the labels have, such as "
+            "`label_scale: [1, 5]`: they are then mapped linearly to each judge's scale.",
+        )
+    items.check(judges, scale)
+
+
+def load_texts(session: Session, design: CalibrationDesign) -> Texts:
+    """Read the texts and change them; what a model has not changed yet has no variant.
+
+    Raises `EvidenceError` or `ConfigError` as the file does.
+    """
+    originals = read_item_file(design.items, design.fields).texts
+    return changed_texts(originals, design, found(session, rewritings(originals, design)))
+
+
+def missing(
+    session: Session,
+    judge: Judge,
+    items: Sequence[Item],
+    repeats: int,
+    *,
+    retry_failed: bool,
+    occasion: str = "",
+) -> list[Item]:
+    """Return the items that a judge has not judged `repeats` times, each text once.
+
+    They are stored first.
+
+    With `retry_failed` what is kept as failed is forgotten first.
+    """
+    judge_id, ids = store.save_judge(session, judge), store.save_items(session, items)
+    if retry_failed:
+        store.forget_failures(session, judge_id, ids.values(), repeats, occasion)
+    done = store.judged(session, judge_id, ids.values(), repeats, occasion)
+    return [
+        item
+        for item in distinct(items)
+        if any((ids[item.key], repeat) not in done for repeat in range(repeats))
+    ]
+
+
+def results_of(
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int, occasion: str = ""
+) -> dict[str, list[JudgeResult]]:
+    """Return item key → what the judge said of it so far, by repeat."""
+    judge_id, ids = store.save_judge(session, judge), store.save_items(session, items)
+    said = store.results(session, judge, judge_id, items, ids, repeats, occasion)
+    return {item.key: list(some.values()) for item, some in zip(items, said, strict=True)}
+
+
+def answers_of(
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int, occasion: str = ""
+) -> Answers:
+    """Return how many of a judge's answers so far can be read."""
+    said = results_of(session, judge, items, repeats, occasion)
+    return readable_of(judge, [one for results in said.values() for one in results])
+
+
+def readable_of(judge: Judge, results: Iterable[JudgeResult]) -> Answers:
+    """Return how many of these answers of a judge can be read."""
+    failures = Counter(one.failure for one in results)
+    readable = failures.pop(None, 0)
+    called = f"{judge.name} ({judge.answered_by})"
+    kept = {why: count for why, count in failures.items() if why}
+    return Answers(called, readable, kept, own=isinstance(judge, OwnJudge))

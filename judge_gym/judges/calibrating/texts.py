@@ -1,0 +1,166 @@
+"""The texts of a calibration: originals, and their variants by perturbation and severity."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.calibration.editing import Edit, Made, NothingToChange, Perturbed
+from judge_gym.calibration.perturbations import Perturbation, perturbations
+from judge_gym.questions.perturber import LONGEST_ORIGINAL, prompt_hash
+from judge_gym.records.items import Item, Variant, distinct
+from judge_gym.seeds import digest
+
+
+@dataclass(frozen=True)
+class Changed:
+    """One variant: the place of its original, the item to judge, and its edits."""
+
+    original: int
+    item: Item
+    edits: tuple[Edit, ...]
+
+    @property
+    def perturber(self) -> str:
+        """The model that made it; empty when the rules did."""
+        return (self.item.variant.perturber if self.item.variant else None) or ""
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What is judged. `changed` is (perturbation, severity) → its variants, in the order of the
+    originals; `left_out` says why the others have none, and of how many. `not_applicable` counts,
+    by perturbation, the originals that it cannot be applied to."""
+
+    originals: Sequence[Item]
+    changed: Mapping[tuple[str, float], list[Changed]] = field(default_factory=dict)
+    not_applicable: Mapping[str, int] = field(default_factory=dict)
+    left_out: Mapping[tuple[str, float], Mapping[str, int]] = field(default_factory=dict)
+
+    @property
+    def items(self) -> list[Item]:
+        """Every text to be judged, once: the originals first."""
+        changed = (one.item for some in self.changed.values() for one in some)
+        return distinct([*self.originals, *changed])
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """One text that a model is to change in one way."""
+
+    perturbation: str
+    severity: float
+    seed: int
+    model: str
+    text: str
+    simulated: bool
+    """Whether the simulator made the text."""
+
+    @property
+    def description(self) -> str:
+        """The change in words, as the model reads it."""
+        return perturbations()[self.perturbation].description
+
+    @cached_property
+    def key(self) -> str:
+        """16-digit identity: everything that the answer depends on."""
+        asked = (self.model, prompt_hash(), self.description, self.severity, self.seed)
+        return digest("perturbed text", *asked, self.text)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What came of a rewriting; `simulated` when the simulator had a hand in it."""
+
+    made: Made
+    simulated: bool = False
+
+
+def rewritings(originals: Sequence[Item], design: CalibrationDesign) -> list[Rewriting]:
+    """Return what the design has a model change; a text that is there twice is changed once."""
+    wanted = (
+        _rewriting(item, perturbation, severity, design)
+        for perturbation in design.chosen
+        if design.made_by(perturbation)
+        for severity in design.severities_of(perturbation)
+        for item in originals
+        if len(item.text) <= LONGEST_ORIGINAL
+    )
+    return list({one.key: one for one in wanted}.values())
+
+
+def changed_texts(
+    originals: Sequence[Item],
+    design: CalibrationDesign,
+    rewritten: Mapping[str, Found] | None = None,
+) -> Texts:
+    """Return the originals with every variant that the design asks for; always the same ones.
+
+    `rewritten` is what came of the rewritings so far, by key; one that is not in it has no variant.
+    """
+    changed: dict[tuple[str, float], list[Changed]] = {}
+    left_out: dict[tuple[str, float], Counter[str]] = {}
+    not_applicable: dict[str, int] = {}
+    for perturbation in design.chosen:
+        for severity in design.severities_of(perturbation):
+            at = perturbation.name, severity
+            changed[at], left_out[at], not_applicable[perturbation.name] = [], Counter(), 0
+            for place, found in _made(originals, perturbation, severity, design, rewritten or {}):
+                if isinstance(found.made, Perturbed):
+                    changed[at].append(_changed(place, originals[place], at, design, found))
+                    continue
+                left_out[at][found.made.reason] += 1
+                if isinstance(found.made, NothingToChange):
+                    not_applicable[perturbation.name] += 1
+    return Texts(originals, changed, not_applicable, left_out)
+
+
+def _made(
+    originals: Sequence[Item],
+    perturbation: Perturbation,
+    severity: float,
+    design: CalibrationDesign,
+    rewritten: Mapping[str, Found],
+) -> Iterator[tuple[int, Found]]:
+    """Yield the place of each original and what came of it; of none that is yet to be asked."""
+    for place, item in enumerate(originals):
+        if not design.made_by(perturbation):
+            yield place, Found(perturbation.apply(item.text, severity, design.seed))
+        elif len(item.text) > LONGEST_ORIGINAL:
+            too_long = f"a model is not given more than {LONGEST_ORIGINAL:,} characters to change"
+            yield place, Found(NothingToChange(too_long))
+        elif found := rewritten.get(_rewriting(item, perturbation, severity, design).key):
+            yield place, found
+
+
+def _rewriting(
+    item: Item, perturbation: Perturbation, severity: float, design: CalibrationDesign
+) -> Rewriting:
+    return Rewriting(
+        perturbation=perturbation.name,
+        severity=severity,
+        seed=design.seed,
+        model=design.made_by(perturbation),
+        text=item.text,
+        simulated=item.simulated,
+    )
+
+
+def _changed(
+    place: int, item: Item, at: tuple[str, float], design: CalibrationDesign, found: Found
+) -> Changed:
+    assert isinstance(found.made, Perturbed)
+    name, severity = at
+    variant = Variant(
+        perturbation=name,
+        severity=severity,
+        seed=design.seed,
+        perturber=design.made_by(perturbations()[name]) or None,
+    )
+    given = {
+        "text": found.made.text,
+        "variant": variant,
+        "simulated": item.simulated or found.simulated,
+    }
+    return Changed(place, item.model_copy(update=given), found.made.edits)

@@ -1,0 +1,79 @@
+"""What judging items, and having them changed first, will take, before anything is asked."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from judge_gym.asking.estimating import Estimate, estimate, per_call
+from judge_gym.judges import Judge, ModelJudge
+from judge_gym.judges.asking import AGENT
+from judge_gym.judges.calibrating import perturbing
+from judge_gym.judges.calibrating.judging import Asked
+from judge_gym.judges.calibrating.texts import Rewriting
+from judge_gym.llm.providers import Providers
+from judge_gym.questions.perturber import longest_answer, perturb_prompt
+from judge_gym.records.items import distinct
+from judge_gym.settings import Settings
+from judge_gym.store.history import past_answers
+from judge_gym.store.judging import judged_times
+
+_EXAMPLES = 20
+"""Items whose prompts are counted, spread over all that are to be judged."""
+
+
+@dataclass(frozen=True)
+class JudgePlan:
+    """One judge's share, in judgements. `used` is what its calls will use; None for one's own.
+
+    `calls` are the fewest: an answer that cannot be read is asked for once more.
+    """
+
+    judge: Judge
+    done: int
+    to_do: int
+    calls: int
+    used: Estimate | None
+
+
+def plan_judging(
+    session: Session,
+    providers: Providers,
+    settings: Settings,
+    asked: Sequence[Asked],
+    occasion: str = "",
+) -> list[JudgePlan]:
+    """Return what each judge still has to judge, and what that will use; writes nothing."""
+    plans = []
+    for one in asked:
+        judge, items, repeats = one.judge, distinct(one.items), one.repeats
+        times = judged_times(session, judge, items, repeats, occasion)
+        left = [item for item in items if times.get(item.key, 0) < repeats]
+        done = sum(times.values())
+        to_do = len(items) * repeats - done
+        calls, used = to_do, None
+        if isinstance(judge, ModelJudge):
+            examples = (left or items)[:: max(1, len(left) // _EXAMPLES)]
+            prompts = [prompt for item in examples for prompt in judge.prompts(item, judge.key)]
+            calls = to_do * len(prompts) // len(examples)
+            past = past_answers(session, [judge.model])
+            each = per_call(providers, judge.model, AGENT, prompts, judge.max_tokens, past)
+            used = estimate(settings, providers.of(judge.model), [(calls, each)])
+        plans.append(JudgePlan(judge, done, to_do, calls, used))
+    return plans
+
+
+def plan_perturbing(
+    session: Session, providers: Providers, settings: Settings, wanted: Sequence[Rewriting]
+) -> tuple[int, Estimate]:
+    """Return how many of these texts a model still has to change, and what that will use.
+
+    `wanted` is not empty. Writes nothing. An answer that is of no use is asked for once more.
+    """
+    left, model = perturbing.missing(session, wanted), wanted[0].model
+    examples = (left or wanted)[:: max(1, len(left) // _EXAMPLES)]
+    prompts = [perturb_prompt(one.text, one.description, one.severity, "") for one in examples]
+    longest = max(longest_answer(one.text) for one in examples)
+    past = past_answers(session, [model])
+    each = per_call(providers, model, perturbing.AGENT, prompts, longest, past)
+    return len(left), estimate(settings, providers.of(model), [(len(left), each)])

@@ -1,0 +1,171 @@
+"""The cases of a review file: each judge in use with its alternatives and the texts they judge."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from judge_gym.calibration.design import CalibrationDesign, load_calibration
+from judge_gym.calibration.review_file import Reviewed, ReviewFile, load_review_file
+from judge_gym.design.config_tree import Node, Place, read_tree
+from judge_gym.errors import ConfigError
+from judge_gym.judges import BinaryJudge, Item, Judge, PairwiseJudge, load_judge
+from judge_gym.judges.calibrating.judging import Asked, check_labels
+from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
+from judge_gym.judges.files import judge_in
+from judge_gym.judges.item_files import read_item_file
+
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A judge in use, what it is compared with, and on which texts, each judged `repeats` times.
+
+    `design` is the calibration whose checks are made, None where the texts are judged as they are.
+    """
+
+    judge: Judge
+    alternatives: tuple[Judge, ...]
+    decision: str
+    texts: Texts
+    repeats: int
+    design: CalibrationDesign | None
+    labels: str = ""
+    """How many labels the texts have and where they are from, for a person."""
+
+    @property
+    def judges(self) -> tuple[Judge, ...]:
+        """The judge in use, then its alternatives."""
+        return (self.judge, *self.alternatives)
+
+    @property
+    def corpus(self) -> str:
+        """The digest of the file of the texts."""
+        return self.texts.originals[0].corpus
+
+
+@dataclass(frozen=True, eq=False)
+class Review:
+    """A review file with everything that it names."""
+
+    file: ReviewFile
+    cases: tuple[Case, ...]
+
+    @property
+    def judges(self) -> dict[str, Judge]:
+        """Key → judge, of all that are asked."""
+        return {judge.key: judge for case in self.cases for judge in case.judges}
+
+    @property
+    def asked(self) -> list[Asked]:
+        """What is to be judged; what several cases share is there once."""
+        repeats: dict[tuple[str, str], int] = {}
+        items: dict[str, Item] = {}
+        for case in self.cases:
+            for item in case.texts.items:
+                items[item.key] = item
+                for judge in case.judges:
+                    pair = judge.key, item.key
+                    repeats[pair] = max(case.repeats, repeats.get(pair, 0))
+        grouped: dict[tuple[str, int], list[Item]] = {}
+        for (judge_key, item_key), times in repeats.items():
+            grouped.setdefault((judge_key, times), []).append(items[item_key])
+        judges = self.judges
+        return [Asked(judges[key], some, times) for (key, times), some in grouped.items()]
+
+
+def verdicts_of(judge: Judge) -> tuple[str, ...]:
+    """Return the verdicts a judge decides between, those of score 1 and 0; empty for scores."""
+    if isinstance(judge, BinaryJudge):
+        return tuple(verdict.name for verdict in judge.verdicts)
+    return ("first", "second") if isinstance(judge, PairwiseJudge) else ()
+
+
+def load_review(path: Path) -> Review:
+    """Read a review file, its judges and its texts.
+
+    Raises `ConfigError` or `EvidenceError` naming the file, the key and what is wrong, before
+    anything is asked.
+    """
+    file, nodes = load_review_file(path)
+    cases = [
+        _case(path.parent, file, reviewed, node)
+        for reviewed, node in zip(file.reviews, nodes, strict=True)
+    ]
+    seen: set[tuple[str, str]] = set()
+    for case, node in zip(cases, nodes, strict=True):
+        if (case.judge.key, case.corpus) in seen:
+            place = node.items["judge"].place
+            raise place.problem("is reviewed on the same texts above", "Review it once.")
+        seen.add((case.judge.key, case.corpus))
+    return Review(file, tuple(cases))
+
+
+def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> Case:
+    judge = load_judge(folder / reviewed.judge)
+    alternatives = _alternatives(folder, reviewed, node, judge)
+    design = load_calibration(folder / reviewed.calibration) if reviewed.calibration else None
+    if design is not None:
+        items = read_item_file(design.items, design.fields)
+        repeats = design.repeats
+        originals = items.texts
+        _check_calibration(design, originals, judge, node.items["calibration"].place)
+        texts = changed_texts(originals, design)
+    else:
+        assert reviewed.items is not None
+        items, repeats = read_item_file(folder / reviewed.items, reviewed.fields), file.repeats
+        texts = Texts(items.texts)
+    check_labels((judge, *alternatives), items, design.label_scale if design else None)
+    labels = items.said(judge, reviewed.calibration or node.place.file)
+    return Case(judge, alternatives, reviewed.decision, texts, repeats, design, labels)
+
+
+def _check_calibration(
+    design: CalibrationDesign, originals: Sequence[Item], judge: Judge, place: Place
+) -> None:
+    if judge.judges_pairs:
+        raise place.problem(
+            "needs scores of single texts, and the judge compares pairs", "Give items instead."
+        )
+    if rewritings(originals, design):
+        raise place.problem(
+            f"has {design.name}, whose texts a model changes",
+            "Use a calibration without a perturber, or give items instead.",
+        )
+
+
+def _alternatives(folder: Path, reviewed: Reviewed, node: Node, judge: Judge) -> tuple[Judge, ...]:
+    """Read the alternatives; no two judges of a case may be the same, or have one name."""
+    found: list[Judge] = []
+    nodes = node.items["alternatives"].entries if reviewed.alternatives else ()
+    for given, entry in zip(reviewed.alternatives, nodes, strict=True):
+        if given.judge is not None:
+            other: Judge = load_judge(folder / given.judge)
+        else:
+            other = _changed(folder / reviewed.judge, entry.items["change"])
+        _check(judge, (judge, *found), other, entry)
+        found.append(other)
+    return tuple(found)
+
+
+def _changed(base: Path, change: Node) -> Judge:
+    """Read the judge of a file with some of its keys changed."""
+    keys = read_tree(base).items
+    name = f"{keys['name'].value}, other {' and '.join(change.items)}"[:_LONGEST_NAME]
+    named = {"name": Node(name, change.place)}
+    return judge_in(Node({**keys, **named, **change.items}, change.place))
+
+
+def _check(judge: Judge, others: Sequence[Judge], new: Judge, node: Node) -> None:
+    if new.key in {one.key for one in others}:
+        raise node.place.problem("is a judge that stands above", "Name judges that differ.")
+    if new.name in {one.name for one in others}:
+        raise node.place.problem(
+            f"is named {new.name!r}, as one above is", "Give it a name of its own."
+        )
+    if verdicts_of(new) != verdicts_of(judge):
+        raise ConfigError(
+            f"{node.place.file}, line {node.place.line}: judge {new.name!r} is of kind {new.kind} "
+            f"and cannot be compared with {judge.name!r}, of kind {judge.kind}.",
+            "Compare scores with scores, and verdicts with the same verdicts.",
+        )

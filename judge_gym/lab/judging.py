@@ -1,0 +1,136 @@
+"""W3 and W4 judge alike: an arm's items, replicate by replicate, under the arm's rubric."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from judge_gym.asking.engine import Question, ask_all
+from judge_gym.asking.origin import origin
+from judge_gym.design.experiment import Experiment
+from judge_gym.design.rubric import Rubric
+from judge_gym.design.strategies import Strategies, resolve
+from judge_gym.design.strategies.sampling import Sampling
+from judge_gym.design.strategies.scoring import Scoring
+from judge_gym.questions.scorer import read_judgement, scoring_prompt
+from judge_gym.records.calls import Answer, Call, Failure, Parameters
+from judge_gym.records.shown import Presentation, ShownDocument, present
+from judge_gym.runtime import Runtime
+from judge_gym.settings import Settings
+from judge_gym.store import samples as store
+from judge_gym.store import tables as t
+from judge_gym.store.experiments import experiments_by_id
+from judge_gym.store.rubrics import stored_rubric
+from judge_gym.store.samples import SampleUnit
+
+
+@dataclass(frozen=True)
+class _Context:
+    """Everything one judgement needs."""
+
+    unit: SampleUnit
+    arm: str
+    experiment_id: int
+    experiment: Experiment
+    rubric: Rubric
+    rubric_key: str
+    item_key: str
+    documents: tuple[ShownDocument, ...]
+
+
+async def judge(runtime: Runtime, units: Sequence[SampleUnit]) -> Counter[str]:
+    """Make these judgements; returns how many ended in each sample status."""
+    with runtime.session() as session:
+        contexts = _contexts(session, units)
+        questions = [_question(context, runtime.settings) for context in contexts]
+    return await ask_all(runtime, questions)
+
+
+def _contexts(session: Session, units: Sequence[SampleUnit]) -> list[_Context]:
+    arms = store.arms_by_id(session, {unit.arm_id for unit in units})
+    experiments = experiments_by_id(session, {arm.experiment_id for arm, _ in arms.values()})
+    rubrics = {rubric.id: stored_rubric(rubric) for _, rubric in arms.values()}
+    keys = store.item_keys(session, {unit.item_id for unit in units})
+    shown = {
+        view: store.shown_documents(session, keys, view)
+        for view in {experiment.evidence_view for experiment in experiments.values()}
+    }
+    contexts = []
+    for unit in units:
+        arm, rubric = arms[unit.arm_id]
+        experiment = experiments[arm.experiment_id]
+        contexts.append(
+            _Context(
+                unit=unit,
+                arm=arm.arm,
+                experiment_id=arm.experiment_id,
+                experiment=experiment,
+                rubric=rubrics[rubric.id],
+                rubric_key=rubric.key,
+                item_key=keys[unit.item_id],
+                documents=shown[experiment.evidence_view][unit.item_id],
+            )
+        )
+    return contexts
+
+
+def _question(context: _Context, settings: Settings) -> Question:
+    experiment = context.experiment
+    sample_key = (
+        experiment.key,
+        context.rubric_key,
+        context.arm,
+        context.item_key,
+        context.unit.replicate,
+    )
+    call_key = score_key(*sample_key)
+    presentation = present(experiment, *sample_key)
+    strategies = resolve(experiment)
+    replicate = str(context.unit.replicate)
+    drawn = origin(settings, call_key, replicate)
+    prompt = scoring_prompt(experiment, context.rubric, context.documents, presentation, drawn.key)
+    call = Call(
+        key=call_key,
+        workflow="w3-scoring" if context.arm == "own" else "w4-swap",
+        agent="scorer",
+        model=experiment.model,
+        prompt=prompt,
+        parameters=parameters(
+            strategies,
+            drawn.seed(experiment.model, prompt),
+            json_answer=strategies.of(Scoring).structured,
+        ),
+        experiment_id=context.experiment_id,
+        replicate=replicate,
+    )
+    return Question(
+        call,
+        t.Sample,
+        lambda outcome: _sample(context, presentation, outcome),
+        about_simulated=any(document.simulated for document in context.documents),
+    )
+
+
+def score_key(experiment: str, rubric: str, arm: str, item: str, replicate: int) -> str:
+    """Return the key of the call that makes a sample, from the sample's natural key."""
+    return f"score/{experiment}/{rubric}/{arm}/{item}/{replicate}"
+
+
+def parameters(strategies: Strategies, seed: int, *, json_answer: bool = False) -> Parameters:
+    """Return the experiment's sampling parameters with the seed of a call."""
+    return Parameters(**asdict(strategies.of(Sampling)), seed=seed, json_answer=json_answer)
+
+
+def _sample(
+    context: _Context, presentation: Presentation, outcome: Answer | Failure
+) -> dict[str, Any]:
+    return {
+        **asdict(context.unit),
+        "scale_size": context.experiment.scale_size,
+        "seed": presentation.seed,
+        "letters": "".join(presentation.letters),
+        "display_order": list(presentation.order),
+        **asdict(read_judgement(context.experiment, presentation, outcome, context.documents)),
+    }

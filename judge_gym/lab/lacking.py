@@ -1,0 +1,42 @@
+"""Which experiments a workflow has something to do for, so that nobody is sent for the others."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from sqlalchemy.orm import Session
+
+from judge_gym.design.swap_plan import SwapPlan
+from judge_gym.design.workflow_names import SCORING, SWAP
+from judge_gym.errors import JudgeGymError
+from judge_gym.lab.probing import plan_probing
+from judge_gym.lab.scoring import plan_scoring
+from judge_gym.lab.swapping import plan_swaps
+
+
+def lacking(
+    session: Session, workflow: str, tags: Sequence[str], swap: SwapPlan | None
+) -> list[str]:
+    """Return those of these experiments that W3, W4 or W5 can do something for now, by tag.
+
+    For W4 the arms of all of them are planned first, since pairs are chosen among all. Raises what
+    planning swaps raises.
+    """
+    if workflow == SWAP:
+        plan_swaps(session, tags, swap)
+    missing = _missing_of(workflow)
+    return [tag for tag in tags if missing(session, tag)]
+
+
+def _missing_of(workflow: str) -> Callable[[Session, str], object]:
+    if workflow == SCORING:
+        return _missing_scores
+    if workflow == SWAP:
+        return lambda session, tag: plan_swaps(session, [tag], None).by_model
+    return lambda session, tag: plan_probing(session, [tag])
+
+
+def _missing_scores(session: Session, tag: str) -> object:
+    # What is wrong with an experiment that cannot be scored is said when all are planned together.
+    with suppress(JudgeGymError):
+        return plan_scoring(session, [tag])[0].by_model
+    return None

@@ -1,0 +1,148 @@
+"""W5: ask each judge what share of experts would choose the verdicts it gave."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from judge_gym.asking.engine import Question, ask_all
+from judge_gym.asking.origin import origin
+from judge_gym.design.experiment import Experiment
+from judge_gym.design.strategies import resolve
+from judge_gym.design.strategies.probing import Probing
+from judge_gym.lab.judging import parameters, score_key
+from judge_gym.questions.prober import ScoredSample, probe_prompt, read_confidence
+from judge_gym.records.calls import Answer, Call, Failure
+from judge_gym.runtime import Runtime
+from judge_gym.settings import Settings
+from judge_gym.store import samples as store
+from judge_gym.store import tables as t
+from judge_gym.store.experiments import experiments_by_id, experiments_by_tag
+from judge_gym.store.rubrics import stored_rubric
+from judge_gym.store.samples import ProbeUnit, missing_probes
+
+
+def plan_probing(session: Session, tags: Sequence[str]) -> dict[str, list[ProbeUnit]]:
+    """Return model → the probes that are missing for scored samples of every arm."""
+    return missing_probes(session, list(experiments_by_tag(session, tags)))
+
+
+async def probe(runtime: Runtime, units: Sequence[ProbeUnit]) -> Counter[str]:
+    """Make these probes; returns how many ended in each probe status."""
+    with runtime.session() as session:
+        asked = _probes(session, units)
+        impossible = [one.failed() for one in asked if one.conversation_is_gone]
+        if impossible:
+            session.execute(insert(t.Probe).on_conflict_do_nothing(), impossible)
+    questions = [one.question(runtime.settings) for one in asked if not one.conversation_is_gone]
+    ends = await ask_all(runtime, questions)
+    return ends + Counter(row["status"] for row in impossible)
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """Everything one probe needs."""
+
+    unit: ProbeUnit
+    experiment_id: int
+    experiment: Experiment
+    score_key: str
+    scored: ScoredSample
+    sample_replicate: int
+    simulated: bool
+    """Whether the simulator made the sample or its evidence."""
+
+    @property
+    def conversation_is_gone(self) -> bool:
+        """Whether the probe would continue a conversation that was cleaned away."""
+        continues = resolve(self.experiment).of(Probing).continues_conversation
+        return continues and not self.scored.messages
+
+    def question(self, settings: Settings) -> Question:
+        sample_id, replicate = self.unit
+        call_key = f"probe/{self.score_key}/{replicate}"
+        # Two samples may look the same, and are asked about separately all the same.
+        repetition = f"{self.sample_replicate}/{replicate}"
+        drawn = origin(settings, call_key, repetition)
+        prompt = probe_prompt(self.experiment, self.scored, drawn.key)
+        call = Call(
+            key=call_key,
+            workflow="w5-probe",
+            agent="prober",
+            model=self.experiment.model,
+            prompt=prompt,
+            parameters=parameters(
+                resolve(self.experiment), drawn.seed(self.experiment.model, prompt)
+            ),
+            experiment_id=self.experiment_id,
+            replicate=repetition,
+        )
+        return Question(
+            call, t.Probe, _reader(sample_id, replicate), about_simulated=self.simulated
+        )
+
+    def failed(self) -> dict[str, Any]:
+        """Return the row of a probe that cannot be made."""
+        sample_id, replicate = self.unit
+        return {
+            "sample_id": sample_id,
+            "replicate": replicate,
+            "status": "failed",
+            "failure": "the conversation that it would continue was cleaned away",
+            "simulated": self.simulated,
+        }
+
+
+def _probes(session: Session, units: Sequence[ProbeUnit]) -> list[_Probe]:
+    rows = session.execute(
+        sa.select(t.Sample, t.Call.messages, t.Call.answer)
+        .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
+        .where(t.Sample.id.in_({sample_id for sample_id, _ in units}))
+    )
+    samples = {sample.id: (sample, messages, answer) for sample, messages, answer in rows}
+    arms = store.arms_by_id(session, {sample.arm_id for sample, *_ in samples.values()})
+    experiments = experiments_by_id(session, {arm.experiment_id for arm, _ in arms.values()})
+    items = store.item_keys(session, {sample.item_id for sample, *_ in samples.values()})
+    shown = {
+        view: store.shown_documents(session, items, view)
+        for view in {experiment.evidence_view for experiment in experiments.values()}
+    }
+    probes = []
+    for unit in units:
+        sample, messages, answer = samples[unit[0]]
+        arm, rubric = arms[sample.arm_id]
+        experiment = experiments[arm.experiment_id]
+        scored = ScoredSample(
+            rubric=stored_rubric(rubric),
+            documents=shown[experiment.evidence_view][sample.item_id],
+            presentation=store.presentation_of(sample),
+            stages=sample.stages or 0,
+            messages=tuple(messages or ()),
+            answer=answer or "",
+        )
+        item = items[sample.item_id]
+        key = score_key(experiment.key, rubric.key, arm.arm, item, sample.replicate)
+        probes.append(
+            _Probe(
+                unit=unit,
+                experiment_id=arm.experiment_id,
+                experiment=experiment,
+                score_key=key,
+                scored=scored,
+                sample_replicate=sample.replicate,
+                simulated=sample.simulated,
+            )
+        )
+    return probes
+
+
+def _reader(sample_id: int, replicate: int) -> Any:
+    def read(outcome: Answer | Failure) -> dict[str, Any]:
+        confidence = asdict(read_confidence(outcome))
+        return {"sample_id": sample_id, "replicate": replicate, **confidence}
+
+    return read

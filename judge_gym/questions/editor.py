@@ -1,0 +1,90 @@
+"""The editor: makes one view of a document from the view before it."""
+
+import re
+from dataclasses import dataclass
+
+from judge_gym.design.experiment import EvidenceView
+from judge_gym.evidence.cleaning import word_count
+from judge_gym.prompts import Prompt, nonce, render
+from judge_gym.questions.outcome import NoAnswer, readable
+from judge_gym.records.calls import Answer, Failure
+from judge_gym.records.shown import ShownDocument
+
+_TEMPLATES: dict[EvidenceView, str] = {
+    "cleaned": "clean",
+    "neutralized": "neutralize",
+    "abstracted": "abstract",
+}
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+
+
+@dataclass(frozen=True)
+class EditedText:
+    """A view's text. `words` counts what the model wrote; `over_limit` says it was cut."""
+
+    text: str
+    words: int
+    over_limit: bool
+
+
+@dataclass(frozen=True)
+class NoText:
+    """Why the view could not be made."""
+
+    failure: str
+
+
+def view_prompt(view: EvidenceView, text: str, limit: int, call_key: str) -> Prompt:
+    """Render the request for `view` of `text`; `limit` is the longest summary, in words."""
+    return render(
+        _TEMPLATES[view],
+        document=ShownDocument("", text),
+        limit=limit,
+        mark=nonce(call_key, text),
+    )
+
+
+def read_view(view: EvidenceView, limit: int, outcome: Answer | Failure) -> EditedText | NoText:
+    """Turn an outcome into the view's text; a neutral summary over the limit is cut and flagged.
+
+    A text that the token limit broke off is no view: its end is missing.
+    """
+    answer = readable(outcome)
+    if isinstance(answer, NoAnswer):
+        return NoText(answer.failure)
+    text = answer.text.strip()
+    if not text:
+        return NoText(f"empty: the model answered nothing (finish reason {answer.finish_reason})")
+    words = word_count(text)
+    if answer.finish_reason == "length" and (view != "neutralized" or words <= limit):
+        return NoText(f"truncated: the model was stopped after {words} words")
+    if view != "neutralized" or words <= limit:
+        return EditedText(text, words, over_limit=False)
+    cut = cut_to(text, limit)
+    if not cut:
+        return NoText(f"over_limit: {words} words without a break")
+    return EditedText(cut, words, over_limit=True)
+
+
+def cut_to(text: str, limit: int) -> str:
+    """Return the leading sentences of at most `limit` words; at least the first, cut if need be."""
+    kept: list[str] = []
+    total = 0
+    for sentence in _SENTENCE_END.split(text):
+        total += word_count(sentence)
+        if total > limit:
+            break
+        kept.append(sentence)
+    return " ".join(kept) or _first_words(text, limit)
+
+
+def _first_words(text: str, limit: int) -> str:
+    """Return as much of `text` as holds at most `limit` words."""
+    kept: list[str] = []
+    total = 0
+    for piece in text.split():
+        total += word_count(piece)
+        if total > limit:
+            break
+        kept.append(piece)
+    return " ".join(kept)

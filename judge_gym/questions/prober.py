@@ -1,0 +1,73 @@
+"""The prober: asks a judge what share of experts would choose the verdict it gave."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from judge_gym.answers.probability import parse_probability
+from judge_gym.answers.verdict import ParseFailure
+from judge_gym.design.experiment import Experiment
+from judge_gym.design.rubric import Rubric
+from judge_gym.design.strategies import resolve
+from judge_gym.design.strategies.probing import Probing
+from judge_gym.prompts import Message, Prompt, continued, render
+from judge_gym.questions.outcome import NoAnswer, readable, unreadable
+from judge_gym.records.calls import Answer, Failure
+from judge_gym.records.shown import Presentation, ShownDocument, fence_mark, stages_of
+
+ProbeStatus = Literal["answered", "unparseable", "refused", "failed"]
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """The outcome of one probe; exactly what a probe's row says of it."""
+
+    status: ProbeStatus
+    probability: float | None = None
+    failure: str | None = None
+
+
+@dataclass(frozen=True)
+class ScoredSample:
+    """The judgement a probe is about: what was shown, chosen and said."""
+
+    rubric: Rubric
+    documents: Sequence[ShownDocument]
+    presentation: Presentation
+    stages: int
+    messages: tuple[Message, ...]
+    answer: str
+
+
+def probe_prompt(experiment: Experiment, sample: ScoredSample, call_key: str) -> Prompt:
+    """Render the probe: in a new conversation, or as the next turn of the judgement's.
+
+    A new one shows the rubric and the evidence exactly as the judge saw them.
+    """
+    strategies = resolve(experiment)
+    verdict = [
+        sample.presentation.stage(sample.rubric, number) for number in stages_of(sample.stages)
+    ]
+    if strategies.of(Probing).continues_conversation:
+        return continued(sample.messages, sample.answer, render("probe_same", verdict=verdict))
+    return render(
+        "probe",
+        **strategies,
+        concept=experiment.concept,
+        country=experiment.country,
+        stages=sample.presentation.listed(sample.rubric),
+        documents=sample.documents,
+        mark=fence_mark(call_key, sample.documents),
+        verdict=verdict,
+    )
+
+
+def read_confidence(outcome: Answer | Failure) -> Confidence:
+    """Turn an outcome into a probability or the reason why there is none; never a default."""
+    answer = readable(outcome)
+    if isinstance(answer, NoAnswer):
+        return Confidence(answer.status, failure=answer.failure)
+    number = parse_probability(answer.text)
+    if isinstance(number, ParseFailure):
+        return Confidence("unparseable", failure=unreadable(answer, number.reason, number.detail))
+    return Confidence("answered", probability=number.value)

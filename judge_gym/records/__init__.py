@@ -1,0 +1,1 @@
+"""The plain frozen values that travel between rooms: calls, items, judgements."""

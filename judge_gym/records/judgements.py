@@ -1,0 +1,58 @@
+"""What came of one answer (`Reading`), and of an item judged once (`JudgeResult`)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from judge_gym.design.frozen import Frozen
+from judge_gym.records.items import Variant
+
+JudgeStatus = Literal["scored", "inconsistent", "unparseable", "refused", "failed"]
+LONGEST_REASON = 2000
+
+
+class Unfit(Exception):
+    """An answer is an object that does not say what was asked; the message says why."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one answer says, or why it says nothing."""
+
+    status: JudgeStatus
+    score: float | None = None
+    subscores: Mapping[str, float] = field(default_factory=dict)
+    verdict: str | None = None
+    reason: str = ""
+    failure: str | None = None
+
+
+class JudgeResult(Frozen):
+    """One item judged once."""
+
+    judge: str
+    """The judge's key."""
+    model: str
+    """The model that answered; of a judge of your own, its function or address."""
+    item: str
+    """The item's name."""
+    item_key: str
+    corpus: str
+    variant: Variant | None
+    repeat: int
+    """From 0."""
+    status: JudgeStatus
+    score: float | None
+    """On the judge's scale; set when, and only when, the status is `scored`."""
+    subscores: dict[str, float]
+    """Rubric: criterion → mark. Pair: order → score of the first text."""
+    verdict: str | None
+    reason: str
+    """The model's own words."""
+    failure: str | None
+    """Why there is no score: `kind: detail`; None when it is scored or inconsistent."""
+    call_ids: tuple[int, ...]
+    """Rows of `llm_calls`, in the order they were asked; none for a judge of your own."""
+    duration_s: float | None
+    """Seconds its answers took, summed; None when one came from the cache."""
+    simulated: bool

@@ -1,0 +1,63 @@
+"""From rows of the view `samples` to what the metrics take."""
+
+import pandas as pd
+import pytest
+
+from judge_gym.errors import StoreError
+from judge_gym.metrics.recompute import group_of
+
+COLUMNS = [
+    *("experiment_id", "model", "family", "setting", "window_name", "scoring_method", "scale_size"),
+    *("arm", "status", "item_id", "stage_bits", "first_probability", "second_probability"),
+]
+SINGLE = ("one", "spring", "single", 4)
+SUBSET = ("two", "spring", "subset", 4)
+ROWS = [
+    (12, "x/mild", "x", *SINGLE, "own", "scored", 7, 0b0010, 0.5, None),
+    (11, "y/bold", "y", *SINGLE, "own", "scored", 7, 0b1000, 0.9, 0.7),
+    (11, "y/bold", "y", *SINGLE, "own", "abstained", 7, None, None, None),
+    (11, "y/bold", "y", *SINGLE, "own", "scored", 9, 0b0001, None, None),
+    (11, "y/bold", "y", *SINGLE, "swap", "scored", 9, 0b0001, 0.1, None),
+    (13, "x/deep", "x", *SINGLE, "own", "scored", 9, 0b0100, None, 0.2),
+    (14, "x/mild", "x", *SUBSET, "own", "scored", 7, 0b0011, 0.6, None),
+]
+
+
+@pytest.fixture
+def samples() -> pd.DataFrame:
+    frame = pd.DataFrame(ROWS, columns=COLUMNS)
+    names = ["model", "family", "window_name", "scoring_method", "arm", "status"]
+    kinds = dict.fromkeys(names, "category") | {"stage_bits": "Int64", "scale_size": "Int64"}
+    return frame.astype(kinds)
+
+
+def test_a_group_has_the_scored_samples_of_its_own_arms(samples: pd.DataFrame) -> None:
+    group = group_of(samples, {"window": "spring", "scoring_method": "single", "judge": "y/bold"})
+    assert group.judges == ("x/deep", "x/mild", "y/bold")
+    assert group.family.tolist() == [0, 0, 1]
+    assert group.items == (7, 9)
+    assert sorted(group.experiments) == [11, 12, 13]
+    told = zip(group.verdicts.judge, group.verdicts.item, group.verdicts.stages, strict=True)
+    assert list(told) == [(1, 0, 0b0010), (2, 0, 0b1000), (2, 1, 0b0001), (0, 1, 0b0100)]
+    assert group.verdicts.n_stages == 4
+
+
+def test_both_probes_of_a_sample_count_and_a_missing_one_does_not(samples: pd.DataFrame) -> None:
+    probes = group_of(samples, {"scoring_method": "single"}).probes
+    told = zip(probes.judge, probes.item, probes.stages, probes.probability, strict=True)
+    assert list(told) == [
+        (1, 0, 0b0010, 0.5),
+        (2, 0, 0b1000, 0.9),
+        (2, 0, 0b1000, 0.7),
+        (0, 1, 0b0100, 0.2),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("scope", "said"), [({"window": "spring"}, "2 groups"), ({"window": "autumn"}, "0 groups")]
+)
+def test_a_scope_that_is_not_one_groups_is_refused(
+    samples: pd.DataFrame, scope: dict[str, str], said: str
+) -> None:
+    with pytest.raises(StoreError, match=said):
+        group_of(samples, scope)
