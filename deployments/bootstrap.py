@@ -22,9 +22,8 @@ from deployments import lost_runs
 from judge_gym.lab.evidence import FIRECRAWL_KEY
 from judge_gym.llm.keys import kept_name
 from judge_gym.llm.providers import Providers
-from tasks.keys import secret_block
-from tasks.limits import limits_of
-from tasks.settings import VARIABLE
+from tasks.policy import limits_of
+from tasks.runtime import VARIABLE, secret_block
 
 WORK_POOL = "judge-gym"
 ENVIRONMENT = ("OPENBLAS_NUM_THREADS", "PREFECT_FLOWS_HEARTBEAT_FREQUENCY")

@@ -5,9 +5,8 @@ from prefect.logging import get_run_logger
 from prefect.runtime import deployment
 
 from judge_gym.errors import first_line
-from tasks.analysis import analyse_sweep
+from tasks.analysis import analyse_sweep, show_results
 from tasks.events import tell_failure
-from tasks.results import show_results
 from tasks.runtime import runtime
 
 

@@ -11,8 +11,8 @@ from flows.judged_items import PartlyJudgedError, judge_missing
 from flows.parameters import AtLeastOne, OrLeftOut
 from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.judges.benchmarking import load_judges, load_set
-from tasks.benchmark import report_benchmark
 from tasks.events import tell_failure
+from tasks.judges import report_benchmark
 from tasks.runtime import runtime
 
 

@@ -13,8 +13,8 @@ from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.calibration.design import load_calibration
 from judge_gym.errors import StoreError
 from judge_gym.judges.calibrating.judging import load_judges, load_originals, load_texts
-from tasks.calibration import report_calibration
 from tasks.events import tell_failure
+from tasks.judges import report_calibration
 from tasks.runtime import runtime
 
 

@@ -20,7 +20,7 @@ from judge_gym.errors import JudgeGymError, first_line
 from judge_gym.llm.breaker import ModelStoppedError
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
-from tasks.batches import collect_batches
+from tasks.lab import collect_batches
 from tasks.policy import provider_tag
 
 NOTHING = "nothing was missing"

@@ -14,8 +14,8 @@ from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.gyms.evaluating import LoadedGym, answers_of, items_of, lacking, made, read_gym
 from judge_gym.runtime import Runtime
 from tasks.events import tell_failure
-from tasks.gym import make_candidates, report_gym
-from tasks.limits import declare_limits
+from tasks.judges import make_candidates, report_gym
+from tasks.policy import declare_limits
 from tasks.runtime import runtime
 
 

@@ -16,7 +16,7 @@ from judge_gym.design.rolling import day_of
 from judge_gym.errors import JudgeGymError
 from judge_gym.judges.reviewing.cases import load_review
 from tasks.events import tell_failure
-from tasks.judge_review import report_review
+from tasks.judges import report_review
 from tasks.runtime import runtime
 
 

@@ -8,8 +8,8 @@ from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.judges import Item, Judge, ModelJudge
 from judge_gym.judges.calibrating.judging import Asked, answers_of, missing
 from judge_gym.runtime import Runtime
-from tasks.judge_texts import judge_texts
-from tasks.limits import declare_limits
+from tasks.judges import judge_texts
+from tasks.policy import declare_limits
 
 
 class PartlyJudgedError(BudgetPassedError):

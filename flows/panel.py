@@ -9,9 +9,8 @@ from prefect.states import Completed, Failed
 from judge_gym.panel import PanelState, load_document, load_panel
 from judge_gym.panel.state import failure_of
 from tasks.events import tell_failure
-from tasks.limits import declare_limits
-from tasks.panel import review_document, show_panel
-from tasks.policy import provider_tag
+from tasks.judges import review_document, show_panel
+from tasks.policy import declare_limits, provider_tag
 from tasks.runtime import runtime
 
 

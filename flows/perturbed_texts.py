@@ -9,8 +9,8 @@ from judge_gym.judges.calibrating.perturbing import missing
 from judge_gym.judges.calibrating.texts import rewritings
 from judge_gym.runtime import Runtime
 from judge_gym.store.readability import of_rewritings
-from tasks.limits import declare_limits
-from tasks.perturbing import perturb_texts
+from tasks.judges import perturb_texts
+from tasks.policy import declare_limits
 
 
 async def perturb_missing(

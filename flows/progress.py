@@ -13,7 +13,7 @@ from judge_gym.lab.status import progress_of
 from judge_gym.runtime import Runtime
 from judge_gym.store.claims import in_progress
 from judge_gym.store.progress import Progress, share_done
-from tasks.progress import Bar, only_logged
+from tasks.artifacts import Bar, only_logged
 
 LOOK_S = 15.0
 """How often the progress of a whole sweep is read."""

@@ -24,8 +24,7 @@ from judge_gym.design.workflow_names import WORKFLOWS, Part
 from judge_gym.errors import JudgeGymError
 from judge_gym.lab.sweeps import SweepRun, check_keys, prepare
 from tasks.events import tell_failure
-from tasks.runtime import runtime
-from tasks.settings import settings_of_this_run, together
+from tasks.runtime import runtime, settings_of_this_run, together
 
 Workflow = Flow[..., Coroutine[Any, Any, State[Any]]]
 

@@ -14,8 +14,8 @@ from judge_gym.design.strategies.view import VIEWS
 from judge_gym.store.readability import of_views
 from judge_gym.store.windows import missing_views
 from tasks.events import tell_failure
-from tasks.evidence import collect_window, make_views
-from tasks.limits import declare_limits
+from tasks.lab import collect_window, make_views
+from tasks.policy import declare_limits
 from tasks.runtime import runtime
 
 

@@ -15,8 +15,8 @@ from judge_gym.questions.rubricer import RubricRequest
 from judge_gym.store.experiments import experiments_by_tag
 from judge_gym.store.readability import of_generated_rubrics
 from tasks.events import tell_failure
-from tasks.limits import declare_limits
-from tasks.rubrics import write_rubrics
+from tasks.lab import write_rubrics
+from tasks.policy import declare_limits
 from tasks.runtime import runtime
 
 

@@ -11,10 +11,9 @@ from judge_gym.asking.budgeting import SweepBudget, spending_check
 from judge_gym.lab.scoring import plan_scoring
 from judge_gym.store.readability import of_samples
 from tasks.events import tell_failure
-from tasks.judging import judge
-from tasks.limits import declare_limits
-from tasks.runtime import runtime
-from tasks.settings import given
+from tasks.lab import judge
+from tasks.policy import declare_limits
+from tasks.runtime import given, runtime
 
 
 @flow(name="w3-scoring", flow_run_name=of_experiments("score"), on_failure=[tell_failure])

@@ -12,10 +12,9 @@ from judge_gym.design.swap_plan import SwapPlan
 from judge_gym.lab.swapping import plan_swaps
 from judge_gym.store.readability import of_samples
 from tasks.events import tell_failure
-from tasks.judging import judge
-from tasks.limits import declare_limits
-from tasks.runtime import runtime
-from tasks.settings import given
+from tasks.lab import judge
+from tasks.policy import declare_limits
+from tasks.runtime import given, runtime
 
 
 @flow(name="w4-swap", flow_run_name=of_experiments("swap"), on_failure=[tell_failure])

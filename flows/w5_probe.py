@@ -11,10 +11,9 @@ from judge_gym.asking.budgeting import SweepBudget, spending_check
 from judge_gym.lab.probing import plan_probing
 from judge_gym.store.readability import of_probes
 from tasks.events import tell_failure
-from tasks.judging import probe
-from tasks.limits import declare_limits
-from tasks.runtime import runtime
-from tasks.settings import given
+from tasks.lab import probe
+from tasks.policy import declare_limits
+from tasks.runtime import given, runtime
 
 
 @flow(name="w5-probe", flow_run_name=of_experiments("probe"), on_failure=[tell_failure])

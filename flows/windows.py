@@ -16,7 +16,7 @@ from flows.progress import Counted
 from judge_gym.design.rolling import Cadence, load_rolling, periods
 from judge_gym.lab.rolling import plan_collection
 from tasks.events import tell_failure
-from tasks.evidence import collect_window
+from tasks.lab import collect_window
 from tasks.runtime import runtime
 
 

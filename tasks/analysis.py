@@ -1,10 +1,19 @@
-"""The analysis flow's tasks."""
+"""The analysis flow's tasks: compute the figures, and show them in Prefect's page."""
 
 import asyncio
+from pathlib import Path
+from urllib.parse import quote
 
 from prefect import task
+from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
+from sqlalchemy.orm import Session
 
 from judge_gym.analysis.running import analyse
+from judge_gym.report.in_short import InShort, in_short
+from judge_gym.report.markdown import escaped
+from judge_gym.runtime import Runtime
+from judge_gym.settings import Settings
+from tasks.artifacts import artifact_key
 from tasks.policy import WRITING
 from tasks.runtime import runtime
 
@@ -14,3 +23,34 @@ async def analyse_sweep(sweep: str) -> int:
     """Compute and store every figure of a sweep; returns the id of the analysis run."""
     async with runtime() as current:
         return await asyncio.to_thread(analyse, current.engine, sweep)
+
+
+@task(name="show-results", task_run_name="show the results of {sweep}", **WRITING)
+async def show_results(sweep: str, run_id: int, *, with_report: bool) -> None:
+    """Show an analysis run as a text and a table, `with_report` after its report is written."""
+    async with runtime() as current:
+        short = await asyncio.to_thread(_in_short, current, run_id, with_report=with_report)
+    await acreate_markdown_artifact(short.said, artifact_key("findings", sweep), short.about_said)
+    await acreate_table_artifact(short.rows, artifact_key("figures", sweep), short.about_rows)
+
+
+def _in_short(runtime: Runtime, run_id: int, *, with_report: bool) -> InShort:
+    with runtime.session() as session:
+        file = _report(session, run_id, runtime.settings) if with_report else None
+        return in_short(session, run_id, _where(file, runtime.settings.reports_url))
+
+
+def _report(session: Session, run_id: int, settings: Settings) -> Path:
+    # What draws the plots takes seconds to import.
+    from judge_gym.report.page import write_report
+
+    return write_report(session, run_id, settings.data_dir / "reports").resolve()
+
+
+def _where(file: Path | None, address: str) -> str:
+    """Return in Markdown where the report is; a page of a server cannot link to a file."""
+    if file is None:
+        return "`judge-gym analyse SWEEP` writes the report, with every table and plot."
+    if address:
+        return f"[The report]({address}/{quote(file.name)}) has every table and plot."
+    return f"The report, with every table and plot, is where this ran: {escaped(str(file))}"

@@ -1,12 +1,15 @@
-"""The common policy of tasks that write: never cached, retried with jitter, not for user errors."""
+"""The policy of tasks that write: retries, time limits, and the concurrency limits of providers."""
 
 from typing import Any
 
 from prefect.cache_policies import NO_CACHE
+from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.tasks import Task, exponential_backoff
 
 from judge_gym.errors import JudgeGymError
+from judge_gym.llm.providers import Providers
+from tasks.runtime import runtime
 
 LAUNCHED = "launched-by-a-sweep"
 """The tag of a flow run whose sweep runs it again, and says how it ended."""
@@ -34,3 +37,15 @@ WRITING: dict[str, Any] = {
 def provider_tag(provider: str) -> str:
     """Return the tag whose concurrency limit bounds the tasks that use a provider."""
     return f"provider:{provider}"
+
+
+def limits_of(providers: Providers) -> dict[str, int]:
+    """Return the name of each provider's limit → the tasks that may be in progress at once."""
+    return {f"tag:{provider_tag(one.name)}": one.task_slots for one in providers.by_name.values()}
+
+
+async def declare_limits() -> None:
+    """Create or update the tag limit of every provider in the providers file; idempotent."""
+    async with runtime() as current, get_client() as client:
+        for name, slots in limits_of(current.providers).items():
+            await client.upsert_global_concurrency_limit_by_name(name, slots)

@@ -140,7 +140,7 @@ def _settings_of_sweep_runs() -> Iterator[Finding]:
 
     from judge_gym.errors import masked
     from judge_gym.settings import settings_of_run
-    from tasks.settings import settings_of_this_run
+    from tasks.runtime import settings_of_this_run
 
     layers = asyncio.run(settings_of_this_run({}))
     values = settings_of_run(layers)
@@ -161,7 +161,7 @@ def _keys() -> Iterator[Finding]:
     from judge_gym.llm.keys import kept_name
     from judge_gym.llm.providers import load_providers
     from judge_gym.settings import settings
-    from tasks.keys import secret_block
+    from tasks.runtime import secret_block
 
     async def in_blocks(variables: list[str]) -> set[str]:
         return {name for name in variables if await secret_block(kept_name(name))}

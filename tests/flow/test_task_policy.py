@@ -21,10 +21,8 @@ from judge_gym.store.samples import SampleUnit
 from support.flow_runs import prepared, rows_of, run_flow, task_runs
 from support.simulation import Simulator
 from tasks.analysis import analyse_sweep
-from tasks.evidence import collect_window, make_views
-from tasks.judging import judge, probe
-from tasks.limits import declare_limits
-from tasks.rubrics import write_rubrics
+from tasks.lab import collect_window, judge, make_views, probe, write_rubrics
+from tasks.policy import declare_limits
 
 QUICK = Path(__file__).parents[2] / "deployments" / "sweeps" / "quick.yaml"
 TASKS: list[Task[..., Any]] = [

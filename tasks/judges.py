@@ -1,0 +1,121 @@
+"""The tasks of judges for products: a chunk of texts judged or changed, and the pages."""
+
+import asyncio
+from collections import Counter
+from datetime import date
+from pathlib import Path
+
+from prefect import task
+from prefect.artifacts import acreate_markdown_artifact
+
+from judge_gym.calibration.design import Perturber, load_calibration
+from judge_gym.gyms.evaluating import ask, read_gym
+from judge_gym.judges import Item, Judge
+from judge_gym.judges.benchmarking import load_judges, load_set, read_report
+from judge_gym.judges.calibrating import perturbing
+from judge_gym.judges.calibrating.reporting import write_calibration
+from judge_gym.judges.calibrating.texts import Rewriting
+from judge_gym.judges.judging import judge_items
+from judge_gym.judges.reviewing.cases import load_review
+from judge_gym.judges.reviewing.writing import write_review
+from judge_gym.panel import PanelState, load_document, load_panel
+from judge_gym.panel.running import run_panel
+from judge_gym.report.benchmark import save_benchmark
+from judge_gym.report.gym import write_gym
+from judge_gym.report.panel import panel_markdown
+from judge_gym.runtime import Runtime
+from tasks.artifacts import Bar, artifact_key
+from tasks.policy import WRITING
+from tasks.runtime import runtime
+
+
+@task(name="judge-texts", **WRITING)
+async def judge_texts(
+    units: list[Item], judge: Judge, repeats: int, occasion: str = ""
+) -> dict[str, int]:
+    """Judge these texts; returns counts of judgements by status."""
+    async with runtime() as current:
+        results = await judge_items(current, judge, units, repeats=repeats, occasion=occasion)
+    return dict(Counter(result.status for result in results))
+
+
+@task(name="perturb-texts", **WRITING)
+async def perturb_texts(units: list[Rewriting], perturber: Perturber) -> dict[str, int]:
+    """Have the model change these texts; returns counts by status."""
+    async with runtime() as current:
+        return dict(await perturbing.perturb(current, perturber, units))
+
+
+@task(name="write-calibration", task_run_name="report on {file.name}", **WRITING)
+async def report_calibration(file: Path) -> Path:
+    """Write the page, the tables and the logbook entry of what is judged; returns the page."""
+    async with runtime() as current:
+        return await asyncio.to_thread(write_calibration, current, load_calibration(file))
+
+
+@task(name="write-benchmark", task_run_name="figures of {items.name}", **WRITING)
+async def report_benchmark(
+    judges: list[Path], items: Path, mapping: Path, limit: int | None
+) -> Path:
+    """Write the tables of what is judged; returns that of the figures."""
+    async with runtime() as current:
+        return await asyncio.to_thread(_write, current, judges, items, mapping, limit)
+
+
+def _write(
+    runtime: Runtime, judges: list[Path], items: Path, mapping: Path, limit: int | None
+) -> Path:
+    chosen = load_set(items, mapping, limit)
+    with runtime.session() as session:
+        report = read_report(session, chosen, load_judges(judges, chosen))
+    return save_benchmark(report, runtime.settings.data_dir / "reports")
+
+
+@task(name="make-candidates", **WRITING)
+async def make_candidates(
+    units: list[str], file: Path, candidate: str, retry_failed: bool
+) -> dict[str, int]:
+    """Have models do what a candidate needs for these cases; returns counts by status."""
+    async with runtime() as current:
+        return await ask(current, read_gym(file), candidate, units, retry_failed=retry_failed)
+
+
+@task(name="write-gym", task_run_name="report on {file.name}", **WRITING)
+async def report_gym(file: Path) -> Path:
+    """Write the page and the tables of what is made and judged; returns the page."""
+    async with runtime() as current:
+        return await asyncio.to_thread(write_gym, current, read_gym(file))
+
+
+@task(name="write-judge-review", task_run_name="judge review of {day}", **WRITING)
+async def report_review(file: Path, day: date) -> Path:
+    """Write the rows and the page of what is judged, and show the page; returns its path."""
+    async with runtime() as current:
+        review = await asyncio.to_thread(load_review, file)
+        page = await asyncio.to_thread(write_review, current, review, day)
+    await acreate_markdown_artifact(
+        page.read_text(encoding="utf-8"),
+        artifact_key("judge-review", review.file.name),
+        f"Judges in use on {day}: keep or reconsider. A person decides.",
+    )
+    return page
+
+
+@task(name="review-document", task_run_name="review {file.name}", **WRITING)
+async def review_document(file: Path, config: Path) -> PanelState:
+    """Have a panel review a document, with a bar of how far it is; returns the last state."""
+    panel, document = load_panel(config), load_document(file)
+    bar = Bar(f"panel {panel.name} on {document.id}")
+
+    async def show(state: PanelState) -> None:
+        await bar.show(state.share_ended, state.in_short)
+
+    async with runtime() as current:
+        return await run_panel(current, panel, document, emit=show)
+
+
+@task(name="show-panel", task_run_name="show the result", **WRITING)
+async def show_panel(state: PanelState) -> None:
+    """Show the result as a text in Prefect's page."""
+    key = artifact_key("panel", f"{state.panel} {state.document}")
+    await acreate_markdown_artifact(panel_markdown(state), key, state.in_short)

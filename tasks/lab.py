@@ -1,0 +1,65 @@
+"""The tasks of W1 to W5: collect a window, then one chunk of one provider's work each."""
+
+from collections import Counter
+
+from prefect import task
+
+from judge_gym.asking import batching
+from judge_gym.asking.engine import all_of
+from judge_gym.design.experiment import EvidenceView
+from judge_gym.lab import evidence, judging, probing, rubrics
+from judge_gym.questions.rubricer import RubricRequest
+from judge_gym.store.samples import ProbeUnit, SampleUnit
+from judge_gym.store.windows import load_window
+from tasks.events import tell_empty
+from tasks.policy import WRITING
+from tasks.runtime import runtime
+
+
+@task(name="collect-window", task_run_name="collect window {window_id}", **WRITING)
+async def collect_window(window_id: int) -> dict[str, int]:
+    """Collect one window; returns how many documents were kept and dropped, by reason."""
+    async with runtime() as current:
+        counts = await evidence.collect_window(current, window_id)
+        if counts.get("kept") == 0:
+            with current.session() as session:
+                name = load_window(session, window_id).name
+            kept_out = {reason: count for reason, count in counts.items() if reason != "kept"}
+            tell_empty(window_id, name, kept_out)
+        return counts
+
+
+@task(name="make-views", **WRITING)
+async def make_views(units: list[int], view: EvidenceView, model: str) -> dict[str, int]:
+    """Make one view of these documents; returns counts by status."""
+    async with runtime() as current:
+        return dict(await evidence.make_views(current, view, units, model))
+
+
+@task(name="write-rubrics", **WRITING)
+async def write_rubrics(units: list[RubricRequest], critic_model: str) -> dict[str, int]:
+    """Have these rubrics written and rated; returns counts by status."""
+    async with runtime() as current:
+        writing = (rubrics.write_rubric(current, request, critic_model) for request in units)
+        return dict(Counter(await all_of(writing)))
+
+
+@task(name="judge", **WRITING)
+async def judge(units: list[SampleUnit]) -> dict[str, int]:
+    """Make these judgements; returns counts by sample status."""
+    async with runtime() as current:
+        return dict(await judging.judge(current, units))
+
+
+@task(name="probe", **WRITING)
+async def probe(units: list[ProbeUnit]) -> dict[str, int]:
+    """Make these probes; returns counts by probe status."""
+    async with runtime() as current:
+        return dict(await probing.probe(current, units))
+
+
+@task(name="collect-batches", task_run_name="take in batches that have ended", **WRITING)
+async def collect_batches() -> list[str]:
+    """Take in every batch that has ended; returns why providers could not be asked."""
+    async with runtime() as current:
+        return await batching.collect(current)
