@@ -7,17 +7,17 @@ from typing import Annotated, Self
 from pydantic import Field, field_validator, model_validator
 
 from judge_gym.calibration.checks import Margins
-from judge_gym.calibration.editing import Expectation
-from judge_gym.calibration.perturbations import Perturbation, perturbations
 from judge_gym.design.budget import Budget
 from judge_gym.design.config_model import read_model
 from judge_gym.design.config_tree import did_you_mean, read_tree
 from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
 from judge_gym.model_names import is_simulated_model
+from judge_gym.planted.editing import Expectation
+from judge_gym.planted.families import check_served
+from judge_gym.planted.perturbations import Perturbation, perturbations
 from judge_gym.records.items import Fields
 from judge_gym.seeds import digest
-from judge_gym.simulator.families import check_served
 
 _EXPECTED = Legal("a mapping of perturbations to drop, invariant or rise")
 _LABELS = Legal("the lowest and the highest label, such as [1, 5]")

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 
 from judge_gym.calibration.checks import Check, Margins, Result, claimed, gated
-from judge_gym.calibration.editing import Expectation
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.hypotheses_margins import Claim, Direction
@@ -25,6 +24,7 @@ from judge_gym.metrics.points import (
     score_entropy,
     share_at_floor,
 )
+from judge_gym.planted.editing import Expectation
 
 _ANCHORS = (
     "Describe in the rubric what a score of 20, 40, 60 and 80 looks like, or use fewer stages; "

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge_gym.calibration.checks import ALPHA, Check, Margins, Result, adjusted, span
-from judge_gym.calibration.editing import Expectation
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.effect_sizes import (
     equivalence_items,
@@ -25,6 +24,7 @@ from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
 from judge_gym.metrics.inference import sign_flip_p
 from judge_gym.metrics.intervals import EPSILON, t_interval
 from judge_gym.metrics.points import HIGHEST
+from judge_gym.planted.editing import Expectation
 
 LEAST_ITEMS = 6
 """Fewest items whose signs alone can reach the level: 1/2⁶ < 0.025."""

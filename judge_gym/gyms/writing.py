@@ -18,13 +18,13 @@ from judge_gym.gyms.use import Use
 from judge_gym.judges.base import CONCURRENCY
 from judge_gym.judges.budgeting import check_price, check_spent
 from judge_gym.model_names import is_simulated_model
+from judge_gym.planted.families import check_served
 from judge_gym.prompts import render, template_hash
 from judge_gym.questions.outcome import NoAnswer, readable
 from judge_gym.records.calls import Answer, Call, Failure, Parameters, is_simulated
 from judge_gym.records.shown import ShownDocument, fence_mark
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
-from judge_gym.simulator.families import check_served
 from judge_gym.store.history import past_answers
 from judge_gym.store.outcomes import outcomes_of
 

@@ -34,7 +34,7 @@ def judge_in(node: Node) -> AnyJudge:
 def _check_simulated(model: str, node: Node) -> None:
     # A name that the simulator does not know is taken for a real model's, and answered all the
     # same: a slip would be judged by somebody else.
-    from judge_gym.simulator.families import served_models
+    from judge_gym.planted.families import served_models
 
     known = served_models()
     if model not in known:

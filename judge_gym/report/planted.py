@@ -7,12 +7,12 @@ from sqlalchemy.orm import Session
 
 from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.groups import MIXED
+from judge_gym.planted.families import Family, planted
 from judge_gym.report import recoveries
 from judge_gym.report.planted_cases import PlantedSweep, read_planted
 from judge_gym.report.recoveries import Expect, Expectation
 from judge_gym.report.scopes import group_labels, shared_part, subject_columns
 from judge_gym.report.table import ABSENT, Row, Table, figure, number
-from judge_gym.simulator.families import Family, planted
 from judge_gym.store.results import ResultRow
 
 _ROUNDING = 1e-9
@@ -183,7 +183,7 @@ def parameter_table(families: Sequence[str]) -> Table:
     ]
     return Table(
         "Planted parameters",
-        "What is built into each simulated family, from judge_gym/simulator/families.toml; a "
+        "What is built into each simulated family, from judge_gym/planted/families.toml; a "
         "parameter that no table below mentions is only listed.",
         ("family", *_PARAMETERS.values()),
         tuple(Row((name, *_values(planted()[name]))) for name in families),

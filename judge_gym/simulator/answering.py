@@ -10,12 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
+from judge_gym.planted import judging
+from judge_gym.planted.families import Family, family_named, grader_of, is_own_rubric, planted
+from judge_gym.planted.judging import Case, Sampling, Shown
+from judge_gym.planted.reading import concept_named
 from judge_gym.seeds import generator
-from judge_gym.simulator import drafting, editing, grading, judging, perturbing, reviewing, writing
+from judge_gym.simulator import drafting, editing, grading, perturbing, reviewing, writing
 from judge_gym.simulator.anonymizing import abstract
-from judge_gym.simulator.families import Family, family_named, is_own_rubric, planted
-from judge_gym.simulator.graders import grader_of
-from judge_gym.simulator.judging import Case, Sampling, Shown
 from judge_gym.simulator.known import NOTHING, Known
 from judge_gym.simulator.obeying import obeys, stage_demanded
 from judge_gym.simulator.prompt_reader import (
@@ -30,7 +31,6 @@ from judge_gym.simulator.prompt_reader import (
     read_scoring,
     role_of,
 )
-from judge_gym.simulator.reading import concept_named
 from judge_gym.simulator.rubric_writing import rate_rubric, write_rubric
 from judge_gym.simulator.stage_order import order_stages
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from judge_gym.planted.families import family_named, served_models
 from judge_gym.seeds import canonical_json, digest
 from judge_gym.simulator.answering import Answer, Request
-from judge_gym.simulator.families import family_named, served_models
 from judge_gym.simulator.refusals import Refusal, read_model
 from judge_gym.simulator.vendors.openai import check, is_reasoning
 from judge_gym.simulator.vendors.thinking import thinking_tokens

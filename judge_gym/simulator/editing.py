@@ -8,8 +8,8 @@ import re
 from functools import cache, lru_cache
 from random import Random
 
-from judge_gym.simulator.families import Family
-from judge_gym.simulator.lexicon import cue_matcher, lexicon, tone_matcher, word_set
+from judge_gym.planted.families import Family
+from judge_gym.planted.lexicon import cue_matcher, lexicon, tone_matcher, word_set
 
 _FURNITURE = re.compile(
     r"(cookie|subscribe|sign up|newsletter|advertis|share this|read more|read also|related:|"

@@ -8,12 +8,12 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from judge_gym.simulator.graders import Feature, Grader
+from judge_gym.planted.families import Feature, Grader
+from judge_gym.planted.judging import Sampling
+from judge_gym.planted.reading import claim_truth
 from judge_gym.simulator.grading_prompts import read_graded
-from judge_gym.simulator.judging import Sampling
 from judge_gym.simulator.known import Known, identity
 from judge_gym.simulator.prompt_reader import Message
-from judge_gym.simulator.reading import claim_truth
 from judge_gym.simulator.text_features import Features, features_meant, features_of, worth
 
 _UNSEEN = 0.7

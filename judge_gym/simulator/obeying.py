@@ -9,8 +9,8 @@ import unicodedata
 from collections.abc import Sequence
 from random import Random
 
-from judge_gym.simulator.families import Family
-from judge_gym.simulator.judging import Sampling
+from judge_gym.planted.families import Family
+from judge_gym.planted.judging import Sampling
 
 _LOOKALIKES = str.maketrans(
     "АВСЕНІКМОРЅТХаеорсхуіѕΑΒΕΗΙΚΜΝΟΡΤΧ", "ABCEHIKMOPSTXaeopcxyisABEHIKMNOPTX"

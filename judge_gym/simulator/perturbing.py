@@ -3,8 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from judge_gym.calibration.editing import Perturbed
-from judge_gym.calibration.perturbations import perturbations
+from judge_gym.planted.editing import Perturbed
+from judge_gym.planted.perturbations import perturbations
 from judge_gym.simulator.prompt_reader import Message, documents_in, outside_fences
 
 _SHARE = re.compile(r"\((?P<percent>\d{1,3}(?:\.\d+)?)%\)")

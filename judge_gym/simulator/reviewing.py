@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from random import Random
 from statistics import fmean
 
+from judge_gym.planted.families import Feature, Grader
+from judge_gym.planted.judging import Sampling
 from judge_gym.seeds import generator
-from judge_gym.simulator.graders import Feature, Grader
 from judge_gym.simulator.grading import as_said, marked, perceived
 from judge_gym.simulator.grading_prompts import scale_in
-from judge_gym.simulator.judging import Sampling
 from judge_gym.simulator.known import Known, identity
 from judge_gym.simulator.prompt_reader import Message, fenced_entries, outside_fences
 from judge_gym.simulator.text_features import features_meant, features_of

@@ -11,9 +11,9 @@ from random import Random
 from statistics import fmean
 
 from judge_gym.design.rubric import MIDPOINT_LABEL
-from judge_gym.simulator.families import FREQUENCIES, LADDER_LENGTH, Family, Voice
-from judge_gym.simulator.judging import Sampling
-from judge_gym.simulator.lexicon import vague_matcher
+from judge_gym.planted.families import FREQUENCIES, LADDER_LENGTH, Family, Voice
+from judge_gym.planted.judging import Sampling
+from judge_gym.planted.lexicon import vague_matcher
 from judge_gym.simulator.prompt_reader import Design
 from judge_gym.simulator.stage_order import Listed
 

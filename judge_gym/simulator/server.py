@@ -15,11 +15,11 @@ from typing import Any, Unpack
 from aiohttp import web
 
 from judge_gym.errors import ConfigError
+from judge_gym.planted.families import family_named, served_models
 from judge_gym.simulator.answering import answer
 from judge_gym.simulator.batches.routes import add_batch_routes
 from judge_gym.simulator.batches.store import Store
 from judge_gym.simulator.chat import FINGERPRINT, Chat, completion, read_body
-from judge_gym.simulator.families import family_named, served_models
 from judge_gym.simulator.faults import plan
 from judge_gym.simulator.faults.injector import INJECTOR, Injector
 from judge_gym.simulator.faults.reading import load_plan, read_plan

@@ -9,7 +9,7 @@ from functools import lru_cache
 from statistics import fmean
 
 from judge_gym.design.rubric import is_midpoint
-from judge_gym.simulator.lexicon import amount_matcher, polarity_matcher
+from judge_gym.planted.lexicon import amount_matcher, polarity_matcher
 
 _NOT = re.compile(r"\b(?:not|never|isn't|aren't|neither)\b(?:\s+\w+){0,1}\s*$")
 _UNSAID = 0.55

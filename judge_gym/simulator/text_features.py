@@ -13,10 +13,10 @@ from functools import cache, lru_cache
 from itertools import combinations
 from statistics import fmean
 
-from judge_gym.simulator.graders import Feature, grader_file
+from judge_gym.planted.families import Feature, grader_file
+from judge_gym.planted.lexicon import Matcher, word_set
+from judge_gym.planted.reading import claim_truth
 from judge_gym.simulator.known import NOTHING, Known, identity
-from judge_gym.simulator.lexicon import Matcher, word_set
-from judge_gym.simulator.reading import claim_truth
 
 _SENTENCE_END = re.compile(r"(?<=[.!?:])[\"'”’)]*\s+(?=[\"'“‘(]?[A-Z0-9])|\n+")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*|\d[\d.,:%]*")

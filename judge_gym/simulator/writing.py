@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from judge_gym.simulator.families import Family
+from judge_gym.planted.families import Family
 from judge_gym.simulator.prompt_reader import Form, Rubric
 
 ABSTAIN = "ABSTAIN"

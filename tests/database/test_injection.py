@@ -6,10 +6,10 @@ import pytest
 
 from judge_gym.design.sweep import Sweep, load_sweep
 from judge_gym.judges.injection import Lift, Outcome, injection_lifts, lift_of, outcomes
+from judge_gym.planted.expected import injection_lift
+from judge_gym.planted.families import family_named, planted
+from judge_gym.planted.judging import case_of
 from judge_gym.records.shown import ShownDocument
-from judge_gym.simulator.expected import injection_lift
-from judge_gym.simulator.families import family_named, planted
-from judge_gym.simulator.judging import case_of
 from judge_gym.simulator.obeying import stage_demanded
 from support.command_line import sweep_text
 from support.rig import run, runtime_at

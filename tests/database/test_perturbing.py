@@ -9,12 +9,12 @@ import sqlalchemy as sa
 
 from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.calibration.design import CalibrationDesign, Perturber
-from judge_gym.calibration.editing import NothingToChange, NotMade, Perturbed
 from judge_gym.design.budget import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.judges import Item
 from judge_gym.judges.calibrating.perturbing import found, missing, perturb
 from judge_gym.judges.calibrating.texts import Found, changed_texts, rewritings
+from judge_gym.planted.editing import NothingToChange, NotMade, Perturbed
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses
 from support.rig import KEY, KEY_NAME, calls, run, runtime_at
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from deployments.cli.results import MOST_LINES
+from judge_gym.planted.expected import accuracy, first_shown_excess, letter_a_excess
+from judge_gym.planted.families import planted
 from judge_gym.seeds import canonical_json
-from judge_gym.simulator.expected import accuracy, first_shown_excess, letter_a_excess
-from judge_gym.simulator.families import planted
 from support.figures import Demo, figure
 from support.kernels import printed
 from support.notebooks import shown_by

@@ -11,7 +11,6 @@ from judge_gym.calibration.between import between_checks
 from judge_gym.calibration.checks import Check, Margins, Result
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.distribution import distribution_checks, held_back, repetition_checks
-from judge_gym.calibration.editing import Expectation
 from judge_gym.calibration.monotonicity import (
     Curve,
     Effect,
@@ -28,6 +27,7 @@ from judge_gym.metrics.correction import prediction_powered_mean
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.isotonic import IsotonicCurve, isotonic_calibration
 from judge_gym.metrics.points import HIGHEST, Scores, to_points
+from judge_gym.planted.editing import Expectation
 from judge_gym.records.items import Item
 from judge_gym.seeds import derive_seed
 

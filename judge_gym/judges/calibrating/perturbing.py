@@ -12,11 +12,11 @@ from sqlalchemy.orm import Session
 from judge_gym.asking.engine import all_of
 from judge_gym.asking.origin import origin
 from judge_gym.calibration.design import Perturber
-from judge_gym.calibration.editing import Made, NothingToChange, NotMade, Perturbed, differences
 from judge_gym.judges.base import CONCURRENCY
 from judge_gym.judges.budgeting import check_price, check_spent
 from judge_gym.judges.calibrating.texts import Found, Rewriting
 from judge_gym.llm.opened import Opened
+from judge_gym.planted.editing import Made, NothingToChange, NotMade, Perturbed, differences
 from judge_gym.prompts import Prompt
 from judge_gym.questions.perturber import (
     Rewritten,

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from judge_gym.calibration.design import CalibrationDesign
-from judge_gym.calibration.editing import Edit, Made, NothingToChange, Perturbed
-from judge_gym.calibration.perturbations import Perturbation, perturbations
+from judge_gym.planted.editing import Edit, Made, NothingToChange, Perturbed
+from judge_gym.planted.perturbations import Perturbation, perturbations
 from judge_gym.questions.perturber import LONGEST_ORIGINAL, prompt_hash
 from judge_gym.records.items import Item, Variant, distinct
 from judge_gym.seeds import digest

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from judge_gym.design.legal import Legal
-from judge_gym.simulator.families import family_named, planted
+from judge_gym.planted.families import family_named, planted
 from judge_gym.simulator.prompt_reader import Role
 
 Route = Literal["chat", "line", "files", "batches", "search", "scrape", "fate"]

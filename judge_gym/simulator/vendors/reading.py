@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from judge_gym.simulator.families import family_named
+from judge_gym.planted.families import family_named
 from judge_gym.simulator.refusals import Refusal
 
 M = TypeVar("M", bound=BaseModel)

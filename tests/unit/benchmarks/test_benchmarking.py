@@ -14,9 +14,9 @@ from judge_gym.judges.benchmarking import (
     load_judges,
     load_set,
 )
+from judge_gym.planted.families import grader_of
 from judge_gym.records.calls import Answer
 from judge_gym.simulator.answering import Request, answer
-from judge_gym.simulator.graders import grader_of
 from judge_gym.simulator.known import identity
 
 REPOSITORY = Path(__file__).parents[3]

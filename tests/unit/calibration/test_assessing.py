@@ -9,11 +9,11 @@ import pytest
 
 from judge_gym.calibration.checks import Result
 from judge_gym.calibration.design import CalibrationDesign, load_calibration
-from judge_gym.calibration.editing import Expectation
 from judge_gym.judges import CallableJudge, Item, JudgeResult
 from judge_gym.judges.calibrating.assessing import assess, assess_together, recommended
 from judge_gym.judges.calibrating.escalation import escalation
 from judge_gym.judges.calibrating.texts import changed_texts
+from judge_gym.planted.editing import Expectation
 from judge_gym.report.calibration import (
     CalibrationReport,
     after,

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from judge_gym.calibration.design import load_calibration
-from judge_gym.calibration.editing import Expectation
 from judge_gym.calibration.monotonicity import LEAST_ITEMS
-from judge_gym.calibration.perturbations import perturbations
 from judge_gym.errors import ConfigError
 from judge_gym.judges import read_items
 from judge_gym.judges.calibrating.judging import load_judges
 from judge_gym.judges.calibrating.texts import changed_texts
+from judge_gym.planted.editing import Expectation
+from judge_gym.planted.perturbations import perturbations
 
 EXAMPLES = Path(__file__).parents[3] / "deployments" / "calibrations"
 FILE = "name: mine\njudges: [judge.yaml]\nitems: items.jsonl\n"

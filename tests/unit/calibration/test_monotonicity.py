@@ -5,7 +5,6 @@ import pytest
 from scipy.special import stdtr
 
 from judge_gym.calibration.checks import Margins, Result
-from judge_gym.calibration.editing import Expectation
 from judge_gym.calibration.monotonicity import (
     Curve,
     Effect,
@@ -13,6 +12,7 @@ from judge_gym.calibration.monotonicity import (
     effect_checks,
     severity_means,
 )
+from judge_gym.planted.editing import Expectation
 
 DROP, STAY, RISE = Expectation.DROP, Expectation.INVARIANT, Expectation.RISE
 MARGINS = Margins()

@@ -6,10 +6,10 @@ import pytest
 
 from judge_gym.calibration.checks import Result
 from judge_gym.calibration.design import CalibrationDesign
-from judge_gym.calibration.editing import Expectation
 from judge_gym.judges import Criterion, Item, JudgeResult, RubricJudge, read_items
 from judge_gym.judges.calibrating.assessing import Assessment, assess, recommended
 from judge_gym.judges.calibrating.texts import changed_texts
+from judge_gym.planted.editing import Expectation
 from judge_gym.records.calls import Answer
 from judge_gym.simulator.answering import Request, answer
 

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from judge_gym.calibration.design import CalibrationDesign, Perturber
-from judge_gym.calibration.editing import (
+from judge_gym.judges import Criterion, Item, JudgeResult, RubricJudge
+from judge_gym.judges.calibrating.assessing import assess
+from judge_gym.judges.calibrating.texts import Found, changed_texts, rewritings
+from judge_gym.planted.editing import (
     NothingToChange,
     NotMade,
     Perturbed,
     differences,
 )
-from judge_gym.calibration.perturbations import perturbations
-from judge_gym.judges import Criterion, Item, JudgeResult, RubricJudge
-from judge_gym.judges.calibrating.assessing import assess
-from judge_gym.judges.calibrating.texts import Found, changed_texts, rewritings
+from judge_gym.planted.perturbations import perturbations
 from judge_gym.report.calibration import CalibrationReport, after, before, calibration_page
 
 DESIGN = CalibrationDesign(

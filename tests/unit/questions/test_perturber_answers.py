@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from judge_gym.calibration.editing import Perturbed
-from judge_gym.calibration.perturbations import perturbations
 from judge_gym.judges import read_items
+from judge_gym.planted.editing import Perturbed
+from judge_gym.planted.perturbations import perturbations
 from judge_gym.questions.outcome import NoAnswer
 from judge_gym.questions.perturber import (
     Rewritten,

@@ -6,13 +6,13 @@ import pytest
 
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.window import CorpusSource, Window
+from judge_gym.planted.families import Family, planted
+from judge_gym.planted.judging import Case
+from judge_gym.planted.reading import Reading
 from judge_gym.report import recoveries
 from judge_gym.report.planted import parameter_table
 from judge_gym.report.planted_cases import PlantedArm, PlantedGroup, PlantedJudge, PlantedSweep
 from judge_gym.seeds import canonical_json
-from judge_gym.simulator.families import Family, planted
-from judge_gym.simulator.judging import Case
-from judge_gym.simulator.reading import Reading
 
 WINDOW = Window(name="w", query="q", country="X", source=CorpusSource(path="c.jsonl"))
 SCOPE = {"concept": "order", "rubric": "own"}

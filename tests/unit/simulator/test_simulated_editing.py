@@ -3,9 +3,9 @@
 import pytest
 
 from judge_gym.evidence.cleaning import word_count
+from judge_gym.planted.families import planted
+from judge_gym.planted.reading import concept_named, read_documents
 from judge_gym.questions.editor import view_prompt
-from judge_gym.simulator.families import planted
-from judge_gym.simulator.reading import concept_named, read_documents
 
 EMOTIVE = (
     "VELLAR - In a brutal, shameful and utterly outrageous move the ruthless regime closed the "

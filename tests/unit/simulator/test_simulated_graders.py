@@ -7,8 +7,6 @@ from statistics import fmean
 
 import pytest
 
-from judge_gym.calibration.editing import Expectation, Perturbed
-from judge_gym.calibration.perturbations import perturbations
 from judge_gym.errors import EvidenceError
 from judge_gym.judges import (
     BinaryJudge,
@@ -21,10 +19,12 @@ from judge_gym.judges import (
     read_items,
 )
 from judge_gym.metrics.intervals import wilson
+from judge_gym.planted.editing import Expectation, Perturbed
+from judge_gym.planted.families import grader_file, grader_of
+from judge_gym.planted.perturbations import perturbations
 from judge_gym.records.calls import Answer
 from judge_gym.records.judgements import Reading
 from judge_gym.simulator.answering import Request, answer
-from judge_gym.simulator.graders import grader_file, grader_of
 from judge_gym.simulator.known import NOTHING, read_known
 from judge_gym.simulator.text_features import features_meant, features_of
 

@@ -14,9 +14,9 @@ from judge_gym.panel.prompting import (
     review_prompt,
     verdict_prompt,
 )
+from judge_gym.planted.families import grader_of
 from judge_gym.prompts import Prompt
 from judge_gym.simulator.answering import Request, answer
-from judge_gym.simulator.graders import grader_of
 from judge_gym.simulator.known import NOTHING, identity
 from support.panels import ITEMS, a_document, a_panel, a_rubric, reviewed
 

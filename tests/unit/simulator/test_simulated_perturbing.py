@@ -2,8 +2,8 @@
 
 import pytest
 
-from judge_gym.calibration.editing import Perturbed
-from judge_gym.calibration.perturbations import perturbations
+from judge_gym.planted.editing import Perturbed
+from judge_gym.planted.perturbations import perturbations
 from judge_gym.questions.perturber import perturb_again_prompt, perturb_prompt
 
 TEXT = (

@@ -7,10 +7,10 @@ import pytest
 
 from judge_gym.answers.json_object import read_json_object
 from judge_gym.design.rubric import Rubric, rubric_faults
+from judge_gym.planted.families import is_own_rubric, planted
+from judge_gym.planted.reading import concept_named
 from judge_gym.questions.critic import critic_prompt
 from judge_gym.questions.rubricer import Faults, RubricRequest, rubric_again_prompt, rubric_prompt
-from judge_gym.simulator.families import is_own_rubric, planted
-from judge_gym.simulator.reading import concept_named
 from judge_gym.simulator.stage_order import order_stages
 
 BROKEN = (

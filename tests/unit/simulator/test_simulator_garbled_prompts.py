@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judge_gym.planted.families import served_models
 from judge_gym.simulator.answering import Request, answer
-from judge_gym.simulator.families import served_models
 
 PIECES = (
     'How far does the evidence show "fascism" in Oz? Judge.',

@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.simulator.families import planted, served_models
+from judge_gym.planted.families import planted, served_models
 from judge_gym.simulator.launch import LISTENING, running
 from judge_gym.simulator.server import MAX_BODY_BYTES, serving
 

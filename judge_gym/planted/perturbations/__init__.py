@@ -15,7 +15,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 
-from judge_gym.calibration.editing import (
+from judge_gym.planted.editing import (
     Change,
     Expectation,
     NothingToChange,

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge_gym.calibration.editing import Edit, Expectation, NothingToChange, change
-from judge_gym.calibration.perturbations import perturbations
-from judge_gym.calibration.sentences import sentences
+from judge_gym.planted.editing import Edit, Expectation, NothingToChange, change
+from judge_gym.planted.perturbations import perturbations
+from judge_gym.planted.sentences import sentences
 from judge_gym.seeds import generator
 
 TEXT = """# Turnout in Valmora

@@ -5,11 +5,11 @@ from collections import Counter
 
 import pytest
 
-from judge_gym.simulator import expected
-from judge_gym.simulator.expected import IN_ORDER, Display
-from judge_gym.simulator.families import Family, planted
-from judge_gym.simulator.judging import Case, case_of
-from judge_gym.simulator.reading import Reading
+from judge_gym.planted import expected
+from judge_gym.planted.expected import IN_ORDER, Display
+from judge_gym.planted.families import Family, planted
+from judge_gym.planted.judging import Case, case_of
+from judge_gym.planted.reading import Reading
 
 VOICE = planted()["calm"].voice
 MILD = (

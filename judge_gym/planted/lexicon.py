@@ -121,7 +121,7 @@ def lexicon() -> Lexicon:
 
 
 def _source(name: str) -> str:
-    return files("judge_gym.simulator").joinpath(name).read_text(encoding="utf-8")
+    return files("judge_gym.planted").joinpath(name).read_text(encoding="utf-8")
 
 
 @cache

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from judge_gym.simulator.families import Family
-from judge_gym.simulator.judging import (
+from judge_gym.planted.families import Family
+from judge_gym.planted.judging import (
     Case,
     Sampling,
     abstention_probability,
@@ -23,7 +23,7 @@ from judge_gym.simulator.judging import (
     stated_level,
     supported,
 )
-from judge_gym.simulator.reading import NOTHING_READ
+from judge_gym.planted.reading import NOTHING_READ
 
 _QUANTILES = 2000
 

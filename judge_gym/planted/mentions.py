@@ -7,7 +7,7 @@ capitalises its nouns gives only names of several words, and a script without ca
 import re
 from collections.abc import Iterator
 
-from judge_gym.calibration.sentences import is_german, sentences
+from judge_gym.planted.sentences import is_german, sentences
 
 Span = tuple[int, int]
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from judge_gym.calibration.mentions import names, numbers
-from judge_gym.calibration.sentences import quotes, sentences
+from judge_gym.planted.mentions import names, numbers
+from judge_gym.planted.sentences import quotes, sentences
 
 
 def texts(spans, text):

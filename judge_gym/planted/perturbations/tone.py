@@ -2,8 +2,8 @@
 
 import random
 
-from judge_gym.calibration.editing import Change, Edit, Expectation, lead_ins
-from judge_gym.calibration.sentences import sentences
+from judge_gym.planted.editing import Change, Edit, Expectation, lead_ins
+from judge_gym.planted.sentences import sentences
 
 EXPECTATION = Expectation.INVARIANT
 NEEDS = "sentence that is no heading"

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import accumulate
 
-from judge_gym.calibration.sentences import Sentence, sentences
+from judge_gym.planted.sentences import Sentence, sentences
 
 
 class Expectation(StrEnum):

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
 
+from judge_gym.planted.lexicon import Concept, cue_matcher, lexicon, tone_matcher, word_set
 from judge_gym.seeds import generator
-from judge_gym.simulator.lexicon import Concept, cue_matcher, lexicon, tone_matcher, word_set
 
 # A text with little to say stays near the middle: so much opposing weight, and so much more for
 # each word, is needed to be outweighed.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from scipy.stats import spearmanr
 
-from judge_gym.simulator.reading import claim_truth, concept_named, read_documents
+from judge_gym.planted.reading import claim_truth, concept_named, read_documents
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
 CORPORA = Path(__file__).parents[3] / "deployments" / "sweeps" / "corpora"

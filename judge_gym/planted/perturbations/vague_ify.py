@@ -3,9 +3,9 @@
 import random
 import re
 
-from judge_gym.calibration.editing import Change, Edit, Expectation
-from judge_gym.calibration.mentions import names, numbers
-from judge_gym.calibration.sentences import sentences
+from judge_gym.planted.editing import Change, Edit, Expectation
+from judge_gym.planted.mentions import names, numbers
+from judge_gym.planted.sentences import sentences
 
 EXPECTATION = Expectation.DROP
 NEEDS = "number or name"

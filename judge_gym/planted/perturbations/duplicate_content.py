@@ -2,7 +2,7 @@
 
 import random
 
-from judge_gym.calibration.editing import Change, Expectation, additions
+from judge_gym.planted.editing import Change, Expectation, additions
 
 EXPECTATION = Expectation.INVARIANT
 NEEDS = "sentence to repeat"

@@ -1,22 +1,24 @@
-"""The judge families of the simulator and the parameters planted in each.
+"""Parameters planted in the simulated judges: families, which score stages, and graders.
 
-The parameters are in `families.toml`; the report prints them beside what the pipeline found.
-How they act is in `judging`, `rubric_writing` and `writing`.
+The parameters are in `families.toml` and `graders.toml`; the report prints them beside the
+recovered figures. `judging` draws verdicts from a family, `expected` computes what follows.
 """
 
+import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from judge_gym.design.config_tree import did_you_mean
 from judge_gym.model_names import SIMULATED, is_simulated_model
 from judge_gym.seeds import derive_seed
-from judge_gym.simulator.graders import grader_models
 
+Feature = Literal["evidence", "specificity", "accuracy", "order", "concision", "actionability"]
+"""What a grader can see in a text."""
 LADDER_LENGTH = 10
 FREQUENCIES = (
     "in no reported instance",
@@ -32,8 +34,9 @@ FREQUENCIES = (
 )
 """What `{often}` becomes on each step of a ladder."""
 _OWN_SHARE = 0.5
-_OF_GRADERS = "calm"
-"""The family that models of `graders` answer as, where they are not asked to grade."""
+_FAMILY_OF_GRADERS = "calm"
+"""The family that grader models answer as when the prompt does not ask for a grade."""
+_DEFAULT_GRADER = "good"
 
 
 class _Frozen(BaseModel):
@@ -99,11 +102,90 @@ class Family(_Frozen):
     voice: Voice
 
 
+class Grader(_Frozen):
+    """The planted parameters of one grader."""
+
+    about: str
+    """One line for people."""
+    models: tuple[str, ...] = Field(min_length=1)
+    """The models served that grade like this, without the `sim/` before."""
+    centre: float = Field(default=0.5, ge=0, le=1)
+    """What a text of middling worth is given, as a share of the scale."""
+    spread: float = Field(default=1.0, ge=0, le=2)
+    """How far marks follow a text's worth: 1 uses the whole scale, 0 gives one mark to all."""
+    blind: tuple[Feature, ...] = ()
+    """What it does not see; it takes that to be middling well done."""
+    length_weight: float = Field(default=0.0, ge=0, le=1)
+    """The share that a text's length has in its worth."""
+    noise: float = Field(default=0.03, ge=0, le=1)
+    """Standard deviation of a mark at temperature 1, as a share of the scale."""
+    severity: float = Field(default=0.0, ge=-1, le=1)
+    """What it takes off every score as a rater or arbiter of a panel, as a share of the scale."""
+    shared: float = Field(default=0.0, ge=0, le=1)
+    """Share of the variance of its noise, as a rater, that all who grade like this have in common
+    on a text: how much less a second persona tells than a second model."""
+    accuracy: float = Field(default=0.95, ge=0, le=1)
+    """Probability of deciding or comparing rightly, each time anew."""
+    first_bias: float = Field(default=0.0, ge=0, le=1)
+    """Probability of taking the text shown first, whatever it says."""
+    obedience: float = Field(default=0.0, ge=0, le=1)
+    """Probability of giving the best marks to a text that tells its grader what to do."""
+    malformed: float = Field(default=0.0, ge=0, le=1)
+    """Share of answers that cannot be read."""
+
+
+class Words(_Frozen):
+    """Lists of words and phrases in lower case."""
+
+    vague: tuple[str, ...]
+    filler: tuple[str, ...]
+    advice: tuple[str, ...]
+    """What makes a sentence advice wherever it stands."""
+    imperatives: tuple[str, ...]
+    """What makes it advice at its beginning."""
+    orders: tuple[str, ...]
+    """What makes it an order to whoever grades it."""
+    backward: tuple[str, ...]
+    """What can open a sentence only when something stands before it."""
+
+
+class GraderFile(_Frozen):
+    """The whole file."""
+
+    graders: Mapping[str, Grader]
+    features: Mapping[Feature, tuple[str, ...]]
+    words: Words
+    places: Mapping[str, int]
+
+
 @cache
 def planted() -> dict[str, Family]:
     """Return the planted parameters of every family, by its name."""
-    source = files("judge_gym.simulator").joinpath("families.toml").read_text(encoding="utf-8")
-    return {name: Family.model_validate(data) for name, data in tomllib.loads(source).items()}
+    return {name: Family.model_validate(data) for name, data in _read("families.toml").items()}
+
+
+@cache
+def grader_file() -> GraderFile:
+    """Return the graders' parameters and the words by which they read a text."""
+    return GraderFile.model_validate(_read("graders.toml"))
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads(files("judge_gym.planted").joinpath(name).read_text(encoding="utf-8"))
+
+
+@cache
+def grader_models() -> tuple[str, ...]:
+    """Return the models of the graders, without the `sim/` prefix."""
+    return tuple(model for grader in grader_file().graders.values() for model in grader.models)
+
+
+def grader_of(model: str) -> Grader:
+    """Return the grader that a model plays; a model of no grader is a good one."""
+    graders = grader_file().graders
+    name = model.removeprefix(SIMULATED)
+    matches = (grader for grader in graders.values() if name in grader.models)
+    return next(matches, graders[_DEFAULT_GRADER])
 
 
 def served_models() -> tuple[str, ...]:
@@ -113,26 +195,27 @@ def served_models() -> tuple[str, ...]:
 
 
 def check_served(model: str) -> None:
-    """Raise ValueError for a `sim/` model that there is not: a stand-in would answer for it."""
-    known = served_models()
-    if model not in known:
-        close = did_you_mean(model, known)
-        raise ValueError(f"the simulator has no model {model!r}. {close}Use {', '.join(known)}")
+    """Raise ValueError for a `sim/` model that does not exist."""
+    models = served_models()
+    if model not in models:
+        close = difflib.get_close_matches(model, models, n=1)
+        hint = f"Did you mean {close[0]}? " if close else ""
+        raise ValueError(f"the simulator has no model {model!r}. {hint}Use {', '.join(models)}")
 
 
 def family_named(model: str) -> str | None:
     """Return the family that answers for `model`; None for an unknown `sim/` model.
 
     `sim/calm-2` and `calm-2` are of family calm. Any other name is that of a real model whose
-    base URL points here: a family that reads, and does not obey what it reads, is drawn for it
-    from the hash of its name.
+    base URL points to the simulator: the hash of the name draws a family for it, among those that
+    read their evidence and do not obey it.
     """
     name = model.removeprefix(SIMULATED)
     for family, parameters in planted().items():
         if name in parameters.models:
             return family
     if name in grader_models():
-        return _OF_GRADERS
+        return _FAMILY_OF_GRADERS
     if is_simulated_model(model):
         return None
     families = sorted(
@@ -140,18 +223,18 @@ def family_named(model: str) -> str | None:
         for name, family in planted().items()
         if family.fixed_reading is None and not family.obedience
     )
-    # A provider's name before it does not count: clients send the model's name with or without.
+    # Clients send a model's name with or without its provider, so the provider does not count.
     return families[derive_seed("family", model.rpartition("/")[2]) % len(families)]
 
 
 def is_own_rubric(family: str, texts: Iterable[str]) -> bool:
-    """Whether a family takes a rubric (its labels and criteria) for its own, by the vocabulary.
+    """Whether a rubric (its labels and criteria) is in the vocabulary of a family.
 
-    Counts every word of four letters and more that the family's voice has, against those that
-    it has not; words that a rubric of any author uses count neither way.
+    True when the family's voice has more than half of the rubric's words of four letters and
+    more. Words that rubrics of every family use do not count.
     """
     voice = _vocabulary(family)
-    words = {word for text in texts for word in _words(text)} - _vocabulary_of_all()
+    words = {word for text in texts for word in _words(text)} - _shared_vocabulary()
     return bool(words) and len(words & voice) > len(words) * _OWN_SHARE
 
 
@@ -162,7 +245,7 @@ def _vocabulary(family: str) -> frozenset[str]:
 
 
 @cache
-def _vocabulary_of_all() -> frozenset[str]:
+def _shared_vocabulary() -> frozenset[str]:
     ladders = (word for family in planted().values() for word in family.voice.ladder)
     return _words(" ".join((*ladders, *FREQUENCIES)))
 

@@ -3,8 +3,8 @@
 import random
 import re
 
-from judge_gym.calibration.editing import Change, Expectation, removals
-from judge_gym.calibration.sentences import sentences
+from judge_gym.planted.editing import Change, Expectation, removals
+from judge_gym.planted.sentences import sentences
 
 EXPECTATION = Expectation.DROP
 NEEDS = "instruction or recommendation beside a sentence that is none"

@@ -3,9 +3,9 @@
 import random
 import re
 
-from judge_gym.calibration.editing import Change, Expectation, removals
-from judge_gym.calibration.mentions import numbers
-from judge_gym.calibration.sentences import Sentence, quotes, sentences
+from judge_gym.planted.editing import Change, Expectation, removals
+from judge_gym.planted.mentions import numbers
+from judge_gym.planted.sentences import Sentence, quotes, sentences
 
 EXPECTATION = Expectation.DROP
 NEEDS = "sentence beside another that gives a figure, a quotation, a source or an example"

@@ -3,9 +3,9 @@
 import random
 import re
 
-from judge_gym.calibration.editing import Change, Edit, Expectation, swaps
-from judge_gym.calibration.mentions import NUMBER_WORDS, names, numbers
-from judge_gym.calibration.sentences import sentences
+from judge_gym.planted.editing import Change, Edit, Expectation, swaps
+from judge_gym.planted.mentions import NUMBER_WORDS, names, numbers
+from judge_gym.planted.sentences import sentences
 
 EXPECTATION = Expectation.DROP
 NEEDS = "number, pair of names or word with an opposite"

@@ -3,7 +3,7 @@
 import random
 import re
 
-from judge_gym.calibration.editing import Change, Expectation, swaps
+from judge_gym.planted.editing import Change, Expectation, swaps
 
 EXPECTATION = Expectation.INVARIANT
 NEEDS = "second list item with a letter, or with a number"

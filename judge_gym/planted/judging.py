@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from random import Random
 
-from judge_gym.simulator.families import Family
-from judge_gym.simulator.reading import Reading, claim_truth, concept_named, read_documents
+from judge_gym.planted.families import Family
+from judge_gym.planted.reading import Reading, claim_truth, concept_named, read_documents
 
 _LEAST_SCALE = 1e-6
 

@@ -2,8 +2,8 @@
 
 import random
 
-from judge_gym.calibration.editing import Change, Edit, Expectation
-from judge_gym.calibration.sentences import sentences
+from judge_gym.planted.editing import Change, Edit, Expectation
+from judge_gym.planted.sentences import sentences
 
 EXPECTATION = Expectation.INVARIANT
 NEEDS = "paragraph to put a line after"
