@@ -22,7 +22,7 @@ from judge_gym.errors import ConfigError
 from judge_gym.questions.scorer import Judgement, read_judgement
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.reading import Given, RecordedItem, RecordedWindow, read_recorded, stage_set
-from judge_gym.records.calls import Answer
+from judge_gym.records.calls import IMPORTED, Answer
 from judge_gym.records.shown import Presentation
 from judge_gym.seeds import derive_seed, digest
 from judge_gym.store import tables as t
@@ -32,8 +32,6 @@ from judge_gym.store.windows import register_window
 
 PROVIDER = "recorded"
 """The first part of an imported judge's model string; nobody can be asked by it."""
-ROUTE = "imported"
-"""The route of a ledger row whose answer was brought in."""
 _ROWS = 5_000
 """Rows of one statement."""
 
@@ -277,7 +275,7 @@ def _save_calls(
             "answer": row["answer"],
             "finish_reason": "unknown",
             "cost_usd": 0,
-            "route": ROUTE,
+            "route": IMPORTED,
             "simulated": False,
         }
         for row in rows

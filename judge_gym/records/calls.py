@@ -31,6 +31,8 @@ NO_ANSWER: frozenset[FailureKind] = frozenset({"timeout", "connection", "unreada
 """Failures that do not show that a provider is there at all."""
 SHARED: frozenset[FailureKind] = frozenset({"authentication", "quota", "not_found", "unreachable"})
 """Failures that every other call to the model would meet too."""
+IMPORTED = "imported"
+"""The route of a ledger row whose answer was imported, not asked for here."""
 
 
 @dataclass(frozen=True)

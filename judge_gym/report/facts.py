@@ -5,18 +5,25 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
-import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
-from judge_gym.report.calls import calls_table, read_calls, utility_warnings
+from judge_gym.report.calls import calls_table, utility_warnings
 from judge_gym.report.provenance import provenance_table
 from judge_gym.report.scopes import rubric_phrase, setting_of
 from judge_gym.report.table import Row, Table
-from judge_gym.store import tables as t
-from judge_gym.store.experiments import not_applied, stored_experiment
+from judge_gym.store.experiments import (
+    experiments_by_tag,
+    not_applied,
+    sweep_description,
+    sweep_tags,
+)
+from judge_gym.store.judgement_texts import StoredWindow, windows_of_experiments
 from judge_gym.store.readability import of_samples
 from judge_gym.store.results import RunInfo, run_info
+from judge_gym.store.spending import call_sums
+from judge_gym.store.sweep_data import count_items
+from judge_gym.store.tables import ARMS_IN_USE
 
 
 @dataclass(frozen=True)
@@ -37,32 +44,25 @@ class Facts:
 def read_facts(session: Session, run_id: int) -> Facts:
     """Return what an analysis run stands on; raises `StoreError` when there is no such run."""
     run = run_info(session, run_id)
-    sweep = session.scalars(sa.select(t.Sweep).where(t.Sweep.name == run.sweep)).one()
-    rows = session.scalars(
-        sa.select(t.Experiment)
-        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
-        .where(t.SweepExperiment.sweep_id == sweep.id)
-        .order_by(t.Experiment.id)
-    ).all()
-    experiments = [stored_experiment(row) for row in rows]
-    ids = [row.id for row in rows]
-    calls = read_calls(session, ids, experiments)
+    by_id = experiments_by_tag(session, sweep_tags(session, run.sweep))
+    ids, experiments = list(by_id), list(by_id.values())
+    calls = call_sums(session, by_id)
     lost = not_applied(session, ids)
     provenance = provenance_table(session, run, ids, experiments, calls)
     return Facts(
         run=run,
-        description=sweep.description,
+        description=sweep_description(session, run.sweep),
         judges=tuple(sorted({one.model for one in experiments})),
         experiments=replace(
             _experiments(session, ids, experiments, lost),
             simulated=run.simulated,
             imported=provenance.imported,
         ),
-        windows=_windows(session, sorted({row.window_id for row in rows})),
+        windows=_windows(windows_of_experiments(session, ids)),
         calls=calls_table(calls),
         provenance=provenance,
         warnings=(
-            *_unreadable(session, [row.tag for row in rows]),
+            *_unreadable(session, [one.name for one in experiments]),
             *utility_warnings(calls, experiments),
             *_unapplied(ids, experiments, lost),
         ),
@@ -72,7 +72,7 @@ def read_facts(session: Session, run_id: int) -> Facts:
 
 def _unreadable(session: Session, tags: Sequence[str]) -> Iterator[str]:
     """Yield a warning for each judge with fewer than half its answers readable."""
-    for answers in of_samples(session, tags, t.ARMS_IN_USE):
+    for answers in of_samples(session, tags, ARMS_IN_USE):
         if answers.too_few:
             yield f"{answers}."
 
@@ -96,12 +96,7 @@ def _experiments(
     experiments: Sequence[Experiment],
     lost: Mapping[int, Sequence[str]],
 ) -> Table:
-    counted = session.execute(
-        sa.select(t.ExperimentItem.experiment_id, sa.func.count())
-        .where(t.ExperimentItem.experiment_id.in_(ids))
-        .group_by(t.ExperimentItem.experiment_id)
-    )
-    items = dict(counted.tuples().all())
+    items = count_items(session, ids)
     return Table(
         "Experiments",
         "One judge at one point of the design space each; the setting says what is not at its "
@@ -134,22 +129,7 @@ def _experiments(
     )
 
 
-def _windows(session: Session, ids: Sequence[int]) -> Table:
-    counted = session.execute(
-        sa.select(t.Document.window_id, sa.func.count())
-        .where(t.Document.window_id.in_(ids))
-        .group_by(t.Document.window_id)
-    )
-    kept = dict(counted.tuples().all())
-    dropped: dict[int, list[str]] = {}
-    for window_id, reason, count in session.execute(
-        sa.select(t.DroppedDocument.window_id, t.DroppedDocument.reason, sa.func.count())
-        .where(t.DroppedDocument.window_id.in_(ids))
-        .group_by(t.DroppedDocument.window_id, t.DroppedDocument.reason)
-        .order_by(t.DroppedDocument.reason)
-    ):
-        dropped.setdefault(window_id, []).append(f"{count} {reason.replace('_', ' ')}")
-    windows = session.scalars(sa.select(t.Window).where(t.Window.id.in_(ids)).order_by(t.Window.id))
+def _windows(windows: Sequence[StoredWindow]) -> Table:
     return Table(
         "Windows",
         "The evidence: collected once per window, and the same for every judge.",
@@ -162,8 +142,8 @@ def _windows(session: Session, ids: Sequence[int]) -> Table:
                     one.country,
                     _dates(one),
                     _source(one.source),
-                    ", ".join(dropped.get(one.id, ["none"])),
-                    str(kept.get(one.id, 0)),
+                    _dropped(one.dropped),
+                    str(one.documents),
                 )
             )
             for one in windows
@@ -172,13 +152,17 @@ def _windows(session: Session, ids: Sequence[int]) -> Table:
     )
 
 
-def _dates(window: t.Window) -> str:
-    if window.start_date is None and window.end_date is None:
+def _dropped(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{n} {reason.replace('_', ' ')}" for reason, n in counts.items()) or "none"
+
+
+def _dates(window: StoredWindow) -> str:
+    if window.start is None and window.end is None:
         return "any"
-    return f"{window.start_date or '…'} to {window.end_date or '…'}"
+    return f"{window.start or '…'} to {window.end or '…'}"
 
 
-def _source(source: dict[str, Any]) -> str:
+def _source(source: Mapping[str, Any]) -> str:
     """Return the kind of source and the file's name; its folder is the reader's own affair."""
     name = PurePath(str(source.get("path", ""))).name
     return f"{source.get('kind', '')} {name}".strip()

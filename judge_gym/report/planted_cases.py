@@ -4,12 +4,10 @@ Read from the stored texts, never through prompts or samples; what follows from 
 `recoveries`.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.data import Arm, Judge, SweepData
@@ -22,8 +20,8 @@ from judge_gym.planted.families import Family, family_named, planted
 from judge_gym.planted.judging import Case, case_of
 from judge_gym.report.scopes import SUBJECTS, Scope
 from judge_gym.seeds import canonical_json
-from judge_gym.store import tables as t
 from judge_gym.store.samples import shown_documents
+from judge_gym.store.sweep_data import items_of_arms, scored_by_arm
 
 Counts = Mapping[int, int]
 """Item id → scored samples."""
@@ -118,7 +116,7 @@ def read_planted(session: Session, data: SweepData) -> PlantedSweep:
         if all((one.experiment.temperature, one.experiment.top_p) == (1, 1) for one in group.judges)
     ]
     arms = [arm.id for group in groups for judge in group.judges for arm in judge.arms]
-    samples = _Samples(_scored(session, arms), _items(session, arms))
+    samples = _Samples(scored_by_arm(session, arms), items_of_arms(session, arms))
     texts = _Texts(session)
     made: dict[str, PlantedGroup] = {}
     for group in groups:
@@ -177,32 +175,6 @@ def _judge(judge: Judge, samples: _Samples, texts: _Texts) -> PlantedJudge | Non
 def _arm(family: str, arm: Arm, samples: _Samples) -> PlantedArm:
     own_words = bool(arm.rubric_owner) and family_named(arm.rubric_owner) == family
     return PlantedArm(arm.kind, arm.rubric_owner, own_words, samples.scored.get(arm.id, {}))
-
-
-def _scored(session: Session, arms: Sequence[int]) -> dict[int, dict[int, int]]:
-    rows = session.execute(
-        sa.select(t.Sample.arm_id, t.Sample.item_id, sa.func.count())
-        .where(t.Sample.arm_id.in_(arms), t.Sample.status == "scored")
-        .group_by(t.Sample.arm_id, t.Sample.item_id)
-    )
-    scored: dict[int, dict[int, int]] = defaultdict(dict)
-    for arm_id, item_id, count in rows:
-        scored[arm_id][item_id] = count
-    return scored
-
-
-def _items(session: Session, arms: Sequence[int]) -> dict[int, list[int]]:
-    """Return arm id → the items of its experiment, in order."""
-    rows = session.execute(
-        sa.select(t.Arm.id, t.ExperimentItem.item_id)
-        .join(t.ExperimentItem, t.ExperimentItem.experiment_id == t.Arm.experiment_id)
-        .where(t.Arm.id.in_(arms))
-        .order_by(t.Arm.id, t.ExperimentItem.position)
-    )
-    items: dict[int, list[int]] = defaultdict(list)
-    for arm_id, item_id in rows:
-        items[arm_id].append(item_id)
-    return items
 
 
 def _key(scope: Scope) -> str:

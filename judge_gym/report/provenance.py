@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
-import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.counting import counted
 from judge_gym.design.experiment import Experiment
-from judge_gym.report.calls import CallSums, cost
+from judge_gym.report.calls import cost
 from judge_gym.report.table import Row, Table
-from judge_gym.store import tables as t
+from judge_gym.store.plans import plan_of_run
 from judge_gym.store.results import RunInfo
+from judge_gym.store.spending import CallSums
+from judge_gym.store.sweep_data import judgement_span
 
 
 def provenance_table(
@@ -23,15 +23,16 @@ def provenance_table(
     calls: Sequence[CallSums],
 ) -> Table:
     """Return what another would need to tell this run from any other, and what it took."""
-    judged, imported, first, last = session.execute(_judged(ids)).one()
+    span = judgement_span(session, ids)
+    judged, imported = span.judgements, span.imported
     share = "all" if imported == judged else f"{imported:,} of them"
     made_elsewhere = f", {share} made elsewhere and brought in" if imported else ""
-    span = f"{_time(first)} to {_time(last)}" if judged else "never"
+    times = f"{_time(span.first)} to {_time(span.last)}" if span.first and span.last else "never"
     lines = [
         ("sweep", f"{run.sweep}, {counted(len(experiments), 'experiment')}"),
         ("judges", ", ".join(sorted({one.model for one in experiments}))),
         ("judgements", f"{judged:,}{made_elsewhere}"),
-        ("brought in" if imported and imported == judged else "judged", span),
+        ("brought in" if imported and imported == judged else "judged", times),
         *_of_calls([one for one in calls if not one.imported]),
         ("analysis", f"run {run.id}, {_time(run.created_at)}, judge-gym {run.version}"),
         ("data digest", run.data_digest or "not kept"),
@@ -45,20 +46,6 @@ def provenance_table(
         words=2,
         simulated=run.simulated,
         imported=bool(imported),
-    )
-
-
-def _judged(ids: Sequence[int]) -> Any:
-    return (
-        sa.select(
-            sa.func.count(),
-            sa.func.count().filter(t.Sample.imported),
-            sa.func.min(t.Sample.created_at),
-            sa.func.max(t.Sample.created_at),
-        )
-        .select_from(t.Sample)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(t.Arm.experiment_id.in_(ids))
     )
 
 
@@ -87,15 +74,10 @@ def _priced(calls: Sequence[CallSums]) -> str:
 
 
 def _plan(session: Session, run_id: int) -> str:
-    row = session.execute(
-        sa.select(t.AnalysisPlan.content, t.AnalysisPlan.sha256, t.AnalysisPlan.stored_at)
-        .join(t.AnalysisRun, t.AnalysisRun.plan_id == t.AnalysisPlan.id)
-        .where(t.AnalysisRun.id == run_id)
-    ).one_or_none()
-    if row is None:
+    plan = plan_of_run(session, run_id)
+    if plan is None:
         return "none: everything explores"
-    content, sha256, stored_at = row
-    return f"{content['name']}, SHA-256 {sha256}, stored {_time(stored_at)}"
+    return f"{plan.name}, SHA-256 {plan.sha256}, stored {_time(plan.stored_at)}"
 
 
 def _time(at: datetime) -> str:

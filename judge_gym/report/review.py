@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.metrics.consistency import FAR_APART, ReplicateConflict, replicate_conflict
-from judge_gym.report.judgements import ShownJudgement, shown_judgements
-from judge_gym.store import tables as t
+from judge_gym.report.judgements import LONGEST_TEXT, ShownJudgement, shown_judgements
+from judge_gym.store.judgement_texts import divided_cells, first_titles, judgements_of_cells
 
 MAX_CELLS = 20
 
@@ -38,34 +36,19 @@ def cells_to_review(session: Session, experiment_ids: Sequence[int]) -> Review:
 
     Of all arms of these experiments. The widest first, then those where more pairs conflict.
     """
-    repeated = (
-        sa.select(
-            t.Sample.arm_id,
-            t.Sample.item_id,
-            t.Sample.scale_size,
-            sa.func.array_agg(t.Sample.stages).label("verdicts"),
-            # Where all share a stage no two exclude each other.
-            (sa.func.bit_and(t.Sample.stages) == 0).label("divided"),
-        )
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(t.Arm.experiment_id.in_(experiment_ids), t.Sample.status == "scored")
-        .group_by(t.Sample.arm_id, t.Sample.item_id, t.Sample.scale_size)
-        .having(sa.func.count() > 1)
-        .subquery()
-    )
-    divided = session.execute(sa.select(repeated).where(repeated.c.divided))
-    found = [
-        (replicate_conflict(row.verdicts, row.scale_size), row.arm_id, row.item_id)
-        for row in divided
+    divided, repeated = divided_cells(session, experiment_ids)
+    conflicts = [
+        (replicate_conflict(cell.verdicts, cell.scale_size), cell.arm_id, cell.item_id)
+        for cell in divided
     ]
     worst = sorted(
-        (one for one in found if one[0].widest >= FAR_APART),
+        (one for one in conflicts if one[0].widest >= FAR_APART),
         key=lambda one: (-one[0].widest, -one[0].share, one[1:]),
     )
     return Review(
         cells=tuple(_shown(session, experiment_ids, worst[:MAX_CELLS])),
         flagged=len(worst),
-        repeated=session.scalar(sa.select(sa.func.count()).select_from(repeated)) or 0,
+        repeated=repeated,
     )
 
 
@@ -74,29 +57,12 @@ def _shown(
     experiment_ids: Sequence[int],
     cells: Sequence[tuple[ReplicateConflict, int, int]],
 ) -> list[FlaggedCell]:
-    titles = _titles(session, {item for _, _, item in cells})
-    places = {(arm, item): place for place, (_, arm, item) in enumerate(cells)}
-    about: Any = sa.case(
-        *(
-            (sa.and_(t.Sample.arm_id == arm, t.Sample.item_id == item), place)
-            for (arm, item), place in places.items()
-        ),
-        else_=None,
+    titles = first_titles(session, {item for _, _, item in cells})
+    pairs = [(arm, item) for _, arm, item in cells]
+    judgements = shown_judgements(
+        session, experiment_ids, judgements_of_cells(session, pairs, LONGEST_TEXT)
     )
-    chosen = sa.select(t.Sample.id, about.label("about")).where(
-        sa.tuple_(t.Sample.arm_id, t.Sample.item_id).in_(list(places))
-    )
-    judgements = shown_judgements(session, experiment_ids, chosen) if cells else {}
     return [
-        FlaggedCell(titles[item], conflict, tuple(judgements[places[arm, item]]))
+        FlaggedCell(titles[item], conflict, tuple(judgements[arm, item]))
         for conflict, arm, item in cells
     ]
-
-
-def _titles(session: Session, items: set[int]) -> dict[int, str]:
-    rows = session.execute(
-        sa.select(t.ItemDocument.item_id, t.Document.title, t.Document.position)
-        .join(t.Document, t.Document.id == t.ItemDocument.document_id)
-        .where(t.ItemDocument.item_id.in_(items), t.ItemDocument.position == 0)
-    )
-    return {item: title or f"Document {position + 1}" for item, title, position in rows}

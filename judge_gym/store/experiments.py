@@ -81,6 +81,11 @@ def registered_plan(session: Session, name: str) -> dict[str, Any] | None:
     return session.scalar(sa.select(t.Sweep.swap).where(t.Sweep.name == name))
 
 
+def sweep_description(session: Session, name: str) -> str:
+    """Return the description a sweep was last stored with."""
+    return session.scalars(sa.select(t.Sweep.description).where(t.Sweep.name == name)).one()
+
+
 def experiments_by_tag(session: Session, tags: Sequence[str]) -> dict[int, Experiment]:
     """Return the experiments with these tags by id; raises `StoreError` naming unknown tags."""
     rows = session.scalars(

@@ -1,6 +1,7 @@
 """Analysis plans: stored with digest and time, so that results can say which came first."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
@@ -17,6 +18,28 @@ class Planned:
     plan: AnalysisPlan | None
     plan_id: int | None
     standing: Standing
+
+
+@dataclass(frozen=True)
+class PlanOfRun:
+    """The analysis plan that an analysis run followed."""
+
+    name: str
+    sha256: str
+    stored_at: datetime
+
+
+def plan_of_run(session: Session, run_id: int) -> PlanOfRun | None:
+    """Return the plan of an analysis run; None when it had none."""
+    row = session.execute(
+        sa.select(t.AnalysisPlan.content, t.AnalysisPlan.sha256, t.AnalysisPlan.stored_at)
+        .join(t.AnalysisRun, t.AnalysisRun.plan_id == t.AnalysisPlan.id)
+        .where(t.AnalysisRun.id == run_id)
+    ).one_or_none()
+    if row is None:
+        return None
+    content, sha256, stored_at = row
+    return PlanOfRun(content["name"], sha256, stored_at)
 
 
 def register_plan(session: Session, sweep: str, plan: AnalysisPlan | None) -> None:

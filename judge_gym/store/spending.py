@@ -1,16 +1,43 @@
 """What a sweep has used so far, summed over the ledger; what it may use does not belong here."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.design.experiment import Experiment
 from judge_gym.design.swap_plan import SwapPlan
-from judge_gym.records.calls import SHARED
+from judge_gym.records.calls import IMPORTED, SHARED
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_by_tag, sweep_tags
 from judge_gym.store.rubrics import applied_key, old_sham_key, sham_key
+
+
+@dataclass(frozen=True)
+class CallSums:
+    """The ledger summed over one workflow, agent and model; `cost` is None when none is known."""
+
+    workflow: str
+    agent: str
+    model: str
+    calls: int
+    failed: int
+    attempts: int
+    prompt: int
+    completion: int
+    cost: Decimal | None
+    unpriced: int
+    simulated: bool
+    imported: bool
+    """Whether the answers were imported; no calls were made for them here."""
+    prompts: Sequence[str] | None
+    """Each template with the digest of its text."""
+    first: datetime
+    last: datetime | None
 
 
 @dataclass(frozen=True)
@@ -93,3 +120,67 @@ def spent(session: Session, scope: Scope) -> Spent:
     ).one()
     asked, again, dollars, unpriced, ended, failures = row
     return Spent(asked + int(again), float(dollars), unpriced, ended, failures)
+
+
+# The tokens of a reused answer were spent once, by the call that got it.
+_PAID = t.Call.route != "cache"
+_PROMPT = sa.func.concat_ws(" ", t.Call.template, sa.func.left(t.Call.template_hash, 12))
+
+
+def call_sums(session: Session, experiments: Mapping[int, Experiment]) -> list[CallSums]:
+    """Return the sums of the ledger over these experiments (by id), by workflow, agent and model.
+
+    Judgements and probes name their experiment; views and rubrics are found by what they made.
+    """
+    ids = list(experiments)
+    windows = sa.select(t.Experiment.window_id).where(t.Experiment.id.in_(ids))
+    views = (
+        sa.select(t.View.call_id)
+        .join(t.Document, t.Document.id == t.View.document_id)
+        .where(t.Document.window_id.in_(windows))
+    )
+    sums: Any = (
+        sa.select(
+            t.Call.workflow,
+            t.Call.agent,
+            t.Call.model,
+            sa.func.count(),
+            sa.func.count().filter(t.Call.status == "failed"),
+            sa.func.coalesce(sa.func.sum(t.Call.attempts), 0),
+            sa.func.coalesce(sa.func.sum(t.Call.prompt_tokens).filter(_PAID), 0),
+            sa.func.coalesce(sa.func.sum(t.Call.completion_tokens).filter(_PAID), 0),
+            sa.func.sum(t.Call.cost_usd),
+            sa.func.count().filter(t.Call.status == "succeeded", t.Call.cost_usd.is_(None)),
+            sa.func.coalesce(sa.func.bool_or(t.Call.simulated), sa.false()),
+            sa.func.bool_or(t.Call.route == IMPORTED),
+            sa.func.array_agg(sa.distinct(_PROMPT)).filter(t.Call.template != ""),
+            sa.func.min(t.Call.created_at),
+            sa.func.max(t.Call.finished_at),
+        )
+        .where(
+            sa.or_(
+                t.Call.experiment_id.in_(ids),
+                t.Call.id.in_(views),
+                sa.func.split_part(t.Call.key, "/", 2).in_(_rubric_keys(experiments.values())),
+            )
+        )
+        .group_by(t.Call.workflow, t.Call.agent, t.Call.model)
+        .order_by(t.Call.workflow, t.Call.agent, t.Call.model)
+    )
+    return [CallSums(*row) for row in session.execute(sums)]
+
+
+def _rubric_keys(experiments: Collection[Experiment]) -> Any:
+    """Select the keys of the rubrics that judges or rubric owners of these experiments wrote.
+
+    The keys of the calls that wrote and rated a rubric have its key as their second part.
+    """
+    owners = {one.model for one in experiments} | {
+        one.rubric.model for one in experiments if one.rubric.model
+    }
+    subjects = {(one.concept, one.country, one.scale_size) for one in experiments}
+    return sa.select(t.Rubric.key).where(
+        t.Rubric.source == "generated",
+        t.Rubric.owner_model.in_(owners),
+        sa.tuple_(t.Rubric.concept, t.Rubric.country, t.Rubric.scale_size).in_(subjects),
+    )

@@ -1,0 +1,357 @@
+"""Judgements with the text of their answers, and the evidence they judge, for reports."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.store import tables as t
+
+
+@dataclass(frozen=True)
+class JudgementText:
+    """A judgement with the first characters of its answer and the span its verdict was read from.
+
+    `stages` is a bit set, None unless it is scored; `labels` are the rubric's, stage 1 first.
+    """
+
+    experiment_id: int
+    model: str
+    arm: str
+    rubric_owner: str
+    """The model that wrote the rubric; empty when it was provided."""
+    labels: tuple[str, ...]
+    replicate: int
+    status: str
+    stages: int | None
+    failure: str | None
+    answer: str
+    span_start: int | None
+    span_end: int | None
+    span: str
+
+
+@dataclass(frozen=True)
+class ReplicateCell:
+    """One arm and item with two scored judgements or more, and no stage common to all."""
+
+    arm_id: int
+    item_id: int
+    scale_size: int
+    verdicts: tuple[int, ...]
+    """Bit sets of stages."""
+
+
+@dataclass(frozen=True)
+class StoredWindow:
+    """A window; `documents` and `dropped` (by reason) are counts."""
+
+    id: int
+    name: str
+    """Its name, else its key."""
+    query: str
+    country: str
+    start: date | None
+    end: date | None
+    source: Mapping[str, Any]
+    documents: int
+    dropped: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class StoredView:
+    """A view of a document: its text, or why it failed."""
+
+    text: str
+    failure: str
+
+
+@dataclass(frozen=True)
+class StoredDocument:
+    """A document with the views that were made of it, by name."""
+
+    id: int
+    position: int
+    title: str
+    url: str
+    domain: str
+    tier: str
+    published: date | None
+    text: str
+    cut_from: int | None
+    """Characters before it was cut; None when it is whole."""
+    views: Mapping[str, StoredView]
+
+
+@dataclass(frozen=True)
+class DroppedDocument:
+    """A document that a source gave and the window did not take."""
+
+    url: str
+    title: str
+    reason: str
+    detail: str
+
+
+def windows_of_experiments(session: Session, experiment_ids: Sequence[int]) -> list[StoredWindow]:
+    """Return the windows that these experiments read, the oldest first."""
+    read = sa.select(t.Experiment.window_id).where(t.Experiment.id.in_(experiment_ids))
+    windows = session.scalars(
+        sa.select(t.Window).where(t.Window.id.in_(read)).order_by(t.Window.id)
+    )
+    documents = session.execute(
+        sa.select(t.Document.window_id, sa.func.count())
+        .where(t.Document.window_id.in_(read))
+        .group_by(t.Document.window_id)
+    )
+    documents_by_window = dict(documents.tuples().all())
+    dropped: dict[int, dict[str, int]] = defaultdict(dict)
+    for window_id, reason, count in session.execute(
+        sa.select(t.DroppedDocument.window_id, t.DroppedDocument.reason, sa.func.count())
+        .where(t.DroppedDocument.window_id.in_(read))
+        .group_by(t.DroppedDocument.window_id, t.DroppedDocument.reason)
+        .order_by(t.DroppedDocument.reason)
+    ):
+        dropped[window_id][reason] = count
+    return [
+        StoredWindow(
+            id=window.id,
+            name=window.name or window.key,
+            query=window.query,
+            country=window.country,
+            start=window.start_date,
+            end=window.end_date,
+            source=window.source,
+            documents=documents_by_window.get(window.id, 0),
+            dropped=dropped[window.id],
+        )
+        for window in windows
+    ]
+
+
+def documents_with_views(session: Session, window_id: int, limit: int) -> list[StoredDocument]:
+    """Return the first `limit` documents of a window, in order, with their views."""
+    documents = session.scalars(
+        sa.select(t.Document)
+        .where(t.Document.window_id == window_id)
+        .order_by(t.Document.position)
+        .limit(limit)
+    ).all()
+    views: dict[int, dict[str, StoredView]] = defaultdict(dict)
+    ids = [document.id for document in documents]
+    for view in session.scalars(sa.select(t.View).where(t.View.document_id.in_(ids))):
+        views[view.document_id][view.view] = StoredView(view.text or "", view.failure or "")
+    return [
+        StoredDocument(
+            id=document.id,
+            position=document.position,
+            title=document.title,
+            url=document.url,
+            domain=document.domain,
+            tier=document.tier,
+            published=document.published,
+            text=document.text,
+            cut_from=document.cut_from,
+            views=views[document.id],
+        )
+        for document in documents
+    ]
+
+
+def dropped_documents(session: Session, window_id: int) -> list[DroppedDocument]:
+    """Return the documents that a window did not take, by reason."""
+    rows = session.execute(
+        sa.select(
+            t.DroppedDocument.url,
+            t.DroppedDocument.title,
+            t.DroppedDocument.reason,
+            t.DroppedDocument.detail,
+        )
+        .where(t.DroppedDocument.window_id == window_id)
+        .order_by(t.DroppedDocument.reason, t.DroppedDocument.id)
+    )
+    return [DroppedDocument(*row) for row in rows]
+
+
+def first_titles(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
+    """Return item id → the title of its first document, or its number in the window."""
+    rows = session.execute(
+        sa.select(t.ItemDocument.item_id, t.Document.title, t.Document.position)
+        .join(t.Document, t.Document.id == t.ItemDocument.document_id)
+        .where(t.ItemDocument.item_id.in_(set(item_ids)), t.ItemDocument.position == 0)
+    )
+    return {item: title or f"Document {position + 1}" for item, title, position in rows}
+
+
+def titles_of_judged_items(session: Session, sweep: str) -> list[str]:
+    """Return the title of each judged item of a sweep, by item key as the analysis numbers them."""
+    judged = (
+        sa.select(t.Sample.item_id)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Arm.experiment_id)
+        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
+        .where(t.Sweep.name == sweep)
+    )
+    items = session.execute(
+        sa.select(t.Item.id, t.Item.bundle_size)
+        .where(t.Item.id.in_(judged))
+        .order_by(t.Item.key.collate("C"))
+    ).all()
+    titles = first_titles(session, [item_id for item_id, _ in items])
+    return [
+        titles[item_id] + (f" and {size - 1} more" if size > 1 else "") for item_id, size in items
+    ]
+
+
+def divided_cells(
+    session: Session, experiment_ids: Sequence[int]
+) -> tuple[list[ReplicateCell], int]:
+    """Return the cells whose scored judgements share no stage, and how many cells have two.
+
+    Over all arms of these experiments.
+    """
+    repeated = (
+        sa.select(
+            t.Sample.arm_id,
+            t.Sample.item_id,
+            t.Sample.scale_size,
+            sa.func.array_agg(t.Sample.stages).label("verdicts"),
+            # Where all share a stage no two exclude each other.
+            (sa.func.bit_and(t.Sample.stages) == 0).label("divided"),
+        )
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .where(t.Arm.experiment_id.in_(experiment_ids), t.Sample.status == "scored")
+        .group_by(t.Sample.arm_id, t.Sample.item_id, t.Sample.scale_size)
+        .having(sa.func.count() > 1)
+        .subquery()
+    )
+    divided = session.execute(sa.select(repeated).where(repeated.c.divided))
+    cells = [
+        ReplicateCell(row.arm_id, row.item_id, row.scale_size, tuple(row.verdicts))
+        for row in divided
+    ]
+    return cells, session.scalar(sa.select(sa.func.count()).select_from(repeated)) or 0
+
+
+def judgements_of_cells(
+    session: Session, cells: Sequence[tuple[int, int]], longest: int
+) -> dict[tuple[int, int], list[JudgementText]]:
+    """Return (arm id, item id) → its judgements by replicate, `longest` characters of each."""
+    if not cells:
+        return {}
+    about: Any = sa.case(
+        *(
+            (sa.and_(t.Sample.arm_id == arm, t.Sample.item_id == item), index)
+            for index, (arm, item) in enumerate(cells)
+        ),
+        else_=None,
+    )
+    chosen = sa.select(t.Sample.id, about.label("about")).where(
+        sa.tuple_(t.Sample.arm_id, t.Sample.item_id).in_(list(cells))
+    )
+    found = _judgement_texts(session, chosen, longest)
+    return {cells[index]: judgements for index, judgements in found.items()}
+
+
+def judgements_of_documents(
+    session: Session,
+    experiment_ids: Sequence[int],
+    document_ids: Sequence[int],
+    *,
+    limit: int,
+    longest: int,
+) -> dict[int, list[JudgementText]]:
+    """Return document id → at most `limit` judgements, `longest` characters of each.
+
+    Takes the first replicate of every judge before the second. A bundle belongs to its first
+    document.
+    """
+    rank = sa.func.row_number().over(
+        partition_by=t.ItemDocument.document_id,
+        order_by=(t.Sample.replicate, t.Arm.arm != "own", t.Sample.arm_id, t.Sample.item_id),
+    )
+    columns = (t.Sample.id, t.ItemDocument.document_id.label("about"), rank.label("rank"))
+    ranked = _of_documents(columns, experiment_ids, document_ids).subquery()
+    chosen = sa.select(ranked.c.id, ranked.c.about).where(ranked.c.rank <= limit)
+    return _judgement_texts(session, chosen, longest)
+
+
+def count_judgements_of_documents(
+    session: Session, experiment_ids: Sequence[int], document_ids: Sequence[int]
+) -> dict[int, int]:
+    """Return document id → how many judgements these experiments have of it."""
+    columns = (t.ItemDocument.document_id, sa.func.count())
+    query = _of_documents(columns, experiment_ids, document_ids)
+    return dict(session.execute(query.group_by(t.ItemDocument.document_id)).tuples().all())
+
+
+def _of_documents(
+    columns: Iterable[Any], experiment_ids: Sequence[int], document_ids: Sequence[int]
+) -> Any:
+    """Select samples of these experiments by document; a bundle belongs to its first document."""
+    return (
+        sa.select(*columns)
+        .select_from(t.Sample)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .join(
+            t.ItemDocument,
+            sa.and_(t.ItemDocument.item_id == t.Sample.item_id, t.ItemDocument.position == 0),
+        )
+        .where(
+            t.Arm.experiment_id.in_(experiment_ids), t.ItemDocument.document_id.in_(document_ids)
+        )
+    )
+
+
+def _judgement_texts(
+    session: Session, chosen: sa.Select[Any], longest: int
+) -> dict[int, list[JudgementText]]:
+    """Return judgements by what they are `about`, by judge, arm and replicate.
+
+    `chosen` selects the `id` of each sample and an integer `about`.
+    """
+    selected = chosen.subquery()
+    span_length = sa.func.least(t.Sample.span_end - t.Sample.span_start, longest)
+    rows = session.execute(
+        sa.select(
+            selected.c.about,
+            t.Sample,
+            t.Experiment.id,
+            t.Experiment.model,
+            t.Arm.arm,
+            t.Rubric.owner_model,
+            t.Rubric.stages,
+            sa.func.left(t.Call.answer, longest + 1),
+            sa.func.substring(t.Call.answer, t.Sample.span_start + 1, span_length),
+        )
+        .join(t.Sample, t.Sample.id == selected.c.id)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        .join(t.Rubric, t.Rubric.id == t.Arm.rubric_id)
+        .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
+        .order_by(selected.c.about, t.Experiment.model, t.Arm.id, t.Sample.replicate)
+    )
+    judgements: dict[int, list[JudgementText]] = defaultdict(list)
+    for about, sample, experiment_id, model, arm, owner, stages, answer, span in rows:
+        judgements[about].append(
+            JudgementText(
+                experiment_id=experiment_id,
+                model=model,
+                arm=arm,
+                rubric_owner=owner or "",
+                labels=tuple(stage["label"] for stage in stages or ()),
+                replicate=sample.replicate,
+                status=sample.status,
+                stages=sample.stages,
+                failure=sample.failure,
+                answer=answer or "",
+                span_start=sample.span_start,
+                span_end=sample.span_end,
+                span=span or "",
+            )
+        )
+    return judgements

@@ -1,0 +1,274 @@
+"""Reads what an analysis works on: experiments, items, arms, samples and probes of a sweep.
+
+Rows come in the order of natural keys, so that seeded figures do not depend on a database's ids.
+Samples and probes are many: they come as one tuple a column.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.design.experiment import Experiment
+from judge_gym.store import tables as t
+from judge_gym.store.experiments import stored_experiment
+
+
+@dataclass(frozen=True)
+class TrueValue:
+    """What is known of an item: an index in [0, 1] or None, a label or None, and a category.
+
+    `category` is the part of a benchmark it belongs to, or "".
+    """
+
+    item_id: int
+    value: float | None
+    label: str | None
+    category: str
+
+
+@dataclass(frozen=True)
+class StoredArm:
+    """An experiment's arm with its rubric."""
+
+    id: int
+    experiment_id: int
+    kind: str
+    rubric_owner: str
+    labels: tuple[str, ...]
+    """Stage 1 first; empty when the rubric failed."""
+    quality: float | None
+    """The mean of the rubric's two marks, in [0, 1]."""
+    simulated: bool
+    """Whether the rubric was written by the simulator."""
+
+
+@dataclass(frozen=True)
+class SampleColumns:
+    """Samples as columns, by arm, item key and replicate; `stages` is 0 unless scored."""
+
+    arm: tuple[int, ...]
+    item: tuple[int, ...]
+    status: tuple[str, ...]
+    stages: tuple[int, ...]
+    shown_first: tuple[int, ...]
+    lettered_a: tuple[int, ...]
+    simulated: tuple[bool, ...]
+    imported: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class ProbeColumns:
+    """Answered probes as columns, by arm, item key, sample and replicate."""
+
+    arm: tuple[int, ...]
+    item: tuple[int, ...]
+    sample: tuple[int, ...]
+    stages: tuple[int, ...]
+    probability: tuple[float, ...]
+    simulated: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class JudgementSpan:
+    """How many judgements there are, how many were imported, and when the first and last came."""
+
+    judgements: int
+    imported: int
+    first: datetime | None
+    last: datetime | None
+
+
+def experiments_with_windows(
+    session: Session, tags: Sequence[str]
+) -> dict[int, tuple[Experiment, str]]:
+    """Return experiment id → the experiment and its window's name or key, by experiment key."""
+    rows = session.execute(
+        sa.select(t.Experiment, t.Window.name, t.Window.key)
+        .join(t.Window, t.Window.id == t.Experiment.window_id)
+        .where(t.Experiment.tag.in_(tags))
+        .order_by(t.Experiment.key)
+    )
+    return {row.id: (stored_experiment(row), name or key) for row, name, key in rows}
+
+
+def true_values(session: Session, experiment_ids: Sequence[int]) -> list[TrueValue]:
+    """Return what is known of each item these experiments judged, by item key.
+
+    A bundle has a value only when each of its documents has one.
+    """
+    judged = (
+        sa.select(t.Sample.item_id)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .where(t.Arm.experiment_id.in_(experiment_ids), t.Arm.arm.in_(t.ARMS_IN_USE))
+    )
+    documents = sa.func.count()
+    value = sa.case(
+        (sa.func.count(t.Document.truth_value) == documents, sa.func.avg(t.Document.truth_value))
+    )
+    label = sa.case((documents == 1, sa.func.min(t.Document.truth_label)), else_=None)
+    category = sa.case((documents == 1, sa.func.min(t.Document.category)), else_="")
+    rows = session.execute(
+        sa.select(t.Item.id, value, label, category)
+        .join(t.ItemDocument, t.ItemDocument.item_id == t.Item.id)
+        .join(t.Document, t.Document.id == t.ItemDocument.document_id)
+        .where(t.Item.id.in_(judged))
+        .group_by(t.Item.id)
+        .order_by(t.Item.key.collate("C"))
+    )
+    return [TrueValue(*row) for row in rows]
+
+
+def arms_of_experiments(session: Session, experiment_ids: Sequence[int]) -> list[StoredArm]:
+    """Return the arms of these experiments, by their rubrics' owners."""
+    rows = session.execute(
+        sa.select(
+            t.Arm.id,
+            t.Arm.experiment_id,
+            t.Arm.arm,
+            t.Rubric.owner_model,
+            t.Rubric.stages,
+            (t.Rubric.observability + t.Rubric.discriminability) / 2,
+            t.Rubric.simulated,
+        )
+        .join(t.Rubric, t.Rubric.id == t.Arm.rubric_id)
+        .where(t.Arm.experiment_id.in_(experiment_ids), t.Arm.arm.in_(t.ARMS_IN_USE))
+        .order_by(t.Rubric.owner_model.collate("C"), t.Rubric.key.collate("C"))
+    )
+    return [
+        StoredArm(
+            id=arm_id,
+            experiment_id=experiment_id,
+            kind=kind,
+            rubric_owner=owner,
+            labels=tuple(stage["label"] for stage in stages or ()),
+            quality=None if quality is None else float(quality),
+            simulated=simulated,
+        )
+        for arm_id, experiment_id, kind, owner, stages, quality, simulated in rows
+    ]
+
+
+def experiments_with_simulated_views(session: Session, experiment_ids: Sequence[int]) -> set[int]:
+    """Return the experiments whose evidence, as they read it, was edited by a simulated model."""
+    return set(
+        session.scalars(
+            sa.select(t.ExperimentItem.experiment_id)
+            .distinct()
+            .join(t.Experiment, t.Experiment.id == t.ExperimentItem.experiment_id)
+            .join(t.ItemDocument, t.ItemDocument.item_id == t.ExperimentItem.item_id)
+            .join(t.View, t.View.document_id == t.ItemDocument.document_id)
+            .where(
+                t.ExperimentItem.experiment_id.in_(experiment_ids),
+                t.View.view == t.Experiment.config["evidence_view"].astext,
+                t.View.simulated,
+            )
+        )
+    )
+
+
+def sample_columns(session: Session, experiment_ids: Sequence[int]) -> SampleColumns:
+    """Return the samples of these experiments."""
+    rows = session.execute(
+        sa.select(
+            t.Sample.arm_id,
+            t.Sample.item_id,
+            t.Sample.status,
+            sa.func.coalesce(t.Sample.stages, 0),
+            t.Sample.display_order[1],
+            sa.func.strpos(t.Sample.letters, "A"),
+            t.Sample.simulated,
+            t.Sample.imported,
+        )
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        .join(t.Item, t.Item.id == t.Sample.item_id)
+        .where(t.Experiment.id.in_(experiment_ids), t.Arm.arm.in_(t.ARMS_IN_USE))
+        .order_by(t.Sample.arm_id, t.Item.key.collate("C"), t.Sample.replicate)
+    )
+    return _columns(SampleColumns, rows.all())
+
+
+def probe_columns(session: Session, experiment_ids: Sequence[int]) -> ProbeColumns:
+    """Return the answered probes of these experiments, of all their arms."""
+    rows = session.execute(
+        sa.select(
+            t.Sample.arm_id,
+            t.Sample.item_id,
+            t.Sample.id,
+            t.Sample.stages,
+            t.Probe.probability,
+            t.Probe.simulated,
+        )
+        .join(t.Sample, t.Sample.id == t.Probe.sample_id)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        .join(t.Item, t.Item.id == t.Sample.item_id)
+        .where(t.Experiment.id.in_(experiment_ids), t.Probe.status == "answered")
+        .order_by(t.Sample.arm_id, t.Item.key.collate("C"), t.Sample.replicate, t.Probe.replicate)
+    )
+    return _columns(ProbeColumns, rows.all())
+
+
+Columns = TypeVar("Columns", SampleColumns, ProbeColumns)
+
+
+def _columns(kind: type[Columns], rows: Sequence[Any]) -> Columns:
+    return kind(*(zip(*rows, strict=True) if rows else [()] * len(fields(kind))))
+
+
+def scored_by_arm(session: Session, arm_ids: Sequence[int]) -> dict[int, dict[int, int]]:
+    """Return arm id → item id → scored samples."""
+    rows = session.execute(
+        sa.select(t.Sample.arm_id, t.Sample.item_id, sa.func.count())
+        .where(t.Sample.arm_id.in_(arm_ids), t.Sample.status == "scored")
+        .group_by(t.Sample.arm_id, t.Sample.item_id)
+    )
+    scored: dict[int, dict[int, int]] = defaultdict(dict)
+    for arm_id, item_id, count in rows:
+        scored[arm_id][item_id] = count
+    return scored
+
+
+def items_of_arms(session: Session, arm_ids: Sequence[int]) -> dict[int, list[int]]:
+    """Return arm id → the items of its experiment, in order."""
+    rows = session.execute(
+        sa.select(t.Arm.id, t.ExperimentItem.item_id)
+        .join(t.ExperimentItem, t.ExperimentItem.experiment_id == t.Arm.experiment_id)
+        .where(t.Arm.id.in_(arm_ids))
+        .order_by(t.Arm.id, t.ExperimentItem.position)
+    )
+    items: dict[int, list[int]] = defaultdict(list)
+    for arm_id, item_id in rows:
+        items[arm_id].append(item_id)
+    return items
+
+
+def count_items(session: Session, experiment_ids: Sequence[int]) -> dict[int, int]:
+    """Return experiment id → how many items it is frozen with; those without any are left out."""
+    rows = session.execute(
+        sa.select(t.ExperimentItem.experiment_id, sa.func.count())
+        .where(t.ExperimentItem.experiment_id.in_(experiment_ids))
+        .group_by(t.ExperimentItem.experiment_id)
+    )
+    return dict(rows.tuples().all())
+
+
+def judgement_span(session: Session, experiment_ids: Sequence[int]) -> JudgementSpan:
+    """Count the judgements of these experiments, over all arms."""
+    row = session.execute(
+        sa.select(
+            sa.func.count(),
+            sa.func.count().filter(t.Sample.imported),
+            sa.func.min(t.Sample.created_at),
+            sa.func.max(t.Sample.created_at),
+        )
+        .select_from(t.Sample)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .where(t.Arm.experiment_id.in_(experiment_ids))
+    ).one()
+    return JudgementSpan(*row)
