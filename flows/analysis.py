@@ -6,11 +6,11 @@ from prefect.runtime import deployment
 
 from judge_gym.errors import first_line
 from tasks.analysis import analyse_sweep, show_results
-from tasks.events import tell_failure
+from tasks.events import emit_failure
 from tasks.runtime import runtime
 
 
-@flow(name="analysis", flow_run_name="analyse {sweep}", on_failure=[tell_failure])
+@flow(name="analysis", flow_run_name="analyse {sweep}", on_failure=[emit_failure])
 async def analysis(sweep: str) -> int:
     """Analyse a sweep; returns the id of the analysis run.
 

@@ -1,22 +1,20 @@
-"""Benchmark: what judges get right of a set whose answers are known."""
+"""Benchmark: how accurate judges are on a set whose answers are known."""
 
 from pathlib import Path
 
 from prefect import flow
 from prefect.client.schemas.objects import State
-from prefect.states import Completed
 
-from flows.claiming import alone
+from flows.forms import AtLeastOne, OrLeftOut
 from flows.judged_items import PartlyJudgedError, judge_missing
-from flows.parameters import AtLeastOne, OrLeftOut
+from flows.running import locked_run
 from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.judges.benchmarking import load_judges, load_set
-from tasks.events import tell_failure
+from tasks.events import emit_failure
 from tasks.judges import report_benchmark
-from tasks.runtime import runtime
 
 
-@flow(name="benchmark", flow_run_name="benchmark {items.name}", on_failure=[tell_failure])
+@flow(name="benchmark", flow_run_name="benchmark {items.name}", on_failure=[emit_failure])
 async def benchmark(
     judges: list[Path],
     items: Path,
@@ -26,24 +24,22 @@ async def benchmark(
 ) -> State[Path]:
     """Judge what is still missing, then write the tables; the state's data is that of figures.
 
-    A judge's budget, which stands in its file, stops new work once it is passed; the tables are
-    then of what was judged, and the flow fails.
+    A judge's budget, set in its file, stops new work once it is passed; the tables then show what
+    was judged, and the flow fails.
 
     Args:
         judges: judge files, as this process sees them.
         items: the benchmark's file.
         mapping: what its columns mean.
         limit: judge the first items only.
-        retry_failed: ask again for what is kept as failed.
+        retry_failed: retry what failed.
     """
     chosen = load_set(items, mapping, limit)
     loaded = load_judges(judges, chosen)
-    async with runtime() as current, alone(current, "benchmarks", [chosen.benchmark.name]):
+    async with locked_run("benchmarks", [chosen.benchmark.name]) as run:
         try:
-            tally = await judge_missing(current, loaded, chosen.items, retry_failed=retry_failed)
+            await judge_missing(run, loaded, chosen.items, retry_failed=retry_failed)
         except BudgetPassedError as stopped:
             table = await report_benchmark(judges, items, mapping, limit)
             raise PartlyJudgedError(stopped, table) from stopped
-        table = await report_benchmark(judges, items, mapping, limit)
-        state = await tally.state(current)
-    return state if state.is_failed() else Completed(message=state.message, data=table)
+        return await run.state(await report_benchmark(judges, items, mapping, limit))

@@ -22,14 +22,14 @@ from prefect.logging import get_run_logger
 from prefect.runtime import flow_run as this_run
 from pydantic_core import to_jsonable_python
 
-from flows.chunks import REMEDY, WITH_GAPS, Gaps
+from flows.endings import REMEDY, PartialFailure
 from judge_gym.asking.budgeting import spending_check
 from judge_gym.design.workflow_names import PROBE, SCORING, SWAP
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.lab.lacking import lacking
 from judge_gym.lab.sweeps import SweepRun
 from judge_gym.runtime import Runtime
-from tasks.policy import LAUNCHED
+from tasks.policy import LAUNCHED, PARTIAL_FAILURE
 
 FANNED_OUT = (SCORING, SWAP, PROBE)
 """W1 works by windows, and only one W2 runs at a time, since experiments share rubrics."""
@@ -67,7 +67,8 @@ class FanOut:
             shared = await self._shared(client, name, parameters)
             await shared.do(tags)
         if shared.cancelled:
-            raise Gaps(f"A flow run was cancelled: {', '.join(shared.cancelled)}.", REMEDY)
+            cancelled = f"A flow run was cancelled: {', '.join(shared.cancelled)}."
+            raise PartialFailure([JudgeGymError(cancelled, REMEDY)])
 
     async def _shared(
         self, client: PrefectClient, name: str, parameters: Mapping[str, Any]
@@ -142,9 +143,8 @@ class _Shared:
 
     def _take_end(self, run: FlowRun, launch: _Launch) -> None:
         assert run.state is not None
-        message = run.state.message or ""
         if run.state.is_crashed():
-            get_run_logger().warning("Flow run %s has crashed: %s", run.name, message)
+            get_run_logger().warning("Flow run %s has crashed: %s", run.name, run.state.message)
             if launch.number < LAUNCHES:
                 self.waiting.append(_Launch(launch.experiment, launch.number + 1))
             return
@@ -152,7 +152,7 @@ class _Shared:
             self.cancelled.append(run.name)
         # Work that failed leaves other experiments alone; an error that the user has to mend, or a
         # cancellation, lets those in progress end.
-        if not run.state.is_completed() and not message.startswith(WITH_GAPS):
+        if not run.state.is_completed() and PARTIAL_FAILURE not in run.tags:
             self.waiting.clear()
 
     async def _unfinished(self) -> dict[str, UUID]:

@@ -1,60 +1,76 @@
-"""Judging items with judges for products, in chunks: what calibrations and benchmarks share."""
+"""Judging items with judges for products, and having their texts changed first, in chunks."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from flows.chunks import Tally, Work, run_chunks
+from flows.running import Run, Work
 from judge_gym.asking.budgeting import BudgetPassedError
+from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.judges import Item, Judge, ModelJudge
+from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.judging import Asked, answers_of, missing
+from judge_gym.judges.calibrating.texts import rewritings
 from judge_gym.runtime import Runtime
-from tasks.judges import judge_texts
-from tasks.policy import declare_limits
+from judge_gym.store.readability import of_rewritings
+from tasks.judges import judge_texts, perturb_texts
 
 
 class PartlyJudgedError(BudgetPassedError):
-    """A budget stopped the judging; what had been judged is reported."""
+    """A budget stopped the judging; the report shows what was judged."""
 
     def __init__(self, stopped: BudgetPassedError, report: Path) -> None:
-        told = f"{stopped.message} What was judged, and how much is missing: {report.resolve()}."
-        super().__init__(told, stopped.remedy)
+        where = f"{stopped.message} What was judged, and how much is missing: {report.resolve()}."
+        super().__init__(where, stopped.remedy)
 
 
 async def judge_missing(
-    runtime: Runtime,
+    run: Run,
     judges: Sequence[Judge],
     items: Sequence[Item],
     *,
     repeats: int = 1,
     retry_failed: bool,
-) -> Tally:
-    """Have every judge judge what it has not; a judge's budget stops new work once passed."""
-    asked = [Asked(judge, items, repeats) for judge in judges]
-    return await judge_asked(runtime, asked, retry_failed=retry_failed)
+) -> None:
+    """Have every judge judge the items it has not; its budget stops new work once passed."""
+    await judge_asked(
+        run, [Asked(judge, items, repeats) for judge in judges], retry_failed=retry_failed
+    )
 
 
 async def judge_asked(
-    runtime: Runtime, asked: Sequence[Asked], *, retry_failed: bool, occasion: str = ""
-) -> Tally:
-    """Do the same for each judge's own items; `occasion` has them asked anew, see `judge_items`."""
-    await declare_limits()
+    run: Run, asked: Sequence[Asked], *, retry_failed: bool, occasion: str = ""
+) -> None:
+    """Have each judge judge items of its own; a new `occasion` judges them again."""
     works = []
-    for one in asked:
-        judge, repeats = one.judge, one.repeats
-        with runtime.session() as session:
-            units = missing(
-                session, judge, one.items, repeats, retry_failed=retry_failed, occasion=occasion
-            )
+    for each in asked:
+        judge, repeats = each.judge, each.repeats
+        units = run.query(
+            missing, judge, each.items, repeats, retry_failed=retry_failed, occasion=occasion
+        )
         arguments = {"judge": judge, "repeats": repeats, "occasion": occasion}
         label = f"texts by {judge.name}"
-        works.append(Work(judge_texts, _provider(runtime, judge), units, label, arguments))
-    tally = await run_chunks(runtime, "texts", works)
-    with runtime.session() as session:
-        for one in asked:
-            tally.answers.append(answers_of(session, one.judge, one.items, one.repeats, occasion))
-    return tally
+        works.append(Work(judge_texts, _provider(run.runtime, judge), units, label, arguments))
+    await run.do_all("texts", works)
+    run.summary.answers += [
+        run.query(answers_of, each.judge, each.items, each.repeats, occasion) for each in asked
+    ]
+
+
+async def perturb_missing(
+    run: Run, originals: Sequence[Item], design: CalibrationDesign, *, retry_failed: bool
+) -> None:
+    """Have the design's perturber, if it has one, make the changed texts that are missing."""
+    if design.perturber is None:
+        return
+    wanted = rewritings(originals, design)
+    units = run.query(perturbing.missing, wanted, retry_failed=retry_failed)
+    provider = run.runtime.providers.of(design.perturber.model).name
+    label = f"texts changed by {design.perturber.model}"
+    work = Work(perturb_texts, provider, units, label, {"perturber": design.perturber})
+    await run.do_all("changed texts", [work])
+    run.count(of_rewritings, [each.key for each in wanted])
 
 
 def _provider(runtime: Runtime, judge: Judge) -> str:
-    """Return the provider whose limit a judge keeps to; empty for a judge of one's own."""
+    """Return the provider whose limit bounds a judge; empty for a custom judge."""
     return runtime.providers.of(judge.model).name if isinstance(judge, ModelJudge) else ""

@@ -8,13 +8,13 @@ from prefect.states import Completed, Failed
 
 from judge_gym.panel import PanelState, load_document, load_panel
 from judge_gym.panel.state import failure_of
-from tasks.events import tell_failure
+from tasks.events import emit_failure
 from tasks.judges import review_document, show_panel
 from tasks.policy import declare_limits, provider_tag
 from tasks.runtime import runtime
 
 
-@flow(name="panel", flow_run_name="panel on {file.name}", on_failure=[tell_failure])
+@flow(name="panel", flow_run_name="panel on {file.name}", on_failure=[emit_failure])
 async def panel(file: Path, config: Path) -> State[PanelState]:
     """Have a document reviewed; the state's data is the last state of the run.
 

@@ -1,23 +1,19 @@
-"""W4 swap: the same items under a rival's rubric, and under a sham."""
+"""W4 swap: judge the same items under a rival's rubric, and under a sham."""
 
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from flows.chunks import by_provider, run_chunks
-from flows.claiming import alone
-from flows.names import of_experiments
-from flows.parameters import RunSettings
-from judge_gym.asking.budgeting import SweepBudget, spending_check
+from flows.forms import RunSettings, of_experiments
+from flows.running import locked_run
+from judge_gym.asking.budgeting import SweepBudget
 from judge_gym.design.swap_plan import SwapPlan
 from judge_gym.lab.swapping import plan_swaps
 from judge_gym.store.readability import of_samples
-from tasks.events import tell_failure
+from tasks.events import emit_failure
 from tasks.lab import judge
-from tasks.policy import declare_limits
-from tasks.runtime import given, runtime
 
 
-@flow(name="w4-swap", flow_run_name=of_experiments("swap"), on_failure=[tell_failure])
+@flow(name="w4-swap", flow_run_name=of_experiments("swap"), on_failure=[emit_failure])
 async def w4_swap(
     experiments: list[str],
     plan: SwapPlan | None,
@@ -33,14 +29,8 @@ async def w4_swap(
         budget: what the sweep may use; no new work begins once it is passed.
         settings: settings of this run, over judge-gym.toml, such as {"workers": 8}.
     """
-    layers = given(settings)
-    async with runtime(layers) as current, alone(current, "experiments", experiments):
-        await declare_limits()
-        check = spending_check(current, budget)
-        with current.session() as session:
-            missing = plan_swaps(session, experiments, plan)
-        works = by_provider(current, judge, missing.by_model, "swapped judgements")
-        tally = await run_chunks(current, "swapped judgements", works, check)
-        with current.session() as session:
-            tally.answers = of_samples(session, experiments, ["swap", "sham"])
-        return await tally.state(current)
+    async with locked_run("experiments", experiments, budget=budget, settings=settings) as run:
+        missing = run.query(plan_swaps, experiments, plan)
+        await run.do("swapped judgements", judge, missing.by_model)
+        run.count(of_samples, experiments, ["swap", "sham"])
+        return await run.state()

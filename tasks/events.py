@@ -34,7 +34,7 @@ LONGEST = 1000
 """Characters of a message: errors may repeat what a provider has said."""
 
 
-async def tell_failure(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
+async def emit_failure(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
     """Emit why a flow run has failed, and show it with the run; a hook of flows."""
     in_another = flow_run.parent_task_run_id is not None and flow_run.deployment_id is None
     if in_another or LAUNCHED in flow_run.tags:
@@ -84,7 +84,7 @@ async def _show(flow_run: FlowRun, message: str, remedy: str) -> None:
         await client.create_artifact(shown)
 
 
-def tell_empty(window_id: int, name: str, kept_out: Mapping[str, int]) -> None:
+def emit_empty_window(window_id: int, name: str, kept_out: Mapping[str, int]) -> None:
     """Emit that a window was collected and has no document; `kept_out` is by reason."""
     found = sum(kept_out.values())
     emit_event(

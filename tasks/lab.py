@@ -11,7 +11,7 @@ from judge_gym.lab import evidence, judging, probing, rubrics
 from judge_gym.questions.rubricer import RubricRequest
 from judge_gym.store.samples import ProbeUnit, SampleUnit
 from judge_gym.store.windows import load_window
-from tasks.events import tell_empty
+from tasks.events import emit_empty_window
 from tasks.policy import WRITING
 from tasks.runtime import runtime
 
@@ -25,7 +25,7 @@ async def collect_window(window_id: int) -> dict[str, int]:
             with current.session() as session:
                 name = load_window(session, window_id).name
             kept_out = {reason: count for reason, count in counts.items() if reason != "kept"}
-            tell_empty(window_id, name, kept_out)
+            emit_empty_window(window_id, name, kept_out)
         return counts
 
 

@@ -12,7 +12,9 @@ from judge_gym.llm.providers import Providers
 from tasks.runtime import runtime
 
 LAUNCHED = "launched-by-a-sweep"
-"""The tag of a flow run whose sweep runs it again, and says how it ended."""
+"""The tag of a flow run that a sweep launched; the sweep reports how it ended."""
+PARTIAL_FAILURE = "partial-failure"
+"""The tag of a launched flow run whose work failed in part: the others go on."""
 
 
 async def may_pass(_task: Task[..., Any], _run: TaskRun, state: State[Any]) -> bool:

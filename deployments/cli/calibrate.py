@@ -104,13 +104,13 @@ def _run(
         lost_servers_named(),
     ):
         from flows.calibration import calibration
-        from flows.chunks import Gaps
+        from flows.endings import PartialFailure
         from flows.judged_items import PartlyJudgedError
 
         made: Any = calibration(file, retry_failed=retry_failed, return_state=True)
         state = asyncio.run(made)
         # What was judged is shown before the error of a run that did not do all of it.
-        with suppress(PartlyJudgedError, Gaps):
+        with suppress(PartlyJudgedError, PartialFailure):
             result_of(state)
         try:
             asyncio.run(_show(design))

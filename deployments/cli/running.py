@@ -172,7 +172,7 @@ async def _run(file: Path, sweep: Sweep, options: dict[str, Any]) -> Any:
 
 
 def _run_id(state: Any, file: Path) -> int | None:
-    from flows.waiting import Waiting
+    from flows.endings import Waiting
 
     result = result_of(state)
     if isinstance(result, Waiting):

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from deployments.cli.app import app
 from flows.calibration import calibration
-from flows.chunks import Gaps
+from flows.endings import PartialFailure
 from flows.judged_items import PartlyJudgedError
 from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.settings import settings
@@ -118,7 +118,7 @@ def test_what_failed_is_told_and_asked_again_on_request(file: Path) -> None:
 def test_a_function_that_is_not_there_is_named(file: Path) -> None:
     (file.parent / "judge.yaml").write_text("kind: callable\nname: own\nfunction: nowhere:score\n")
     error = error_of(run_flow(calibration, file))
-    assert not isinstance(error, Gaps)
+    assert not isinstance(error, PartialFailure)
     assert "nowhere:score cannot be loaded" in str(error)
 
 

@@ -13,7 +13,7 @@ from prefect.exceptions import ParameterTypeError
 from prefect.states import Cancelled, Crashed, Failed
 
 from flows import fanning_out
-from flows.chunks import Gaps
+from flows.endings import PartialFailure
 from flows.sweep import sweep
 from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
@@ -158,7 +158,7 @@ def test_a_judge_without_readable_answers_ends_the_sweep_as_no_success(
     assert len(worker.of("w3-scoring")) == 3
     assert judged(database) == JUDGEMENTS
     error = error_of(state)
-    assert isinstance(error, Gaps)
+    assert isinstance(error, PartialFailure)
     assert "sim/calm-1: 0 of 4 answers readable (4 " in error.message
     assert "sim/high-1" not in error.message
 
@@ -174,7 +174,7 @@ def test_an_error_to_mend_ends_the_launches_and_is_met_here(database: str, file:
 
 def test_a_run_that_was_cancelled_is_not_done_by_another(database: str, file: Path) -> None:
     state, worker = shared(file, lambda run: Cancelled(), at_once=1)
-    assert isinstance(error_of(state), Gaps)
+    assert isinstance(error_of(state), PartialFailure)
     assert "A flow run was cancelled" in str(error_of(state))
     assert len(worker.taken) == 1
     assert judged(database) == 0

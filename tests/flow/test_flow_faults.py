@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from prefect.client.schemas.objects import State
 
-from flows.chunks import Gaps
+from flows.endings import PartialFailure
 from flows.sweep import sweep
 from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
@@ -94,7 +94,7 @@ def test_a_provider_that_is_down_costs_the_others_nothing(
     assert counts["local/judge-1"] == {"failed": failed}
     assert state.is_failed()
     said = state.message or ""
-    assert said.startswith("Finished with gaps: Fewer than half the answers are readable.")
+    assert said.startswith("Finished with failures: Fewer than half the answers are readable.")
     assert f"local/judge-1: 0 of {failed} answers readable ({failed} server: overloaded" in said
     assert "sim/calm-1" not in said
     assert "retry_failed" in said  # as the run form names it
@@ -129,8 +129,8 @@ def test_a_failed_chunk_loses_no_other(
     )
     state = run_flow(w3_scoring, run.tags)
     assert state.is_failed()
-    assert isinstance(error_of(state), Gaps)
-    assert f"gaps: judgements 1-{EACH}: " in (state.message or "")
+    assert isinstance(error_of(state), PartialFailure)
+    assert f"failures: judgements 1-{EACH}: " in (state.message or "")
     assert "disk of this judge is full" in (state.message or "")
     assert "Run it again" in (state.message or "")
     counts = samples(database)

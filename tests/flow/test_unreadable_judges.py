@@ -13,7 +13,7 @@ from prefect.client.schemas.objects import State
 from typer.testing import CliRunner
 
 from deployments.cli.app import app
-from flows.chunks import Gaps
+from flows.endings import PartialFailure
 from flows.sweep import sweep
 from judge_gym.errors import JudgeGymError
 from judge_gym.llm.breaker import ENOUGH_ALIKE
@@ -79,7 +79,7 @@ def test_a_reasoning_model_whose_answers_are_all_empty_is_stopped_and_the_sweep_
     state, requests = run_beside(file, THINKS_TO_THE_LIMIT)
     assert state.is_failed()
     error = error_of(state)
-    assert isinstance(error, Gaps)
+    assert isinstance(error, PartialFailure)
     asked = statuses(database)["local/thinks", "failed"]
     assert ENOUGH_ALIKE <= asked == requests < ENOUGH_ALIKE + AT_ONCE
     first = f"local/thinks: 0 of {asked} answers readable ({asked} output_limit: "

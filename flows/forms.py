@@ -1,9 +1,13 @@
-"""Names of flow runs that a person understands at a glance."""
+"""What a person sees of a flow: the name of its run, and the fields of its form."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 from prefect.runtime import flow_run
+from pydantic import Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 
 def of_experiments(verb: str) -> Callable[[], str]:
@@ -39,3 +43,33 @@ def of_review() -> str:
 def _several(verb: str, names: Sequence[object]) -> str:
     more = f" and {len(names) - 1} more" if len(names) > 1 else ""
     return f"{verb} {names[0] if names else 'nothing'}{more}"
+
+
+T = TypeVar("T")
+
+
+class _WithoutDefault(dict[str, Any]):
+    """A schema that takes no default: Prefect's forms submit it, and null would not be valid."""
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if key != "default":
+            super().__setitem__(key, value)
+
+
+class _WithoutNull:
+    """Leaves null out of a type's schema, or Prefect's form asks whether it is to be "None"."""
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        shown: list[JsonSchemaValue] = handler(schema)["anyOf"]
+        return _WithoutDefault(next(one for one in shown if one != {"type": "null"}))
+
+
+OrLeftOut = Annotated[T | None, _WithoutNull()]
+"""What a form may leave empty; it is None then."""
+AtLeastOne = Annotated[int, Field(ge=1)]
+Model = Annotated[str, Field(pattern=r"^[^/\s]+/\S+$", examples=["openai/gpt-4.1-nano"])]
+"""A provider of the providers file and a model of it."""
+RunSettings = OrLeftOut[dict[str, Any]]
+"""Settings of one run, by name."""

@@ -1,0 +1,163 @@
+"""How a flow run ends: a summary of its work, a partial failure, or waiting for batches."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import State
+from prefect.context import FlowRunContext
+from prefect.states import Completed, Failed, Scheduled
+
+from judge_gym.answers.readability import Answers, remedy_of, too_few_readable
+from judge_gym.errors import JudgeGymError
+from judge_gym.llm.breaker import ModelStoppedError
+from judge_gym.runtime import Runtime
+from tasks.policy import LAUNCHED, PARTIAL_FAILURE
+
+NOTHING_MISSING = "nothing was missing"
+REMEDY = "Run it again: it does what is still missing."
+MOST_NAMED = 3
+"""Causes that a message names."""
+
+
+class PartialFailure(JudgeGymError):
+    """Some of a flow's work failed; the rest is done."""
+
+    def __init__(self, causes: Iterable[JudgeGymError]) -> None:
+        self.causes = tuple({str(cause): cause for cause in causes}.values())
+        """Most important first; each once."""
+        super().__init__(
+            " ".join(cause.message for cause in self.causes),
+            " ".join(dict.fromkeys(cause.remedy for cause in self.causes if cause.remedy)),
+        )
+
+    def state(self, rest: str = "") -> State[Any]:
+        """Return the flow's final state; `rest` says what was done."""
+        return Failed(message=f"Finished with failures: {self}{rest}", data=self)
+
+
+def combined(failures: Iterable[PartialFailure]) -> PartialFailure:
+    """Return one failure for several, with the causes of all in their order."""
+    return PartialFailure(cause for failure in failures for cause in failure.causes)
+
+
+def caused_by(failures: list[PartialFailure], error: JudgeGymError) -> JudgeGymError:
+    """Return the error that ended a run, with the failures that led to it named first."""
+    if not failures:
+        return error
+    whole = PartialFailure([*combined(failures).causes, error])
+    return type(error)(whole.message, whole.remedy)
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What a flow returns when its work is done but for calls that wait in batches."""
+
+    what: str
+    """What waits where, as the beginning of a sentence."""
+
+
+@dataclass
+class RunSummary:
+    """How a flow's work ended: outcomes by status, and what failed."""
+
+    outcomes: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+    """Failed chunks and work that could not begin, a sentence each without its full stop."""
+    stopped: dict[str, ModelStoppedError] = field(default_factory=dict)
+    """Model → why it got no more calls."""
+    answers: list[Answers] = field(default_factory=list)
+    """The stored answers of every judge, those of this run included."""
+    waiting: Counter[str] = field(default_factory=Counter)
+    """What waits in batches, in the plural with its provider → how many."""
+
+    def add(self, other: "RunSummary") -> None:
+        """Count another summary in."""
+        self.outcomes += other.outcomes
+        self.problems += other.problems
+        self.stopped |= other.stopped
+        self.answers += other.answers
+        self.waiting += other.waiting
+
+    async def state(self, runtime: Runtime, data: Any = None) -> State[Any]:
+        """Return the flow's final state, which names what failed, the first cause first.
+
+        `data` becomes the data of a success.
+
+        The state is no success when fewer than half of a judge's answers are readable. While calls
+        wait in batches, the flow ends as waiting; the next run retries what failed.
+        """
+        if self.waiting:
+            what = [f"{count} {where}" for where, count in sorted(self.waiting.items())]
+            return await run_again_later(runtime, Waiting("; ".join(what + self.problems)))
+        done = ", ".join(f"{count} {status}" for status, count in sorted(self.outcomes.items()))
+        if failure := self._failure():
+            await _tag_as_partial()
+            return failure.state(f" This run: {done or 'nothing was done'}.")
+        message = done or NOTHING_MISSING
+        if self.outcomes["failed"]:
+            message += ". Run again with retry_failed to retry what failed"
+        return Completed(message=message, data=data)
+
+    def _failure(self) -> PartialFailure | None:
+        """Return what failed; None when the run is a success."""
+        causes: list[JudgeGymError] = []
+        if error := too_few_readable(self.answers):
+            causes.append(error)
+        causes += self.stopped.values()
+        if self.problems:
+            named = "; ".join(self.problems[:MOST_NAMED])
+            left = len(self.problems) - MOST_NAMED
+            more = f"; and {left} more" if left > 0 else ""
+            causes.append(JudgeGymError(f"{named}{more}.", REMEDY))
+        failed = self.outcomes["failed"]
+        if not causes and failed and failed == self.outcomes.total():
+            # A few failures are normal in a run. When every call fails, the provider is down.
+            causes.append(JudgeGymError(f"All {failed} calls failed.", remedy_of("server")))
+        return PartialFailure(causes) if causes else None
+
+
+async def run_again_later(runtime: Runtime, waiting: Waiting, **changes: Any) -> State[Any]:
+    """Return the final state of a flow that waits; a run of a deployment is scheduled again.
+
+    `changes` are parameters that differ in the next run.
+    """
+    at = await _schedule(runtime.settings.batch_poll_s, changes)
+    again = f"the next run, at {at:%Y-%m-%d %H:%M:%S} UTC, takes" if at else "run again to take"
+    return Completed(name="Waiting", message=f"{waiting.what}; {again} them in.", data=waiting)
+
+
+async def _schedule(after_s: float, changes: dict[str, Any]) -> datetime | None:
+    """Schedule another run of this run's deployment; returns when, None without a deployment.
+
+    A sweep launches its own runs again.
+    """
+    context = FlowRunContext.get()
+    run = context.flow_run if context else None
+    if run is None or run.deployment_id is None or LAUNCHED in run.tags:
+        return None
+    at = datetime.now(UTC) + timedelta(seconds=after_s)
+    async with get_client() as client:
+        following = await client.create_flow_run_from_deployment(
+            run.deployment_id,
+            parameters={**run.parameters, **changes},
+            state=Scheduled(scheduled_time=at),
+            # A run that is retried schedules one next run.
+            idempotency_key=f"after-{run.id}",
+            tags=run.tags,
+            job_variables=run.job_variables,
+            work_queue_name=run.work_queue_name,
+        )
+    return following.expected_start_time
+
+
+async def _tag_as_partial() -> None:
+    """Tag this run before it ends, so that the sweep that launched it goes on with the others."""
+    context = FlowRunContext.get()
+    run = context.flow_run if context else None
+    if run is not None and LAUNCHED in run.tags:
+        async with get_client() as client:
+            await client.update_flow_run(run.id, tags=[*run.tags, PARTIAL_FAILURE])

@@ -1,0 +1,219 @@
+"""A flow run at work: its lock, the limits it declares, and its work in chunks.
+
+A chunk is work of one provider that one task does. A few chunks run at a time, and one that fails
+leaves the others alone.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from prefect import Task
+from prefect.client.schemas.objects import State
+from prefect.logging import get_run_logger
+
+from flows.endings import RunSummary
+from flows.progress import Counted
+from judge_gym.answers.readability import Answers
+from judge_gym.asking.batching import any_open
+from judge_gym.asking.budgeting import SweepBudget, spending_check
+from judge_gym.asking.engine import WAITING
+from judge_gym.errors import JudgeGymError, first_line
+from judge_gym.llm.breaker import ModelStoppedError
+from judge_gym.runtime import Runtime
+from judge_gym.settings import Settings
+from judge_gym.store.claims import claimed
+from tasks.lab import collect_batches
+from tasks.policy import declare_limits, provider_tag
+from tasks.runtime import given, runtime
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Work:
+    """Units of one provider, and the task that does a list of them."""
+
+    task: Task[..., Any]
+    provider: str
+    """Empty for work that no provider's limit bounds."""
+    units: list[Any]
+    label: str
+    """The units in the plural; names the task runs."""
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    as_batches: bool = False
+    """Whether its calls may go as batches; then all are to one model."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A flow run that holds its lock: what it works with, and a summary of its work."""
+
+    runtime: Runtime
+    budget: SweepBudget | None = None
+    summary: RunSummary = field(default_factory=RunSummary)
+
+    def query(
+        self,
+        function: Callable[..., T],
+        *arguments: Any,
+        **options: Any,
+    ) -> T:
+        """Call a function of the library with a session of its own; it commits at the end."""
+        with self.runtime.session() as session:
+            return function(session, *arguments, **options)
+
+    async def do(
+        self,
+        what: str,
+        task: Task[..., Any],
+        by_model: Mapping[str, Sequence[Any]],
+        *,
+        as_batches: bool = True,
+        **arguments: Any,
+    ) -> None:
+        """Do the missing work of every model; `what` names its units in the plural."""
+        works = by_provider(self.runtime, task, by_model, what, as_batches=as_batches, **arguments)
+        await self.do_all(what, works)
+
+    async def do_all(self, what: str, works: Sequence[Work]) -> None:
+        """Do all this work, and count how it ended."""
+        check = spending_check(self.runtime, self.budget)
+        self.summary.add(await run_chunks(self.runtime, what, works, check))
+
+    def count(self, answers: Callable[..., list[Answers]], *arguments: Any) -> None:
+        """Read how many stored answers of each judge are readable; too few are no success."""
+        self.summary.answers += self.query(answers, *arguments)
+
+    async def state(self, data: Any = None) -> State[Any]:
+        """Return the flow's final state; `data` is what it returns on success."""
+        return await self.summary.state(self.runtime, data)
+
+
+@asynccontextmanager
+async def locked_run(
+    kind: str,
+    names: Iterable[object],
+    *,
+    budget: SweepBudget | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> AsyncIterator[Run]:
+    """Open the runtime, lock the work on these names, and declare the providers' limits.
+
+    Plan what is missing inside the block: a run that waited for the lock finds most of it done.
+    """
+    async with runtime(given(settings)) as current, lock(current, kind, names):
+        await declare_limits()
+        yield Run(current, budget)
+
+
+@asynccontextmanager
+async def lock(runtime: Runtime, kind: str, names: Iterable[object]) -> AsyncIterator[None]:
+    """Lock the work on these names; a second run waits here until the first has ended."""
+
+    def waiting() -> None:
+        get_run_logger().warning("Another run works on these %s: waiting for it to end.", kind)
+
+    async with claimed(runtime.engine, kind, names, waiting):
+        yield
+
+
+def by_provider(
+    runtime: Runtime,
+    task: Task[..., Any],
+    by_model: Mapping[str, Sequence[Any]],
+    label: str,
+    *,
+    as_batches: bool = True,
+    **arguments: Any,
+) -> list[Work]:
+    """Return one `Work` per provider, with the units of its models one after the other.
+
+    A provider that takes batches has one per model, since a batch is of one model, unless
+    `as_batches` is false.
+    """
+    works: dict[str, Work] = {}
+    for model, missing in by_model.items():
+        provider = runtime.providers.of(model)
+        batches = as_batches and provider.batch
+        work = Work(task, provider.name, [], label, arguments, batches)
+        works.setdefault(model if batches else provider.name, work).units.extend(missing)
+    return list(works.values())
+
+
+async def run_chunks(
+    runtime: Runtime, what: str, works: Sequence[Work], check: Callable[[], None] | None = None
+) -> RunSummary:
+    """Do all the work, a few chunks at a time, and count how it ended.
+
+    Prefect's page shows the progress, with one request per chunk; `what` names the units in the
+    plural.
+
+    A failed chunk becomes a problem of the summary, and a model that gets no more calls is named
+    there. Any other `JudgeGymError` stops new chunks, lets those in progress end, and is raised.
+    `check` runs before each chunk, and raises when no new chunk may begin.
+    """
+    batch_errors = await collect_batches() if await any_open(runtime) else []
+    summary = RunSummary()
+    progress = Counted(what, sum(len(work.units) for work in works))
+    await progress.add({})
+    queue = [
+        (work, start, work.units[start:end])
+        for work in works
+        for start, end in _cuts(len(work.units), runtime.settings, as_batches=work.as_batches)
+    ]
+    queue.reverse()
+    errors: list[JudgeGymError] = []
+
+    async def worker() -> None:
+        while queue and not errors:
+            work, start, units = queue.pop()
+            try:
+                if check is not None:
+                    await asyncio.to_thread(check)
+                ends = Counter(await _configured(runtime, work, start, units)())
+                await progress.add(ends)
+                if count := ends.pop(WAITING, 0):
+                    summary.waiting[f"{work.label} wait in batches at {work.provider}"] += count
+                summary.outcomes += ends
+            except ModelStoppedError as error:
+                summary.stopped[error.model] = error
+            except JudgeGymError as error:
+                errors.append(error)
+            except Exception as error:
+                chunk = f"{work.label} {start + 1}-{start + len(units)}"
+                summary.problems.append(f"{chunk}: {first_line(error)}")
+
+    await asyncio.gather(*(worker() for _ in range(runtime.settings.workers)))
+    if errors:
+        raise errors[0]
+    if summary.waiting:  # else the errors are about batches of other runs
+        summary.problems += batch_errors
+    return summary
+
+
+def _cuts(count: int, settings: Settings, *, as_batches: bool) -> list[tuple[int, int]]:
+    """Return where each of `count` units' chunks begins and ends.
+
+    A chunk has room for a full batch. A rest too small for a batch stays with the chunk before,
+    where the batch policy decides about it.
+    """
+    size, least = settings.chunk_size, 1
+    if as_batches:
+        size, least = settings.batch_maximum, min(settings.batch_minimum, settings.batch_maximum)
+    starts = list(range(0, count - least + 1, size)) or [0]
+    return list(zip(starts, [*starts[1:], count], strict=True)) if count else []
+
+
+def _configured(
+    runtime: Runtime, work: Work, start: int, units: Sequence[Any]
+) -> Callable[[], Any]:
+    options = work.task.with_options(
+        task_run_name=f"{work.label} {start + 1}-{start + len(units)} of {len(work.units)}",
+        tags=[provider_tag(work.provider)] if work.provider else [],
+        timeout_seconds=runtime.settings.chunk_timeout_s,
+    )
+    return lambda: options(units=list(units), **work.arguments)
