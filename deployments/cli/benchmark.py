@@ -160,7 +160,7 @@ def _show(report: "BenchmarkReport") -> None:
 
 def _ended(report: "BenchmarkReport", place: int) -> str:
     """Return how many judgements ended in which way, and what became of them in the figures."""
-    from judge_gym.report.table import dollars
+    from judge_gym.formats import dollars
 
     ends = Counter(one.status if one else "missing" for one in report.results[place])
     told = [", ".join(f"{count} {end}" for end, count in ends.most_common()) + "."]

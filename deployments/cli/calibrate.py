@@ -122,9 +122,9 @@ def _run(
 
 async def _show(design: "CalibrationDesign") -> None:
     from judge_gym.calibration.checks import span
+    from judge_gym.formats import dollars
     from judge_gym.judges.calibrating.reporting import read_report, reports_folder
     from judge_gym.report.calibration import page_path
-    from judge_gym.report.table import dollars
     from judge_gym.runtime import runtime
 
     async with runtime() as current:

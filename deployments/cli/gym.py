@@ -101,7 +101,7 @@ async def _in_runtime(read: "Callable[[Runtime, LoadedGym], T]", loaded: "Loaded
 
 
 def _show(report: "GymReport") -> None:
-    from judge_gym.report.table import figure, p_value
+    from judge_gym.formats import figure, p_value
 
     judged = f"{report.loaded.gym.name}, judged by {report.loaded.judge.name}"
     show_table(

@@ -162,8 +162,8 @@ def _show_raters(found: "Evaluation") -> None:
 
 
 def _show_ways(found: "Evaluation") -> None:
+    from judge_gym.formats import dollars, number
     from judge_gym.report.panel_evaluation import WHOLE, kinds
-    from judge_gym.report.table import dollars, number
 
     for what, some in kinds(found):
         title = f"Panel {found.panel.name}, {what}: {counted(some.scored.n_documents, 'document')}"
@@ -217,7 +217,7 @@ def _show_together(found: "Evaluation") -> None:
 
 
 def _show_policies(found: "Evaluation") -> None:
-    from judge_gym.report.table import dollars, figure
+    from judge_gym.formats import dollars, figure
 
     _show_figures(
         f"Asking one more only where it pays (a point of error costs "
@@ -239,8 +239,8 @@ def _show_policies(found: "Evaluation") -> None:
 
 def _show_figures(title: str, columns: "Sequence[str]", rows: Sequence[Sequence[object]]) -> None:
     """Print a table of figures, and below it why some are missing, each reason once."""
+    from judge_gym.formats import figure
     from judge_gym.metrics.estimate import Estimate
-    from judge_gym.report.table import figure
 
     show_table(
         title,

@@ -13,10 +13,12 @@ from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.escalating import PolicyFigures, sufficient, undecided
 from judge_gym.calibration.verdict import Verdict
 from judge_gym.design.experiment import family_of
+from judge_gym.formats import dollars
 from judge_gym.judges import ModelJudge
 from judge_gym.judges.calibrating.assessing import Assessment, Case
 from judge_gym.judges.calibrating.texts import Texts
-from judge_gym.report.table import dollars
+from judge_gym.report.plots.plot import Kind
+from judge_gym.report.plots.svg import draw
 from judge_gym.report.writing import ENVIRONMENT, csv_of, figures_of, put_in_place
 
 LONGEST_SHOWN = 6000
@@ -219,15 +221,11 @@ def _curves(one: Assessment) -> Iterator[tuple[str, str]]:
 
 
 def _drawn(
-    kind: str, one: Assessment, rows: Sequence[Mapping[str, Any]], label: str, part: str = ""
+    kind: Kind, one: Assessment, rows: Sequence[Mapping[str, Any]], label: str, part: str = ""
 ) -> str:
-    from importlib import import_module
-
-    from judge_gym.report.plots.svg import inline_svg
-
     name = "-".join(filter(None, (kind, part, one.judge.key))).replace("_", "-")
     said = f"SIMULATED. {label}" if one.simulated else label
-    return inline_svg(import_module(f"judge_gym.report.plots.{kind}").draw(rows), name, said)
+    return draw(kind, rows, name, said)
 
 
 def _check_rows(report: CalibrationReport) -> Iterator[dict[str, Any]]:

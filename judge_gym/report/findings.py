@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from judge_gym.design.axes import axes as design_axes
+from judge_gym.formats import number, p_value
 from judge_gym.report.scopes import rubric_phrase, setting_phrases, short_label
-from judge_gym.report.table import Row, Table, number, p_value
+from judge_gym.report.table import Row, Table
 from judge_gym.store.results import FindingRow
 
 NOT_TESTABLE = "not testable here"

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from judge_gym.formats import dollars, figure, p_value
 from judge_gym.gyms.comparing import Comparison
 from judge_gym.gyms.evaluating import SCORE, GymReport, LoadedGym, read_report
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.report.table import dollars, figure, p_value
+from judge_gym.report.plots.svg import draw
 from judge_gym.report.writing import ENVIRONMENT, csv_of, figures_of, put_in_place
 from judge_gym.runtime import Runtime
 
@@ -82,15 +83,12 @@ def case_rows(report: GymReport) -> Iterator[dict[str, Any]]:
 
 def _drawing(report: GymReport, measure: str) -> str:
     """Return the differences of a measure below one another; empty without any."""
-    from judge_gym.report.plots import forest
-    from judge_gym.report.plots.svg import inline_svg
-
     rows = [_effect(one) for one in report.comparisons
             if one.measure == measure and one.difference.estimate is not None]  # fmt: skip
     if not rows:
         return ""
     label = f"{'SIMULATED. ' if report.simulated else ''}Differences in {measure}, in points"
-    return inline_svg(forest.draw(rows), f"forest-{measure.replace(' ', '-')}", label)
+    return draw("forest", rows, f"forest-{measure.replace(' ', '-')}", label)
 
 
 def _effect(one: Comparison) -> dict[str, Any]:

@@ -5,11 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+from judge_gym.formats import number
 from judge_gym.metrics.hypotheses_list import VALIDITY_CHECKS
 from judge_gym.metrics.pairwise import OF_PAIRS
 from judge_gym.report.findings import NOT_TESTABLE, told_apart
 from judge_gym.report.plots.plot import Panel, Plot
-from judge_gym.report.table import Row, Table, number
+from judge_gym.report.table import Row, Table
 from judge_gym.store.results import FindingRow
 
 TITLE = "Headlines"

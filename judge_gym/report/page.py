@@ -18,9 +18,9 @@ from judge_gym.report.headlines import answers, headline_plot
 from judge_gym.report.largest import largest_effects
 from judge_gym.report.methods import GROUND_RULES, NOTATION, decisions, methods
 from judge_gym.report.planted import Planted, compare_planted
-from judge_gym.report.plots.drawing import drawings, drawn_before
+from judge_gym.report.plots.content import read_plots
 from judge_gym.report.plots.plot import Plot
-from judge_gym.report.plots.reading import read_plots
+from judge_gym.report.plots.svg import drawings, drawn_before
 from judge_gym.report.review import Review, cells_to_review
 from judge_gym.report.scopes import DEFAULTS_NOTE
 from judge_gym.report.sentences import sentences

@@ -5,11 +5,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from judge_gym.formats import dollars, figure
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.panel.evaluating.escalating import PolicyFigures
 from judge_gym.panel.evaluating.evaluation import Evaluation, Figures
 from judge_gym.panel.evaluating.figures import SecondFamily, WayFigures
-from judge_gym.report.table import dollars, figure
+from judge_gym.report.plots.svg import draw
 from judge_gym.report.writing import ENVIRONMENT, csv_of, figures_of, put_in_place
 
 WHOLE, ITEMS = "whole", "items"
@@ -120,9 +121,6 @@ def _row(evaluation: Evaluation, what: str, whom: str, found: Estimate) -> dict[
 
 def _drawing(evaluation: Evaluation) -> str:
     """Return how much less each way errs than the best of these raters, below one another."""
-    from judge_gym.report.plots import forest
-    from judge_gym.report.plots.svg import inline_svg
-
     rows = [
         {"change": way.name, "effect": way.gained.estimate, "lower": way.gained.lower,
          "upper": way.gained.upper, "unit": "points"}
@@ -130,4 +128,4 @@ def _drawing(evaluation: Evaluation) -> str:
     ]  # fmt: skip
     mark = "SIMULATED. " if evaluation.simulated or evaluation.made_up else ""
     label = f"{mark}Error of the best of these raters less that of each way, in points"
-    return inline_svg(forest.draw(rows), "forest-panel-evaluation", label)
+    return draw("forest", rows, "forest-panel-evaluation", label)

@@ -7,12 +7,13 @@ from sqlalchemy.orm import Session
 
 from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.groups import MIXED
+from judge_gym.formats import ABSENT, figure, number
 from judge_gym.planted.families import Family, planted
 from judge_gym.report import recoveries
 from judge_gym.report.planted_cases import PlantedSweep, read_planted
 from judge_gym.report.recoveries import Expect, Expectation
 from judge_gym.report.scopes import group_labels, shared_part, subject_columns
-from judge_gym.report.table import ABSENT, Row, Table, figure, number
+from judge_gym.report.table import Row, Table
 from judge_gym.store.results import ResultRow
 
 _ROUNDING = 1e-9

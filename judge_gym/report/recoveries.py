@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from judge_gym.formats import number
 from judge_gym.metrics.consistency import MIN_REPLICATES
 from judge_gym.metrics.divergence import jensen_shannon
 from judge_gym.planted import expected as model
 from judge_gym.report.planted_cases import PlantedArm, PlantedGroup, PlantedJudge, PlantedSweep
-from judge_gym.report.table import number
 from judge_gym.seeds import derive_seed
 from judge_gym.store.results import ResultRow
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from judge_gym.counting import counted
 from judge_gym.lab.status import Status, WorkflowStatus
 from judge_gym.metrics.polarization import UNDERSTATES
 from judge_gym.report.facts import Facts
 from judge_gym.report.findings import NOT_TESTABLE
 from judge_gym.report.headlines import Headline, headlines
 from judge_gym.report.planted import Planted
-from judge_gym.report.table import counted
 from judge_gym.store.results import FindingRow, ResultRow
 
 _WORKFLOWS = {

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from judge_gym.analysis.groups import MIXED
+from judge_gym.formats import figure, number, p_value
 from judge_gym.report.scopes import (
     Scope,
     group_labels,
@@ -15,7 +16,7 @@ from judge_gym.report.scopes import (
 )
 from judge_gym.report.spec import Cell, Part, Spec
 from judge_gym.report.specs import SPECS, of_own_rubrics
-from judge_gym.report.table import Row, Table, figure, number, p_value
+from judge_gym.report.table import Row, Table
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 

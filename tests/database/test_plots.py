@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.loading import load_sweep_data
+from judge_gym.analysis.plotted import Overlap
 from judge_gym.report.page import read_report, render_page
-from judge_gym.report.plots.of_items import MAX_ITEMS
-from judge_gym.report.plots.plot import ALL_ITEMS, NONE, PART, SAME, WITHIN, Plot
-from judge_gym.report.plots.reading import read_plots
+from judge_gym.report.plots.content import MAX_ITEMS, read_plots
+from judge_gym.report.plots.plot import ALL_ITEMS, Plot
 from judge_gym.store.results import ResultRow, latest_run
 from support.lab import SWEEP, Lab, labels, rubric
 
@@ -114,18 +114,18 @@ def test_sets_are_counted_by_judge_and_compared_on_the_same_item(database: str) 
         (BETA, (2,)): 0.5,
         (BETA, (3, 4)): 0.25,
     }
-    overlaps = {(row["pair"], row["relation"]): row["share"] for row in rows if "pair" in row}
+    overlaps = {(row["pair"], row["overlap"]): row["share"] for row in rows if "pair" in row}
     # On the first item {1,2} holds {2} every time; on the second {1} and {1,2} meet {3,4} and {1}.
     assert {
         key[1]: share for key, share in overlaps.items() if key[0] == f"{ALPHA} and {BETA}"
     } == {
-        SAME: 0.125,
-        WITHIN: 0.625,
-        PART: 0.0,
-        NONE: 0.25,
+        Overlap.SAME: 0.125,
+        Overlap.NESTED: 0.625,
+        Overlap.PARTLY: 0.0,
+        Overlap.APART: 0.25,
     }
     alone = f"{ALPHA} with itself"
-    assert overlaps[alone, SAME] == overlaps[alone, WITHIN] == 0.5
+    assert overlaps[alone, Overlap.SAME] == overlaps[alone, Overlap.NESTED] == 0.5
     # A set counts in equal parts for its stages.
     of_alpha = [row for row in rows_of(plots["distributions"]) if row["judge"] == ALPHA]
     assert [row["share"] for row in of_alpha] == [0.625, 0.375, 0.0, 0.0]

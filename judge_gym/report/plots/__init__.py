@@ -1,7 +1,10 @@
-"""The report's plots: what they show (`reading`), how it is drawn (a module each), and as what.
+"""The report's plots.
 
-`reading` and the modules it uses take what an analysis has and make tidy rows; it is the only one
-that reads the database. A drawing module is a pure function from tidy rows to an altair chart,
-for the report and for notebooks alike. `svg` makes a chart a part of the page, and `drawing` says
-which module draws what. Only drawing imports altair: rows can be read without it.
+- `content`: what each plot of a sweep shows, as tidy rows, from values of the analysis
+- `charts`, `charts_of_verdicts`: pure functions from tidy rows to altair charts, for the report
+  and for notebooks
+- `style`: their colours, letters and sizes
+- `svg`: a chart as a part of the page
+
+Only the charts and `style` import altair: rows can be read without it.
 """

@@ -1,19 +1,25 @@
-"""A plot as data: what it says, the rows it is drawn from, and the same numbers as a table."""
+"""A plot as data: what it says, the rows it is drawn from, and the same numbers as a table.
+
+Importing this needs no drawing library: rows can be read and tested without one.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from judge_gym.report.table import Table, marks_of
 
 Rows = Sequence[Mapping[str, Any]]
-"""Tidy rows; the drawing module says which fields. Of a frame: `frame.to_dict("records")`."""
-
+"""Tidy rows; the function that draws them says which fields. Of a frame:
+`frame.to_dict("records")`."""
+Kind = Literal[
+    "heat_map", "reliability", "swaps", "distributions", "subsets", "forest", "headlines",
+    "histogram", "severity_curve",
+]  # fmt: skip
+"""The kinds of charts; `charts.CHARTS` has the function that draws each."""
 
 ALL_ITEMS = "all items"
 """The item of rows that are about all of them."""
-SAME, WITHIN, PART, NONE = "the same", "nested", "partly", "apart"
-"""How two sets of stages overlap."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +38,11 @@ class Panel:
 class Plot:
     """What is drawn beside a table, or why it is not.
 
-    `kind` names the module that draws it, `beside` the title of the table it stands with.
-    `numbers` are those drawn, None where the table beside it has them. Without panels, `missing`
-    says why there is nothing to draw.
+    `beside` is the title of the table it stands with. `numbers` are those drawn, None where the
+    table beside it has them. Without panels, `missing` says why there is nothing to draw.
     """
 
-    kind: str
+    kind: Kind
     title: str
     how_to_read: str
     beside: str

@@ -6,11 +6,12 @@ the page's own, which follow the reader's: so a colour is only ever one of these
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from typing import Any
-
-import altair as alt
+from typing import TYPE_CHECKING, Any
 
 from judge_gym.report.plots.plot import Rows
+
+if TYPE_CHECKING:
+    import altair as alt
 
 INK, SOFT, LINE = "#1c1f23", "#59616b", "#d5d9de"
 BLUE, RED = "#0072b2", "#c44e00"
@@ -55,13 +56,17 @@ CONFIG: Mapping[str, Any] = {
 """The look of the report: `chart.configure(**CONFIG)` gives it to a chart in a notebook."""
 
 
-def chart(rows: Rows) -> alt.Chart:
+def chart(rows: Rows) -> "alt.Chart":
     """Return a chart of these rows, with no mark yet."""
+    import altair as alt
+
     return alt.Chart(data(rows))
 
 
 def data(rows: Rows) -> Any:
     """Return these rows as the data of a chart."""
+    import altair as alt
+
     untyped: Any = alt.Data
     return untyped(values=[dict(row) for row in rows])
 

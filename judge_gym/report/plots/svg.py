@@ -1,16 +1,26 @@
-"""A chart as static SVG for the page: the page's colours and letters, nothing fetched, no script.
+"""Charts as static SVG for a page: the page's colours and letters, nothing fetched, no script.
 
-What vl-convert writes is attributes and text alone. Colours become the page's variables, so that
-they follow a dark screen and paper; three greys become patterns; fonts are left to the page; and
-names (`id`) get a prefix, because several drawings share one page.
+vl-convert writes attributes and text alone. Colours become the page's variables, so that they
+follow a dark screen and paper. Three greys become patterns. Fonts are left to the page. Names
+(`id`) get a prefix, because several drawings share one page.
+
+Importing altair takes longer than everything else about a page, so it is imported only to draw.
+A page that is written again takes over the drawings whose rows have not changed.
 """
 
 import json
 import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
 from html import escape
+from pathlib import Path
 from typing import Any
 
+from judge_gym.formats import number
 from judge_gym.report.plots import style
+from judge_gym.report.plots.plot import Kind, Panel, Plot, Rows
+from judge_gym.seeds import sha256
 
 _VARIABLES = {
     style.INK: "var(--text)",
@@ -39,9 +49,61 @@ _NAMED = re.compile(r'(id="|url\(#)([^")]+)')
 _SIZE = re.compile(rf'font-size="{style.TEXT_SIZE}px"')
 _WRITTEN_SIZE = 12
 _WIDTH = re.compile(r'width="([\d.]+)"')
+_DRAWN = re.compile(r'<svg [^>]*data-of="([0-9a-f]{64})".*?</svg>', re.DOTALL)
 
 
-def inline_svg(drawn: Any, name: str, label: str) -> str:
+@dataclass(frozen=True)
+class Drawing:
+    """A panel as the page shows it; `svg` is an element."""
+
+    heading: str
+    says: str
+    svg: str
+
+
+def drawings(plot: Plot, older: Mapping[str, str]) -> Sequence[Drawing]:
+    """Return the panels of a plot, drawn; `older` is what `drawn_before` found."""
+    return [
+        Drawing(panel.heading, panel.says, _drawn(plot, panel, place, older))
+        for place, panel in enumerate(plot.panels, start=1)
+    ]
+
+
+def drawn_before(page: str) -> dict[str, str]:
+    """Return the drawings of a page that was written before, by the digest of what they show."""
+    return {match[1]: match[0] for match in _DRAWN.finditer(page)}
+
+
+def draw(kind: Kind, rows: Rows, name: str, label: str) -> str:
+    """Return rows as a chart of this kind, as an `<svg>` element; see `inline_svg`."""
+    from altair.utils.schemapi import debug_mode
+
+    from judge_gym.report.plots.charts import CHARTS
+
+    with debug_mode(False):  # which checks each part of a chart as it is made, and takes as long
+        chart = CHARTS[kind](rows)
+    return inline_svg(chart, name, label)
+
+
+def _drawn(plot: Plot, panel: Panel, place: int, older: Mapping[str, str]) -> str:
+    name = f"{plot.kind.replace('_', '-')}-{place}"
+    mark = "".join(f"{word}. " for word in plot.marks)
+    label = ". ".join(filter(None, (mark + plot.title, panel.heading, plot.how_to_read)))
+    of = sha256(_code(), name, label, [dict(row) for row in panel.rows])
+    if of in older:
+        return older[of]
+    svg = draw(plot.kind, panel.rows, name, label)
+    return svg.replace("<svg ", f'<svg data-of="{of}" ', 1)
+
+
+@cache
+def _code() -> str:
+    """Return a digest of the code that draws: what other code drew is drawn again."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return sha256(*(file.read_text(encoding="utf-8") for file in files))
+
+
+def inline_svg(chart: Any, name: str, label: str) -> str:
     """Return an altair chart as an `<svg>` element; equal charts give equal text.
 
     `name` begins every id in it, and is its own; `label` is what a screen reader says of it.
@@ -49,7 +111,7 @@ def inline_svg(drawn: Any, name: str, label: str) -> str:
     import vl_convert
 
     # Given as altair would, which copies the chart for every part of it.
-    spec = json.dumps({**drawn.to_dict(validate=False), "config": style.CONFIG})
+    spec = json.dumps({**chart.to_dict(validate=False), "config": style.CONFIG})
     return on_page(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]), name, label)
 
 
@@ -74,7 +136,7 @@ def _themed(tag: str, name: str, ids: dict[str, str]) -> str:
 
     vl-convert goes on counting its ids from one chart to the next.
     """
-    tag = _LONG.sub(lambda number: f"{float(number[0]):.2f}", _DROPPED.sub("", tag))
+    tag = _LONG.sub(lambda match: number(float(match[0])), _DROPPED.sub("", tag))
     tag = _SIZE.sub(f'font-size="{_WRITTEN_SIZE}px"', tag)
     tag = _NAMED.sub(
         lambda found: found[1] + ids.setdefault(found[2], f"{name}-{len(ids) + 1}"), tag

@@ -3,33 +3,23 @@
 import re
 import subprocess
 import sys
-from importlib import import_module
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
-from judge_gym.report.plots import (
-    distributions,
-    forest,
-    headlines,
-    heat_map,
-    reliability,
-    subsets,
-    swaps,
-)
-from judge_gym.report.plots.drawing import drawings, drawn_before
-from judge_gym.report.plots.plot import ALL_ITEMS, NONE, SAME, WITHIN, Panel, Plot, Rows
+from judge_gym.analysis.plotted import Overlap
+from judge_gym.report.plots.plot import ALL_ITEMS, Kind, Panel, Plot, Rows
 from judge_gym.report.plots.style import LONGEST_NAME, short_names
-from judge_gym.report.plots.svg import inline_svg, on_page
+from judge_gym.report.plots.svg import draw, drawings, drawn_before, on_page
 
 HOSTILE = """<script>alert("x")</script> fill="#1c1f23" id="a" url(#a) ]]> &amp; {{ 7 }}"""
 LONG = "organisation/" + "model-with-a-name-" * 40
 
 
-def drawn(kind: Any, rows: Rows, name: str = "plot-1") -> ElementTree.Element:
+def drawn(kind: Kind, rows: Rows, name: str = "plot-1") -> ElementTree.Element:
     """The drawing of these rows, read back as XML."""
-    return ElementTree.fromstring(inline_svg(kind.draw(rows), name, "What it shows"))
+    return ElementTree.fromstring(draw(kind, rows, name, "What it shows"))
 
 
 def texts(svg: ElementTree.Element) -> list[str]:
@@ -56,7 +46,7 @@ def cell(
 
 def test_a_cell_beyond_its_floor_is_told_by_a_mark_and_a_frame() -> None:
     svg = drawn(
-        heat_map,
+        "heat_map",
         [
             cell("Budget", "calm and high", 1.0, 0.0861, beyond=True),
             cell("Courts", "calm and high", 0.0, 0.0),
@@ -92,7 +82,7 @@ def shares(judge: str, group: str = "order", **given: float) -> list[dict[str, A
 
 
 def test_what_gave_no_verdict_is_a_part_of_the_bar_and_counted_beside_it() -> None:
-    svg = drawn(distributions, shares("a", s1=0.5, s3=0.25, s4=0, abstained=0.125, failed=0.125))
+    svg = drawn("distributions", shares("a", s1=0.5, s3=0.25, s4=0, abstained=0.125, failed=0.125))
     assert [one for one in texts(svg) if one in "1234"] == ["1", "3"]
     assert "of 8, 1 abstained, 1 failed" in texts(svg)
     bars = [one.get("d") or "" for one in having(svg, stroke="var(--soft)", stroke_width="0.75")]
@@ -110,7 +100,7 @@ def test_what_gave_no_verdict_is_a_part_of_the_bar_and_counted_beside_it() -> No
 
 def test_groups_of_judges_have_a_heading_each() -> None:
     rows = shares("a", "order", s1=1) + shares("a", "disorder", s2=1)
-    said = [one for one in texts(drawn(distributions, rows)) if one in ("order", "disorder", "a")]
+    said = [one for one in texts(drawn("distributions", rows)) if one in ("order", "disorder", "a")]
     assert said == ["a", "order", "a", "disorder"] or said == ["order", "a", "disorder", "a"]
 
 
@@ -121,10 +111,10 @@ def test_a_set_is_drawn_as_its_stages_beside_the_share_of_each_judge() -> None:
         {"stages": (2, 3, 4), "scale": 4, "judge": "a", "share": 0.25},
         {"stages": (2, 3, 4), "scale": 4, "judge": "b", "share": 0.6},
         {"stages": None, "scale": 4, "judge": "b", "share": 0.4},
-        {"pair": "a and b", "relation": SAME, "share": 0.15},
-        {"pair": "a and b", "relation": WITHIN, "share": 0.85},
+        {"pair": "a and b", "overlap": Overlap.SAME, "share": 0.15},
+        {"pair": "a and b", "overlap": Overlap.NESTED, "share": 0.85},
     ]
-    svg = drawn(subsets, given)
+    svg = drawn("subsets", given)
     said = texts(svg)
     assert [one for one in said if one.endswith("%")][:4] == ["75%", "25%", "60%", "40%"]
     assert [one for one in said if one[0] in "{o"] == ["{2}", "{2, 3, 4}", "other sets"]
@@ -146,7 +136,7 @@ def test_a_line_joins_the_arms_of_an_item_and_a_diamond_is_their_mean() -> None:
         else {"arm": arm, "confidence": value - 0.05, "lower": 0.1, "upper": 0.9}
         for arm, value in arms
     ]
-    svg = drawn(swaps, given)
+    svg = drawn("swaps", given)
     lines = [one.get("d") or "" for one in having(svg, stroke="var(--soft)", opacity="0.5")]
     assert [line.count("L") for line in lines] == [2, 2]
     assert [one for one in texts(svg) if re.fullmatch(r"0\.\d\d", one)] == ["0.75", "0.65", "0.35"]
@@ -167,7 +157,7 @@ def bin_of(
 
 def test_stated_and_realised_are_drawn_on_one_scale_with_the_diagonal() -> None:
     svg = drawn(
-        reliability,
+        "reliability",
         [
             bin_of("a", 0.9, 0.5, 7, (0.4, 0.6)),
             bin_of("b", 0.1, 0.2, 3, (None, None)),
@@ -194,7 +184,7 @@ def headline(question: str, label: str, conclusion: str = "supported") -> dict[s
 def test_headlines_of_one_question_share_an_axis_and_look_as_they_came_out() -> None:
     """Shapes differ, so that colour is not needed; each row has its margin and its figure."""
     looks = [headline("Q?", one, one) for one in ("supported", "refuted", "inconclusive")]
-    svg = drawn(headlines, looks)
+    svg = drawn("headlines", looks)
     assert texts(svg).count("so much") == 3
     assert texts(svg).count("Q?") == 1
     marks = [
@@ -205,7 +195,7 @@ def test_headlines_of_one_question_share_an_axis_and_look_as_they_came_out() -> 
 
 def test_an_effect_stands_by_its_interval_and_one_without_is_hollow() -> None:
     svg = drawn(
-        forest, [effect("view: raw → neutral", -0.2, (-0.4, -0.001)), effect("scale", 0.1, None)]
+        "forest", [effect("view: raw → neutral", -0.2, (-0.4, -0.001)), effect("scale", 0.1, None)]
     )
     assert {"-0.20 [-0.40, 0.00]", "0.10 (no interval)"} <= set(texts(svg))
     filled = [one for one in having(svg, fill="var(--blue)") if one.tag == "path"]
@@ -214,7 +204,7 @@ def test_an_effect_stands_by_its_interval_and_one_without_is_hollow() -> None:
     assert (filled[0].get("transform") or "").startswith("translate(60,")
 
 
-def named(name: str) -> dict[str, Rows]:
+def named(name: str) -> dict[Kind, Rows]:
     """Rows of every kind of plot, two of each, with this name wherever one comes from outside."""
     other = f"{name} 2"
     mean = {"confidence": 0.5, "lower": None, "upper": None, "arm": "own"}
@@ -223,7 +213,7 @@ def named(name: str) -> dict[str, Rows]:
         "distributions": [*shares(name, name, s1=1), *shares(other, other, s1=1)],
         "subsets": [
             *({"stages": (1,), "scale": 4, "judge": one, "share": 1.0} for one in (name, other)),
-            {"pair": name, "relation": NONE, "share": 1.0},
+            {"pair": name, "overlap": Overlap.APART, "share": 1.0},
         ],
         "swaps": [{"item": 1, "arm": "own", "confidence": 0.5}, mean],
         "reliability": [bin_of(one, 0.5, 0.5, 1, (None, None)) for one in (name, other)],
@@ -233,10 +223,9 @@ def named(name: str) -> dict[str, Rows]:
 
 
 @pytest.mark.parametrize("kind", named("x"))
-def test_names_from_outside_are_text_and_short(kind: str) -> None:
-    module = import_module(f"judge_gym.report.plots.{kind}")
+def test_names_from_outside_are_text_and_short(kind: Kind) -> None:
     for name in (HOSTILE, LONG):
-        written = inline_svg(module.draw(named(name)[kind]), "plot-1", name)
+        written = draw(kind, named(name)[kind], "plot-1", name)
         assert "<script" not in written
         svg = ElementTree.fromstring(written)
         assert svg.get("aria-label") == svg.findtext("title") == name
@@ -248,10 +237,9 @@ def test_names_from_outside_are_text_and_short(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", named("x"))
-def test_a_drawing_is_the_pages_own_and_the_same_every_time(kind: str) -> None:
-    module = import_module(f"judge_gym.report.plots.{kind}")
+def test_a_drawing_is_the_pages_own_and_the_same_every_time(kind: Kind) -> None:
     first, again, other = (
-        inline_svg(module.draw(named("a")[kind]), name, "label") for name in ("p-1", "p-1", "p-2")
+        draw(kind, named("a")[kind], name, "label") for name in ("p-1", "p-1", "p-2")
     )
     assert first == again
     ids = re.findall(r' id="([^"]*)"', first)

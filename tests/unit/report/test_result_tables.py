@@ -2,8 +2,9 @@
 
 import pytest
 
+from judge_gym.formats import figure, number, p_value
 from judge_gym.metrics.polarization import EXCHANGEABLE, UNDERSTATES
-from judge_gym.report.table import Row, Table, figure, number, p_value
+from judge_gym.report.table import Row, Table
 from judge_gym.report.tables import result_tables
 
 ORDER = {"concept": "order", "country": "X", "window": "w", "rubric": "shared by acme/a-1"}

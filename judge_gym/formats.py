@@ -1,0 +1,76 @@
+"""How numbers, intervals, p values, shares and money are written, on every surface."""
+
+import math
+from typing import Protocol
+
+ABSENT = "–"
+"""Stands for a number that is not there."""
+_SMALLEST_P = 0.001
+_EXACT_P = 0.1
+
+
+class Interval(Protocol):
+    """What has a value with a 95% interval, such as an `Estimate` or a stored row."""
+
+    @property
+    def estimate(self) -> float | None: ...
+    @property
+    def lower(self) -> float | None: ...
+    @property
+    def upper(self) -> float | None: ...
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Return a number with this many decimals, a dash when there is none; never "-0.00"."""
+    if value is None:
+        return ABSENT
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def short(value: float, digits: int = 3) -> str:
+    """Return a number of any size to three significant digits: `0.0123`, `12.3`, `1.23e+04`."""
+    return f"{value:.{digits}g}"
+
+
+def plain(value: float) -> str:
+    """Return a number that was given, such as a setting, as it was given: `0.5`, `20`."""
+    return f"{value:g}"
+
+
+def ranged(value: float | None, lower: float | None, upper: float | None, digits: int = 2) -> str:
+    """Return `0.31 [0.22, 0.40]`, the bare number without an interval, or a dash."""
+    if lower is None:
+        return number(value, digits)
+    return f"{number(value, digits)} [{number(lower, digits)}, {number(upper, digits)}]"
+
+
+def figure(row: Interval, digits: int = 2) -> str:
+    """Return the value of a row or estimate with its interval, as `ranged` does."""
+    return ranged(row.estimate, row.lower, row.upper, digits)
+
+
+def percent(value: float | None, digits: int = 0) -> str:
+    """Return a share from 0 to 1 in percent: `35%`."""
+    return ABSENT if value is None else f"{value:.{digits}%}"
+
+
+def p_value(p: float | None) -> str:
+    """Return p with two decimals, three below 0.1, `<0.001` below that, or a dash."""
+    if p is None:
+        return ABSENT
+    if p < _SMALLEST_P:
+        return f"<{_SMALLEST_P}"
+    return f"{p:.3f}" if p < _EXACT_P else f"{p:.2f}"
+
+
+def dollars(cost: float | None) -> str:
+    """Return a cost in US dollars to three digits; "unknown" for NaN and None, never 0 for that."""
+    return "unknown" if cost is None or math.isnan(cost) else short(cost)
+
+
+def duration(seconds: float) -> str:
+    """Return a time in the unit that fits it: `12 s`, `3 min`, `1.5 h`."""
+    if seconds < 60:
+        return f"{max(seconds, 1):.0f} s" if seconds else "0 s"
+    return f"{seconds / 60:.0f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,169 @@
+"""Charts of figures with their intervals: effects, headlines, scores, severities."""
+
+from collections.abc import Callable, Mapping
+from itertools import groupby
+from typing import Any
+
+import altair as alt
+from altair.typing import ChartType
+
+from judge_gym.formats import number, ranged
+from judge_gym.report.plots import charts_of_verdicts, style
+from judge_gym.report.plots.plot import Kind, Rows
+
+_ROW_HIGH = 26
+_FOREST_WIDE, _HEADLINES_WIDE = 240, 260
+_SMALL_HIGH, _HISTOGRAM_WIDE, _CURVE_WIDE = 120, 300, 200
+
+
+_LONGEST_CHANGE = 44
+
+
+def forest(rows: Rows) -> ChartType:
+    """Return the effects below one another, with the line of no effect.
+
+    Rows: `change` (an axis and the values it goes between), `effect`, `lower` and `upper` (None
+    without an interval) and `unit`, one for all. Order is kept.
+    """
+    names = style.short_names((row["change"] for row in rows), longest=_LONGEST_CHANGE)
+    drawn = [{**row, "change": names[row["change"]], "said": _said(row)} for row in rows]
+    base = style.chart(drawn).encode(
+        y=alt.Y("change:N", sort=list(names.values())).axis(ticks=False, domain=False).title(None)
+    )
+    ends = [end for row in rows for end in (row["lower"], row["upper"], row["effect"])]
+    furthest = max([abs(end) for end in ends if end is not None] + [0.1])
+    x = alt.X("effect:Q").scale(domain=[-furthest, furthest]).title(rows[0]["unit"])
+    none = style.chart([{"effect": 0}]).mark_rule(color=style.SOFT, strokeDash=[4, 3]).encode(x=x)
+    certain = "isValid(datum.lower)"
+    points = base.encode(x=x)
+    return alt.layer(
+        none,
+        base.mark_rule(color=style.BLUE, strokeWidth=2)
+        .encode(x="lower:Q", x2="upper:Q")
+        .transform_filter(certain),
+        points.mark_point(filled=True, size=70, color=style.BLUE, opacity=1).transform_filter(
+            certain
+        ),
+        points.mark_point(size=70, color=style.BLUE, opacity=1).transform_filter(f"!{certain}"),
+        base.mark_text(align="left", dx=10).encode(x=alt.value(_FOREST_WIDE), text="said:N"),
+    ).properties(width=_FOREST_WIDE, height=_ROW_HIGH * len(names))
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    if row["lower"] is None:
+        return f"{number(row['effect'])} (no interval)"
+    return ranged(row["effect"], row["lower"], row["upper"])
+
+
+_LONGEST_LABEL = 40
+_LONGEST_QUESTION = 80
+_LABELS = 270
+"""Pixels for labels, the same for each question, so that one axis serves them all."""
+_LOOKS: dict[str, dict[str, Any]] = {
+    "supported": {"shape": "circle", "filled": True},
+    "refuted": {"shape": "cross", "filled": True},
+    "inconclusive": {"shape": "circle", "filled": False},
+}
+
+
+def headlines(rows: Rows) -> ChartType:
+    """Return the figures of each question below it, all on one axis.
+
+    Rows: `question` and `label` (rows of one question stand together, those of one label on one
+    line), `estimate`, `lower` and `upper` (None without an interval), `margin`, `conclusion`
+    (supported, refuted or inconclusive) and `said`, the figure in words. Order is kept.
+    """
+    ends = [
+        end
+        for row in rows
+        for end in (row["estimate"], row["lower"], row["upper"], row["margin"], 0.0)
+        if end is not None
+    ]
+    domain = [min(ends) - 0.02, max(ends) + 0.02]
+    groups = [(key, list(of)) for key, of in groupby(rows, key=lambda row: str(row["question"]))]
+    parts = [
+        _question(question, of, domain, has_axis=place == len(groups))
+        for place, (question, of) in enumerate(groups, start=1)
+    ]
+    whole: ChartType = alt.vconcat(*parts, spacing=12).resolve_scale(x="shared")
+    return whole
+
+
+def _question(question: str, rows: Rows, domain: list[float], *, has_axis: bool) -> ChartType:
+    names = style.short_names((row["label"] for row in rows), longest=_LONGEST_LABEL)
+    drawn = [{**row, "label": names[row["label"]]} for row in rows]
+    base = style.chart(drawn).encode(
+        y=alt.Y("label:N", sort=list(names.values()))
+        .axis(ticks=False, domain=False, minExtent=_LABELS, maxExtent=_LABELS)
+        .title(None)
+    )
+    scale = alt.Scale(domain=domain, nice=False)
+    x = alt.X("estimate:Q", scale=scale).axis(labels=has_axis, ticks=has_axis).title(None)
+    heading = style.short_names([question], longest=_LONGEST_QUESTION)[question]
+    zero = style.chart([{"estimate": 0}]).mark_rule(color=style.LINE).encode(x=x)
+    intervals = base.transform_filter("isValid(datum.lower)")
+    points = base.encode(x=x)
+    return alt.layer(
+        zero,
+        base.mark_tick(color=style.RED, thickness=2, size=18).encode(
+            x=alt.X("margin:Q", scale=scale)
+        ),
+        intervals.mark_rule(color=style.BLUE, strokeWidth=2).encode(
+            x=alt.X("lower:Q", scale=scale), x2="upper:Q"
+        ),
+        *(
+            points.mark_point(size=80, color=style.BLUE, opacity=1, **look).transform_filter(
+                alt.datum.conclusion == conclusion
+            )
+            for conclusion, look in _LOOKS.items()
+        ),
+        base.mark_text(align="left", dx=12).encode(x=alt.value(_HEADLINES_WIDE), text="said:N"),
+    ).properties(
+        width=_HEADLINES_WIDE,
+        height=_ROW_HIGH * len(names),
+        title=alt.Title(heading, anchor="start", frame="bounds", fontWeight="bold"),
+    )
+
+
+def histogram(rows: Rows) -> ChartType:
+    """Return bars. Rows: `points` (where a bar begins, 0 to 95) and `scores` (how many)."""
+    x = alt.X("points:Q").scale(domain=[0, 100]).title("points").axis(values=[*range(0, 101, 20)])
+    bars: alt.Chart = (
+        style.chart([{**row, "end": row["points"] + 5} for row in rows])
+        .mark_bar(color=style.BLUE)
+        .encode(
+            x=x,
+            x2="end:Q",
+            y=alt.Y("scores:Q").title("scores").axis(tickCount=3),
+            y2=alt.Y2Datum(0),
+        )
+        .properties(width=_HISTOGRAM_WIDE, height=_SMALL_HIGH)
+    )
+    return bars
+
+
+def severity_curve(rows: Rows) -> ChartType:
+    """Return one line. Rows: `severity` (0 to 1), `points`, `lower` and `upper` (None without)."""
+    base = style.chart(rows).encode(x=alt.X("severity:Q").scale(domain=[0, 1]).title("severity"))
+    y = alt.Y("points:Q").scale(domain=[0, 100]).title("points").axis(values=[0, 50, 100])
+    return alt.layer(
+        base.mark_rule(color=style.BLUE)
+        .encode(y=alt.Y("lower:Q").title("points"), y2="upper:Q")
+        .transform_filter("isValid(datum.lower)"),
+        base.mark_line(color=style.BLUE).encode(y=y),
+        base.mark_point(color=style.BLUE, filled=True, opacity=1).encode(y=y),
+    ).properties(width=_CURVE_WIDE, height=_SMALL_HIGH)
+
+
+CHARTS: Mapping[Kind, Callable[[Rows], ChartType]] = {
+    "heat_map": charts_of_verdicts.heat_map,
+    "reliability": charts_of_verdicts.reliability,
+    "swaps": charts_of_verdicts.swaps,
+    "distributions": charts_of_verdicts.distributions,
+    "subsets": charts_of_verdicts.subsets,
+    "forest": forest,
+    "headlines": headlines,
+    "histogram": histogram,
+    "severity_curve": severity_curve,
+}
+"""The function that draws each kind of chart."""

@@ -1,0 +1,536 @@
+"""What each plot of a sweep shows, as tidy rows, and what it leaves out and why.
+
+The values come from the analysis; nothing here estimates.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from judge_gym.analysis.data import SweepData
+from judge_gym.analysis.groups import MIXED, Group, comparison_groups
+from judge_gym.analysis.judges import is_subset
+from judge_gym.analysis.plotted import (
+    ArmConfidence,
+    Mean,
+    OverlapShare,
+    confidence_by_arm,
+    divergence_by_item,
+    outcome_shares,
+    set_overlaps,
+    set_shares,
+    stated_and_realised,
+)
+from judge_gym.formats import figure, number, p_value, ranged
+from judge_gym.report.plots.plot import ALL_ITEMS, Panel, Plot, Rows
+from judge_gym.report.scopes import group_labels
+from judge_gym.report.table import Row, Table
+from judge_gym.store.judgement_texts import titles_of_judged_items
+from judge_gym.store.results import ResultRow
+
+MAX_PANELS = 6
+"""Drawings of one plot."""
+MAX_ITEMS = 40
+MAX_PAIRS = 8
+BEYOND = 0.05
+"""A cell is beyond its floor when at most this share of its deals stand as far apart."""
+MAX_SWAPS = 6
+MAX_LINES = 60
+MAX_PROBED = 8
+MAX_SETS = 12
+MAX_CHOOSING = 5
+MAX_BARS = 40
+MAX_CHANGES = 30
+_NOT_ESTIMABLE = "not estimable, because "
+_MIXES = "mixes rubric and judgement"
+
+_MAP = Plot(
+    "heat_map",
+    "Polarization item by item",
+    "A row is an item, a column two families; the number is how far they stand apart there (P, in "
+    "bits) with the cell's own floor P0 in brackets. A frame and ▲ mark what at most one in 20 "
+    "random deals of the cell's verdicts reaches, so read single marks with care: chance alone "
+    "marks one cell in 20.",
+    "Polarization by pair",
+    missing="nothing was judged",
+)
+_STATED = Plot(
+    "reliability",
+    "Stated against realised agreement",
+    "Across: the share of experts a judge expects to choose its verdict; up: the share of the "
+    "other judges' verdicts that were the same, with the 95% interval over items. On the dashed "
+    "line the two agree, below it the judge is too sure. The numbers on top count probes.",
+    "Confidence and overconfidence",
+    missing="no judge was probed",
+)
+_SWAPS = Plot(
+    "swaps",
+    "Confidence under other rubrics",
+    "A thin line is an item, the diamonds are means over items with 95% intervals: a rival's "
+    "rubric says something where the right end moves and the sham, a second rubric of the judge's "
+    "own, at the left end does not.",
+    "Swap sensitivity",
+    missing="no judge was probed under a rival's rubric and its own: the sweep has no swap",
+)
+_SHARES = Plot(
+    "distributions",
+    "What the judges said",
+    "A bar is all samples of a judge under its own arm: numbers are stages, a darker shade a "
+    "higher one; a set of stages counts in equal parts for each. What gave no verdict ends the "
+    "bar: abstained (hatched), unparseable (crossed), refused (dotted), failed (filled).",
+    "Abstention",
+    missing="nothing was judged",
+)
+_SETS = Plot(
+    "subsets",
+    "Which sets of stages were chosen",
+    "A row is a set, its dots are the stages in it and its bars the share of each judge's verdicts "
+    "that chose just that set: long rows leave much of the scale open. Below: whether two verdicts "
+    "on the same item are the same, nested (one within the other), overlap partly or stand apart; "
+    "of two judges and, for comparison, of one judge with itself.",
+    "Subset width",
+    missing="no judge was asked for sets of stages",
+)
+_AXES = Plot(
+    "forest",
+    "Effects of the design axes",
+    "A point is what one change of an axis does wherever it was changed alone, with its 95% "
+    "interval, the largest first; an interval across the dashed line leaves open whether there is "
+    "an effect. A hollow point has no interval.",
+    "Axes over the grid",
+    missing="no two experiments of a judge differ in one axis alone",
+)
+_EFFECTS = {
+    "axis_effect": ("verdict", "change of the verdict, 0-1 scale"),
+    "axis_effect_confidence": ("confidence", "change of confidence, a probability"),
+}
+"""Metric → its heading and its axis."""
+_ARMS = {"own": "own", "rival": "rival's", "sham": "sham"}
+"""Arm of the analysis → its name in the plot."""
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A sweep's data, its groups (a common rubric first) with a heading each, and its figures.
+
+    `titles` are those of the items, by their number in the data.
+    """
+
+    data: SweepData
+    groups: Sequence[Group]
+    headings: Sequence[str]
+    titles: Sequence[str]
+    figures: Sequence[ResultRow]
+
+    def named_groups(self) -> Iterator[tuple[Group, str]]:
+        """Yield each group with its heading, which says where rubrics are mixed."""
+        for group, heading in zip(self.groups, self.headings, strict=True):
+            yield group, f"{heading or 'own rubrics'} ({_MIXES})" if group.mixed else heading
+
+    def of_metric(self, metric: str) -> list[ResultRow]:
+        """Return the figures of a metric, those that mix rubrics among them."""
+        return [row for row in self.figures if row.metric in (metric, metric + MIXED)]
+
+
+def read_plots(
+    session: Session, sweep: str, data: SweepData, figures: Sequence[ResultRow]
+) -> list[Plot]:
+    """Return the plots of a sweep, `data` being its own and `figures` those of its analysis run."""
+    groups = sorted(comparison_groups(data), key=lambda group: bool(group.mixed))
+    study = Study(
+        data=data,
+        groups=groups,
+        headings=group_labels([group.scope for group in groups]),
+        titles=titles_of_judged_items(session, sweep),
+        # Each plot says in its own words what the sweep has nothing for.
+        figures=[row for row in figures if row.scope],
+    )
+    return [replace(plot(study), imported=data.origin.imported) for plot in _PLOTS]
+
+
+def polarization_map(study: Study) -> Plot:
+    """Return the polarization of each pair of families on each item, beside the cell's floor."""
+    pairs = _estimated(study.of_metric("polarization_pair"))
+    compared = [
+        (group, heading, of_pairs)
+        for group, heading in study.named_groups()
+        if (of_pairs := _of_group(pairs, group, "pair"))
+    ]
+    if not compared:
+        rows = [*study.of_metric("polarization_pair"), *study.of_metric("polarization")]
+        return replace(_MAP, missing=_why_not(rows, "no two judges judged the same"))
+    panels = tuple(
+        Panel(heading, _cells(study, group, of_pairs))
+        for group, heading, of_pairs in compared[:MAX_PANELS]
+    )
+    numbers = _numbers(
+        _MAP,
+        "P and its floor P0 in bits, and the share of deals that reach P.",
+        ("item", "families", "P", "floor P0", "p"),
+        panels,
+        lambda row: (
+            *(row["item"], row["pair"], number(row["divergence"])),
+            *(number(row["floor"]), p_value(row["p"])),
+        ),
+    )
+    return _drawn(
+        _MAP, panels, any(row.simulated for row in pairs), [*_not_mapped(compared)], numbers
+    )
+
+
+def _cells(study: Study, group: Group, of_pairs: Sequence[ResultRow]) -> Rows:
+    """Return the cells of a group, items and pairs furthest apart first, then the pairs' own."""
+    of_pair = {row.scope["pair"]: row for row in of_pairs}
+    excess = {pair: (row.estimate or 0) - (row.floor or 0) for pair, row in of_pair.items()}
+    pairs = sorted(excess, key=lambda pair: -excess[pair])[:MAX_PAIRS]
+    cells = divergence_by_item(group, pairs, MAX_ITEMS)
+    items = list(dict.fromkeys(cell.item for cell in cells))
+    titles = _distinct([ALL_ITEMS, *(study.titles[item] for item in items)])[1:]
+    title = dict(zip(items, titles, strict=True))
+    return [
+        *(
+            _cell(title[cell.item], cell.pair, cell.divergence, cell.floor, cell.p)
+            for cell in cells
+        ),
+        *(
+            _cell(ALL_ITEMS, pair, of_pair[pair].estimate, of_pair[pair].floor, of_pair[pair].p)
+            for pair in pairs
+        ),
+    ]
+
+
+def _cell(
+    item: str, pair: str, divergence: float | None, floor: float | None, p: float | None
+) -> dict[str, Any]:
+    beyond = p is not None and p <= BEYOND
+    cell = {"item": item, "pair": pair, "divergence": divergence, "floor": floor}
+    return {**cell, "p": p, "beyond": beyond}
+
+
+def _distinct(titles: Sequence[str]) -> list[str]:
+    """Number the titles that items share."""
+    return [
+        title if titles.count(title) == 1 else f"{title} ({titles[: place + 1].count(title)})"
+        for place, title in enumerate(titles)
+    ]
+
+
+def _not_mapped(compared: Sequence[tuple[Group, str, list[ResultRow]]]) -> Iterator[str]:
+    yield from _more_groups([(group, heading) for group, heading, _ in compared])
+    for group, heading, of_pairs in compared[:MAX_PANELS]:
+        where = _where(heading)
+        if (n_pairs := len(of_pairs)) > MAX_PAIRS:
+            yield f"Shown: the {MAX_PAIRS} of {n_pairs} pairs furthest above their floor{where}."
+        if (n_items := int(group.common.sum())) > MAX_ITEMS:
+            yield f"Shown: the {MAX_ITEMS} of {n_items} items on which P is largest{where}."
+
+
+def stated_against_realised(study: Study) -> Plot:
+    """Return, per judge and bin of stated shares, the share of other judges that agreed."""
+    figures = study.of_metric("overconfidence")
+    probed = [
+        (group, heading)
+        for group, heading in study.named_groups()
+        if _estimated(_of_group(figures, group, "judge"))
+    ]
+    if not probed:
+        return replace(_STATED, missing=_why_not(figures, _STATED.missing))
+    panels = tuple(Panel(heading, _bins(group)) for group, heading in probed[:MAX_PANELS])
+    numbers = _numbers(
+        _STATED,
+        "Probes gathered by the nearest quarter of the stated share: means over items, 0 to 1.",
+        ("judge", "stated", "realised", "probes"),
+        panels,
+        lambda row: (
+            *(row["judge"], number(row["stated"])),
+            *(ranged(row["realised"], row["lower"], row["upper"]), str(row["probes"])),
+        ),
+        words=1,
+    )
+    simulated = any(row.simulated for row in _estimated(figures))
+    notes = [*_more_groups(probed), *_more_judges(probed, MAX_PROBED)]
+    return _drawn(_STATED, panels, simulated, notes, numbers)
+
+
+def _bins(group: Group) -> Rows:
+    return [
+        {
+            "judge": one.judge,
+            "nearest": one.nearest,
+            "stated": one.stated,
+            "realised": one.realised.value,
+            **_ends(one.realised),
+            "probes": one.probes,
+        }
+        for one in stated_and_realised(group, MAX_PROBED)
+    ]
+
+
+def _ends(mean: Mean) -> dict[str, float | None]:
+    return {"lower": mean.lower, "upper": mean.upper}
+
+
+def confidence_under_swaps(study: Study) -> Plot:
+    """Return the confidence of each judge on each item under its own and other rubrics."""
+    effects = study.of_metric("swap_sensitivity")
+    largest = sorted(_estimated(effects), key=lambda row: -abs(row.estimate or 0))
+    if not largest:
+        return replace(_SWAPS, missing=_why_not(effects, _SWAPS.missing))
+    notes = []
+    if len(largest) > MAX_SWAPS:
+        notes.append(f"Shown: the {MAX_SWAPS} of {len(largest)} swaps with the largest change.")
+    if any(row.n_items > MAX_LINES for row in largest[:MAX_SWAPS]):
+        notes.append(f"Lines: the first {MAX_LINES} items; means: all.")
+    panels = tuple(_swap(study, row) for row in largest[:MAX_SWAPS])
+    means = [
+        replace(panel, rows=[row for row in panel.rows if "item" not in row]) for panel in panels
+    ]
+    rows = [(panel.heading, row) for panel in means for row in panel.rows]
+    numbers = Table(
+        f"{_SWAPS.title}: the numbers",
+        "Mean stated confidence over the items with probes under both rubrics, 0 to 1.",
+        ("judge and rival", "rubric", "confidence"),
+        tuple(
+            Row((heading, row["arm"], ranged(row["confidence"], row["lower"], row["upper"])))
+            for heading, row in rows
+        ),
+        words=2,
+    )
+    return _drawn(_SWAPS, panels, any(row.simulated for row in largest), notes, numbers)
+
+
+def _swap(study: Study, effect: ResultRow) -> Panel:
+    [(group, heading)] = [
+        (group, heading)
+        for group, heading in study.named_groups()
+        if _of_group([effect], group, "judge", "rival")
+    ]
+    model, rival = effect.scope["judge"], effect.scope["rival"]
+    shams = _of_group(_estimated(study.of_metric("sham_sensitivity")), group, "judge")
+    sham = [row for row in shams if row.scope["judge"] == model]
+    says = [f"rival's less own: {figure(effect)}", *(f"sham less own: {figure(r)}" for r in sham)]
+    title = f"{model}, rival {rival}"
+    if len(_swapped(study)) > 1:
+        title += f": {heading}"
+    return Panel(title, [*_lines(confidence_by_arm(group, model, rival))], "; ".join(says))
+
+
+def _swapped(study: Study) -> set[str]:
+    """Return the headings of the groups with a swap."""
+    effects = study.of_metric("swap_sensitivity")
+    return {
+        heading
+        for group, heading in study.named_groups()
+        if _of_group(effects, group, "judge", "rival")
+    }
+
+
+def _lines(arms: Mapping[str, ArmConfidence]) -> Iterator[dict[str, Any]]:
+    """Yield the first items by arm, then the mean of each arm."""
+    items = sorted({item for arm in arms.values() for item in arm.by_item})
+    for item in items[:MAX_LINES]:
+        for name, arm in arms.items():
+            if item in arm.by_item:
+                yield {"item": item, "arm": _ARMS[name], "confidence": arm.by_item[item]}
+    for name, arm in arms.items():
+        if arm.mean:
+            yield {"arm": _ARMS[name], "confidence": arm.mean.value, **_ends(arm.mean)}
+
+
+def verdict_shares(study: Study) -> Plot:
+    """Return how the samples of each judge's own arm ended, by stage and by other outcome."""
+    bars: list[list[dict[str, Any]]] = [
+        bar
+        for group, heading in study.named_groups()
+        for judge in range(len(group.judges))
+        if (bar := _bar(group, heading, judge))
+    ]
+    if not bars:
+        return _SHARES
+    shown = [row for bar in bars[:MAX_BARS] for row in bar]
+    numbers = Table(
+        f"{_SHARES.title}: the numbers",
+        "Shares of all samples of a judge; stages of different rubrics are not the same.",
+        ("judge", "stage or outcome", "share", "samples"),
+        tuple(
+            Row(
+                (row["judge"], str(row["category"]), number(row["share"]), str(row["samples"])),
+                heading=row["group"],
+            )
+            for row in shown
+        ),
+        words=2,
+    )
+    left_out = f"Shown: the first {MAX_BARS} of {len(bars)} judges of groups."
+    notes = [left_out] if len(bars) > MAX_BARS else []
+    simulated = bool(study.data.simulated_arms)
+    return _drawn(_SHARES, (Panel("", shown),), simulated, notes, numbers)
+
+
+def _bar(group: Group, heading: str, judge: int) -> list[dict[str, Any]]:
+    about = {
+        "group": heading,
+        "judge": group.judges[judge].model,
+        "stages": group.n_stages,
+    }
+    return [
+        {**about, "category": one.category, "samples": one.samples, "share": one.share}
+        for one in outcome_shares(group, judge)
+    ]
+
+
+def chosen_sets(study: Study) -> Plot:
+    """Return the sets that judges chose, and how those of two judges on one item overlap."""
+    subsets = [(group, heading) for group, heading in study.named_groups() if is_subset(group)]
+    scored = [(group, heading) for group, heading in subsets if len(group.compared)]
+    if not scored:
+        because = "no set was given on an item that all judges scored"
+        return replace(_SETS, missing=because if subsets else _SETS.missing)
+    panels = tuple(Panel(heading, _set_rows(group)) for group, heading in scored[:MAX_PANELS])
+    numbers = _numbers(
+        _SETS,
+        "Share of a judge's verdicts for each set; and of the pairs of verdicts on one item, by "
+        "how they overlap, on average over items.",
+        ("judges", "set or overlap", "share"),
+        panels,
+        _set_cells,
+    )
+    simulated = any(group.data.origin_of(group.own_arms).simulated for group, _ in scored)
+    notes = [*_more_groups(scored), *_more_judges(scored, MAX_CHOOSING)]
+    return _drawn(_SETS, panels, simulated, notes, numbers)
+
+
+def _set_rows(group: Group) -> Rows:
+    return [
+        *(
+            {"stages": one.stages, "scale": group.n_stages, "judge": one.judge, "share": one.share}
+            for one in set_shares(group, MAX_CHOOSING, MAX_SETS)
+        ),
+        *(
+            {"pair": _pair(one), "overlap": one.overlap, "share": one.share}
+            for one in set_overlaps(group, MAX_CHOOSING)
+        ),
+    ]
+
+
+def _pair(of: OverlapShare) -> str:
+    first, second = of.judges
+    return f"{first} with itself" if first == second else f"{first} and {second}"
+
+
+def _set_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
+    if "pair" in row:
+        return row["pair"], str(row["overlap"]), number(row["share"])
+    named = "other sets" if row["stages"] is None else ", ".join(map(str, row["stages"]))
+    return row["judge"], named, number(row["share"])
+
+
+def axis_effects(study: Study) -> Plot:
+    """Return the pooled effect of each change of an axis, on verdicts and on confidence."""
+    rows = {metric: study.of_metric(metric) for metric in _EFFECTS}
+    every = [row for of_metric in rows.values() for row in of_metric]
+    panels, notes = [], []
+    for metric, (heading, unit) in _EFFECTS.items():
+        largest = sorted(_estimated(rows[metric]), key=lambda row: -abs(row.estimate or 0))
+        if largest:
+            panels.append(Panel(heading, _effects(largest[:MAX_CHANGES], unit)))
+        if len(largest) > MAX_CHANGES:
+            shown = f"the {MAX_CHANGES} largest of {len(largest)} effects on {heading}"
+            notes.append(f"Shown: {shown}.")
+    if not panels:
+        return replace(_AXES, missing=_why_not(every, _AXES.missing))
+    return _drawn(_AXES, tuple(panels), any(row.simulated for row in every), notes)
+
+
+def _effects(rows: Sequence[ResultRow], unit: str) -> Rows:
+    changes = group_labels([row.scope for row in rows])
+    return [
+        {
+            "change": change,
+            "effect": row.estimate,
+            "lower": row.lower,
+            "upper": row.upper,
+            "unit": unit,
+        }
+        for change, row in zip(changes, rows, strict=True)
+    ]
+
+
+_PLOTS = (
+    polarization_map,
+    stated_against_realised,
+    confidence_under_swaps,
+    verdict_shares,
+    chosen_sets,
+    axis_effects,
+)
+"""In the order of the tables they stand with."""
+
+
+def _drawn(
+    plot: Plot,
+    panels: tuple[Panel, ...],
+    simulated: bool,
+    notes: Sequence[str],
+    numbers: Table | None = None,
+) -> Plot:
+    return replace(
+        plot,
+        panels=panels,
+        notes=tuple(notes),
+        numbers=replace(numbers, simulated=simulated) if numbers else None,
+        simulated=simulated,
+        missing="",
+    )
+
+
+def _numbers(
+    plot: Plot,
+    explanation: str,
+    columns: tuple[str, ...],
+    panels: Sequence[Panel],
+    cells: Callable[[Mapping[str, Any]], tuple[str, ...]],
+    words: int = 2,
+) -> Table:
+    """Return the rows of the panels as a table, a heading per panel."""
+    rows = [Row(cells(row), heading=panel.heading) for panel in panels for row in panel.rows]
+    return Table(f"{plot.title}: the numbers", explanation, columns, tuple(rows), words=words)
+
+
+def _of_group(rows: Iterable[ResultRow], group: Group, *more: str) -> list[ResultRow]:
+    """Return the rows about this group, whatever they say of the parts `more` of their scope."""
+    return [
+        row
+        for row in rows
+        if {name: value for name, value in row.scope.items() if name not in more} == group.scope
+    ]
+
+
+def _estimated(rows: Iterable[ResultRow]) -> list[ResultRow]:
+    return [row for row in rows if row.estimate is not None]
+
+
+def _why_not(rows: Iterable[ResultRow], else_because: str) -> str:
+    """Return why these rows have no figure, each reason once; `else_because` when there is none."""
+    reasons = (row.reason.removeprefix(_NOT_ESTIMABLE) for row in rows if row.estimate is None)
+    return "; ".join(dict.fromkeys(filter(None, reasons))) or else_because
+
+
+def _more_groups(groups: Sequence[tuple[Group, str]]) -> Iterator[str]:
+    """Yield which groups are not drawn, when not all are."""
+    if len(groups) > MAX_PANELS:
+        others = "; ".join(heading for _, heading in groups[MAX_PANELS:])
+        yield f"Shown: the first {MAX_PANELS} of {len(groups)} groups of judges. Not: {others}."
+
+
+def _more_judges(groups: Sequence[tuple[Group, str]], at_most: int) -> Iterator[str]:
+    """Yield where not every judge of a group is drawn."""
+    for group, heading in groups[:MAX_PANELS]:
+        if len(group.present) > at_most:
+            yield f"Shown: the first {at_most} of {len(group.present)} judges{_where(heading)}."
+
+
+def _where(heading: str) -> str:
+    return f" ({heading})" if heading else ""
