@@ -9,7 +9,7 @@ PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() +
 	--dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up run test unit database flow end-to-end slow ci stress chaos numeric check bench bench-metrics format notebooks lock local test-local clean
+.PHONY: help setup demo up run test unit database flow end-to-end slow ci stress chaos numeric check bench bench-metrics house format notebooks lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -56,6 +56,9 @@ bench: $(READY) ## Measure the gateway beside litellm, openai, aiohttp and Inspe
 
 bench-metrics: $(READY) ## Measure the metrics at 10⁵ and 10⁶ samples beside plain dictionaries (10 minutes)
 	@$(BIN)/python -m bench.belief
+
+house: $(READY) ## Print how the code is built: rings, drivers, sizes, long functions
+	@$(BIN)/python -m bench.house
 
 format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix && $(BIN)/ruff format

@@ -1,0 +1,129 @@
+"""Print how the code is built: rings, drivers, sizes, long functions, single-importer modules.
+
+Run `make house`, or `python -m bench.house FOLDER` for another checkout.
+"""
+
+import ast
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import grimp
+import numpy as np
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+
+PACKAGES = ("judge_gym", "flows", "tasks", "deployments")
+LIBRARY = "judge_gym"
+LONG = 40
+"""Lines; longer functions are listed."""
+MOST_LISTED = 12
+
+
+def main() -> None:
+    """Print the figures of the checkout in the first argument, the working folder by default."""
+    root = Path(sys.argv[1] if len(sys.argv) > 1 else ".").resolve()
+    sys.path.insert(0, str(root))
+    graph = grimp.build_graph(*PACKAGES, cache_dir=None)
+    files = {
+        path: path.read_text(encoding="utf-8")
+        for package in PACKAGES
+        for path in sorted((root / package).rglob("*.py"))
+    }
+    library = {path: text for path, text in files.items() if LIBRARY in path.parts}
+    rings = _rings(graph)
+    print(f"packages in rings      {sum(map(len, rings))}", *(", ".join(ring) for ring in rings))
+    drivers = [_name(root, path) for path, text in files.items() if _asks(ast.parse(text))]
+    print(f"drivers of the gateway {len(drivers)}", ", ".join(drivers))
+    print(f"files in {LIBRARY}     {len(library)}")
+    print(f"lines in {LIBRARY}     {sum(map(_lines, library.values())):,}")
+    print(f"lines in all           {sum(map(_lines, files.values())):,}")
+    single = _single_importers(graph)
+    print(f"single-importer modules {len(single)}")
+    print("\nlines and files by package")
+    for package, (lines, count) in sorted(_by_package(root, files).items()):
+        print(f"  {package:<28}{lines:>7,}{count:>5}")
+    functions = sorted(_functions(root, files), reverse=True)
+    print(f"\nfunctions over {LONG} lines: {sum(length > LONG for length, _ in functions)}")
+    for length, name in functions[:MOST_LISTED]:
+        print(f"  {length:>4}  {name}")
+
+
+def _rings(graph: grimp.ImportGraph) -> list[list[str]]:
+    """Return the sets of the library's packages that import each other, directly or not.
+
+    Deferred imports and those for type checking count.
+    """
+    packages = sorted(graph.find_children(LIBRARY))
+    index = {package: number for number, package in enumerate(packages)}
+    rows, columns = [], []
+    for module in graph.find_descendants(LIBRARY):
+        for imported in graph.find_modules_directly_imported_by(module):
+            if imported.startswith(f"{LIBRARY}."):
+                rows.append(index[_package(module)])
+                columns.append(index[_package(imported)])
+    shape = (len(packages), len(packages))
+    matrix = csr_matrix((np.ones(len(rows)), (rows, columns)), shape=shape)
+    _, labels = connected_components(matrix, directed=True, connection="strong")
+    sizes = Counter(labels.tolist())
+    return [
+        [package.partition(".")[2] for package in packages if labels[index[package]] == label]
+        for label, size in sizes.items()
+        if size > 1
+    ]
+
+
+def _package(module: str) -> str:
+    return ".".join(module.split(".")[:2])
+
+
+def _asks(tree: ast.Module) -> bool:
+    """Whether a module calls the gateway's `ask`, which one engine should do."""
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "ask"
+        and ast.unparse(node.func.value).endswith("gateway")
+        for node in ast.walk(tree)
+    )
+
+
+def _single_importers(graph: grimp.ImportGraph) -> list[str]:
+    return [
+        module
+        for module in graph.find_descendants(LIBRARY)
+        if not graph.find_children(module)
+        and len(graph.find_modules_that_directly_import(module)) == 1
+    ]
+
+
+def _by_package(root: Path, files: dict[Path, str]) -> dict[str, tuple[int, int]]:
+    lines: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    for path, text in files.items():
+        parts = path.relative_to(root).parts
+        package = "/".join(parts[:2]) if len(parts) > 2 else parts[0]
+        lines[package] += _lines(text)
+        counts[package] += 1
+    return {package: (lines[package], counts[package]) for package in lines}
+
+
+def _functions(root: Path, files: dict[Path, str]) -> Iterator[tuple[int, str]]:
+    for path, text in files.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                length = (node.end_lineno or node.lineno) - node.lineno + 1
+                yield length, f"{_name(root, path)}:{node.name}"
+
+
+def _name(root: Path, path: Path) -> str:
+    return path.relative_to(root).as_posix()
+
+
+def _lines(text: str) -> int:
+    return text.count("\n")
+
+
+if __name__ == "__main__":
+    main()
