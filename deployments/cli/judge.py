@@ -159,7 +159,7 @@ def _amount(judge: "AnyJudge", judgements: int) -> str:
 
 def _cost(results: Sequence["JudgeResult"]) -> dict[str, Any]:
     from deployments.cli.database import database
-    from judge_gym.store.judging import cost_of
+    from judge_gym.store.calls import cost_of
 
     # Rows with the same text share a judgement, and its calls.
     calls = list(dict.fromkeys(call for result in results for call in result.call_ids))

@@ -149,7 +149,7 @@ def _show(state: "PanelState") -> None:
 def show_cost(call_ids: "Sequence[int]") -> None:
     """Print how many calls there are behind something, and what they have cost."""
     from deployments.cli.database import database
-    from judge_gym.store.judging import cost_of
+    from judge_gym.store.calls import cost_of
 
     with database() as session:
         cost, unpriced = cost_of(session, call_ids)

@@ -12,7 +12,7 @@ from judge_gym.runtime import Runtime
 
 if TYPE_CHECKING:
     from judge_gym.llm.batches.desk import Desk
-    from judge_gym.llm.opened import Opened
+    from judge_gym.records.calls import Opened
 
 
 async def hand_in(runtime: Runtime, calls: Sequence[Call], opened: "Sequence[Opened]") -> bool:

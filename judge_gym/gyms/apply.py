@@ -97,7 +97,7 @@ class ApplyGym(Gym[CodingContext, Strategy]):
         judge, items = load_judge(candidate.rerank), self._items(candidate, cases, rankings)
         with runtime.session() as session:
             said = results_of(session, judge, [item for row in items for item in row], 1)
-            costs = item_costs(session, judge, said)
+            costs = item_costs(session, judge.record, said)
         return [
             replace(
                 self._again(row, [said[item.key] for item in row]),

@@ -81,7 +81,7 @@ class CleanupGym(Gym[Pair, Policy]):
             return [Output(_decision(case, _by_likeness(candidate, case))) for case in cases]
         with runtime.session() as session:
             said = results_of(session, asked.judge, asked.items, 1)
-            costs = item_costs(session, asked.judge, said)
+            costs = item_costs(session, asked.judge.record, said)
         return [
             replace(_judged(case, asked.judge, said[item.key]), cost=costs[item.key])
             for case, item in zip(cases, asked.items, strict=True)

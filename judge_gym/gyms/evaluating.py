@@ -221,7 +221,7 @@ def read_report(runtime: Runtime, loaded: LoadedGym) -> GymReport:
     outputs = made(runtime, loaded)
     with runtime.session() as session:
         said = results_of(session, loaded.judge, items_of(loaded, outputs), 1)
-        cost = sum(item_costs(session, loaded.judge, said).values())
+        cost = sum(item_costs(session, loaded.judge.record, said).values())
     entries = [
         [_entry(loaded, case, output, said) for output in row]
         for case, row in zip(loaded.cases, outputs, strict=True)

@@ -7,9 +7,8 @@ from typing import Any
 
 from judge_gym.asking.origin import origin
 from judge_gym.judges.model_judge import ModelJudge
-from judge_gym.llm.opened import Opened
 from judge_gym.prompts import Prompt
-from judge_gym.records.calls import Answer, Call, Failure, Parameters, Row, is_simulated
+from judge_gym.records.calls import Answer, Call, Failure, Opened, Parameters, Row, is_simulated
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import Reading
 from judge_gym.runtime import Runtime

@@ -10,7 +10,7 @@ from judge_gym.errors import ConfigError
 from judge_gym.judges.labels import label_of_verdict
 from judge_gym.model_names import is_simulated_model
 from judge_gym.records.items import Item, Label
-from judge_gym.records.judgements import JudgeResult
+from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.seeds import digest
 
 CONCURRENCY = 8
@@ -55,6 +55,24 @@ class Judge(Frozen):
     def parts(self) -> tuple[str, ...]:
         """The names of its subscores, in order, where they are known."""
         return ()
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether its answers are calls of the ledger."""
+        return False
+
+    @cached_property
+    def record(self) -> JudgeRecord:
+        """The judge as the store takes it."""
+        return JudgeRecord(
+            key=self.key,
+            name=self.name,
+            kind=self.kind,
+            model=self.answered_by,
+            config=self.model_dump(mode="json"),
+            parts=self.parts,
+            asks_model=self.asks_model,
+        )
 
     @property
     def score_range(self) -> tuple[float, float]:

@@ -127,7 +127,7 @@ def read_report(session: Session, chosen: BenchmarkSet, judges: Sequence[Judge])
         results=results,
         figures=benchmark_figures(judges, results, chosen),
         costs=[
-            sum(item_costs(session, judge, said).values())
+            sum(item_costs(session, judge.record, said).values())
             for judge, said in zip(judges, found, strict=True)
         ],
     )

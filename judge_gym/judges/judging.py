@@ -41,7 +41,7 @@ async def judge_items(
         check_price(runtime, judge)
     texts = distinct(items)
     with runtime.session() as session:
-        judge_id = store.save_judge(session, judge)
+        judge_id = store.save_judge(session, judge.record)
         ids = store.save_items(session, texts)
         if retry_failed:
             store.forget_failures(session, judge_id, ids.values(), repeats, occasion)
@@ -57,7 +57,7 @@ async def judge_items(
     elif isinstance(judge, OwnJudge) and missing:
         await _by_own(runtime, judge, judge_id, missing, concurrency)
     with runtime.session() as session:
-        results = store.results(session, judge, judge_id, items, ids, repeats, occasion)
+        results = store.results(session, judge.record, judge_id, items, ids, repeats, occasion)
     return [of_item[repeat] for of_item in results for repeat in range(repeats)]
 
 

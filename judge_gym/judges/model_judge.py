@@ -37,6 +37,10 @@ class ModelJudge(Judge):
         return self.model
 
     @property
+    def asks_model(self) -> bool:
+        return True
+
+    @property
     def prompt_hash(self) -> str:
         return digest(template_hash(self.template), template_hash("judge_again"))
 

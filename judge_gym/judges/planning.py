@@ -47,7 +47,7 @@ def plan_judging(
     plans = []
     for one in asked:
         judge, items, repeats = one.judge, distinct(one.items), one.repeats
-        times = judged_times(session, judge, items, repeats, occasion)
+        times = judged_times(session, judge.record, items, repeats, occasion)
         left = [item for item in items if times.get(item.key, 0) < repeats]
         done = sum(times.values())
         to_do = len(items) * repeats - done

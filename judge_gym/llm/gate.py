@@ -15,13 +15,12 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
 from judge_gym.llm.providers import Provider
+from judge_gym.records.calls import RECOVERED
 
 BURST_S = 5.0
 """Seconds' worth of a rate that may be used at once after a lull."""
 CALM_S = 10.0
 """After a server error the concurrency is not raised for this long."""
-RECOVERED = "recovered"
-"""The reason of the change that ends a lowered bound."""
 
 
 @dataclass(frozen=True)

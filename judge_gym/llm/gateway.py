@@ -33,7 +33,6 @@ from judge_gym.llm.context import check_context
 from judge_gym.llm.gate import Change, Gate
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.ledger import Closed, Derived, Ledger, Sent, now
-from judge_gym.llm.opened import Opened
 from judge_gym.llm.providers import Provider, Providers
 from judge_gym.records.calls import (
     NO_ANSWER,
@@ -43,6 +42,7 @@ from judge_gym.records.calls import (
     Call,
     Failure,
     FailureKind,
+    Opened,
     ProviderError,
     Row,
 )

@@ -18,7 +18,6 @@ from judge_gym.judges.answer_object import own_object
 from judge_gym.llm.client import takes_schema
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel.panel import AskedModel
-from judge_gym.panel.state import Tier
 from judge_gym.prompts import Prompt, continued, render
 from judge_gym.questions.outcome import LONGEST_REASON, NoAnswer, readable, unreadable
 from judge_gym.records.calls import (
@@ -30,6 +29,7 @@ from judge_gym.records.calls import (
     is_simulated,
 )
 from judge_gym.records.judgements import Unfit
+from judge_gym.records.panels import Tier
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
 from judge_gym.store import panels as store

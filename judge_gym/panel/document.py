@@ -17,6 +17,7 @@ from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.normal_text import normal_text
+from judge_gym.records.panels import PanelDocumentRecord
 from judge_gym.seeds import digest
 
 MOST_ITEMS = 50
@@ -78,6 +79,17 @@ class PanelDocument(Frozen):
     def was_truncated(self) -> bool:
         """Whether raters see less than all items."""
         return len(self.shown) < len(self.items)
+
+    @property
+    def record(self) -> PanelDocumentRecord:
+        """The document as the store takes it."""
+        return PanelDocumentRecord(
+            key=self.key,
+            name=self.id,
+            title=self.title,
+            items=[item.model_dump() for item in self.items],
+            shown_items=len(self.shown),
+        )
 
     @cached_property
     def key(self) -> str:

@@ -11,6 +11,7 @@ from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
 from judge_gym.panel.rubric import PanelRubric
 from judge_gym.prompts import template_hash
+from judge_gym.records.panels import PanelRecord
 from judge_gym.seeds import digest
 
 MOST_RATERS = len(ascii_lowercase)
@@ -128,6 +129,11 @@ class Panel(Frozen):
     def models(self) -> set[str]:
         """Every model that it asks."""
         return {self.arbiter.model, *(rater.model for rater in self.raters)}
+
+    @property
+    def record(self) -> PanelRecord:
+        """The panel as the store takes it."""
+        return PanelRecord(self.key, self.name, self.model_dump(mode="json"))
 
     @cached_property
     def key(self) -> str:

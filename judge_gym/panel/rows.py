@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-import sqlalchemy as sa
-
 from judge_gym.panel.asking import Ended
 from judge_gym.panel.state import Agreement, ItemReview, RaterState, Review, Verdict
 from judge_gym.records.calls import Row
+from judge_gym.records.panels import StoredConsensus, StoredReview
 from judge_gym.store import tables as t
 from judge_gym.store.panels import Place
 
@@ -65,19 +64,19 @@ def told(ended: Ended[Any]) -> dict[str, Any]:
     }
 
 
-def kept(row: sa.Row[Any]) -> dict[str, Any]:
+def kept(row: StoredReview | StoredConsensus) -> dict[str, Any]:
     """Return what a state says of a question that an earlier run has had answered."""
     return {
         "status": "done",
         "tier": row.tier,
         "latency_ms": row.latency_ms,
-        "call_ids": tuple(row.call_ids),
+        "call_ids": row.call_ids,
         "simulated": row.simulated,
         "kept": True,
     }
 
 
-def kept_review(row: sa.Row[Any]) -> Review:
+def kept_review(row: StoredReview) -> Review:
     """Return the review of a row that is done."""
     return Review(
         items=tuple(ItemReview(**item) for item in row.items),
@@ -86,7 +85,7 @@ def kept_review(row: sa.Row[Any]) -> Review:
     )
 
 
-def kept_verdict(row: sa.Row[Any]) -> Verdict:
+def kept_verdict(row: StoredConsensus) -> Verdict:
     """Return the arbiter's answer in a row that is done."""
     return Verdict(final_score=row.final_score, raw_score=row.raw_score, rationale=row.rationale)
 

@@ -33,6 +33,7 @@ from judge_gym.panel.state import (
     Verdict,
 )
 from judge_gym.records.calls import Row
+from judge_gym.records.panels import StoredConsensus, StoredReview
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
 from judge_gym.store import panels as store
@@ -61,7 +62,7 @@ async def run_panel(
     """
     await check_panel(runtime, panel)
     with runtime.session() as session:
-        place = store.place_of(session, panel, document)
+        place = store.place_of(session, panel.record, document.record)
     run = _Run(runtime, panel, document, place, emit)
     await run.begin()
 
@@ -108,8 +109,8 @@ class _Run:
         self._runtime, self._panel, self._document = runtime, panel, document
         self._place, self._emit = place, emit
         self._turn = asyncio.Lock()
-        self._before: Mapping[str, store.Before] = {}
-        self._consensus_before = store.Before()
+        self._before: Mapping[str, store.Before[StoredReview]] = {}
+        self._consensus_before: store.Before[StoredConsensus] = store.Before()
         self._state = first_state(panel, document)
         self.key = f"panel/{panel.key}/{document.key}"
 
@@ -189,7 +190,7 @@ class _Run:
 
     async def _reconcile(self) -> PanelState:
         before, review_ids = self._consensus_before, self._review_ids()
-        if before.done is not None and before.done.review_ids == review_ids:
+        if before.done is not None and list(before.done.review_ids) == review_ids:
             changes = rows.kept(before.done) | {"verdict": rows.kept_verdict(before.done)}
         else:
             reviews = [rater.model_dump(include={"name", "review"}) for rater in self._state.raters]

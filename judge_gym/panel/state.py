@@ -11,10 +11,10 @@ from typing import Literal
 from judge_gym.answers.readability import Answers, answers_by_judge, too_few_readable
 from judge_gym.design.frozen import Frozen
 from judge_gym.errors import JudgeGymError
+from judge_gym.records.panels import Tier
 
 Status = Literal["waiting", "running", "done", "error", "spared"]
 """A rater is spared, and not asked, where the first raters agree and the panel escalates."""
-Tier = Literal["schema", "json", "text"]
 """How an answer was asked for: by a JSON schema, in JSON mode, or as plain text."""
 Level = Literal["strong", "moderate", "weak"]
 

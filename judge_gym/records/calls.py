@@ -33,6 +33,8 @@ SHARED: frozenset[FailureKind] = frozenset({"authentication", "quota", "not_foun
 """Failures that every other call to the model would meet too."""
 IMPORTED = "imported"
 """The route of a ledger row whose answer was imported, not asked for here."""
+RECOVERED = "recovered"
+"""The reason of the gate change that ends a lowered bound."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,22 @@ class Failure:
 
     kind: FailureKind
     message: str
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A call's row before it is sent, with the answer when the ledger already has one."""
+
+    id: int
+    answer: Answer | None
+    waiting: bool = False
+    """Whether it is in a batch that has not ended; it must not be sent meanwhile."""
+    batched: bool = False
+    """Whether it has been in a batch; a call is batched once at most."""
+    discarded: bool = False
+    """Whether an answer was discarded; the next one is used as it is."""
+    output_limit: int | None = None
+    """The highest output limit, in tokens, that was used up before an answer began."""
 
 
 def is_simulated(call: Call, outcome: Answer | Failure) -> bool:

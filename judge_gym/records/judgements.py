@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from judge_gym.design.frozen import Frozen
 from judge_gym.records.items import Variant
@@ -25,6 +25,22 @@ class Reading:
     verdict: str | None = None
     reason: str = ""
     failure: str | None = None
+
+
+@dataclass(frozen=True)
+class JudgeRecord:
+    """A judge as it is stored."""
+
+    key: str
+    name: str
+    kind: str
+    model: str
+    """The model, function or address that answers."""
+    config: Mapping[str, Any]
+    parts: tuple[str, ...]
+    """The names of its subscores, in order, where they are known."""
+    asks_model: bool
+    """Whether its answers are calls of the ledger; those of a custom judge are not."""
 
 
 class JudgeResult(Frozen):

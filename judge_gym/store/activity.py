@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.llm.gate import RECOVERED
-from judge_gym.records.calls import SHARED
+from judge_gym.records.calls import RECOVERED, SHARED
 from judge_gym.store import tables as t
 from judge_gym.store.selecting import last_error
 from judge_gym.store.spending import Scope, calls_of

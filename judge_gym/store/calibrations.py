@@ -8,14 +8,14 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.calibration.checks import Check
-from judge_gym.judges.base import Judge
+from judge_gym.records.judgements import JudgeRecord
 from judge_gym.store import tables as t
 from judge_gym.store.judging import save_judge
 
 
 def replace_checks(
     session: Session,
-    judge: Judge,
+    judge: JudgeRecord,
     corpus: str,
     calibration: str,
     checks: Sequence[Check],

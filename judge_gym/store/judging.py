@@ -7,15 +7,14 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from judge_gym.judges.base import Judge
-from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.records.items import Item, distinct
-from judge_gym.records.judgements import JudgeResult
+from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.store import tables as t
+from judge_gym.store.calls import call_costs
 from judge_gym.store.recordset import inserting, packed
 
 
-def save_judge(session: Session, judge: Judge) -> int:
+def save_judge(session: Session, judge: JudgeRecord) -> int:
     """Store a judge that is new; returns its id."""
     session.execute(
         insert(t.Judge)
@@ -23,8 +22,8 @@ def save_judge(session: Session, judge: Judge) -> int:
             key=judge.key,
             kind=judge.kind,
             name=judge.name,
-            model=judge.answered_by,
-            config=judge.model_dump(mode="json"),
+            model=judge.model,
+            config=dict(judge.config),
         )
         .on_conflict_do_nothing()
     )
@@ -58,7 +57,7 @@ def judged(
 
 
 def judged_times(
-    session: Session, judge: Judge, items: Sequence[Item], repeats: int, occasion: str = ""
+    session: Session, judge: JudgeRecord, items: Sequence[Item], repeats: int, occasion: str = ""
 ) -> dict[str, int]:
     """Return item key → how many of its repeats are judged; nothing needs to be stored yet."""
     keys = sa.literal([item.key for item in items], sa.ARRAY(sa.Text))
@@ -85,7 +84,7 @@ def forget_failures(
 
 def results(
     session: Session,
-    judge: Judge,
+    judge: JudgeRecord,
     judge_id: int,
     items: Sequence[Item],
     ids: Mapping[str, int],
@@ -114,43 +113,21 @@ def save_result(engine: sa.Engine, values: Mapping[str, Any]) -> None:
         connection.execute(insert(t.JudgeResult).values(**values).on_conflict_do_nothing())
 
 
-def cost_of(session: Session, call_ids: Iterable[int]) -> tuple[float, int]:
-    """Return the US dollars that these calls cost, and of how many the cost is not known."""
-    unknown = sa.and_(t.Call.status == "succeeded", t.Call.cost_usd.is_(None))
-    cost, unpriced = session.execute(
-        sa.select(sa.func.sum(t.Call.cost_usd), sa.func.count().filter(unknown)).where(
-            t.Call.id == sa.any_(sa.literal(list(call_ids), sa.ARRAY(sa.BigInteger)))
-        )
-    ).one()
-    return float(cost or 0), unpriced
-
-
-def call_costs(session: Session, call_ids: Iterable[int]) -> dict[int, float]:
-    """Return US dollars by call; NaN for an answer whose cost is not known, 0 for a failed call."""
-    rows = session.execute(
-        sa.select(t.Call.id, t.Call.status, t.Call.cost_usd).where(
-            t.Call.id == sa.any_(sa.literal(list(call_ids), sa.ARRAY(sa.BigInteger)))
-        )
-    )
-    return {
-        call: float("nan" if cost is None and status == "succeeded" else cost or 0)
-        for call, status, cost in rows
-    }
-
-
 def item_costs(
-    session: Session, judge: Judge, said: Mapping[str, Sequence[JudgeResult]]
+    session: Session, judge: JudgeRecord, results: Mapping[str, Sequence[JudgeResult]]
 ) -> dict[str, float]:
-    """Return item key → US dollars of the calls of what a judge said of it.
+    """Return item key → US dollars of the calls behind a judge's results.
 
-    NaN where that is not known: of a model without a price, a function or an endpoint of one's own.
+    NaN where that is unknown: for a model without a price, and for a custom judge.
     """
-    if not isinstance(judge, ModelJudge):
-        return dict.fromkeys(said, float("nan"))
-    calls = {key: [call for one in results for call in one.call_ids]
-             for key, results in said.items()}  # fmt: skip
-    costs = call_costs(session, {call for some in calls.values() for call in some})
-    return {key: sum((costs[call] for call in some), 0.0) for key, some in calls.items()}
+    if not judge.asks_model:
+        return dict.fromkeys(results, float("nan"))
+    calls = {
+        key: [call for result in repeats for call in result.call_ids]
+        for key, repeats in results.items()
+    }
+    costs = call_costs(session, {call for ids in calls.values() for call in ids})
+    return {key: sum((costs[call] for call in ids), 0.0) for key, ids in calls.items()}
 
 
 _ITEM_COLUMNS = (
@@ -196,11 +173,11 @@ def _item_row(item: Item) -> dict[str, Any]:
     }
 
 
-def _result(judge: Judge, item: Item, row: t.JudgeResult) -> JudgeResult:
+def _result(judge: JudgeRecord, item: Item, row: t.JudgeResult) -> JudgeResult:
     parts = sorted(row.subscores, key=[*judge.parts, *row.subscores].index)
     return JudgeResult(
         judge=judge.key,
-        model=judge.answered_by,
+        model=judge.model,
         item=item.id,
         item_key=item.key,
         corpus=item.corpus,

@@ -1,17 +1,23 @@
-"""Panels in the database: they, their documents, and what came of each attempt."""
+"""Panels in the database: their documents, and the attempts at each of their questions."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from judge_gym.panel.document import PanelDocument
-from judge_gym.panel.panel import Panel
 from judge_gym.records.calls import Row
+from judge_gym.records.panels import (
+    PanelDocumentRecord,
+    PanelRecord,
+    StoredConsensus,
+    StoredReview,
+)
 from judge_gym.store import tables as t
+
+Done = TypeVar("Done", StoredReview, StoredConsensus)
 
 
 @dataclass(frozen=True)
@@ -23,34 +29,30 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Before:
+class Before(Generic[Done]):
     """The attempts at one question so far."""
 
     attempts: int = 0
     errors: int = 0
     """Of them; the others are done or were cancelled."""
-    done: sa.Row[Any] | None = None
+    done: Done | None = None
     """The last one that is done."""
 
 
-def place_of(session: Session, panel: Panel, document: PanelDocument) -> Place:
-    """Store what is new of the two; returns where their rows belong."""
-    config = panel.model_dump(mode="json")
-    items = [item.model_dump() for item in document.items]
-    of_document = {"title": document.title, "items": items, "shown_items": len(document.shown)}
+def place_of(session: Session, panel: PanelRecord, document: PanelDocumentRecord) -> Place:
+    """Store a panel and a document that are new; returns where their rows belong."""
     return Place(
-        _saved(session, t.Panel, key=panel.key, name=panel.name, config=config),
-        _saved(session, t.PanelDocument, key=document.key, name=document.id, **of_document),
+        _saved(session, t.Panel, key=panel.key, name=panel.name, config=panel.config),
+        _saved(session, t.PanelDocument, **vars(document)),
     )
 
 
-def reviews_before(session: Session, place: Place) -> dict[str, Before]:
-    """Return rater → its attempts so far; none for a rater that was never asked."""
-    rows = _attempts(session, t.PanelReview, place)
-    by_rater: dict[str, list[sa.Row[Any]]] = {}
-    for row in rows:
+def reviews_before(session: Session, place: Place) -> dict[str, Before[StoredReview]]:
+    """Return rater → its attempts so far; raters without any are left out."""
+    by_rater: dict[str, list[t.PanelReview]] = {}
+    for row in _attempts(session, t.PanelReview, place):
         by_rater.setdefault(row.rater, []).append(row)
-    return {rater: _before(attempts) for rater, attempts in by_rater.items()}
+    return {rater: _before(attempts, _review) for rater, attempts in by_rater.items()}
 
 
 def review_ids(session: Session, place: Place) -> list[int]:
@@ -59,17 +61,19 @@ def review_ids(session: Session, place: Place) -> list[int]:
     return [one.done.id for _, one in sorted(before.items()) if one.done is not None]
 
 
-def consensus_before(session: Session, place: Place) -> Before:
+def consensus_before(session: Session, place: Place) -> Before[StoredConsensus]:
     """Return the attempts at a consensus so far."""
-    return _before(_attempts(session, t.PanelConsensus, place))
+    return _before(_attempts(session, t.PanelConsensus, place), _consensus)
 
 
-def answered(session: Session, panel: Panel) -> tuple[set[tuple[str, str]], set[str]]:
-    """Return what this panel's raters have reviewed, and what its arbiter has reconciled of all.
+def answered(
+    session: Session, panel_key: str, raters: int
+) -> tuple[set[tuple[str, str]], set[str]]:
+    """Return (document key, rater) of a panel's reviews, and the documents with a consensus.
 
-    As keys of documents, with the rater; a consensus counts that rests on a review by each rater.
+    A consensus counts when it rests on a review by each of the `raters`.
     """
-    of_panel = sa.select(t.Panel.id).where(t.Panel.key == panel.key).scalar_subquery()
+    of_panel = sa.select(t.Panel.id).where(t.Panel.key == panel_key).scalar_subquery()
     reviews = session.execute(
         sa.select(t.PanelDocument.key, t.PanelReview.rater)
         .join(t.PanelReview, t.PanelReview.document_id == t.PanelDocument.id)
@@ -79,39 +83,67 @@ def answered(session: Session, panel: Panel) -> tuple[set[tuple[str, str]], set[
         sa.select(t.PanelDocument.key)
         .join(t.PanelConsensus, t.PanelConsensus.document_id == t.PanelDocument.id)
         .where(t.PanelConsensus.panel_id == of_panel, t.PanelConsensus.status == "done")
-        .where(sa.func.cardinality(t.PanelConsensus.review_ids) == len(panel.raters))
+        .where(sa.func.cardinality(t.PanelConsensus.review_ids) == raters)
     )
     return {(key, rater) for key, rater in reviews}, set(reconciled)
 
 
-def tokens_of(session: Session, call_ids: Iterable[int]) -> list[sa.Row[Any]]:
-    """Return what these calls used: id, model, prompt_tokens and completion_tokens."""
-    wanted = t.Call.id == sa.any_(sa.literal(list(call_ids), sa.ARRAY(sa.BigInteger)))
-    columns = (t.Call.id, t.Call.model, t.Call.prompt_tokens, t.Call.completion_tokens)
-    return list(session.execute(sa.select(*columns).where(wanted)))
-
-
 def save(session: Session, row: Row) -> None:
-    """Store an attempt that ended without an answer; whoever wrote it first keeps it."""
+    """Store an attempt that ended without an answer; a row that exists is kept."""
     session.execute(insert(row.table).values(**row.values).on_conflict_do_nothing())
 
 
 def _saved(session: Session, table: Any, **values: Any) -> int:
     session.execute(insert(table).values(**values).on_conflict_do_nothing())
-    found: int = session.scalars(sa.select(table.id).where(table.key == values["key"])).one()
-    return found
+    id_: int = session.scalars(sa.select(table.id).where(table.key == values["key"])).one()
+    return id_
 
 
-def _attempts(session: Session, table: Any, place: Place) -> list[sa.Row[Any]]:
+def _attempts(session: Session, table: Any, place: Place) -> list[Any]:
     statement = (
-        sa.select(table.__table__)
+        sa.select(table)
         .where(table.panel_id == place.panel_id, table.document_id == place.document_id)
         .order_by(table.attempt)
     )
-    return list(session.execute(statement))
+    return list(session.scalars(statement))
 
 
-def _before(rows: Sequence[sa.Row[Any]]) -> Before:
+def _before(rows: Sequence[Any], record: Any) -> Before[Any]:
     errors = sum(row.status == "error" for row in rows)
-    done = (row for row in reversed(rows) if row.status == "done")
+    done = (record(row) for row in reversed(rows) if row.status == "done")
     return Before(len(rows), errors, next(done, None))
+
+
+def _review(row: t.PanelReview) -> StoredReview:
+    assert row.items is not None
+    assert row.overall_score is not None
+    assert row.overall_comment is not None
+    return StoredReview(
+        id=row.id,
+        items=row.items,
+        overall_score=row.overall_score,
+        overall_comment=row.overall_comment,
+        **_answer(row),
+    )
+
+
+def _consensus(row: t.PanelConsensus) -> StoredConsensus:
+    assert row.final_score is not None
+    assert row.raw_score is not None
+    assert row.rationale is not None
+    return StoredConsensus(
+        review_ids=tuple(row.review_ids),
+        final_score=row.final_score,
+        raw_score=row.raw_score,
+        rationale=row.rationale,
+        **_answer(row),
+    )
+
+
+def _answer(row: Any) -> dict[str, Any]:
+    return {
+        "tier": row.tier,
+        "latency_ms": row.latency_ms,
+        "call_ids": tuple(row.call_ids),
+        "simulated": row.simulated,
+    }

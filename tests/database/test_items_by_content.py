@@ -50,7 +50,7 @@ class Stored:
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
         with sa.orm.Session(connection) as session:
-            self.judge = save_judge(session, JUDGE)
+            self.judge = save_judge(session, JUDGE.record)
             session.flush()
             session.commit()
 

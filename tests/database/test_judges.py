@@ -23,7 +23,7 @@ from judge_gym.judges import (
 from judge_gym.judges.judging import judge_items
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.store import tables as t
-from judge_gym.store.judging import cost_of
+from judge_gym.store.calls import cost_of
 from support.judge_runs import ITEMS, simulated
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses
 from support.rig import KEY, KEY_NAME, calls, count, run, runtime_at

@@ -96,7 +96,7 @@ def missing(
 
     With `retry_failed` what is kept as failed is forgotten first.
     """
-    judge_id, ids = store.save_judge(session, judge), store.save_items(session, items)
+    judge_id, ids = store.save_judge(session, judge.record), store.save_items(session, items)
     if retry_failed:
         store.forget_failures(session, judge_id, ids.values(), repeats, occasion)
     done = store.judged(session, judge_id, ids.values(), repeats, occasion)
@@ -111,8 +111,8 @@ def results_of(
     session: Session, judge: Judge, items: Sequence[Item], repeats: int, occasion: str = ""
 ) -> dict[str, list[JudgeResult]]:
     """Return item key → what the judge said of it so far, by repeat."""
-    judge_id, ids = store.save_judge(session, judge), store.save_items(session, items)
-    said = store.results(session, judge, judge_id, items, ids, repeats, occasion)
+    judge_id, ids = store.save_judge(session, judge.record), store.save_items(session, items)
+    said = store.results(session, judge.record, judge_id, items, ids, repeats, occasion)
     return {item.key: list(some.values()) for item, some in zip(items, said, strict=True)}
 
 

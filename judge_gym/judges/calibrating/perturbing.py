@@ -15,7 +15,6 @@ from judge_gym.calibration.design import Perturber
 from judge_gym.judges.base import CONCURRENCY
 from judge_gym.judges.budgeting import check_price, check_spent
 from judge_gym.judges.calibrating.texts import Found, Rewriting
-from judge_gym.llm.opened import Opened
 from judge_gym.planted.editing import Made, NothingToChange, NotMade, Perturbed, differences
 from judge_gym.prompts import Prompt
 from judge_gym.questions.perturber import (
@@ -26,7 +25,7 @@ from judge_gym.questions.perturber import (
     perturb_prompt,
     read_rewritten,
 )
-from judge_gym.records.calls import Answer, Call, Failure, Parameters, Row, is_simulated
+from judge_gym.records.calls import Answer, Call, Failure, Opened, Parameters, Row, is_simulated
 from judge_gym.runtime import Runtime
 from judge_gym.store import perturbed as store
 from judge_gym.store import tables as t

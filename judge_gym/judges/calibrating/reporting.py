@@ -36,7 +36,8 @@ def read_report(runtime: Runtime, design: CalibrationDesign) -> CalibrationRepor
             assess(judge, texts, said, design) for judge, said in zip(judges, results, strict=True)
         ]
         costs = [
-            item_costs(session, judge, said) for judge, said in zip(judges, results, strict=True)
+            item_costs(session, judge.record, said)
+            for judge, said in zip(judges, results, strict=True)
         ]
     if not any(one.statuses for one in assessments):
         raise StoreError(f"Nothing is judged of calibration {design.name}.", "Run it first.")
@@ -70,7 +71,7 @@ def write_calibration(runtime: Runtime, design: CalibrationDesign) -> Path:
     with runtime.session() as session:
         for one in report.assessments:
             replace_checks(
-                session, one.judge, corpus, design.name, one.checks, simulated=one.simulated
+                session, one.judge.record, corpus, design.name, one.checks, simulated=one.simulated
             )
     folder = reports_folder(runtime)
     page = save_calibration(report, folder)

@@ -15,7 +15,8 @@ from judge_gym.judges.reviewing.findings import Finding, Said, review_findings
 from judge_gym.report.judge_review import save_judge_review
 from judge_gym.runtime import Runtime
 from judge_gym.store.calibrations import check_values
-from judge_gym.store.judging import cost_of, save_judge
+from judge_gym.store.calls import cost_of
+from judge_gym.store.judging import save_judge
 from judge_gym.store.reviews import earlier_reviews, replace_reviews, reviews_of
 
 
@@ -37,7 +38,7 @@ def _said(session: Session, name: str, case: Case, day: date) -> Said:
     """Return what is stored of a case: of the day, and of reviews of its judge before."""
     items, occasion = case.texts.items, day.isoformat()
     now = [results_of(session, judge, items, case.repeats, occasion) for judge in case.judges]
-    judge_id = save_judge(session, case.judge)
+    judge_id = save_judge(session, case.judge.record)
     earlier = earlier_reviews(session, name, judge_id, case.corpus, day)
     before = {
         since: results_of(session, case.judge, items, case.repeats, since.isoformat())
@@ -64,8 +65,8 @@ def _costs(
 def _row(session: Session, one: Finding) -> dict[str, Any]:
     other = one.alternative
     return {
-        "judge_id": save_judge(session, one.case.judge),
-        "alternative_id": save_judge(session, other) if other else None,
+        "judge_id": save_judge(session, one.case.judge.record),
+        "alternative_id": save_judge(session, other.record) if other else None,
         "corpus": one.case.corpus,
         "decision": one.case.decision,
         "figures": {

@@ -27,7 +27,7 @@ def plan_reviews(runtime: Runtime, panel: Panel, labelled: Sequence[LabelledDocu
     """
     documents = [one.document for one in labelled]
     with runtime.session() as session:
-        reviewed, reconciled = answered(session, panel)
+        reviewed, reconciled = answered(session, panel.key, len(panel.raters))
     uses = []
     for name, rater in zip(panel.names, panel.raters, strict=True):
         left = [one for one in documents if (one.key, name) not in reviewed]

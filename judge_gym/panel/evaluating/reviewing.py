@@ -13,8 +13,7 @@ from judge_gym.panel.panel import Panel
 from judge_gym.panel.running import check_panel, run_panel
 from judge_gym.panel.state import PanelState
 from judge_gym.runtime import Runtime
-from judge_gym.store import panels as store
-from judge_gym.store.judging import call_costs
+from judge_gym.store.calls import call_costs, token_use
 
 AT_ONCE = 4
 """Documents under review at a time; each holds a connection of the database."""
@@ -75,9 +74,9 @@ def prices_of(runtime: Runtime, call_ids: Sequence[int]) -> dict[int, float]:
     """
     with runtime.session() as session:
         found = call_costs(session, call_ids)
-        used = store.tokens_of(session, call_ids)
+        used = token_use(session, call_ids)
     for row in filter(lambda one: is_simulated_model(one.model), used):
         price = runtime.providers.of(row.model).prices.get(row.model.partition("/")[2], FREE)
         prompt, completion = row.prompt_tokens or 0, row.completion_tokens or 0
-        found[row.id] = (prompt * price.prompt + completion * price.completion) / 1e6
+        found[row.call_id] = (prompt * price.prompt + completion * price.completion) / 1e6
     return found
