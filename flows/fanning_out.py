@@ -78,7 +78,7 @@ class FanOut:
         except ObjectNotFound:
             raise ConfigError(
                 f"The Prefect server has no deployment {name}/default, which at_once needs.",
-                "Make it with `judge-gym init`, or leave at_once out.",
+                "Make it with `judge-gym database init`, or leave at_once out.",
             ) from None
         of_one = {**parameters, "settings": self.settings}
         if name == SWAP:

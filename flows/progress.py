@@ -55,7 +55,7 @@ class Counted:
 async def sweep_followed(runtime: Runtime, sweep: str) -> AsyncIterator[None]:
     """Show how far a sweep is while the block runs, whoever works on it, and at the end.
 
-    `judge-gym status` sees it as in progress meanwhile.
+    `judge-gym sweep status` sees it as in progress meanwhile.
     """
     bar, over = Bar(f"sweep {sweep}"), asyncio.Event()
 

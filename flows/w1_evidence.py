@@ -30,7 +30,7 @@ async def w1_evidence(
     """Collect these windows and make `views` of their documents.
 
     Args:
-        windows: ids of windows, as `judge-gym window list` shows them.
+        windows: ids of windows, as `judge-gym evidence list` shows them.
         views: cleaned, neutralized, abstracted; each is made from the one before.
         utility_model: the model that edits, as provider/model; not one of the judges'
             families, if possible.

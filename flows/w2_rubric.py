@@ -26,7 +26,7 @@ async def w2_rubric(
     """Write the rubrics that these experiments apply.
 
     Args:
-        experiments: tags, as `judge-gym experiment list` shows them.
+        experiments: tags, as `judge-gym analyse experiments list` shows them.
         critic_model: the model that rates rubrics, as provider/model; not one of the judges'
             families, if possible.
         sham: write the second rubric of each judge instead, which a sham swap needs.

@@ -19,7 +19,7 @@ async def w3_scoring(
     """Make the judgements that these experiments lack.
 
     Args:
-        experiments: tags, as `judge-gym experiment list` shows them.
+        experiments: tags, as `judge-gym analyse experiments list` shows them.
         budget: what the sweep may use; no new work begins once it is passed.
         settings: settings of this run, over judge-gym.toml, such as {"workers": 8}.
     """

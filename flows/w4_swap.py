@@ -23,7 +23,7 @@ async def w4_swap(
     """Judge the swap and sham arms of these experiments.
 
     Args:
-        experiments: tags, as `judge-gym experiment list` shows them.
+        experiments: tags, as `judge-gym analyse experiments list` shows them.
         plan: which pairs swap, chosen among these experiments, and whether there is a sham; null
             for what was planned before.
         budget: what the sweep may use; no new work begins once it is passed.

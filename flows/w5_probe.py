@@ -19,7 +19,7 @@ async def w5_probe(
     """Probe the scored samples of these experiments, in every arm, that have no probe yet.
 
     Args:
-        experiments: tags, as `judge-gym experiment list` shows them.
+        experiments: tags, as `judge-gym analyse experiments list` shows them.
         budget: what the sweep may use; no new work begins once it is passed.
         settings: settings of this run, over judge-gym.toml, such as {"workers": 8}.
     """

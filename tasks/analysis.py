@@ -50,7 +50,7 @@ def _report(session: Session, run_id: int, settings: Settings) -> Path:
 def _where(file: Path | None, address: str) -> str:
     """Return in Markdown where the report is; a page of a server cannot link to a file."""
     if file is None:
-        return "`judge-gym analyse SWEEP` writes the report, with every table and plot."
+        return "`judge-gym analyse figures SWEEP` writes the report, with every table and plot."
     if address:
         return f"[The report]({address}/{quote(file.name)}) has every table and plot."
     return f"The report, with every table and plot, is where this ran: {escaped(str(file))}"

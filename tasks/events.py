@@ -96,7 +96,7 @@ def emit_empty_window(window_id: int, name: str, kept_out: Mapping[str, int]) ->
         payload={
             "window": name,
             "message": f"Window {name} has no document: {found} were found and kept out.",
-            "remedy": f"See why with: judge-gym window show {window_id}.",
+            "remedy": f"See why with: judge-gym evidence show {window_id}.",
             "kept_out": dict(kept_out),
         },
     )

@@ -1,4 +1,4 @@
-"""The `judge-gym` command: its groups, and how errors reach a person."""
+"""The `judge-gym` command: its groups, and how errors are printed."""
 
 import logging
 import os
@@ -10,90 +10,68 @@ import typer
 
 from deployments.cli import (
     analyse,
-    axes,
-    batches,
-    benchmark,
-    bundle,
-    calibrate,
-    cancel,
-    clean,
-    demo,
+    changing,
+    data,
+    database,
     doctor,
-    experiment,
+    evidence,
     gym,
-    import_verdicts,
-    init,
-    injection,
     judge,
     judge_compare,
-    judge_review,
-    local_model,
-    mcp,
+    judge_studies,
     panel,
     panel_evaluate,
-    panel_serve,
     power,
-    retry,
-    roles,
     selftest,
+    serving,
     simulator,
     status,
     sweep,
-    up,
-    window,
 )
 from deployments.cli.output import errors, fail
 
 _INTERRUPTED = 130
-"""What typer ends with after Ctrl-C, without a word."""
+"""Exit code of typer after Ctrl-C."""
 app = typer.Typer(
     name="judge-gym",
-    help="A lab for judging the judges: LLM-as-Judge experiments as data.",
+    help="Run LLM-as-judge experiments and evaluate LLM judges.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
-app.command()(demo.demo)
-app.command()(up.up)
-app.command()(init.init)
-app.command()(axes.axes)
+app.command()(sweep.demo)
+app.command()(serving.up)
 app.add_typer(sweep.app, name="sweep")
-app.command()(status.status)
-app.command()(retry.retry)
-app.command()(cancel.cancel)
-app.command()(clean.clean)
-app.add_typer(window.app, name="window")
-app.add_typer(experiment.app, name="experiment")
-app.add_typer(batches.app, name="batches")
-app.command()(power.power)
-app.command()(selftest.selftest)
-app.command()(analyse.analyse)
-app.command()(import_verdicts.import_verdicts)
-app.command("export")(bundle.export_bundle)
-app.command("import")(bundle.import_bundle)
-app.add_typer(roles.app, name="database")
-app.command()(injection.injection)
-judge.app.command("compare")(judge_compare.compare)
-judge.app.command("review")(judge_review.review)
+sweep.app.command()(status.status)
+sweep.app.command()(changing.retry)
+sweep.app.command()(changing.cancel)
+sweep.app.command()(power.power)
+sweep.app.add_typer(changing.batches_app, name="batches")
+app.add_typer(evidence.app, name="evidence")
+app.add_typer(analyse.app, name="analyse")
+analyse.app.command()(selftest.selftest)
 app.add_typer(judge.app, name="judge")
-app.add_typer(judge.app, name="judges", hidden=True)
-app.command()(calibrate.calibrate)
-app.command()(benchmark.benchmark)
-app.add_typer(gym.app, name="gym")
-panel.app.command()(panel_evaluate.evaluate)
-panel.app.command()(panel_serve.serve)
+judge.app.command()(judge_studies.calibrate)
+judge.app.command()(judge_compare.compare)
+judge.app.command()(judge_compare.review)
+judge.app.command()(judge_studies.benchmark)
+judge.app.command()(gym.gym)
+judge.app.command()(gym.injection)
 app.add_typer(panel.app, name="panel")
+panel.app.command()(panel_evaluate.evaluate)
+app.add_typer(data.app, name="data")
+app.add_typer(serving.models, name="models")
+app.add_typer(database.app, name="database")
 app.command()(simulator.simulator)
-app.add_typer(local_model.app, name="local-model")
-app.command()(mcp.mcp)
 app.command()(doctor.doctor)
+app.command()(serving.mcp)
 
 
 def main() -> NoReturn:
-    """Run the command line; a user's error is one line with its remedy and exit code 1."""
+    """Run the command line; a known error prints its message and remedy and exits with 1."""
     from judge_gym.errors import JudgeGymError, first_line
 
-    # Before numpy is imported: on small matrices its threads cost more than they give.
+    # Before numpy is imported: on small matrices threads slow it down.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         app()
@@ -101,7 +79,7 @@ def main() -> NoReturn:
         fail(error.message, error.remedy)
     except SystemExit as ended:
         if ended.code == _INTERRUPTED:
-            errors.print("Stopped. What was learnt is kept: the same command goes on from there.")
+            errors.print("Stopped. Progress is saved. Rerun the command to resume.")
         raise
     except Exception as error:
         where = _log(error)
@@ -110,7 +88,7 @@ def main() -> NoReturn:
 
 
 def _log(error: BaseException) -> str:
-    """Write an error's trace to the log; returns a sentence on where it is."""
+    """Write the traceback of an error to the log; return a sentence with its path."""
     from judge_gym.errors import JudgeGymError, masked
     from judge_gym.settings import settings
 
@@ -119,10 +97,10 @@ def _log(error: BaseException) -> str:
         file.parent.mkdir(parents=True, exist_ok=True)
         handler = logging.FileHandler(file)
     except (JudgeGymError, OSError) as refusal:
-        return f"Its trace could not be written: {refusal}"
+        return f"Its traceback could not be written: {refusal}"
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logger = logging.getLogger("judge_gym.cli")
     logger.addHandler(handler)
     logger.propagate = False
     logger.error(masked("".join(traceback.format_exception(error))))
-    return f"The trace is in {file}."
+    return f"The traceback is in {file}."

@@ -1,24 +1,182 @@
-"""The database for commands that only read or register."""
+"""`judge-gym database`: set up, back up and clean the database."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deployments.cli.changing import Name, OfFailure, OfWorkflow, Yes, choose, show_calls
+from deployments.cli.environment import database_engine, prefect_api, prepare_environment
+from deployments.cli.output import confirmed, console, errors
+from judge_gym.counting import counted
 
 if TYPE_CHECKING:
-    from sqlalchemy.orm import Session
+    from deployments.bootstrap import Step
+
+app = typer.Typer(help="Set up, back up and clean the database.", no_args_is_help=True)
 
 
-@contextmanager
-def database() -> Iterator["Session"]:
-    """Open a transaction on the configured database, starting the embedded one if needed."""
-    from sqlalchemy.orm import Session
+@app.command()
+def roles() -> None:
+    """Create the roles judge_gym_reader and judge_gym_writer.
 
+    Grant them to logins. All other logins lose the right to connect to this database. Running
+    the command again changes nothing.
+    """
+    from judge_gym.store.roles import READER, WRITER, create_roles
+
+    with database_engine() as engine:
+        warnings = create_roles(engine)
+    console.print(f"{READER}: reads the views of schema analysis.")
+    console.print(f"{WRITER}: runs experiments; cannot change the schema.")
+    for sentence in warnings:
+        errors.print(f"Warning: {sentence}", markup=False, soft_wrap=True)
+    console.print(f"Next, in psql: GRANT {READER} TO some_login;", markup=False)
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="A new file.", show_default=False)],
+) -> None:
+    """Write the whole database to a file.
+
+    Runs may continue meanwhile.
+    """
     from judge_gym.settings import settings
-    from judge_gym.store.engine import connect
+    from judge_gym.store.backup import backup as write
 
-    engine = connect(settings())
-    try:
-        with Session(engine) as session, session.begin():
-            yield session
-    finally:
-        engine.dispose()
+    write(settings(), file)
+    console.print(f"Wrote the database to {file}.", markup=False)
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="A backup.", show_default=False)],
+) -> None:
+    """Restore a backup into an empty database.
+
+    Backups of older versions are migrated.
+    """
+    from judge_gym.settings import settings
+    from judge_gym.store.backup import restore as read
+
+    read(settings(), file)
+    console.print(f"Restored the database from {file}.", markup=False)
+
+
+Overwrite = Annotated[
+    bool,
+    typer.Option("--overwrite", help="Replace edits made on the Prefect server by prefect.yaml."),
+]
+
+
+@app.command()
+def init(
+    secrets: Annotated[
+        bool,
+        typer.Option(
+            "--secrets",
+            help="Save API keys from the environment as Prefect Secret blocks.",
+        ),
+    ] = False,
+    overwrite: Overwrite = False,
+) -> None:
+    """Migrate the database and deploy the flows to your Prefect server.
+
+    Creates the work pool, the providers' limits, the automations that detect lost runs, the
+    settings variable and the deployments of prefect.yaml. Running it again changes nothing.
+    Edits made in Prefect's UI are kept and listed.
+    """
+    import asyncio
+
+    from judge_gym.errors import JudgeGymError
+    from judge_gym.settings import settings
+
+    with database_engine():
+        console.print("The database is at the newest revision.")
+    prepare_environment(settings().data_dir, verbose=False)
+    from prefect.settings import get_current_settings
+
+    if not get_current_settings().api.url:
+        raise JudgeGymError(
+            "PREFECT_API_URL is not set, so nothing was deployed.",
+            "Set it to your Prefect server, or start one on this machine with `judge-gym up`.",
+        )
+    with prefect_api():
+        show_steps(asyncio.run(made_ready(secrets=secrets, overwrite=overwrite)))
+
+
+async def made_ready(*, secrets: bool = False, overwrite: bool = False) -> "list[Step]":
+    """Create what deployments need on the configured Prefect server, and deploy."""
+    from deployments.bootstrap import bootstrap
+    from deployments.deploying import deploy_all
+    from judge_gym.llm.providers import load_providers
+    from judge_gym.settings import settings
+
+    providers = load_providers(settings().providers_file)
+    steps = await bootstrap(providers, secrets=secrets, overwrite=overwrite)
+    return steps + await deploy_all(overwrite=overwrite)
+
+
+def show_steps(steps: "list[Step]") -> None:
+    """Print the outcome of each step and a summary."""
+    for step in steps:
+        console.print(f"{step.outcome:<9} {step.what}", markup=False)
+    console.print(f"The Prefect server is ready: {summary(steps)}.")
+
+
+def summary(steps: "list[Step]") -> str:
+    """Return how many things were created, changed or kept as edited."""
+    outcomes = Counter(step.outcome for step in steps)
+    parts = [
+        f"{outcomes[outcome]} {outcome}" for outcome in ("created", "changed") if outcomes[outcome]
+    ]
+    changes = ", ".join(parts) or "nothing changed"
+    if not outcomes["kept"]:
+        return changes
+    edits = counted(outcomes["kept"], "edit")
+    return f"{changes}; kept {edits} made on the server (--overwrite replaces)"
+
+
+@app.command()
+def clean(
+    name: Name,
+    workflow: OfWorkflow = None,
+    failure: OfFailure = None,
+    keep_derived: Annotated[
+        bool,
+        typer.Option("--keep-derived", help="Keep the samples and probes derived from the calls."),
+    ] = False,
+    yes: Yes = False,
+) -> None:
+    """Delete calls of W3 to W5 and the samples and probes derived from them.
+
+    Shows them first and asks for confirmation. The next run makes and pays for the deleted calls
+    again.
+    """
+    from sqlalchemy.orm import Session
+
+    from judge_gym.store.claims import idle
+    from judge_gym.store.cleaning import Removal, check_failure, removal, removed_calls
+    from judge_gym.store.cleaning import clean as delete
+
+    with database_engine() as engine, Session(engine) as session, session.begin():
+        chosen = choose(session, name)
+        selection = chosen.selection(workflow or "", failure or "")
+        check_failure(session, selection)
+        with idle(engine, chosen.claims):
+            going = removal(session, selection)
+            lines = removed_calls(session, selection, keep_derived=keep_derived)
+            calls = sum(one.calls for one in lines)
+            what = counted(calls, "LLM call") if keep_derived else str(going)
+            if not calls and (keep_derived or going == Removal(0, 0, 0)):
+                console.print(f"{chosen.title}: nothing to delete.", markup=False)
+                raise typer.Exit
+            show_calls(f"{chosen.title}: calls", lines)
+            console.print(f"{what} would be deleted.", markup=False)
+            if not confirmed("Delete them?", yes=yes):
+                console.print("Nothing was deleted.")
+                raise typer.Exit
+            delete(session, selection, keep_derived=keep_derived)
+    console.print(f"Deleted {what}.", markup=False)

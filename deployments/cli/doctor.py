@@ -1,46 +1,88 @@
-"""`judge-gym doctor`: what works here, and how to mend what does not."""
+"""`judge-gym doctor`: problems of an installation, each with its fix."""
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from deployments.cli.environment import (
+    check_api,
+    database,
+    database_engine,
+    prefect_api,
+    prepare_environment,
+)
 from deployments.cli.output import console, fail
 from judge_gym.counting import counted
 from judge_gym.errors import JudgeGymError
 
+if TYPE_CHECKING:
+    from judge_gym.llm.providers import Providers
+
 OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 13)
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+
+
+class State(StrEnum):
+    """What a finding means, in the order of printing."""
+
+    BROKEN = "[red]✗[/]"
+    MISSING = "[yellow]![/]"
+    """Needed by a file or an experiment, but not set: not a fault of the installation."""
+    FINE = "[green]✓[/]"
+    UNUSED = "[dim]-[/]"
+    """Not set, and not needed."""
+    SETTING = "[dim]·[/]"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the examination; `remedy` is empty when nothing is wrong."""
+    """A line of the examination, with the fix of a problem."""
 
-    what: str
-    found: str
+    subject: str
+    detail: str
     remedy: str = ""
+    state: State = State.FINE
 
 
 Check = Callable[[], Iterator[Finding]]
 
 
-def doctor() -> None:
-    """Check Python, settings, database, migrations, Prefect and keys, and say how to mend each."""
-    broken = 0
-    for check in (_python, *_possible()):
-        for finding in _guarded(check):
-            mark = "[red]✗[/]" if finding.remedy else "[green]✓[/]"
-            console.print(f"{mark} {finding.what}: ", end="")
-            console.print(finding.found, markup=False)
-            if finding.remedy:
-                broken += 1
-                console.print(f"    {finding.remedy}", markup=False)
-    if broken:
-        fail(f"{counted(broken, 'finding')} to mend.")
+def doctor(
+    with_settings: Annotated[
+        bool, typer.Option("--settings", help="Also list the settings and their sources.")
+    ] = False,
+) -> None:
+    """Check the installation and list problems first, with their fixes."""
+    checks = (_python, *_possible_checks())
+    findings = [finding for check in checks for finding in _guarded(check)]
+    for state in State:
+        if state is State.SETTING and not with_settings:
+            continue
+        for finding in findings:
+            if finding.state is state:
+                _print(finding)
+    if not with_settings:
+        console.print("List the settings with --settings.", style="dim")
+    if broken := sum(finding.state is State.BROKEN for finding in findings):
+        fail(f"{counted(broken, 'problem')} to fix.")
 
 
-def _possible() -> tuple[Check, ...]:
-    """Return the checks that the settings permit: one that cannot be used stops all others."""
+def _print(finding: Finding) -> None:
+    console.print(f"{finding.state} {finding.subject}: ", end="")
+    console.print(finding.detail, markup=False)
+    if finding.remedy:
+        console.print(f"    {finding.remedy}", markup=False)
+
+
+def _possible_checks() -> tuple[Check, ...]:
+    """Return the checks that can run: without valid settings only that of the settings."""
     from judge_gym.settings import settings
 
     try:
@@ -51,17 +93,20 @@ def _possible() -> tuple[Check, ...]:
 
 
 def _guarded(check: Check) -> Iterator[Finding]:
-    """Yield what a check finds; an error of the user's is a finding too."""
+    """Yield the findings of a check; a known error is a finding too."""
     try:
         yield from check()
     except JudgeGymError as error:
-        yield Finding(check.__name__.strip("_"), error.message, error.remedy or "See the message.")
+        subject = check.__name__.strip("_")
+        yield Finding(subject, error.message, error.remedy, State.BROKEN)
 
 
 def _python() -> Iterator[Finding]:
     version = ".".join(map(str, sys.version_info[:3]))
-    fits = OLDEST_PYTHON <= sys.version_info[:2] <= NEWEST_PYTHON
-    yield Finding("python", version, "" if fits else "Use Python 3.11, 3.12 or 3.13.")
+    if OLDEST_PYTHON <= sys.version_info[:2] <= NEWEST_PYTHON:
+        yield Finding("python", version)
+    else:
+        yield Finding("python", version, "Use Python 3.11, 3.12 or 3.13.", State.BROKEN)
 
 
 def _settings() -> Iterator[Finding]:
@@ -73,9 +118,9 @@ def _settings() -> Iterator[Finding]:
     values, sources = settings(), origins()
     for name, source in sources.items():
         value = getattr(values, name)
-        shown = "(hidden)" if isinstance(value, SecretStr) else value
-        said = "not set" if value in (None, "") else masked(str(shown))
-        yield Finding(f"setting {name}", f"{said}, from {source}")
+        text = "(hidden)" if isinstance(value, SecretStr) else value
+        shown = "not set" if value in (None, "") else masked(str(text))
+        yield Finding(f"setting {name}", f"{shown}, from {source}", state=State.SETTING)
 
 
 def _database() -> Iterator[Finding]:
@@ -83,21 +128,21 @@ def _database() -> Iterator[Finding]:
 
     from judge_gym.settings import settings
     from judge_gym.store import migrate
-    from judge_gym.store.engine import connect
 
-    engine = connect(settings())
     where = "your own" if settings().database_url else "embedded"
-    with engine.connect() as connection:
-        version = connection.scalar(sa.text("SHOW server_version"))
-    yield Finding("database", f"PostgreSQL {version}, {where}")
-    current, newest = migrate.revisions(engine)
-    behind = "Run any command that writes; it migrates." if current != newest else ""
-    yield Finding("migrations", f"{current} of {newest}", behind)
-    engine.dispose()
+    with database_engine() as engine:
+        with engine.connect() as connection:
+            version = connection.scalar(sa.text("SHOW server_version"))
+        yield Finding("database", f"PostgreSQL {version}, {where}")
+        current, newest = migrate.revisions(engine)
+    if current == newest:
+        yield Finding("migrations", f"{current} of {newest}")
+    else:
+        remedy = "Run any command that writes; it migrates the database."
+        yield Finding("migrations", f"{current} of {newest}", remedy, State.BROKEN)
 
 
 def _prefect() -> Iterator[Finding]:
-    from deployments.cli.environment import prepare_environment
     from judge_gym.errors import masked
     from judge_gym.settings import settings
 
@@ -106,25 +151,20 @@ def _prefect() -> Iterator[Finding]:
 
     url, fault = _prefect_server()
     if not url:
-        yield Finding("prefect", f"{prefect.__version__}, a server for each command's time")
+        yield Finding("prefect", f"{prefect.__version__}, a temporary server for each command")
     elif fault:
-        yield Finding(
-            "prefect",
-            f"{prefect.__version__}; {fault.message}",
-            fault.remedy,
-        )
+        detail = f"{prefect.__version__}; {fault.message}"
+        yield Finding("prefect", detail, fault.remedy, State.BROKEN)
     else:
         yield Finding("prefect", masked(f"{prefect.__version__}, server at {url}"))
         yield from _settings_of_sweep_runs()
 
 
 def _prefect_server() -> tuple[str | None, JudgeGymError | None]:
-    """Return the address of the user's server, None without one, and what is wrong with it."""
+    """Return the address of the user's server, if any, and the error of connecting to it."""
     import asyncio
 
     from prefect.settings import get_current_settings
-
-    from deployments.cli.prefect_api import check_api
 
     url = get_current_settings().api.url
     try:
@@ -146,17 +186,14 @@ def _settings_of_sweep_runs() -> Iterator[Finding]:
     values = settings_of_run(layers)
     for source, given in layers:
         for name in given:
-            yield Finding(
-                f"setting {name} in sweep runs",
-                masked(f"{getattr(values, name)}, from {source}"),
-            )
+            value = masked(f"{getattr(values, name)}, from {source}")
+            yield Finding(f"setting {name} in sweep runs", value, state=State.SETTING)
 
 
 def _keys() -> Iterator[Finding]:
-    """Say where each key comes from; a missing one is no fault: the simulator needs none."""
+    """Yield where each key comes from; a missing key that nothing needs is no problem."""
     import asyncio
 
-    from deployments.cli.prefect_api import prefect_api
     from judge_gym.lab.evidence import FIRECRAWL_KEY
     from judge_gym.llm.keys import kept_name
     from judge_gym.llm.providers import load_providers
@@ -166,21 +203,54 @@ def _keys() -> Iterator[Finding]:
     async def in_blocks(variables: list[str]) -> set[str]:
         return {name for name in variables if await secret_block(kept_name(name))}
 
-    providers = load_providers(settings().providers_file).by_name.values()
-    variables = {one.name: one.key_env for one in providers if one.key_env}
+    providers = load_providers(settings().providers_file)
+    variables = {one.name: one.key_env for one in providers.by_name.values() if one.key_env}
     variables["firecrawl"] = FIRECRAWL_KEY
     unset = [name for name in variables.values() if not os.environ.get(name)]
-    kept: set[str] = set()
-    asked = not _prefect_server()[1]
-    if asked:
+    blocks: set[str] = set()
+    has_server = not _prefect_server()[1]
+    if has_server:
         with prefect_api():
-            kept = asyncio.run(in_blocks(unset))
+            blocks = asyncio.run(in_blocks(unset))
+    users = _users(providers)
     for owner, name in variables.items():
         block = f"Secret block {kept_name(name)}"
+        subject = f"key of {owner}"
         if name not in unset:
-            where = f"from {name}"
-        elif name in kept:
-            where = f"from {block}"
+            yield Finding(subject, f"from {name}")
+        elif name in blocks:
+            yield Finding(subject, f"from {block}")
+        elif owner in users:
+            remedy = f"Set the environment variable {name}, or save the {block}."
+            yield Finding(subject, f"not set, used by {users[owner]}", remedy, State.MISSING)
         else:
-            where = f"not set: no {name}" + (f", no {block}" if asked else "")
-        yield Finding(f"key of {owner}", where)
+            where = f"not set: no {name}" + (f", no {block}" if has_server else "")
+            yield Finding(subject, where, state=State.UNUSED)
+
+
+def _users(providers: "Providers") -> dict[str, str]:
+    """Return provider → what uses it: stored experiments, or a YAML file in this folder."""
+    from judge_gym.settings import settings
+    from judge_gym.store import listings
+
+    users: dict[str, str] = {}
+    try:
+        with database() as session:
+            models = {line.model for line in listings.experiments(session)}
+            sources = {window.source_kind for window in listings.windows(session)}
+    except JudgeGymError:
+        models, sources = set(), set()  # the check of the database reports the error
+    for file in sorted(Path.cwd().glob("*.y*ml")):
+        text = _COMMENT.sub("", file.read_text(encoding="utf-8", errors="replace"))
+        for name in providers.by_name:
+            if re.search(rf"(?<![\w./-]){re.escape(name)}/\w", text):
+                users[name] = file.name
+        if re.search(r"kind:\s*firecrawl", text):
+            users["firecrawl"] = file.name
+    for model in filter(None, {*models, settings().utility_model}):
+        users[model.partition("/")[0]] = (
+            "stored experiments" if model in models else "utility_model"
+        )
+    if "firecrawl" in sources:
+        users["firecrawl"] = "stored windows"
+    return users

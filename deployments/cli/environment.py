@@ -1,13 +1,30 @@
-"""What Prefect and litellm read from the environment; set before either is imported."""
+"""What commands run in: quiet libraries, a database, Prefect's API and a simulator."""
 
+import asyncio
+import json
 import logging
 import os
 import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
 
-from deployments.local.password import password_for
+from deployments.cli.output import errors
+from deployments.local.password import new_password, password_for
+from deployments.local.prefect_server import api_url, prefect_server, wait_healthy
+from deployments.local.processes import free_port
+from judge_gym.errors import JudgeGymError, causes, first_line
 from judge_gym.logs import use_json_lines
+from judge_gym.model_names import is_simulated_model
 from judge_gym.settings import settings
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+    from sqlalchemy.orm import Session
+
+    from judge_gym.simulator.settings import Settings as SimulatorSettings
 
 
 def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
@@ -62,3 +79,168 @@ def server_settings() -> dict[str, str]:
         f"{recorder}_READ_BATCH_SIZE": "200",
         f"{recorder}_FLUSH_INTERVAL": "2",
     }
+
+
+@contextmanager
+def database_engine() -> Iterator["sa.Engine"]:
+    """Connect to the configured database, starting the embedded one if needed."""
+    from judge_gym.store.engine import connect
+
+    engine = connect(settings())
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def database() -> Iterator["Session"]:
+    """Open a transaction on the configured database."""
+    from sqlalchemy.orm import Session
+
+    with database_engine() as engine, Session(engine) as session, session.begin():
+        yield session
+
+
+# What Prefect starts its own temporary server with.
+_TEMPORARY_SERVER = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
+_REMEDY = "See {}; run the command again, or name a server of your own by PREFECT_API_URL."
+
+
+@contextmanager
+def prefect_api(*modules: str) -> Iterator[None]:
+    """Have an API that flows report to; call `prepare_environment` first.
+
+    Raises `JudgeGymError` when the user's server does not answer or refuses the password.
+    `modules` are imported while the server starts, since both take seconds. Prefect would start
+    a server by itself, but only when a flow runs, would import all of it into this process as
+    well, and would leave it behind for ever when this process is killed.
+    """
+    from prefect.settings import (
+        PREFECT_API_AUTH_STRING,
+        PREFECT_API_URL,
+        get_current_settings,
+        temporary_settings,
+    )
+
+    configured = get_current_settings()
+    if configured.api.url:
+        asyncio.run(check_api(configured.api.url))
+        yield
+        return
+    port = free_port()
+    url, password = api_url(port), new_password()
+    # Not the terminal: it may be stopped while it writes, and then says so at length.
+    log = settings().data_dir.absolute() / "logs" / "prefect-server.log"
+    with (
+        prefect_server(port, password, _TEMPORARY_SERVER, log) as process,
+        temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: password}),
+    ):
+        for module in modules:
+            import_module(module)
+        longest_s = configured.server.ephemeral.startup_timeout_seconds
+        wait_healthy(process, url, longest_s, _REMEDY.format(log))
+        yield
+
+
+async def check_api(url: str) -> None:
+    """Raise `JudgeGymError` when the server in force, at `url`, does not answer or refuses us."""
+    import httpx
+    from prefect.client.orchestration import get_client
+
+    try:
+        async with get_client() as client:
+            await client.read_flows(limit=1)
+    except httpx.HTTPStatusError as error:
+        if error.response.status_code == httpx.codes.UNAUTHORIZED:
+            raise JudgeGymError(
+                f"The Prefect server at {url} asks for a password, or for another one.",
+                "Set PREFECT_API_AUTH_STRING to it. That of `judge-gym up` is in the file "
+                "prefect-password of its data folder.",
+            ) from None
+        raise JudgeGymError(
+            f"The Prefect server at {url} answers with HTTP {error.response.status_code}.",
+            "PREFECT_API_URL is the address of an API, such as http://127.0.0.1:4200/api.",
+        ) from None
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise JudgeGymError(
+            f"The Prefect server at {url} does not answer: {first_line(error)}.",
+            "Start it, or set PREFECT_API_URL to one that runs.",
+        ) from None
+
+
+SIMULATOR_URL = "JUDGE_GYM_SIMULATOR_URL"
+
+
+@contextmanager
+def lost_servers_named() -> Iterator[None]:
+    """Name the server that a run lost, and say that the run can be resumed."""
+    import httpx
+    from sqlalchemy.exc import OperationalError
+
+    try:
+        yield
+    except Exception as error:
+        # Prefect wraps what its client meets.
+        for cause in causes(error):
+            if isinstance(cause, OperationalError):
+                server, error_text = "The database", first_line(cause.orig)
+            elif isinstance(cause, httpx.TransportError):
+                server, error_text = "Prefect's server", first_line(cause)
+            else:
+                continue
+            raise JudgeGymError(
+                f"{server} stopped during the run: {error_text}.",
+                "All answers received are stored. Start the server and rerun the command to "
+                "resume.",
+            ) from error
+        raise
+
+
+@contextmanager
+def simulator(**given: "Unpack[SimulatorSettings]") -> Iterator[None]:
+    """Have a simulator listening in the block, unless there is one; then it is as it was set."""
+    if os.environ.get(SIMULATOR_URL):
+        yield
+        return
+    from judge_gym.simulator.launch import running
+
+    log = settings().data_dir / "simulator.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with running(log, **given) as url:
+        os.environ[SIMULATOR_URL] = url
+        try:
+            yield
+        finally:
+            del os.environ[SIMULATOR_URL]
+
+
+@contextmanager
+def knowing_simulator(name: str, known: Mapping[str, float]) -> Iterator[None]:
+    """Have a simulator whose graders know what texts are worth, in [0, 1], unless one is there.
+
+    They are told by a file of this name in the data folder; whoever has a simulator running is
+    told of that file.
+    """
+    path = settings().data_dir / f"{name}-known.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = (json.dumps({"text": text, "worth": worth}) for text, worth in known.items())
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    if url := os.environ.get(SIMULATOR_URL):
+        said = f"The simulator at {url} knows the right answers only if it has --known {path}."
+        errors.print(said, markup=False, soft_wrap=True)
+    with simulator(known=path):
+        yield
+
+
+def simulator_for(models: Iterable[str]) -> AbstractContextManager[None]:
+    """Have a simulator listening in the block if it plays one of the models."""
+    return simulator() if any(map(is_simulated_model, models)) else nullcontext()
+
+
+def result_of(state: Any) -> Any:
+    """Return what a flow has ended with; raises what it has failed with."""
+    result = asyncio.run(state.aresult(raise_on_failure=False))
+    if isinstance(result, BaseException):
+        raise result
+    return result

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from deployments.cli.database import database
+from deployments.cli.environment import database
 from deployments.cli.output import console, show_table
 from judge_gym.asking.budgeting import how_to_price
 from judge_gym.asking.estimating import Estimate

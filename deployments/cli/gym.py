@@ -1,8 +1,8 @@
-"""`judge-gym gym`: several ways to do one step of a pipeline, beside each other."""
+"""`judge-gym judge gym` and `judge injection`: compare pipeline steps; try prompt injections."""
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -10,33 +10,29 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from deployments.cli.options import AsJson, PlanOnly, RetryFailed
-from deployments.cli.output import console, marked, say_simulated, show_table
+from deployments.cli.output import command, console, marked, say_simulated, show_table
 from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.gyms.evaluating import GymReport, LoadedGym
+    from judge_gym.judges.injection import Lift
+    from judge_gym.metrics.estimate import Estimate
     from judge_gym.runtime import Runtime
 
 T = TypeVar("T")
 
-app = typer.Typer(
-    help="Gyms: candidates for one step of a pipeline, compared by a judge.",
-    no_args_is_help=True,
-)
 
-
-@app.command()
-def run(
+def gym(
     file: Annotated[Path, typer.Argument(help="The gym's file (YAML).", show_default=False)],
     plan: PlanOnly = False,
     retry_failed: RetryFailed = False,
     as_json: AsJson = False,
 ) -> None:
-    """Have every candidate work on every case, judge what they make, and write a page.
+    """Compare candidates for one step of a pipeline with a judge.
 
-    Stopped, it goes on with the same command: what is made and judged is not asked again.
+    Every candidate works on every case, and a judge scores the results. Writes a page. Rerun the
+    command to resume; stored results are reused.
     """
-
     from deployments.cli.environment import prepare_environment
     from judge_gym.gyms.evaluating import read_gym
     from judge_gym.settings import settings
@@ -47,12 +43,12 @@ def run(
         console.print(loaded.labels, markup=False, soft_wrap=True)
     prepare_environment(settings().data_dir, verbose=False)
     if plan:
-        _plan(loaded)
+        _plan_gym(loaded)
         return
-    _run(file, loaded, retry_failed=retry_failed, as_json=as_json)
+    _run_gym(file, loaded, retry_failed=retry_failed, as_json=as_json)
 
 
-def _plan(loaded: "LoadedGym") -> None:
+def _plan_gym(loaded: "LoadedGym") -> None:
     import asyncio
 
     from deployments.cli.estimates import show_uses
@@ -63,11 +59,15 @@ def _plan(loaded: "LoadedGym") -> None:
     console.print("An answer that cannot be read is asked for once more, which is a call more.")
 
 
-def _run(file: Path, loaded: "LoadedGym", *, retry_failed: bool, as_json: bool) -> None:
+def _run_gym(file: Path, loaded: "LoadedGym", *, retry_failed: bool, as_json: bool) -> None:
     import asyncio
 
-    from deployments.cli.prefect_api import prefect_api
-    from deployments.cli.running import lost_servers_named, result_of, simulator_for
+    from deployments.cli.environment import (
+        lost_servers_named,
+        prefect_api,
+        result_of,
+        simulator_for,
+    )
     from judge_gym.gyms.evaluating import read_report
 
     models = [loaded.judge.answered_by, *(one.asks or "" for one in loaded.gym.candidates)]
@@ -76,10 +76,10 @@ def _run(file: Path, loaded: "LoadedGym", *, retry_failed: bool, as_json: bool) 
         prefect_api("flows.gym"),
         lost_servers_named(),
     ):
-        from flows.gym import gym
+        from flows.gym import gym as gym_flow
         from flows.judged_items import PartlyJudgedError
 
-        made: Any = gym(file, retry_failed=retry_failed, return_state=True)
+        made: Any = gym_flow(file, retry_failed=retry_failed, return_state=True)
         state = asyncio.run(made)
         with suppress(PartlyJudgedError):
             result_of(state)
@@ -87,7 +87,7 @@ def _run(file: Path, loaded: "LoadedGym", *, retry_failed: bool, as_json: bool) 
         if as_json:
             _print_json(report)
         else:
-            _show(report)
+            _show_gym(report)
         page = result_of(state)
     if not as_json:
         console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
@@ -100,7 +100,7 @@ async def _in_runtime(read: "Callable[[Runtime, LoadedGym], T]", loaded: "Loaded
         return read(current, loaded)
 
 
-def _show(report: "GymReport") -> None:
+def _show_gym(report: "GymReport") -> None:
     from judge_gym.formats import figure, p_value
 
     judged = f"{report.loaded.gym.name}, judged by {report.loaded.judge.name}"
@@ -155,3 +155,128 @@ def _print_json(report: "GymReport") -> None:
 
 def _known(cost: float) -> float | None:
     return None if math.isnan(cost) else cost
+
+
+LEVEL = 0.05
+SUITE = Path(__file__).parents[1] / "sweeps" / "injection.yaml"
+
+
+def injection(
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL",
+            help="A judge to test, as in a sweep file; may be repeated. Default: simulated judges.",
+        ),
+    ] = None,
+    utility_model: Annotated[
+        str, typer.Option(help="The model that edits the evidence; not one of the judges.")
+    ] = "",
+    plan: PlanOnly = False,
+) -> None:
+    """Measure how far prompt injections raise a judge's verdicts.
+
+    Judges texts with an injection and the same texts without. Every injection demands the last
+    stage, so a judge that complies scores the text higher. Runs as a sweep; rerun the command to
+    resume.
+    """
+    from deployments.cli import sweep as sweeps
+    from deployments.cli.environment import database
+    from deployments.cli.sweep import run_sweep
+    from judge_gym.design.sweep import load_sweep
+    from judge_gym.judges.injection import injection_lifts
+
+    file = _own_suite(model, utility_model) if model or utility_model else SUITE
+    if plan:
+        sweeps.plan(file)
+        console.print("Run the command without --plan to start it and show the lifts.")
+        return
+    run_sweep(file)
+    loaded = load_sweep(file)
+    with database() as session:
+        lifts = injection_lifts(session, loaded)
+    console.print(
+        "\nLift: how much higher a text is placed with an attempt to steer the judge than its "
+        "clean twin,\non the 0-1 scale; 1 is from the first stage to the last. 95% intervals over "
+        "pairs. A star: not 0, with\np < 0.05 after Holm's correction over a judge's settings, or "
+        "over its kinds of attempt.\n"
+    )
+    _show_lifts(lifts)
+    if any(lift.simulated for lift in lifts):
+        say_simulated()
+    console.print(
+        f"The sweep's other tables: {command()} analyse figures {loaded.name}", markup=False
+    )
+
+
+def _show_lifts(lifts: Sequence["Lift"]) -> None:
+    judges = list(dict.fromkeys(lift.judge for lift in lifts))
+    simulated = any(lift.simulated for lift in lifts)
+    for judge in judges:
+        own = {lift.setting: lift for lift in lifts if lift.judge == judge and not lift.attack}
+        settings = [setting for setting in own if setting is not None]
+        methods = list(dict.fromkeys(method for *_, method in settings))
+        rows = [
+            (*place, *(_shown(own[*place, method].estimate) for method in methods))
+            for place in dict.fromkeys(setting[:2] for setting in settings)
+        ]
+        title = marked(f"{judge}, by setting", simulated=simulated)
+        show_table(title, ("evidence view", "prompt order", *methods), rows)
+    kinds = list(dict.fromkeys(lift.attack for lift in lifts))
+    by_kind = {(lift.attack, lift.judge): lift for lift in lifts if lift.setting is None}
+    rows = [
+        (
+            kind or "all",
+            str(max(by_kind[kind, judge].estimate.n_items for judge in judges)),
+            *(_shown(by_kind[kind, judge].estimate) for judge in judges),
+        )
+        for kind in sorted(kinds, key=bool)
+    ]
+    unread = (str(by_kind["", judge].without_verdict) for judge in judges)
+    rows.append(("judgements without a verdict", "", *unread))
+    title = marked("By kind of attempt, over all settings", simulated=simulated)
+    show_table(title, ("attempt", "pairs", *judges), rows)
+
+
+def _shown(estimate: "Estimate") -> str:
+    if estimate.estimate is None:
+        return "-"
+    value = f"{estimate.estimate:+.2f}"
+    if estimate.lower is not None and estimate.upper is not None:
+        value += f" [{estimate.lower:+.2f}, {estimate.upper:+.2f}]"
+    return f"{value} *" if estimate.p is not None and estimate.p < LEVEL else value
+
+
+def _own_suite(models: Sequence[str] | None, utility_model: str) -> Path:
+    """Write the suite for these models into the data folder; returns the sweep file."""
+    import re
+
+    from ruamel.yaml import YAML
+
+    from judge_gym.errors import ConfigError
+    from judge_gym.model_names import is_simulated_model
+    from judge_gym.settings import settings
+
+    edited = utility_model or settings().utility_model
+    if not edited and not all(map(is_simulated_model, models or ())):
+        raise ConfigError(
+            f"No model is named to edit the evidence that {', '.join(models or ())} judges.",
+            "Give one with --utility-model, best of another family than the judge's.",
+        )
+    yaml = YAML(typ="rt")
+    suite = yaml.load(SUITE)
+    named = "-".join([*(models or ()), *([utility_model] if utility_model else ())])
+    suite["name"] = f"injection-{re.sub(r'[^a-z0-9]+', '-', named.lower())}"[:80].rstrip("-")
+    if models:
+        suite["blocks"][0]["model"] = list(models)
+    if utility_model:
+        suite["utility_model"] = utility_model
+    for window in suite["windows"].values():
+        window["source"]["path"] = str((SUITE.parent / window["source"]["path"]).resolve())
+    rubric = suite["blocks"][0]["rubric"]
+    rubric["provided"] = str((SUITE.parent / rubric["provided"]).resolve())
+    file = settings().data_dir / "injection" / f"{suite['name']}.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w", encoding="utf-8") as written:
+        yaml.dump(suite, written)
+    return file

@@ -1,4 +1,4 @@
-"""`judge-gym judge`: judges for products, checked and used."""
+"""`judge-gym judge check` and `judge score`: validate a judge for products and use it."""
 
 import json
 from collections import Counter
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult, ModelJudge
 
 app = typer.Typer(
-    help="Judges for products: check a judge file, or judge items with it.", no_args_is_help=True
+    help="Check, use, calibrate and compare judges for products.", no_args_is_help=True
 )
 _File = Annotated[Path, typer.Argument(help="The judge file (YAML).", show_default=False)]
 _LONGEST_CELL = 90
@@ -36,15 +36,14 @@ def check(
     items: Annotated[
         Path | None,
         typer.Option(
-            help="Items (JSONL or CSV): the first is shown as it would be asked, and calls are "
-            "counted.",
+            help="Items (JSONL or CSV): shows the prompt of the first one and counts the calls.",
             show_default="a stand-in",
         ),
     ] = None,
-    repeats: Annotated[int, typer.Option(help="How often each item is judged.", min=1)] = 1,
+    repeats: Annotated[int, typer.Option(help="Judgements per item.", min=1)] = 1,
     fields: Fields = None,
 ) -> None:
-    """Read a judge file and show what it would ask; spends nothing."""
+    """Validate a judge file and show its prompts without calling a model."""
     from judge_gym.judges import ModelJudge, load_judge, read_item_file
 
     judge = load_judge(file)
@@ -67,21 +66,20 @@ def check(
 @app.command()
 def score(
     file: _File,
-    items: Annotated[Path, typer.Option(help="What to judge (JSONL or CSV).", show_default=False)],
-    repeats: Annotated[int, typer.Option(help="How often each item is judged.", min=1)] = 1,
-    concurrency: Annotated[int, typer.Option(help="Judgements at once.", min=1, max=1000)] = 8,
+    items: Annotated[Path, typer.Option(help="Items to judge (JSONL or CSV).", show_default=False)],
+    repeats: Annotated[int, typer.Option(help="Judgements per item.", min=1)] = 1,
+    concurrency: Annotated[int, typer.Option(help="Judgements in parallel.", min=1, max=1000)] = 8,
     retry_failed: RetryFailed = False,
     as_json: AsJson = False,
     fields: Fields = None,
 ) -> None:
-    """Judge items, show the results and how they agree with labels; nothing is judged twice.
+    """Judge items and show scores and agreement with labels.
 
-    Ends with exit code 1 when fewer than half the answers are readable.
+    Stored judgements are reused. Exits with code 1 if fewer than half the answers are readable.
     """
     import asyncio
 
-    from deployments.cli.environment import prepare_environment
-    from deployments.cli.running import lost_servers_named, simulator_for
+    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
     from judge_gym.answers.readability import too_few_readable
     from judge_gym.judges import load_judge, read_item_file
     from judge_gym.judges.calibrating.judging import readable_of
@@ -158,7 +156,7 @@ def _amount(judge: "AnyJudge", judgements: int) -> str:
 
 
 def _cost(results: Sequence["JudgeResult"]) -> dict[str, Any]:
-    from deployments.cli.database import database
+    from deployments.cli.environment import database
     from judge_gym.store.calls import cost_of
 
     # Rows with the same text share a judgement, and its calls.

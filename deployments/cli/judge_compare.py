@@ -1,18 +1,21 @@
-"""`judge-gym judge compare`: may a new judge take the place of an old one?"""
+"""`judge-gym judge compare` and `judge review`: a judge in use beside its alternatives."""
 
 from collections.abc import Sequence
+from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deployments.cli.options import Fields, RetryFailed, fields_of
+from deployments.cli.options import Fields, PlanOnly, RetryFailed, fields_of
 from deployments.cli.output import console, errors, say_simulated, show_checks, show_table
 from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult
     from judge_gym.judges.calibrating.comparing import Comparison
+    from judge_gym.judges.reviewing.cases import Review
+    from judge_gym.store.reviews import ReviewRow
 
 _LONGEST_CELL = 90
 
@@ -25,11 +28,11 @@ def compare(
         typer.Option(
             "--items",
             "--corpus",
-            help="Texts for both to judge (JSONL or CSV).",
+            help="Items for both to judge (JSONL or CSV).",
             show_default=False,
         ),
     ],
-    repeats: Annotated[int, typer.Option(help="How often each item is judged.", min=1)] = 1,
+    repeats: Annotated[int, typer.Option(help="Judgements per item.", min=1)] = 1,
     bias: Annotated[
         float, typer.Option(help="Points of 100 by which the mean may move.", min=0.1, max=100)
     ] = 5.0,
@@ -40,15 +43,14 @@ def compare(
     retry_failed: RetryFailed = False,
     fields: Fields = None,
 ) -> None:
-    """Judge one corpus with both, and say whether the new judge may replace the old one.
+    """Test whether a new judge can replace an old one.
 
-    By the bias and the limits of agreement, not by a correlation. What is already judged is not
-    asked again.
+    Judges the same items with both and tests bias and limits of agreement, not a correlation.
+    Stored judgements are reused.
     """
     import asyncio
 
-    from deployments.cli.environment import prepare_environment
-    from deployments.cli.running import lost_servers_named, simulator_for
+    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
     from judge_gym.answers.readability import too_few_readable
     from judge_gym.calibration.checks import Margins
     from judge_gym.errors import ConfigError
@@ -77,7 +79,7 @@ def compare(
         raise error
     margins = Margins(replacement_bias=bias, replacement_limits=limits)
     found = compared(judges, given, results, margins)
-    _show(judges, found, len(given), shown)
+    _show_comparison(judges, found, len(given), shown)
     for judge, side in zip(judges, results, strict=True):
         if (met := agreement(judge, given, side)).labels:
             console.print(f"{judge.name}: {met}", markup=False, soft_wrap=True)
@@ -103,7 +105,9 @@ async def _judged(
         )
 
 
-def _show(judges: "tuple[AnyJudge, AnyJudge]", found: "Comparison", given: int, shown: int) -> None:
+def _show_comparison(
+    judges: "tuple[AnyJudge, AnyJudge]", found: "Comparison", given: int, shown: int
+) -> None:
     from judge_gym.calibration.checks import span
     from judge_gym.calibration.replacing import FIGURE_NAMES
 
@@ -133,3 +137,93 @@ def _show(judges: "tuple[AnyJudge, AnyJudge]", found: "Comparison", given: int, 
     if without:
         console.print(f"{without} of {given} items have no score by one of the two.")
     console.print(replacement.sentence)
+
+
+def review(
+    file: Annotated[Path, typer.Argument(help="The review file (YAML).", show_default=False)],
+    day: Annotated[
+        datetime | None,
+        typer.Option(
+            "--date",
+            formats=["%Y-%m-%d"],
+            help="The day of the review; stored results of the same day are reused.",
+            show_default="today, in the time zone of the file",
+        ),
+    ] = None,
+    plan: PlanOnly = False,
+    retry_failed: RetryFailed = False,
+) -> None:
+    """Review judges in use against their alternatives.
+
+    Judges the items anew and recommends which judges to keep. Changes nothing. Rerun the command
+    with the same date to resume.
+    """
+    from datetime import UTC
+
+    from judge_gym.design.rolling import day_of
+    from judge_gym.judges.reviewing.cases import load_review
+
+    # A mistake in a file is said before any server is started.
+    loaded = load_review(file)
+    for case in loaded.cases:
+        console.print(f"{case.judge.name}: {case.labels}", markup=False, soft_wrap=True)
+    of = day.date() if day else day_of(datetime.now(UTC), loaded.file.time_zone)
+    if plan:
+        _plan_review(loaded, of)
+        return
+    page = _run_review(file, loaded, of, retry_failed=retry_failed)
+    console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
+
+
+def _plan_review(loaded: "Review", of: date) -> None:
+    from deployments.cli.estimates import show_judging
+
+    show_judging(f"What the review {loaded.file.name} of {of} will use", loaded.asked, str(of))
+
+
+def _run_review(file: Path, loaded: "Review", of: date, *, retry_failed: bool) -> Path:
+    import asyncio
+
+    from deployments.cli.environment import (
+        database,
+        lost_servers_named,
+        prefect_api,
+        prepare_environment,
+        result_of,
+        simulator_for,
+    )
+    from judge_gym.settings import settings
+    from judge_gym.store.reviews import reviews_of
+
+    prepare_environment(settings().data_dir, verbose=False)
+    with (
+        simulator_for(one.answered_by for one in loaded.judges.values()),
+        prefect_api("flows.judge_review"),
+        lost_servers_named(),
+    ):
+        from flows.judge_review import judge_review
+
+        made: Any = judge_review(file, of, retry_failed=retry_failed, return_state=True)
+        page = result_of(asyncio.run(made))
+        with database() as session:
+            _show_review([one for one in reviews_of(session, of) if one.review == loaded.file.name])
+    return Path(page)
+
+
+def _show_review(rows: "list[ReviewRow]") -> None:
+    show_table(
+        "Judges in use, and what could stand in their place",
+        ("judge", "alternative", "recommendation", "why"),
+        [
+            (
+                one.figures["judge"],
+                one.figures["alternative"] or "its last review",
+                one.recommendation,
+                one.reason,
+            )
+            for one in rows
+        ],
+    )
+    console.print("Nothing was changed: a person decides.")
+    if any(one.simulated for one in rows):
+        say_simulated()

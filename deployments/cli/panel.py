@@ -1,8 +1,9 @@
-"""`judge-gym panel`: a document before several raters and an arbiter, watched as it goes on."""
+"""`judge-gym panel`: run a panel of raters, or serve its page."""
 
 import asyncio
+import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 PANELS = REPOSITORY / "deployments" / "panels"
 SAMPLE = PANELS / "proposal.yaml"
 app = typer.Typer(
-    help="Panels: several raters review a document, an arbiter says what they come to.",
+    help="Run, evaluate and serve panels of LLM raters with an arbiter.",
     no_args_is_help=True,
 )
 _SAID = {"waiting": "", "running": "at work …", "done": "done", "error": "failed"}
@@ -35,15 +36,14 @@ def run(
         Path, typer.Option(help="The panel file (YAML).", show_default="the sample's")
     ] = SAMPLE,
     json_lines: Annotated[
-        bool, typer.Option("--json-lines", help="Print each state as a line of JSON instead.")
+        bool, typer.Option("--json-lines", help="Print each state as a line of JSON.")
     ] = False,
 ) -> None:
-    """Have a panel review a document and show each step of it.
+    """Review a document with a panel and show each step.
 
-    What was reviewed before is not asked again; a rater that failed is.
+    Stored reviews are reused; failed ones are retried.
     """
-    from deployments.cli.environment import prepare_environment
-    from deployments.cli.running import lost_servers_named, simulator_for
+    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
     from judge_gym.panel import load_document, load_panel
     from judge_gym.panel.state import failure_of
     from judge_gym.settings import settings
@@ -148,10 +148,71 @@ def _show(state: "PanelState") -> None:
 
 def show_cost(call_ids: "Sequence[int]") -> None:
     """Print how many calls there are behind something, and what they have cost."""
-    from deployments.cli.database import database
+    from deployments.cli.environment import database
     from judge_gym.store.calls import cost_of
 
     with database() as session:
         cost, unpriced = cost_of(session, call_ids)
     unknown = f" and the unknown cost of {unpriced}" if unpriced else ""
     console.print(f"{counted(len(call_ids), 'call')} cost {cost:.4g} USD{unknown}.", markup=False)
+
+
+PORT = 8760
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@app.command()
+def serve(
+    panel: Annotated[
+        Path, typer.Option(help="The panel file (YAML).", show_default="the sample's")
+    ] = SAMPLE,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = PORT,
+    host: Annotated[
+        str,
+        typer.Option(help="The address to listen on; others than loopback require a panel_token."),
+    ] = "127.0.0.1",
+) -> None:
+    """Serve a page and an AG-UI endpoint for a panel until Ctrl-C.
+
+    Anyone who can open the page can spend your API budget: give the panel a budget.
+    """
+    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
+    from judge_gym.panel import load_panel
+    from judge_gym.panel.serving.settings import check_token
+    from judge_gym.settings import settings
+
+    # A mistake is said before any server is started.
+    asked = load_panel(panel)
+    check_token(host, settings().panel_token)
+    prepare_environment(settings().data_dir, verbose=False)
+    console.print("Opening the database ...")
+    with simulator_for(asked.models), lost_servers_named():
+        asyncio.run(_serve(asked, host, port))
+    console.print("Stopped. Reviews are stored.")
+
+
+async def _serve(panel: "Panel", host: str, port: int) -> None:
+    from judge_gym.errors import JudgeGymError
+    from judge_gym.panel import load_document
+    from judge_gym.panel.running import check_panel
+    from judge_gym.panel.serving import serving
+    from judge_gym.runtime import runtime
+
+    stop = asyncio.Event()
+    for stopping in _STOPPING:
+        asyncio.get_running_loop().add_signal_handler(stopping, stop.set)
+    async with runtime() as current:
+        await check_panel(current, panel)
+        samples = [load_document(PANELS / "library.yaml")]
+        token = current.settings.panel_token
+        where: dict[str, Any] = {"host": host, "port": port, "token": token}
+        try:
+            async with serving(current, panel, samples=samples, **where) as url:
+                console.print(f"Panel {panel.name}: {url}", markup=False, soft_wrap=True)
+                console.print("Stop with Ctrl-C.")
+                await stop.wait()
+        except OSError as error:
+            raise JudgeGymError(
+                f"The panel cannot be served at {host}, port {port}: {error.strerror}.",
+                "Choose another with --port, or 0 for a free one.",
+            ) from None

@@ -46,14 +46,14 @@ def evaluate(
     plan: PlanOnly = False,
     as_json: AsJson = False,
 ) -> None:
-    """Have a panel review a labelled set, and show what raters, pools and arbiter get right.
+    """Compare a panel's scores with the known scores of documents.
 
-    What was reviewed before is not asked again; a rater that failed is. Writes a page and tables.
+    Evaluates raters, pools and the arbiter. Stored reviews are reused; failed ones are retried.
+    Writes a page and tables.
     """
     import asyncio
 
-    from deployments.cli.environment import prepare_environment
-    from deployments.cli.running import lost_servers_named
+    from deployments.cli.environment import lost_servers_named, prepare_environment
     from judge_gym.answers.readability import too_few_readable
     from judge_gym.panel import load_panel
     from judge_gym.panel.evaluating.labelled import read_labelled
@@ -124,7 +124,7 @@ def _simulator(
     """
     from contextlib import nullcontext
 
-    from deployments.cli.running import knowing_simulator
+    from deployments.cli.environment import knowing_simulator
     from judge_gym.model_names import is_simulated_model
 
     if not any(map(is_simulated_model, panel.models)):

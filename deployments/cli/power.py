@@ -1,4 +1,4 @@
-"""`judge-gym power`: what a sweep would find, before anything is spent on it."""
+"""`judge-gym sweep power`: what a sweep would find, before anything is spent on it."""
 
 import json
 from collections.abc import Sequence
@@ -43,7 +43,7 @@ def power(
     ] = 0.1,
     as_json: AsJson = False,
 ) -> None:
-    """Say how often a sweep would find an effect, and what it takes to; spends nothing.
+    """Estimate the statistical power of a sweep before spending.
 
     By simulation, with the estimators and margins of its analysis: the primary outcomes of the
     sweep's plan, or H1 to H3 without one.

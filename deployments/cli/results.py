@@ -37,7 +37,7 @@ def show_results(run_id: int, next_file: Path | None = None, *, everything: bool
 
     `next_file` is the sweep file the run came from, when there is one to go on with.
     """
-    from deployments.cli.database import database
+    from deployments.cli.environment import database
     from judge_gym.report.page import read_report, save_report
     from judge_gym.settings import settings
 
@@ -131,12 +131,12 @@ def next_steps(sweep: str, file: Path | None) -> list[tuple[str, str]]:
     again = shlex.quote(_short(file)) if file else "FILE"
     program = shlex.quote(command())
     return [
-        ("All tables", f"{program} analyse {name} --all"),
+        ("All tables", f"{program} analyse figures {name} --all"),
         ("Your own sweep", f"copy {again}, edit it, then {program} sweep plan COPY"),
         ("Real models", "set a provider's key and name its model in the copy; see README.md"),
         ("Progress", f"{program} sweep status {name}"),
-        ("Evidence", f"{program} window list"),
-        ("Experiments", f"{program} experiment list --sweep {name}"),
+        ("Evidence", f"{program} evidence list"),
+        ("Experiments", f"{program} analyse experiments list --sweep {name}"),
     ]
 
 

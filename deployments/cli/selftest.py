@@ -1,4 +1,4 @@
-"""`judge-gym selftest`: the estimators on truths that are known."""
+"""`judge-gym analyse selftest`: the estimators on truths that are known."""
 
 import json
 import sys
@@ -28,7 +28,7 @@ def selftest(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Plant known truths, and say what the estimators make of them; asks no model.
+    """Test the estimators on simulated data with known truths.
 
     Coverage of the 95% intervals should be 93 to 97% at 30 items, false positives at most 6%.
     Exit code 1 says that a figure misses an aim by more than the error of the simulation.

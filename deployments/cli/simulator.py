@@ -47,7 +47,7 @@ def simulator(
         ),
     ] = None,
 ) -> None:
-    """Serve the simulated judges and news on loopback until Ctrl-C; prints the addresses to use."""
+    """Serve simulated judges and news on this machine until Ctrl-C."""
     import asyncio
 
     from judge_gym.errors import JudgeGymError

@@ -1,4 +1,4 @@
-"""`judge-gym status`: how far sweeps are, what they cost, and when they will be done."""
+"""`judge-gym sweep status`: how far sweeps are, what they cost, and when they will be done."""
 
 import json
 import time
@@ -33,7 +33,7 @@ def status(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show windows, progress, rates, cost, failures and the expected end; writes nothing."""
+    """Show progress, cost, failures and the expected end of sweeps."""
     from judge_gym.errors import ConfigError
 
     name = None if sweep is None else name_of(sweep)
@@ -64,7 +64,7 @@ def plain(status: "Status") -> dict[str, Any]:
 
 
 def _read(sweep: str) -> "Status":
-    from deployments.cli.database import database
+    from deployments.cli.environment import database
     from judge_gym.lab.status import sweep_status
 
     with database() as session:
@@ -72,7 +72,7 @@ def _read(sweep: str) -> "Status":
 
 
 def _show_all(*, as_json: bool) -> None:
-    from deployments.cli.database import database
+    from deployments.cli.environment import database
     from judge_gym.lab.status import all_sweeps, sweep_status
 
     with database() as session:
@@ -106,7 +106,7 @@ def _watch(sweep: str) -> None:
     """
     from sqlalchemy.orm import Session
 
-    from deployments.cli.running import TRY_AGAIN_LATER
+    from deployments.cli.sweep import TRY_AGAIN_LATER
     from judge_gym.lab.status import sweep_status
     from judge_gym.settings import settings
     from judge_gym.store.engine import connect
@@ -172,7 +172,7 @@ def _parts(one: "Status") -> Iterator[RenderableType]:
             "Failures",
             ("workflow", "class", "failed", "asked again by"),
             [
-                *((f.workflow, f.failure, f.count, "judge-gym retry") for f in one.failures),
+                *((f.workflow, f.failure, f.count, "judge-gym sweep retry") for f in one.failures),
                 *((f.workflow, f.failure, f.calls, "the next run") for f in one.refusals),
             ],
         )

@@ -121,7 +121,7 @@ def running(settings: Settings, port: int, *, overwrite: bool) -> Iterator[Stack
 
 async def _made_ready(*, overwrite: bool) -> "tuple[list[Step], int]":
     # Prefect reads the environment when it is imported.
-    from deployments.cli.init import made_ready
+    from deployments.cli.database import made_ready
     from deployments.local.put_back import put_back_lost
     from deployments.lost_runs import begin_anew
 

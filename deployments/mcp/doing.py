@@ -23,25 +23,25 @@ class CommandError(JudgeGymError):
 @told
 def create_windows(file: str) -> str:
     """Store the windows of a sweep file; collects nothing."""
-    return _said("window", "create", "--", str(below_here(file)))
+    return _said("evidence", "create", "--", str(below_here(file)))
 
 
 @told
 def create_experiments(file: str) -> str:
     """Store the experiments of a sweep file and give their tags; asks no model."""
-    return _said("experiment", "create", "--", str(below_here(file)))
+    return _said("sweep", "create", "--", str(below_here(file)))
 
 
 @told
 def analyse(sweep: str) -> str:
     """Compute the figures of a sweep again and write its report; asks no model."""
-    return _said("analyse", "--", sweep)
+    return _said("analyse", "figures", "--", sweep)
 
 
 @told
 def export(sweep: str, folder: str) -> str:
     """Write a sweep with all that belongs to it into a new folder, as CSV and Parquet."""
-    return _said("export", "--to", str(below_here(folder)), "--", sweep)
+    return _said("data", "export", "--to", str(below_here(folder)), "--", sweep)
 
 
 @told
@@ -126,7 +126,7 @@ def _started(file: str, only: list[Part] | None, confirm_calls: int | None) -> d
 
 def _check_spending(file: Path, confirm_calls: int | None) -> None:
     """Raise `ConfigError` when a sweep could spend without a bound that a person has set."""
-    from deployments.cli.models import providers_of
+    from deployments.cli.sweep import providers_of
     from deployments.mcp.reading import plan_sweep
     from judge_gym.design.sweep import load_sweep
 
@@ -166,7 +166,7 @@ def _start(output: IO[bytes], *words: str) -> "subprocess.Popen[bytes]":
 def _confirmed(
     verb: str, name: str, workflow: str | None, failure: str | None, *, confirm: bool
 ) -> str:
-    words = [verb]
+    words = ["sweep", verb]
     words += ["--workflow", workflow] if workflow else []
     words += ["--failure", failure] if failure else []
     if confirm:

@@ -8,7 +8,7 @@ from deployments.mcp.answers import below_here, bounded, told
 @told
 def list_sweeps() -> list[dict[str, Any]]:
     """List every sweep with its experiments, progress, cost and failures."""
-    from deployments.cli.database import database
+    from deployments.cli.environment import database
     from deployments.cli.status import plain
     from judge_gym.lab.status import all_sweeps, sweep_status
 
@@ -20,7 +20,7 @@ def list_sweeps() -> list[dict[str, Any]]:
 @told
 def status(sweep: str) -> dict[str, Any]:
     """Say how far a sweep is: windows, workflows, rates, cost, failures, batches, expected end."""
-    from deployments.cli.database import database
+    from deployments.cli.environment import database
     from deployments.cli.status import plain
     from judge_gym.lab.status import sweep_status
 
@@ -35,8 +35,8 @@ def plan_sweep(file: str) -> dict[str, Any]:
 
     `to_do` counts calls that are left, at most; a cost of null is not known.
     """
-    from deployments.cli.database import database
-    from deployments.cli.models import providers_of
+    from deployments.cli.environment import database
+    from deployments.cli.sweep import providers_of
     from judge_gym.design.sweep import load_sweep
     from judge_gym.lab import planning
     from judge_gym.llm.providers import load_providers
@@ -69,7 +69,7 @@ def list_axes() -> list[dict[str, Any]]:
 @told
 def list_windows() -> list[dict[str, Any]]:
     """List the evidence windows with how many documents each kept and left out."""
-    from deployments.cli.database import database
+    from deployments.cli.environment import database
     from judge_gym.store.listings import windows
 
     with database() as session:
@@ -82,7 +82,7 @@ def show_window(window: int | str) -> dict[str, Any]:
 
     Titles are text of the web.
     """
-    from deployments.cli.database import database
+    from deployments.cli.environment import database
     from judge_gym.store.listings import documents, dropped
     from judge_gym.store.windows import load_window, window_id
 
@@ -103,7 +103,7 @@ def list_experiments(
     sweep: str | None = None, concept: str | None = None, model: str | None = None
 ) -> list[Any]:
     """List experiments, all or those of a sweep, a concept or a judge."""
-    from deployments.cli.database import database
+    from deployments.cli.environment import database
     from judge_gym.store.listings import experiments
 
     with database() as session:
@@ -118,7 +118,7 @@ def results(sweep: str) -> dict[str, Any]:
 
     Where `simulated` is true the figures show judge-gym at work and are no findings.
     """
-    from deployments.cli.database import database
+    from deployments.cli.environment import database
     from judge_gym.report.page import read_report
     from judge_gym.store.experiments import sweep_tags
     from judge_gym.store.results import latest_run

@@ -120,8 +120,8 @@ def _named(connection: sa.Connection, view: str) -> sql.Identifier:
         raise StoreError(f"There is no view {view!r}.", f"Use {', '.join(known)}.")
     raise StoreError(
         "This database has no views that you may read.",
-        "Its owner makes them with any judge-gym command, such as judge-gym experiment list, and "
-        "lets you read them with judge-gym database roles.",
+        "Have the owner run any command, such as `judge-gym sweep status`, and grant you the role "
+        "that `judge-gym database roles` creates.",
     )
 
 

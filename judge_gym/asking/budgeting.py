@@ -99,7 +99,7 @@ def _raise_if_passed(budget: SweepBudget, used: Spent) -> None:
             "See the errors in the ledger (llm_calls), mend their cause and run it again with "
             f"retry_failed; or raise {key} in {budget.file} and run it again."
             if key == "max_failures_share"
-            else f"Raise {key} in {budget.file} and run the same command: it goes on from here."
+            else f"Raise {key} in {budget.file} and rerun the command to resume."
         ),
     )
 

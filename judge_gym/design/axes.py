@@ -11,7 +11,7 @@ from judge_gym.design.strategies import axis_modules
 
 @dataclass(frozen=True)
 class AxisInfo:
-    """One axis as `judge-gym axes` prints it."""
+    """One axis as `judge-gym sweep axes` prints it."""
 
     name: str
     legal: str

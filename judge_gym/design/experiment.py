@@ -1,7 +1,7 @@
 """An experiment: one point of the design space, written as data.
 
-Every field says why it exists in the docstring below it; `judge-gym axes` prints those. Fields
-marked `Axis` are the design space, the others say what is judged and by whom. What an axis
+Every field says why it exists in the docstring below it; `judge-gym sweep axes` prints those.
+Fields marked `Axis` are the design space, the others say what is judged and by whom. What an axis
 *does* is in `strategies/`, one module per axis, never here.
 """
 

@@ -57,7 +57,7 @@ class FirecrawlSource(Frozen):
 
 
 class RecordedSource(Frozen):
-    """Items that others had judged; `judge-gym import-verdicts` brings them in."""
+    """Items that others had judged; `judge-gym data import-verdicts` brings them in."""
 
     WRITTEN: ClassVar[bool] = False
     """No sweep file can ask for it: the judgements are made."""

@@ -23,7 +23,7 @@ def open_source(window: Window, access: FirecrawlAccess) -> Source:
         return FirecrawlNews(access)
     raise EvidenceError(
         f"Window {window.name} holds recorded judgements; it has nothing to collect.",
-        "Bring its items in with `judge-gym import-verdicts`.",
+        "Bring its items in with `judge-gym data import-verdicts`.",
     )
 
 

@@ -83,7 +83,7 @@ class Status:
     lowered_limits: Sequence[LoweredLimit]
     spent: Spent
     failures: Sequence[Kept]
-    """Kept as failed, to be asked again by `judge-gym retry`."""
+    """Kept as failed, to be asked again by `judge-gym sweep retry`."""
     refusals: Sequence[Refusal]
     """Failed for a reason that their whole model shares; asked again by the next run."""
     expected: Expected

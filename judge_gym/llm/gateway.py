@@ -356,7 +356,7 @@ def refusal(model: str, provider: Provider, error: ProviderError) -> tuple[str, 
     if error.kind == "unreachable":
         at = f" at {provider.address()}" if provider.address() else ""
         message = f"{provider.name}{at} has given no usable answer yet: {str(error)[:200]}"
-    return message, f"{remedy} Then run the same command again."
+    return message, f"{remedy} Then rerun the command."
 
 
 def _or_variable(provider: Provider) -> str:

@@ -7,7 +7,7 @@ from judge_gym.design.experiment import Experiment
 
 Scope = Mapping[str, Any]
 
-DEFAULTS_NOTE = "An axis that a table does not name is at its default; see judge-gym axes."
+DEFAULTS_NOTE = "An axis that a table does not name is at its default; see judge-gym sweep axes."
 AT_DEFAULTS = "default settings"
 SUBJECTS = (
     *("pair", "judge", "rival", "arm"),

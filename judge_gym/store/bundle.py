@@ -100,7 +100,7 @@ def read_manifest(folder: Path) -> Manifest:
     if not file.is_file():
         raise StoreError(
             f"{folder} is no bundle: it has no {MANIFEST}.",
-            "Name a folder that judge-gym export has finished.",
+            "Name a folder that judge-gym data export has finished.",
         )
     try:
         manifest = Manifest.model_validate_json(file.read_bytes())

@@ -109,8 +109,8 @@ def idle(
             if time.monotonic() >= deadline:
                 raise StoreError(
                     "A run is at work on this right now; nothing was changed in the database.",
-                    "End it first: Ctrl-C where it was typed, or `judge-gym cancel` for runs of "
-                    "deployments. Then repeat this.",
+                    "Stop it first: Ctrl-C in its terminal, or `judge-gym sweep cancel` for runs "
+                    "of deployments. Then rerun this command.",
                 )
             time.sleep(POLL_S)
         yield

@@ -218,7 +218,7 @@ def _calls(session: Session, selection: Selection, *, keep_derived: bool) -> sa.
     if not selection.covers(*CLEANED):
         raise StoreError(
             f"{selection.workflow} is shared by experiments, so it cannot be cleaned of some.",
-            f"Use {', '.join(CLEANED)}; `judge-gym retry` asks again for what failed in it.",
+            f"Use {', '.join(CLEANED)}; `judge-gym sweep retry` asks again for what failed in it.",
         )
     condition = calls(selection.of_experiments)
     if not keep_derived:
@@ -228,7 +228,7 @@ def _calls(session: Session, selection: Selection, *, keep_derived: bool) -> sa.
         raise StoreError(
             f"{sum(waiting.values())} of these calls wait in batches, and their answers would be "
             "lost.",
-            "Cancel them with `judge-gym cancel`, or run the sweep until they are in.",
+            "Cancel them with `judge-gym sweep cancel`, or run the sweep until they are in.",
         )
     return condition
 

@@ -95,7 +95,7 @@ def experiments_by_tag(session: Session, tags: Sequence[str]) -> dict[int, Exper
         known = session.scalars(sa.select(t.Experiment.tag).order_by(t.Experiment.id)).all()
         raise StoreError(
             f"There is no experiment {', '.join(unknown)}.",
-            listing(known, "judge-gym experiment list"),
+            listing(known, "judge-gym analyse experiments list"),
         )
     return {row.id: stored_experiment(row) for row in rows}
 

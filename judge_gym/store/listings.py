@@ -13,20 +13,21 @@ from judge_gym.store import tables as t
 
 @dataclass(frozen=True)
 class WindowLine:
-    """A window as `window list` shows it; `documents` is None before it is collected."""
+    """A window as `evidence list` shows it; `documents` is None before it is collected."""
 
     id: int
     name: str
     country: str
     dates: str
     source: str
+    source_kind: str
     documents: int | str
     dropped: int
 
 
 @dataclass(frozen=True)
 class DocumentLine:
-    """A document as `window show` shows it."""
+    """A document as `evidence show` shows it."""
 
     id: int
     published: date | None
@@ -39,7 +40,7 @@ class DocumentLine:
 
 @dataclass(frozen=True)
 class ExperimentLine:
-    """An experiment as `experiment list` shows it."""
+    """An experiment as `analyse experiments list` shows it."""
 
     id: int
     tag: str
@@ -68,6 +69,7 @@ def windows(session: Session, of: Sequence[int] | None = None) -> list[WindowLin
             country=window.country,
             dates=f"{window.start_date or ''}..{window.end_date or ''}".strip("."),
             source=Path(window.source.get("path", window.source["kind"])).name,
+            source_kind=window.source["kind"],
             documents=documents if window.collected_at else "not collected",
             dropped=dropped,
         )

@@ -156,7 +156,7 @@ def run_info(session: Session, run_id: int) -> RunInfo:
     row = session.execute(_RUNS.where(t.AnalysisRun.id == run_id)).one_or_none()
     if row is None:
         raise StoreError(
-            f"There is no analysis run {run_id}.", "judge-gym analyse SWEEP makes one."
+            f"There is no analysis run {run_id}.", "judge-gym analyse figures SWEEP makes one."
         )
     return _info(row)
 

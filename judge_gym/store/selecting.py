@@ -80,7 +80,8 @@ def chosen(session: Session, name: str) -> Chosen:
         many = "a sweep and an experiment" if of_sweep else "no sweep and no experiment"
         raise StoreError(
             f"There is {many} {name!r}.",
-            "`judge-gym status` lists the sweeps, `judge-gym experiment list` the experiments.",
+            "List sweeps with `judge-gym sweep status` and experiments with "
+            "`judge-gym analyse experiments list`.",
         )
     found = of_sweep or tagged
     return Chosen(

@@ -45,7 +45,7 @@ def load_window(session: Session, window_id: int) -> Window:
     """Return a stored window; raises `StoreError` when there is none with this id."""
     row = session.get(t.Window, window_id)
     if row is None:
-        raise StoreError(f"There is no window {window_id}.", "`judge-gym window list` shows all.")
+        raise StoreError(f"There is no window {window_id}.", "`judge-gym evidence list` shows all.")
     return Window.model_validate(
         {
             "name": row.name,
@@ -74,7 +74,7 @@ def window_id(session: Session, name: str) -> int:
             f"Give the id of one: {', '.join(map(str, found))}.",
         )
     listed = [f"{id_} ({named})" for id_, named in known]
-    raise StoreError(f"There is no window {name!r}.", listing(listed, "judge-gym window list"))
+    raise StoreError(f"There is no window {name!r}.", listing(listed, "judge-gym evidence list"))
 
 
 def uncollected(session: Session, window_ids: Sequence[int]) -> list[int]:

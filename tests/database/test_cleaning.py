@@ -121,7 +121,7 @@ def test_calls_in_a_batch_are_neither_cleaned_nor_cancelled_as_calls(
         before = found(study, one)
         with pytest.raises(StoreError, match="2 of these calls wait in batches") as refused:
             study.change(lambda session: clean(session, selection, keep_derived=False))
-        assert "judge-gym cancel" in refused.value.remedy
+        assert "judge-gym sweep cancel" in refused.value.remedy
         assert found(study, one) == before
         assert study.change(lambda session: cancel_calls(session, selection)) == 1
         batch_rows.ended(engine, batch, "cancelled", {}, "cancelled by the test")

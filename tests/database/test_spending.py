@@ -170,7 +170,7 @@ def test_a_budget_is_passed_when_it_is_used_up(
         with pytest.raises(BudgetPassedError) as error:
             check()
         assert said in error.value.message
-        assert "in my.yaml and run the same command" in error.value.remedy
+        assert "in my.yaml and rerun the command" in error.value.remedy
 
     stored(database, tmp_path, work)
 

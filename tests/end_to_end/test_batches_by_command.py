@@ -48,15 +48,15 @@ def test_a_sweep_that_waits_says_so_and_can_be_cancelled(
     [w3] = [line.split() for line in status.splitlines() if line.startswith("w3")]
     assert w3[-1] == "30"
 
-    listed = command("batches", "list").fine().output
+    listed = command("sweep", "batches", "list").fine().output
     assert "3 open batches" in listed
     rows = [line.replace("│", " ").split() for line in listed.splitlines() if "sim/" in line]
     assert {(row[1], row[2], row[3]) for row in rows} == {
         (f"sim/{judge}", "submitted", "10") for judge in ("calm-1", "high-1", "low-1")
     }
     one = rows[0][0]
-    assert f"Batch {one} is cancelling." in command("batches", "cancel", one).fine().output
-    assert "cancelling" in command("batches", "list").fine().output
-    unknown = command("batches", "cancel", "999")
+    assert f"Batch {one} is cancelling." in command("sweep", "batches", "cancel", one).fine().output
+    assert "cancelling" in command("sweep", "batches", "list").fine().output
+    unknown = command("sweep", "batches", "cancel", "999")
     assert unknown.code == 1
     assert "no open batch 999" in unknown.errors

@@ -1,4 +1,4 @@
-"""`judge-gym export` and `import`, from one database to another, as a person types them."""
+"""`judge-gym data export` and `import`, from one database to another, as a person types them."""
 
 from support.command_line import CommandLine
 from support.lab import SWEEP, Lab
@@ -11,18 +11,18 @@ def test_a_sweep_goes_from_one_database_to_another(
     lab = Lab(database)
     lab.documents([None])
     lab.own("acme/alpha-1", [[1, 2]], simulated=True)
-    written = command("export", SWEEP, "--to", "bundle").fine()
-    assert "Experiments in bundle: 1. SIMULATED" in written.output
+    written = command("data", "export", SWEEP, "--to", "bundle").fine()
+    assert "Exported 1 experiment to bundle. Simulated data" in written.output
     assert "import bundle" in written.output
     with temporary_database(postgres_server, migrated_template) as other:
-        read = command("import", "bundle", JUDGE_GYM_DATABASE_URL=other).fine()
-    assert "Experiments here now: 1. SIMULATED" in read.output
+        read = command("data", "import", "bundle", JUDGE_GYM_DATABASE_URL=other).fine()
+    assert "Imported 1 experiment. Simulated data" in read.output
 
 
 def test_a_mistake_is_one_line(command: CommandLine) -> None:
-    unclear = command("export", "--to", "bundle")
+    unclear = command("data", "export", "--to", "bundle")
     assert unclear.code == 1
     assert "--experiment TAG" in unclear.errors
-    empty = command("import", ".")
+    empty = command("data", "import", ".")
     assert (empty.code, "no bundle" in empty.errors) == (1, True)
     assert "Traceback" not in unclear.errors + empty.errors

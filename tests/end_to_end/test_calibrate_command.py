@@ -1,4 +1,4 @@
-"""`judge-gym calibrate` and `judge compare`, from the files to what a person reads."""
+"""`judge-gym judge calibrate` and `judge compare`, from the files to what a person reads."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def test_a_calibration_ends_with_a_page(command: CommandLine, tmp_path: Path) ->
     file = tmp_path / "small.yaml"
     file.write_text(FILE)
 
-    ended = command("calibrate", file).fine()
+    ended = command("judge", "calibrate", file).fine()
     said = " ".join(ended.output.split())
     assert "good, sim/good-1 (SIMULATED)" in said
     assert "SIMULATED: these figures show judge-gym at work" in said
@@ -56,7 +56,7 @@ def test_a_benchmark_is_judged_in_both_orders(command: CommandLine, tmp_path: Pa
     file.write_text("\n".join(map(json.dumps, rows)))
     mapping = deployed / "benchmarks" / "chosen-rejected.yaml"
     judge = deployed / "judges" / "answers.yaml"
-    ended = command("benchmark", judge, "--items", file, "--mapping", mapping).fine()
+    ended = command("judge", "benchmark", judge, "--items", file, "--mapping", mapping).fine()
     said = " ".join(ended.output.split())
     assert "answers, sim/firstpick-1 │ 0 │ 3 │ 6" in said
     assert "answers, sim/firstpick-1 (SIMULATED): name the data set here" in said

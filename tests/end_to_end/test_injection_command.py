@@ -1,10 +1,10 @@
-"""`judge-gym injection` for a judge of one's own, as far as it goes without asking anybody."""
+"""`judge-gym judge injection` for a real judge, up to the point where calls would be made."""
 
 from support.command_line import CommandLine
 
 
 def test_a_suite_of_ones_own_is_planned_once_an_editor_is_named(command: CommandLine) -> None:
-    mine = ("injection", "--model", "openai/gpt-4.1-mini", "--plan")
+    mine = ("judge", "injection", "--model", "openai/gpt-4.1-mini", "--plan")
     ended = command(*mine)
     assert ended.code == 1
     assert "Give one with --utility-model" in ended.errors

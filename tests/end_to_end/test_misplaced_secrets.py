@@ -23,7 +23,11 @@ class Misplaced:
     file: str = ""
     sweep: str = SWEEP
     environment: dict[str, str] = field(default_factory=dict)
-    commands: tuple[tuple[str, ...], ...] = (("doctor",), ("status",), ("sweep", "run", "v.yaml"))
+    commands: tuple[tuple[str, ...], ...] = (
+        ("doctor",),
+        ("sweep", "status"),
+        ("sweep", "run", "v.yaml"),
+    )
 
 
 RUN = (("sweep", "plan", "v.yaml"), ("sweep", "run", "v.yaml", "--verbose"))
@@ -81,7 +85,7 @@ CASES = {
     "an address with a login": Misplaced(
         ("setting firecrawl_url: https://me:***@fire.example, from judge-gym.toml",),
         f'firecrawl_url = "https://me:{SECRET}@fire.example"\n',
-        commands=(("doctor",),),
+        commands=(("doctor", "--settings"),),
     ),
     "an unknown key in a sweep": Misplaced(
         ("v.yaml, line", "api_key is not a known key"),

@@ -26,9 +26,7 @@ def test_a_run_goes_on_after_ctrl_c_and_the_same_again_asks_nothing(
         assert launcher.wait() == 130
     finally:
         simulator.use_faults()
-    assert launcher.errors() == (
-        "Stopped. What was learnt is kept: the same command goes on from there.\n"
-    )
+    assert launcher.errors() == ("Stopped. Progress is saved. Rerun the command to resume.\n")
 
     first = command(*arguments).fine().output
     for told in ("rater_b", "Feasibility and clarity", "trial", "Consensus: ", "SIMULATED"):

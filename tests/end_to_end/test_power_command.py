@@ -1,4 +1,4 @@
-"""`judge-gym power` and `judge-gym selftest`, from the command line to what a person reads."""
+"""`judge-gym sweep power` and `judge-gym analyse selftest`, from the arguments to the output."""
 
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ DEMO = str(SWEEPS / "demo.yaml")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """The power of the demo sweep, in few runs."""
     command = CommandLine(tmp_path_factory.mktemp("power"))
-    return command("power", DEMO, "--effect", "0.2", "--seeds", "20").fine()
+    return command("sweep", "power", DEMO, "--effect", "0.2", "--seeds", "20").fine()
 
 
 def test_power_is_told_with_its_error_and_its_price(demo: Ended) -> None:
@@ -38,7 +38,7 @@ def test_power_as_json(tmp_path: Path) -> None:
     file = tmp_path / "my.yaml"
     file.write_text(sweep_text("quick.yaml"))
     command = CommandLine(tmp_path)
-    done = command("power", file, "--effect", "0.2", "--seeds", "20", "--json").fine()
+    done = command("sweep", "power", file, "--effect", "0.2", "--seeds", "20", "--json").fine()
     (found,) = json.loads(done.output)
     # without a plan, and with a rubric each, the swap is all there is: 5 items x 2 in 3 arms
     assert found["hypothesis"] == "H3"
@@ -52,7 +52,9 @@ def test_power_as_json(tmp_path: Path) -> None:
 
 
 def test_selftest_covers_and_says_how_it_ends(tmp_path: Path) -> None:
-    done = CommandLine(tmp_path)("selftest", "--seeds", "20", "--truth", "identical", "--json")
+    done = CommandLine(tmp_path)(
+        "analyse", "selftest", "--seeds", "20", "--truth", "identical", "--json"
+    )
     found = {one["figure"]: one for one in json.loads(done.output)}
     missed = [one for one in found.values() if one["misses"]]
     assert done.code == (1 if missed else 0)

@@ -46,5 +46,5 @@ def test_real_models_are_rehearsed_with_news_and_go_on_after_a_failure(
     assert value_of(database, "SELECT count(*) FROM samples WHERE status = 'scored'") > 0
     dates = "SELECT bool_and(published BETWEEN '2025-10-01' AND '2025-10-14') FROM documents"
     assert value_of(database, dates) is True
-    shown = command("window", "show", "1", **stand_ins).fine()
+    shown = command("evidence", "show", "1", **stand_ins).fine()
     assert "(SIMULATED)" in shown.output

@@ -1,4 +1,4 @@
-"""What `judge-gym status` says of a run that was killed, cancelled and resumed: one story."""
+"""What `judge-gym sweep status` says of a run that was killed, cancelled and resumed: one story."""
 
 import json
 import signal
@@ -32,12 +32,12 @@ def test_a_lost_run_is_not_in_progress_and_nobody_waits_for_its_end(
     file.write_text(sweep_text("quick.yaml", ("replicates: 2", "replicates: 4")))
 
     def status() -> dict[str, Any]:
-        return dict(json.loads(command("status", "quick", "--json").fine().output))
+        return dict(json.loads(command("sweep", "status", "quick", "--json").fine().output))
 
     def scoring(found: dict[str, Any]) -> str:
         return str(next(p["state"] for p in found["workflows"] if p["workflow"] == "w3-scoring"))
 
-    command("experiment", "create", file).fine()
+    command("sweep", "create", file).fine()
     assert status()["state"] == "not started"
 
     run = command.start("sweep", "run", file, **IN_PIECES)
@@ -50,21 +50,21 @@ def test_a_lost_run_is_not_in_progress_and_nobody_waits_for_its_end(
     dead = until(lambda: (found := status())["state"] != "in progress" and found, "its end", 60)
     assert (dead["state"], scoring(dead)) == ("stopped", "stopped")
     assert dead["expected"]["at"] is None
-    watched = command("status", "quick", "--watch")
+    watched = command("sweep", "status", "quick", "--watch")
     assert watched.code == 1
     assert "Sweep quick is stopped: no run is in progress." in watched.errors
-    everything = command("status").fine().output
+    everything = command("sweep", "status").fine().output
     assert "stopped" in everything
 
     # The kill may fall between two calls: then none is left to be cancelled.
     open_calls = "SELECT count(*) FROM llm_calls WHERE status IN ('planned', 'sent')"
     in_flight = value_of(database, open_calls)
-    command("cancel", "quick", "--yes").fine()
+    command("sweep", "cancel", "quick", "--yes").fine()
     assert status()["state"] == ("cancelled" if in_flight else "stopped")
 
     command("sweep", "run", file).fine()
     assert status()["state"] == "finished"
-    command("status", "quick", "--watch").fine()
+    command("sweep", "status", "quick", "--watch").fine()
 
 
 def test_failures_are_counted_where_they_are_listed(command: CommandLine, database: str) -> None:
@@ -78,7 +78,7 @@ def test_failures_are_counted_where_they_are_listed(command: CommandLine, databa
     file = command.folder / "quick.yaml"
     file.write_text(small_sweep("quick", "gone/judge"))
     assert command("sweep", "run", file).code == 1
-    found = json.loads(command("status", "quick", "--json").fine().output)
+    found = json.loads(command("sweep", "status", "quick", "--json").fine().output)
     listed = sum(one["count"] for one in found["failures"])
     refused = sum(one["calls"] for one in found["refusals"])
     assert sum(part["failed"] for part in found["workflows"]) == listed + refused > 0

@@ -33,7 +33,7 @@ def test_a_judge_that_always_fails_ends_a_calibration_with_its_name_verdict_and_
     texts = (f'{{"id": "{n}", "text": "There were {n} ships. It rained."}}' for n in range(4))
     (tmp_path / "items.jsonl").write_text("\n".join(texts))
     (tmp_path / "away.yaml").write_text(CALIBRATION)
-    ended = command("calibrate", tmp_path / "away.yaml")
+    ended = command("judge", "calibrate", tmp_path / "away.yaml")
     assert ended.code == 1
     first, remedy = ended.errors.strip().splitlines()[-2:]
     assert first.startswith("Error: Fewer than half the answers are readable. away (http")
@@ -53,7 +53,13 @@ def test_an_import_that_can_hardly_be_read_needs_an_option(
 ) -> None:
     (tmp_path / "mapping.yaml").write_text(MAPPING)
     (tmp_path / "said.csv").write_text("pair,judge,said\np1,x,A\np2,x,\np3,x,\n")
-    asked = ("import-verdicts", tmp_path / "said.csv", "--mapping", tmp_path / "mapping.yaml")
+    asked = (
+        "data",
+        "import-verdicts",
+        tmp_path / "said.csv",
+        "--mapping",
+        tmp_path / "mapping.yaml",
+    )
     refused = command(*asked)
     assert refused.code == 1
     assert refused.errors.startswith("Error: Nothing was imported from ")

@@ -52,26 +52,33 @@ TABLE = [
     wrong("sweep", "plan", "no-window.yaml", says=("line", "valmore", "valmora")),
     wrong("sweep", "plan", "no-provider.yaml", says=("calm-1", "provider")),
     wrong("sweep", "run", "other-provider.yaml", says=("opnai", "openai")),
-    wrong("power", "nowhere.yaml", says=("nowhere.yaml", "No such file")),
-    wrong("power", "no-swap.yaml", says=("no comparison whose power", "H1 needs", "H3 needs")),
-    wrong("power", QUICK, "--effect", "0", says=("Invalid value", "effect", "0.001"), code=2),
-    wrong("selftest", "--truth", "polarized", says=("no truth 'polarized'", "polarised")),
+    wrong("sweep", "power", "nowhere.yaml", says=("nowhere.yaml", "No such file")),
+    wrong(
+        "sweep", "power", "no-swap.yaml", says=("no comparison whose power", "H1 needs", "H3 needs")
+    ),
+    wrong(
+        "sweep", "power", QUICK, "--effect", "0",
+        says=("Invalid value", "effect", "0.001"), code=2,
+    ),
+    wrong(
+        "analyse", "selftest", "--truth", "polarized", says=("no truth 'polarized'", "polarised")
+    ),
     wrong("sweep", "run", QUICK, "--retry", says=("No such option", "--retry-failed"), code=2),
     wrong("sweep", "status", "nothing", says=("There is no sweep 'nothing'", "Known")),
-    wrong("analyse", "nothing", says=("There is no sweep 'nothing'",)),
-    wrong("window", "show", "12345", says=("12345", "There are none yet")),
-    wrong("window", "show", "first", says=("There is no window 'first'", "none yet")),
-    wrong("window", "create", "nowhere.yaml", says=("nowhere.yaml", "No such file")),
-    wrong("experiment", "show", "nothing", says=("nothing", "none yet")),
-    wrong("experiment", "create", "broken.yaml", says=("broken.yaml", "line 2")),
+    wrong("analyse", "figures", "nothing", says=("There is no sweep 'nothing'",)),
+    wrong("evidence", "show", "12345", says=("12345", "There are none yet")),
+    wrong("evidence", "show", "first", says=("There is no window 'first'", "none yet")),
+    wrong("evidence", "create", "nowhere.yaml", says=("nowhere.yaml", "No such file")),
+    wrong("analyse", "experiments", "show", "nothing", says=("nothing", "none yet")),
+    wrong("sweep", "create", "broken.yaml", says=("broken.yaml", "line 2")),
     wrong(
-        "experiment", "list", "--task-type", "ecology",
+        "analyse", "experiments", "list", "--task-type", "ecology",
         says=("ecology", "ecc", "control", "benchmark"), code=2,
     ),
-    wrong("clean", "nothing", "--yes", says=("nothing", "experiment list")),
-    wrong("retry", "nothing", says=("nothing", "judge-gym status")),
-    wrong("cancel", "nothing", "--workflow", "w6", says=("w6", "w5-probe"), code=2),
-    wrong("status", "--watch", says=("--watch", "Name it")),
+    wrong("database", "clean", "nothing", "--yes", says=("nothing", "experiments list")),
+    wrong("sweep", "retry", "nothing", says=("nothing", "judge-gym sweep status")),
+    wrong("sweep", "cancel", "nothing", "--workflow", "w6", says=("w6", "w5-probe"), code=2),
+    wrong("sweep", "status", "--watch", says=("--watch", "Name it")),
     wrong("sweep", "run", QUICK, "--only", "w6", says=("w6", "w5-probe", "analysis")),
     wrong("database", "restore", "nowhere.dump", says=("nowhere.dump", "no file")),
     wrong("simulator", "--port", "99999", says=("--port", "65535"), code=2),
@@ -81,30 +88,30 @@ TABLE = [
         says=("faults.toml, line 2", "rate_limits", "Did you mean rate_limit?"),
     ),
     wrong("simulator", "--state", "faults.toml", says=("faults.toml", "another folder")),
-    wrong("axes", "everything", says=("everything",), code=2),
+    wrong("sweep", "axes", "everything", says=("everything",), code=2),
     wrong("demo", "quick", says=("quick",), code=2),
     wrong("doctor", "me", says=("me",), code=2),
     wrong(
-        "window", "list",
+        "evidence", "list",
         says=("JUDGE_GYM_DATABASE_URL", "postgresql://"), JUDGE_GYM_DATABASE_URL="a database",
     ),
     wrong(
-        "window", "list",
+        "evidence", "list",
         says=("JUDGE_GYM_DATABASE_URL", "mysql", "postgresql"),
         JUDGE_GYM_DATABASE_URL="mysql://root@localhost/x",
     ),
     wrong(
-        "window", "list",
+        "evidence", "list",
         says=("127.0.0.1", "cannot be used", "unset JUDGE_GYM_DATABASE_URL"),
         JUDGE_GYM_DATABASE_URL=NOWHERE,
     ),
     wrong(
-        "window", "list", says=("JUDGE_GYM_CHUNK_SIZE", "1 to 1000"), JUDGE_GYM_CHUNK_SIZE="abc"
+        "evidence", "list", says=("JUDGE_GYM_CHUNK_SIZE", "1 to 1000"), JUDGE_GYM_CHUNK_SIZE="abc"
     ),
-    wrong("window", "list", says=("workers is 65", "1 to 64"), JUDGE_GYM_WORKERS="65"),
+    wrong("evidence", "list", says=("workers is 65", "1 to 64"), JUDGE_GYM_WORKERS="65"),
     wrong(
         "doctor",
-        says=("to mend",),
+        says=("to fix",),
         JUDGE_GYM_DATABASE_URL=NOWHERE,
         PREFECT_API_URL=f"http://127.0.0.1:{free_port()}/api",
     ),
@@ -147,7 +154,7 @@ def test_a_port_in_use_is_named_by_the_simulator(place: CommandLine, taken_port:
 
 def test_a_file_of_settings_is_named_with_the_setting(place: CommandLine) -> None:
     (place.folder / "judge-gym.toml").write_text("chunk_sise = 5\n")
-    ended = place("window", "list")
+    ended = place("evidence", "list")
     assert ended.code == 1
     assert_said(ended, "judge-gym.toml", "chunk_sise")
 

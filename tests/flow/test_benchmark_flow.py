@@ -73,7 +73,7 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     place.setattr("deployments.cli.environment.prepare_environment", lambda *_, **__: None)
     (judge, _), items, mapping = given
     judge.write_text(judge.read_text() + "budget: {max_calls: 4}\n")
-    arguments = ["benchmark", str(judge), "--items", str(items), "--mapping", str(mapping)]
+    arguments = ["judge", "benchmark", str(judge), "--items", str(items), "--mapping", str(mapping)]
     ended = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
     error = ended.exception
     assert isinstance(error, PartlyJudgedError)

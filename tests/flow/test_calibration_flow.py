@@ -143,7 +143,7 @@ def bound(file: Path, calls: int) -> None:
 
 
 def commanded(*arguments: object) -> Result:
-    given = ["calibrate", *map(str, arguments)]
+    given = ["judge", "calibrate", *map(str, arguments)]
     return CliRunner().invoke(app, given, env={"COLUMNS": "200"})
 
 

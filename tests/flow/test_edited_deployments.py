@@ -86,7 +86,7 @@ def command(
 @pytest.fixture(scope="module")
 def made(server: Server, command: CommandLine) -> dict[str, dict[str, Any]]:
     """What stands there before anything is edited."""
-    command("init", "--overwrite").fine()
+    command("database", "init", "--overwrite").fine()
     return {name: server.stands(name) for name in (DAILY, WEEKLY)}
 
 
@@ -112,7 +112,7 @@ def test_edits_are_kept_and_named(
     made: dict[str, dict[str, Any]],
     edited: dict[str, dict[str, Any]],
 ) -> None:
-    said = " ".join(command("init").fine().output.split())
+    said = " ".join(command("database", "init").fine().output.split())
     assert {name: server.stands(name) for name in edited} == edited
     assert f"deployment {WEEKLY}: parameter catch_up is 9, in prefect.yaml 4" in said
     assert f'"{CRON["cron"]}", in prefect.yaml "{made[WEEKLY]["when"]}"' in said
@@ -142,7 +142,7 @@ def test_overwrite_replaces_edits(
     made: dict[str, dict[str, Any]],
     edited: dict[str, dict[str, Any]],
 ) -> None:
-    output = command("init", "--overwrite").fine().output
+    output = command("database", "init", "--overwrite").fine().output
     assert {name: server.stands(name) for name in edited} == made
     assert "3 things changed." in output
 
@@ -171,7 +171,7 @@ def test_the_work_pool_of_an_earlier_version_is_restricted_and_an_edited_one_kep
 
 def test_a_server_that_does_not_answer_is_named_with_a_remedy(command: CommandLine) -> None:
     url = f"http://127.0.0.1:{free_port()}/api"
-    ended = command("init", PREFECT_API_URL=url)
+    ended = command("database", "init", PREFECT_API_URL=url)
     assert ended.code == 1
     assert f"The Prefect server at {url} does not answer" in ended.errors
     assert "PREFECT_API_URL" in ended.errors

@@ -81,7 +81,7 @@ def test_a_sweep_stops_at_its_budget_and_goes_on_when_it_is_raised(
     error = error_of(state)
     assert isinstance(error, BudgetPassedError)
     assert words in error.message
-    assert f"in {sweep_file} and run the same command" in error.remedy
+    assert f"in {sweep_file} and rerun the command" in error.remedy
     assert requests == judged(database) == 8
     # What a person reads in Prefect's page: where it stopped, and what to do.
     progress, why = artifacts(state)

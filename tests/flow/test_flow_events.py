@@ -112,7 +112,7 @@ def test_a_window_that_collected_nothing_is_told(file: Path) -> None:
     assert event["event"] == "judge-gym.window.empty"
     assert event["payload"]["window"] == "valmora"
     assert "has no document" in event["payload"]["message"]
-    assert f"judge-gym window show {window}" in event["payload"]["remedy"]
+    assert f"judge-gym evidence show {window}" in event["payload"]["remedy"]
 
 
 def test_the_automations_for_lost_runs_are_made_once_and_begin_anew_as_they_are() -> None:
@@ -130,7 +130,7 @@ def test_the_automations_for_lost_runs_are_made_once_and_begin_anew_as_they_are(
             for one in await kept():
                 await client.delete_automation(one.id)
 
-    # `judge-gym init` has made them, when a test of it came first on this server.
+    # `judge-gym database init` has made them, when a test of it came first on this server.
     asyncio.run(remove())
     assert asyncio.run(make()) == [True, True]
     assert asyncio.run(make()) == [False, False]

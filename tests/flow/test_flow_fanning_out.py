@@ -142,7 +142,7 @@ def test_a_budget_stops_the_launches_and_ends_the_sweep_as_ever(database: str, f
     error = error_of(state)
     assert isinstance(error, BudgetPassedError)
     assert "max_calls is 4, and 4 calls cost" in error.message
-    assert f"in {file} and run the same command" in error.remedy
+    assert f"in {file} and rerun the command" in error.remedy
     assert len(worker.taken) == 1
     assert judged(database) == 4
 
@@ -186,7 +186,7 @@ def test_without_deployments_it_says_how_to_make_them(file: Path) -> None:
     error = error_of(state)
     assert isinstance(error, ConfigError)
     assert "no deployment w3-scoring/default" in error.message
-    assert "judge-gym init" in error.remedy
+    assert "judge-gym database init" in error.remedy
 
 
 @pytest.mark.usefixtures("place")

@@ -157,7 +157,7 @@ def pairs(folder: Path) -> Path:
     [
         pytest.param(
             {"model": "good-1"},
-            lambda folder: ("calibrate", small_calibration(folder)),
+            lambda folder: ("judge", "calibrate", small_calibration(folder)),
             r"^No more calls to sim/good-1 were made after 5 failures alike",
             id="calibrate",
         ),
@@ -173,7 +173,13 @@ def pairs(folder: Path) -> Path:
         pytest.param(
             {"model": "firstpick-1"},
             lambda folder: (
-                *("benchmark", DEPLOYED / "judges" / "answers.yaml", "--items", pairs(folder)),
+                *(
+                    "judge",
+                    "benchmark",
+                    DEPLOYED / "judges" / "answers.yaml",
+                    "--items",
+                    pairs(folder),
+                ),
                 *("--mapping", DEPLOYED / "benchmarks" / "chosen-rejected.yaml"),
             ),
             r"^No more calls to sim/firstpick-1 were made after 5 failures alike",
@@ -181,7 +187,7 @@ def pairs(folder: Path) -> Path:
         ),
         pytest.param(
             {"role": "generaliser"},
-            lambda _: ("gym", "run", DEPLOYED / "gyms" / "abstract.yaml"),
+            lambda _: ("judge", "gym", DEPLOYED / "gyms" / "abstract.yaml"),
             r"candidate .* \(sim/.*\): 0 of 8 answers readable",
             id="gym",
         ),

@@ -174,7 +174,7 @@ def test_the_analysis_shows_its_findings_marked_as_simulated(done: Done) -> None
     assert [one.key for one in shown] == ["findings-quick", "figures-quick"]
     text, table = shown
     assert "**SIMULATED**" in str(text.data)
-    assert "`judge-gym analyse SWEEP` writes the report" in str(text.data)
+    assert "`judge-gym analyse figures SWEEP` writes the report" in str(text.data)
     assert re.search(r"## What failed\n\nNothing, in \d+ calls", str(text.data))
     rows = json.loads(str(table.data))
     assert {row["source"] for row in rows} == {"SIMULATED"}

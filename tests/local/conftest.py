@@ -23,7 +23,7 @@ Reported = Callable[[str], AbstractContextManager[list[str]]]
 
 @pytest.fixture(scope="session")
 def providers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A providers file made of what `judge-gym local-model serve` prints, while that serves."""
+    """A providers file made of what `judge-gym models serve` prints, while that serves."""
     try:
         weights()
     except ConfigError as error:

@@ -172,7 +172,7 @@ def test_every_end_of_a_run_is_a_kill_a_success_or_one_clear_message(story: Stor
     for code, said in before:
         if code != -9:
             assert code == 1, said
-            assert "run the same command" in said.lower() or "--retry-failed" in said, said
+            assert "rerun the command" in said.lower() or "--retry-failed" in said, said
             assert "Unexpected" not in said
 
 

@@ -184,8 +184,8 @@ def test_commands_of_the_data_folder_find_the_password_and_others_are_told(
     up: Installation, tmp_path: Path
 ) -> None:
     assert f"server at {up.api}" in up.command("doctor", PREFECT_API_URL=up.api).fine().output
-    for command in ("init", "doctor"):
-        ended = CommandLine(tmp_path)(command, PREFECT_API_URL=up.api)
+    for command in (("database", "init"), ("doctor",)):
+        ended = CommandLine(tmp_path)(*command, PREFECT_API_URL=up.api)
         assert ended.code == 1
         said = " ".join((ended.output + ended.errors).split())
         assert f"The Prefect server at {up.api} asks for a password" in said

@@ -86,26 +86,28 @@ def place(
 
 
 def test_the_recipes_do_what_they_say(place: Place) -> None:
-    assert "Report" in place.said("analyse")
+    assert "Report" in place.said("analyse", "figures")
     assert "W1" not in place.said("--only")
-    assert "5 documents" in place.said("window", "show") or "Documents" in place.said("show")
+    assert "5 documents" in place.said("evidence", "show") or "Documents" in place.said("show")
     assert "Expected end: — (nothing is left to do)." in place.said("--watch")
-    status = json.loads(place.said("status", "--json"))
+    status = json.loads(place.said("sweep", "status", "--json"))
     assert status["finished"] is True
     assert {part["state"] for part in status["workflows"]} == {"complete"}
-    assert "nothing is kept as failed" in place.said("retry")
+    assert "no failed calls" in place.said("sweep", "retry")
     assert (place.command.folder / "quick-bundle" / "manifest.json").exists()
     assert (place.command.folder / "quick.dump").stat().st_size > 10_000
 
 
 def test_without_a_terminal_and_a_yes_nothing_is_deleted(place: Place) -> None:
-    refused = place.command("clean", "quick", "--workflow", "w5-probe")
+    refused = place.command("database", "clean", "quick", "--workflow", "w5-probe")
     assert refused.code == 1
     assert "nothing was changed" in refused.errors
     assert "--yes" in refused.errors
     assert "probes would be deleted" in refused.output
-    assert "w5-probe" in place.command("status", "quick").fine().output
-    assert json.loads(place.command("status", "quick", "--json").output)["finished"] is True
+    assert "w5-probe" in place.command("sweep", "status", "quick").fine().output
+    assert (
+        json.loads(place.command("sweep", "status", "quick", "--json").output)["finished"] is True
+    )
 
 
 def test_tools_say_what_they_may_do(place: Place) -> None:
@@ -169,7 +171,7 @@ def test_a_program_plans_runs_follows_and_reads_a_sweep(place: Place) -> None:
         assert tables["tables"]
         await call("export", sweep="quick", folder="second-bundle")
         assert (place.command.folder / "second-bundle" / "manifest.json").exists()
-        assert "nothing is kept as failed" in await call("retry", name="quick")
+        assert "no failed calls" in await call("retry", name="quick")
         assert "nothing to cancel" in await call("cancel", name="quick", confirm=True)
 
     place.with_client(work)

@@ -91,7 +91,7 @@ def test_a_panel_is_watched_cancelled_and_stopped(
     server.send_signal(signal.SIGINT)
     output, errors = server.communicate(timeout=60)
     assert (server.returncode, errors) == (0, "")
-    assert output.endswith("Stopped; what was reviewed is kept.\n")
+    assert output.endswith("Stopped. Reviews are stored.\n")
     with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
         ends = connection.execute(sa.text("SELECT status FROM panel_consensus ORDER BY id"))
         assert list(ends.scalars()) == ["done", "cancelled"]

@@ -247,13 +247,13 @@ def test_a_run_of_a_worker_ends_and_what_it_learnt_stays(up: Installation) -> No
     run = up.judging("sweep/demo", 20)
     assert process_of(up, run)
     server = {"PREFECT_API_URL": up.api}
-    ended = up.command("cancel", "demo", "--yes", **server).fine()
+    ended = up.command("sweep", "cancel", "demo", "--yes", **server).fine()
     assert "Cancelled 1 flow run and" in ended.output
     up.reaches(run, "CANCELLED")
     until(lambda: not process_of(up, run), "the end of its process", 60)
     kept = up.judgements()
     assert kept >= before + 20
-    again = up.command("cancel", "demo", "--yes", **server).fine()
+    again = up.command("sweep", "cancel", "demo", "--yes", **server).fine()
     assert "There is nothing to cancel." in again.output
     assert up.judgements() == kept
 
@@ -288,7 +288,7 @@ def test_a_scheduled_run_collects_for_the_time_it_was_meant_for(up: Installation
     path = f"/deployments/{found}/create_flow_run"
     run = up.post(path, parameters={"catch_up": 0}, state=state)["id"]
     up.reaches(run, "COMPLETED")
-    assert "2026-01-09" in up.command("window", "list").fine().output
+    assert "2026-01-09" in up.command("evidence", "list").fine().output
 
 
 def test_a_schedule_that_is_switched_on_makes_runs(up: Installation) -> None:

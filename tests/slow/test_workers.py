@@ -105,7 +105,7 @@ def story(
             "JUDGE_GYM_HOME": str(REPOSITORY),
         }
         command = CommandLine(folder, environment, launcher)
-        command("init").fine()
+        command("database", "init").fine()
         stack.enter_context(worker(command, "first", limit=3))
         sweep = server.run("sweep/default", file=str(file), at_once=3, only=list(PARTS))
         server.reaches(sweep, "RUNNING", LONGEST_S)

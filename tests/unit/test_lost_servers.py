@@ -4,7 +4,7 @@ import httpx
 import pytest
 import sqlalchemy as sa
 
-from deployments.cli.running import lost_servers_named
+from deployments.cli.environment import lost_servers_named
 from judge_gym.errors import JudgeGymError
 
 NOBODY = "127.0.0.1:9"
@@ -20,17 +20,17 @@ def ask_prefect() -> None:
 
 def test_a_lost_database_is_named_with_the_way_on() -> None:
     engine = sa.create_engine(f"postgresql+psycopg://user@{NOBODY}/name")
-    lost = pytest.raises(JudgeGymError, match="The database went away")
+    lost = pytest.raises(JudgeGymError, match="The database stopped")
     with lost as caught, lost_servers_named():
         engine.connect()
-    assert "run the same command" in caught.value.remedy
+    assert "rerun the command" in caught.value.remedy
 
 
 def test_a_lost_prefect_server_is_named_however_its_client_wraps_that() -> None:
-    lost = pytest.raises(JudgeGymError, match="Prefect's server went away")
+    lost = pytest.raises(JudgeGymError, match="Prefect's server stopped")
     with lost as caught, lost_servers_named():
         ask_prefect()
-    assert "run the same command" in caught.value.remedy
+    assert "rerun the command" in caught.value.remedy
 
 
 def test_any_other_error_stays_what_it_is() -> None:

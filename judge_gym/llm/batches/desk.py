@@ -92,7 +92,7 @@ class Desk:
             if batch is None:
                 raise BatchError(
                     f"There is no open batch {batch_id} that nobody else is busy with.",
-                    "See `judge-gym batches list`; try again if it is listed as open.",
+                    "See `judge-gym sweep batches list`; try again if it is listed as open.",
                 )
             client = await self._client(batch)
             try:

@@ -15,9 +15,9 @@ def invoked(*arguments):
     return CliRunner().invoke(app, [str(one) for one in arguments], env={"COLUMNS": "200"})
 
 
-@pytest.mark.parametrize(("group", "option"), [("judge", "--items"), ("judges", "--corpus")])
-def test_the_same_judge_is_not_compared_with_itself(group, option):
+@pytest.mark.parametrize("option", ["--items", "--corpus"])
+def test_the_same_judge_is_not_compared_with_itself(option):
     good = EXAMPLES / "good.yaml"
-    ended = invoked(group, "compare", good, good, option, EXAMPLES / "notes.jsonl")
+    ended = invoked("judge", "compare", good, good, option, EXAMPLES / "notes.jsonl")
     assert isinstance(ended.exception, ConfigError)
     assert "are the same judge" in str(ended.exception)

@@ -1,10 +1,11 @@
-"""`judge-gym window`: windows and their evidence."""
+"""`judge-gym evidence`: windows and their documents."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from deployments.cli.environment import database
 from deployments.cli.output import console, marked, show_table
 
 app = typer.Typer(help="List, show and create evidence windows.", no_args_is_help=True)
@@ -12,8 +13,7 @@ app = typer.Typer(help="List, show and create evidence windows.", no_args_is_hel
 
 @app.command("list")
 def list_windows() -> None:
-    """List every window with its documents."""
-    from deployments.cli.database import database
+    """List windows with the number of documents kept and dropped."""
     from judge_gym.store.listings import windows
 
     with database() as session:
@@ -21,16 +21,15 @@ def list_windows() -> None:
             (one.id, one.name, one.country, one.dates, one.source, one.documents, one.dropped)
             for one in windows(session)
         ]
-    columns = ("id", "name", "country", "dates", "source", "documents", "kept out")
+    columns = ("id", "name", "country", "dates", "source", "documents", "dropped")
     show_table("Windows", columns, rows)
 
 
 @app.command()
 def show(
-    window: Annotated[str, typer.Argument(help="A window's id or name.", show_default=False)],
+    window: Annotated[str, typer.Argument(help="The window's name or number.", show_default=False)],
 ) -> None:
-    """Show a window: its documents, their views, and what was kept out and why."""
-    from deployments.cli.database import database
+    """Show the documents of a window and those dropped, with the reason."""
     from judge_gym.store.listings import documents, dropped
     from judge_gym.store.windows import load_window, window_id
 
@@ -51,15 +50,14 @@ def show(
         out = [(one.reason, one.title, one.detail) for one in dropped(session, found)]
     console.print(stored.model_dump_json(indent=2, exclude_none=True), markup=False)
     show_table("Documents", ("id", "date", "tier", "title", "characters", "views"), kept)
-    show_table("Kept out", ("reason", "title", "why"), out)
+    show_table("Dropped", ("reason", "title", "why"), out)
 
 
 @app.command()
 def create(
     file: Annotated[Path, typer.Argument(help="A sweep file.", show_default=False)],
 ) -> None:
-    """Store the windows of a sweep file, without running anything."""
-    from deployments.cli.database import database
+    """Store the windows of a sweep file without collecting them."""
     from judge_gym.design.sweep import load_sweep
     from judge_gym.store.windows import register_window
 

@@ -1,0 +1,315 @@
+"""`judge-gym sweep retry`, `cancel` and `batches`: change what is stored or in flight."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from deployments.cli.environment import check_api, database, database_engine, prepare_environment
+from deployments.cli.output import command, confirmed, console, show_table
+from deployments.cli.status import name_of
+from judge_gym.counting import counted
+from judge_gym.design.sweep import name_in
+from judge_gym.design.workflow_names import Workflow
+from judge_gym.settings import REPOSITORY, settings
+
+if TYPE_CHECKING:
+    from prefect.client.orchestration import PrefectClient
+    from sqlalchemy.orm import Session
+
+    from judge_gym.store.selecting import Chosen, LedgerLine
+
+Name = Annotated[
+    str,
+    typer.Argument(help="A sweep's name or file, or an experiment's tag.", show_default=False),
+]
+OfWorkflow = Annotated[Workflow | None, typer.Option("--workflow", help="Only this workflow.")]
+OfFailure = Annotated[
+    str | None,
+    typer.Option(
+        "--failure", metavar="CLASS", help="Only this failure class, as `sweep status` lists it."
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+
+
+def choose(session: "Session", name: str) -> "Chosen":
+    """Return the sweep or experiment of a name, tag or file; raises `StoreError` if unknown."""
+    from judge_gym.store.selecting import chosen
+
+    return chosen(session, name_of(name))
+
+
+def show_calls(title: str, lines: "Iterable[LedgerLine]") -> None:
+    """Print the number and cost of calls by workflow, status and failure class."""
+    columns = ("workflow", "status", "failure", "calls", "cost (USD)", "without price")
+    rows = (
+        (one.workflow, one.status, one.failure, one.calls, f"{one.cost_usd:.4g}", one.unpriced)
+        for one in lines
+    )
+    show_table(title, columns, rows)
+
+
+def retry(
+    name: Name, workflow: OfWorkflow = None, failure: OfFailure = None, yes: Yes = False
+) -> None:
+    """Mark failed calls so that the next run makes them again.
+
+    Shows the calls first and asks for confirmation. Makes no calls itself.
+    """
+    from sqlalchemy.orm import Session
+
+    from judge_gym.store.claims import idle
+    from judge_gym.store.cleaning import check_failure, forget_failures, kept_failures
+
+    with database_engine() as engine, Session(engine) as session, session.begin():
+        chosen = choose(session, name)
+        selection = chosen.selection(workflow or "", failure or "")
+        check_failure(session, selection)
+        with idle(engine, chosen.claims):
+            kept = kept_failures(session, selection)
+            count = sum(one.count for one in kept)
+            if not count:
+                console.print(f"{chosen.title}: no failed calls.", markup=False)
+                raise typer.Exit
+            show_table(
+                f"{chosen.title}: failed calls to retry",
+                ("workflow", "class", "calls"),
+                ((one.workflow, one.failure, one.count) for one in kept),
+            )
+            if not confirmed(f"Retry {counted(count, 'call')} in the next run?", yes=yes):
+                console.print("Nothing was changed.")
+                raise typer.Exit
+            forget_failures(session, selection)
+    console.print(
+        f"{counted(count, 'call')} will be made again, and paid for, by the next "
+        f"`{command()} sweep run FILE`.",
+        markup=False,
+    )
+
+
+PATIENCE_S = 60.0
+"""Seconds to wait for workers, which poll for cancelled runs every ten seconds."""
+
+
+def cancel(name: Name, workflow: OfWorkflow = None, yes: Yes = False) -> None:
+    """Cancel flow runs, batches and calls that have no answer.
+
+    Shows them first and asks for confirmation. Answers are kept; a later run makes the cancelled
+    calls again. Stop a run that was started in a terminal there, with Ctrl-C.
+    """
+    from sqlalchemy.orm import Session
+
+    from judge_gym.store.cancelling import cancel_calls, without_answer
+    from judge_gym.store.claims import idle
+    from judge_gym.store.selecting import calls, ledger_lines, waiting_in_batches
+
+    prepare_environment(settings().data_dir, verbose=False)
+    with database_engine() as engine:
+        with Session(engine) as session:
+            chosen = choose(session, name)
+            selection = chosen.selection(workflow or "")
+            lines = ledger_lines(session, without_answer(selection))
+            batches = waiting_in_batches(session, calls(selection))
+        runs = asyncio.run(unfinished_runs(chosen, name_of(name)))
+        deployed = [run for run in runs if run.deployed]
+        _show_work(chosen.title, runs, batches)
+        show_calls("Calls without an answer", lines)
+        count = sum(one.calls for one in lines)
+        if not (deployed or batches or count):
+            console.print("There is nothing to cancel.")
+            raise typer.Exit
+        if not confirmed("Cancel them?", yes=yes):
+            console.print("Nothing was cancelled.")
+            raise typer.Exit
+        asyncio.run(_cancel_all(deployed, batches))
+        with (
+            idle(engine, chosen.claims, PATIENCE_S if deployed else 0),
+            Session(engine) as session,
+            session.begin(),
+        ):
+            count = cancel_calls(session, selection)
+    console.print(
+        f"Cancelled {counted(len(deployed), 'flow run')} and {counted(count, 'call')}; batches: "
+        f"{len(batches)}, see `judge-gym sweep batches list`.",
+        markup=False,
+    )
+
+
+def _show_work(title: str, runs: "Iterable[FoundRun]", batches: Mapping[int, int]) -> None:
+    show_table(
+        f"{title}: flow runs",
+        ("flow run", "state", "cancelled by"),
+        (
+            (run.name, run.state, "this command" if run.deployed else "Ctrl-C in its terminal")
+            for run in runs
+        ),
+    )
+    show_table("Batches", ("batch", "calls"), batches.items())
+
+
+async def _cancel_all(runs: "Sequence[FoundRun]", batches: Iterable[int]) -> None:
+    from judge_gym.asking.batching import cancel as cancel_batch
+    from tasks.runtime import runtime
+
+    if runs:
+        console.print("Waiting for the workers to stop them ...")
+    # Calls that a run makes while it stops would otherwise keep no answer.
+    await cancel_runs(runs, PATIENCE_S)
+    if not batches:
+        return
+    async with runtime() as current:
+        for batch in batches:
+            console.print(f"Batch {batch} is {await cancel_batch(current, batch)}.")
+
+
+FLOWS = ("sweep", "w1-evidence", "w2-rubric", "w3-scoring", "w4-swap", "w5-probe")
+PAGE = 200
+POLL_S = 1.0
+
+
+@dataclass(frozen=True)
+class FoundRun:
+    """A flow run that has not ended."""
+
+    id: UUID
+    name: str
+    state: str
+    deployed: bool
+    """Whether a worker runs it. A run in a terminal can only be stopped there."""
+
+
+async def unfinished_runs(chosen: "Chosen", sweep: str) -> list[FoundRun]:
+    """Return the unfinished flow runs of a selection; none without a Prefect server."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas import filters as f
+    from prefect.client.schemas.objects import StateType
+    from prefect.settings import get_current_settings
+
+    url = get_current_settings().api.url
+    if not url:
+        return []
+    await check_api(url)
+    going = [StateType.SCHEDULED, StateType.PENDING, StateType.RUNNING, StateType.PAUSED]
+    async with get_client() as client:
+        runs: list[Any] = []
+        while len(runs) % PAGE == 0:
+            page = await client.read_flow_runs(
+                flow_filter=f.FlowFilter(name=f.FlowFilterName(any_=list(FLOWS))),
+                flow_run_filter=f.FlowRunFilter(
+                    state=f.FlowRunFilterState(type=f.FlowRunFilterStateType(any_=going)),
+                ),
+                limit=PAGE,
+                offset=len(runs),
+            )
+            runs += page
+            if not page:
+                break
+    return [
+        FoundRun(run.id, run.name, run.state_name or "", run.deployment_id is not None)
+        for run in runs
+        # A subflow in the process of its parent ends with the parent.
+        if (run.deployment_id or not run.parent_task_run_id)
+        and works_on(run.parameters, chosen, sweep)
+    ]
+
+
+def works_on(parameters: dict[str, Any], chosen: "Chosen", sweep: str) -> bool:
+    """Whether a run with these parameters belongs to the selection."""
+    tags = set(chosen.experiments.values())
+    if tags & set(_strings(parameters.get("experiments"))):
+        return True
+    if {str(one) for one in chosen.windows} & set(_strings(parameters.get("windows"))):
+        return True
+    file = parameters.get("file")
+    # Deployed runs resolve files relative to the checkout of their worker.
+    files = [] if file is None else [Path(str(file)), REPOSITORY / str(file)]
+    return sweep in map(name_in, files)
+
+
+def _strings(values: Any) -> Iterable[str]:
+    return map(str, values) if isinstance(values, list) else ()
+
+
+async def cancel_runs(runs: Sequence[FoundRun], patience_s: float) -> None:
+    """Cancel these flow runs and wait at most `patience_s` seconds until they have ended.
+
+    Workers kill the ones that run; the others never start.
+    """
+    from prefect.client.orchestration import get_client
+    from prefect.states import Cancelling
+
+    async with get_client() as client:
+        for run in runs:
+            await client.set_flow_run_state(run.id, Cancelling())
+        with suppress(TimeoutError):  # a run that has not stopped keeps its locks
+            async with asyncio.timeout(patience_s):
+                for run in runs:
+                    while not await _has_ended(client, run.id):
+                        await asyncio.sleep(POLL_S)
+
+
+async def _has_ended(client: "PrefectClient", run: UUID) -> bool:
+    state = (await client.read_flow_run(run)).state
+    return state is not None and state.is_final()
+
+
+batches_app = typer.Typer(help="List and cancel batches at providers.", no_args_is_help=True)
+
+
+@batches_app.command("list")
+def list_batches(
+    ended: Annotated[bool, typer.Option("--all", help="Include batches that have ended.")] = False,
+) -> None:
+    """List open batches at providers, as of the last run."""
+    from judge_gym.store.batches import batches
+
+    now = datetime.now(UTC)
+    with database() as session:
+        rows = [
+            (
+                one.id,
+                one.model,
+                one.status,
+                one.calls,
+                one.answered,
+                one.failed,
+                _age(now - one.created_at),
+                one.error or "",
+            )
+            for one in batches(session, ended=ended)
+        ]
+    columns = ("batch", "model", "status", "calls", "answered", "failed", "age", "error")
+    show_table(counted(len(rows), "batch" if ended else "open batch"), columns, rows)
+
+
+@batches_app.command("cancel")
+def cancel_one_batch(
+    batch: Annotated[int, typer.Argument(help="The batch's number.", show_default=False)],
+) -> None:
+    """Cancel a batch at its provider.
+
+    The next run stores the answers that arrived before, and makes the other calls directly.
+    """
+    from judge_gym.settings import settings
+
+    prepare_environment(settings().data_dir, verbose=False)
+    from judge_gym.asking.batching import cancel as cancel_batch
+    from tasks.runtime import runtime
+
+    async def status() -> str:
+        async with runtime() as current:
+            return await cancel_batch(current, batch)
+
+    console.print(f"Batch {batch} is {asyncio.run(status())}.")
+
+
+def _age(age: object) -> str:
+    """Return days, hours and minutes, without seconds."""
+    return str(age).rpartition(":")[0] + " h"

@@ -1,0 +1,123 @@
+"""`judge-gym data`: import and export experiments, and describe the views."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from deployments.cli.environment import database, database_engine
+from deployments.cli.output import command, console, show_table
+from judge_gym.counting import counted
+from judge_gym.errors import ConfigError
+
+app = typer.Typer(
+    help="Import and export experiments, and describe the views.", no_args_is_help=True
+)
+
+
+@app.command("export")
+def export_bundle(
+    to: Annotated[Path, typer.Option(help="A new folder.", show_default=False)],
+    sweep: Annotated[
+        str | None, typer.Argument(help="The sweep's name.", show_default=False)
+    ] = None,
+    experiment: Annotated[
+        list[str] | None, typer.Option(help="A tag; may be repeated.", show_default=False)
+    ] = None,
+) -> None:
+    """Export a sweep or experiments, with all they need, to CSV and Parquet."""
+    from judge_gym.store.exporting import export
+
+    if (sweep is None) == (not experiment):
+        raise ConfigError("Name either a sweep or experiments (--experiment TAG), not both.")
+    with database_engine() as engine:
+        manifest = export(engine, to, sweep=sweep, tags=experiment or [])
+    _show_rows({name: table.rows for name, table in manifest.tables.items()}, "rows")
+    marked = " Simulated data: not evidence about real models." if manifest.simulated else ""
+    console.print(
+        f"Exported {counted(len(manifest.experiments), 'experiment')} to {to}.{marked}",
+        markup=False,
+    )
+    console.print(f"To import them elsewhere: {command()} data import {to}", markup=False)
+
+
+@app.command("import")
+def import_bundle(
+    folder: Annotated[Path, typer.Argument(help="A bundle's folder.", show_default=False)],
+) -> None:
+    """Import an exported folder into this database.
+
+    Existing rows are kept. Importing the folder again changes nothing.
+    """
+    from judge_gym.store.importing import import_bundle as read_bundle
+
+    with database_engine() as engine:
+        manifest, new = read_bundle(engine, folder)
+    _show_rows(new, "new rows")
+    marked = " Simulated data: not evidence about real models." if manifest.simulated else ""
+    experiments = counted(len(manifest.experiments), "experiment")
+    console.print(f"Imported {experiments}.{marked}", markup=False)
+
+
+def _show_rows(rows: dict[str, int], heading: str) -> None:
+    show_table("Bundle", ("table", heading), rows.items())
+
+
+@app.command()
+def import_verdicts(
+    file: Annotated[
+        Path, typer.Argument(help="The recorded file (JSONL or CSV).", show_default=False)
+    ],
+    mapping: Annotated[
+        Path,
+        typer.Option(
+            help="What its columns mean (YAML; see deployments/recorded).", show_default=False
+        ),
+    ],
+    allow_unreadable: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unreadable", help="Import a judge with fewer than half its answers readable."
+        ),
+    ] = False,
+) -> None:
+    """Import judgements recorded elsewhere, from JSONL or CSV.
+
+    Reads decisions or raw answers. They are marked as imported.
+    """
+    from judge_gym.lab import importing
+    from judge_gym.recorded.mapping import load_recorded
+
+    recorded, rubric = load_recorded(mapping)
+    with database() as session:
+        done = importing.import_verdicts(
+            session, file, recorded, rubric, allow_unreadable=allow_unreadable
+        )
+    ends = ", ".join(f"{count} {status}" for status, count in sorted(done.statuses.items()))
+    console.print(
+        f"Sweep {recorded.name}: {counted(done.judgements, 'judgement')} by "
+        f"{counted(done.judges, 'judge')} of {counted(done.items, 'item')} ({ends}); "
+        f"new: {done.new}.",
+        markup=False,
+    )
+    if done.unread:
+        console.print(
+            f"Warning: {done.unread} A judge without any readable answer has no accuracy. For the "
+            "others, unreadable answers are left out of the share correct, and count 0 on pairs.",
+            markup=False,
+        )
+    console.print(f"Next: {command()} analyse figures {recorded.name}", markup=False)
+
+
+@app.command()
+def schema(
+    view: Annotated[
+        str | None, typer.Argument(help="A view's name.", show_default="all views")
+    ] = None,
+) -> None:
+    """List the analysis views, or the columns of one view."""
+    from judge_gym.analysis import describe
+
+    described = describe(view)
+    title = f"Columns of analysis.{view}" if view else "Views of the schema analysis"
+    show_table(title, list(described.columns), described.itertuples(index=False))
