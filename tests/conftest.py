@@ -11,6 +11,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parent))
 
 pytest_plugins = [
+    "support.servers",
     "support.postgres",
     "support.prefect_server",
     "support.simulation",

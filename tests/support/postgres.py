@@ -1,9 +1,8 @@
-"""Real databases for tests: `database_url`, `migrated_template` and `database`.
+"""Real databases for tests: `postgres_server`, `migrated_template`, `database`, `database_url`.
 
-One server serves a test session: the one of JUDGE_GYM_TEST_DATABASE_URL (whose user must be
-allowed to create databases), else an embedded one in a temporary folder. Nothing starts before a
-test asks for it. Every database has a random name and is dropped in the end, so that sessions can
-share a server.
+One server serves a whole run (`support.servers`): the one of JUDGE_GYM_TEST_DATABASE_URL (whose
+user must be allowed to create databases), else an embedded one in a temporary folder. Every
+database has a random name and is dropped in the end, so that runs can share a server.
 """
 
 import os
@@ -18,6 +17,49 @@ import pytest
 import sqlalchemy as sa
 
 from judge_gym.store import embedded
+from support.servers import SERVERS
+
+# Tests need no durability. Several workers connect at a time, each with several engines.
+_SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "max_connections": "400",
+}
+
+
+@contextmanager
+def running_postgres() -> Iterator[str]:
+    """The URL of a server for tests, naming a database that they leave alone."""
+    given = os.environ.get("JUDGE_GYM_TEST_DATABASE_URL")
+    if given:
+        yield given
+        return
+    folder = Path(tempfile.mkdtemp(prefix="judge-gym-test-"))
+    try:
+        url = embedded.start(folder).url
+        engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+        with engine.connect() as connection:
+            for name, value in _SETTINGS.items():
+                connection.exec_driver_sql(f"ALTER SYSTEM SET {name} = {value}")
+        # The number of connections is read at the start.
+        embedded.release(folder)
+        yield embedded.start(folder).url
+    finally:
+        embedded.remove(folder)
+        shutil.rmtree(folder)
+
+
+@contextmanager
+def migrated_database(server_url: str) -> Iterator[str]:
+    """The name of a database with the current schema and no rows; never connect to it."""
+    from judge_gym.store.migrate import upgrade
+
+    with temporary_database(server_url) as url:
+        upgrade(url)
+        name = sa.make_url(url).database
+        assert name is not None
+        yield name
 
 
 @contextmanager
@@ -35,18 +77,9 @@ def temporary_database(server_url: str, template: str = "template0") -> Iterator
 
 
 @pytest.fixture(scope="session")
-def postgres_server() -> Iterator[str]:
-    """The URL of the session's server, naming a database that tests leave alone."""
-    given = os.environ.get("JUDGE_GYM_TEST_DATABASE_URL")
-    if given:
-        yield given
-        return
-    folder = Path(tempfile.mkdtemp(prefix="judge-gym-test-"))
-    try:
-        yield embedded.start(folder).url
-    finally:
-        embedded.remove(folder)
-        shutil.rmtree(folder)
+def postgres_server(pytestconfig: pytest.Config) -> str:
+    """The URL of the run's server, naming a database that tests leave alone."""
+    return pytestconfig.stash[SERVERS].postgres
 
 
 @pytest.fixture(scope="session")
@@ -57,15 +90,9 @@ def database_url(postgres_server: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def migrated_template(postgres_server: str) -> Iterator[str]:
+def migrated_template(pytestconfig: pytest.Config) -> str:
     """The name of a database with the current schema and no rows; never connect to it."""
-    from judge_gym.store.migrate import upgrade
-
-    with temporary_database(postgres_server) as url:
-        upgrade(url)
-        name = sa.make_url(url).database
-        assert name is not None
-        yield name
+    return pytestconfig.stash[SERVERS].template
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`prefect_server`: a real Prefect server on a free loopback port, shared by a test session."""
+"""`prefect_server`: a real Prefect server on a free loopback port, one for a whole test run."""
 
 import os
 import socket
@@ -7,7 +7,7 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -15,6 +15,7 @@ from typing import IO
 import pytest
 
 from deployments.cli.environment import server_settings
+from support.servers import SERVERS
 from support.waiting import until
 
 START_S = 240.0
@@ -51,12 +52,32 @@ class ServerProcess:
         environment = {"PREFECT_HOME": str(self.home), "PREFECT_API_URL": url, **server_settings()}
         return PrefectServer(url, environment)
 
+    def launch(self) -> None:
+        """Start it."""
+        with self._log.open("ab") as output:
+            self._process = _start(self.port, os.environ | self.server.environment, output)
+
     def start(self) -> None:
         """Start it, and wait until it is healthy."""
-        log = self.home / "server.log"
-        with log.open("ab") as output:
-            self._process = _start(self.port, os.environ | self.server.environment, output)
-        until(_healthy(self.server.url, self._process, log), "a healthy Prefect server", START_S)
+        self.launch()
+        self.wait()
+
+    def wait(self) -> None:
+        """Wait until it is healthy."""
+        until(self._healthy, "a healthy Prefect server", START_S)
+
+    def _healthy(self) -> bool:
+        ended = self._process is not None and self._process.poll() is not None
+        assert not ended, f"prefect server start ended:\n{self._log.read_text()}"
+        try:
+            with urllib.request.urlopen(f"{self.server.url}/health", timeout=5) as reply:
+                return bool(reply.status == 200)
+        except (urllib.error.URLError, TimeoutError, ConnectionError):
+            return False
+
+    @property
+    def _log(self) -> Path:
+        return self.home / "server.log"
 
     def kill(self) -> None:
         """End it with SIGKILL."""
@@ -75,14 +96,12 @@ class ServerProcess:
 
 
 @pytest.fixture(scope="session")
-def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PrefectServer]:
-    """`prefect server start`, healthy; stopped at the end of the session."""
-    process = ServerProcess(tmp_path_factory.mktemp("prefect-home"))
-    try:
-        process.start()
-        yield process.server
-    finally:
-        process.stop()
+def prefect_server(pytestconfig: pytest.Config) -> PrefectServer:
+    """The run's Prefect server, healthy."""
+    servers = pytestconfig.stash[SERVERS]
+    process = ServerProcess(Path(servers.prefect_home), servers.prefect_port)
+    process.wait()
+    return process.server
 
 
 def free_port() -> int:
@@ -98,15 +117,3 @@ def _start(port: int, environment: dict[str, str], output: IO[bytes]) -> "subpro
     return subprocess.Popen(
         [sys.executable, "-m", *command], env=environment, stdout=output, stderr=output
     )
-
-
-def _healthy(url: str, process: "subprocess.Popen[bytes]", log: Path) -> Callable[[], bool]:
-    def check() -> bool:
-        assert process.poll() is None, f"prefect server start ended:\n{log.read_text()}"
-        try:
-            with urllib.request.urlopen(f"{url}/health", timeout=5) as reply:
-                return bool(reply.status == 200)
-        except (urllib.error.URLError, TimeoutError, ConnectionError):
-            return False
-
-    return check

@@ -1,0 +1,80 @@
+"""The servers of a whole test run: one PostgreSQL and one Prefect, started by its controller.
+
+With `-n`, the controller is the process that spawns pytest-xdist's workers; it passes the addresses
+to them. Without, it is the only process. The controller starts what the tiers on its command line
+use, so `pytest tests/unit` starts nothing, and stops everything when the run ends, also after
+Ctrl-C.
+"""
+
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+SERVERLESS = ("unit",)
+WITHOUT_PREFECT = ("unit", "database")
+WORKER_INPUT = "test_servers"
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Where the servers of this run are; empty where its tests use none."""
+
+    postgres: str = ""
+    """The URL of a database that tests do not write to."""
+    template: str = ""
+    """The name of a migrated database without rows, to clone. Nothing may connect to it."""
+    prefect_home: str = ""
+    prefect_port: int = 0
+
+
+SERVERS = pytest.StashKey[Servers]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    worker_input = getattr(config, "workerinput", None)
+    if worker_input is not None:
+        config.stash[SERVERS] = Servers(**json.loads(worker_input[WORKER_INPUT]))
+        return
+    stack = ExitStack()
+    config.add_cleanup(stack.close)
+    tiers = set() if config.option.collectonly else set(_tiers(config.args))
+    config.stash[SERVERS] = _started(stack, tiers)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Pass the addresses to a worker of pytest-xdist."""
+    node.workerinput[WORKER_INPUT] = json.dumps(asdict(node.config.stash[SERVERS]))
+
+
+def _tiers(arguments: Sequence[str]) -> list[str]:
+    """The folders of `tests` that the command line selects; "" is all of them."""
+    paths = [Path(argument.split("::")[0]).resolve() for argument in arguments]
+    return [(*path.relative_to(TESTS).parts, "")[0] if path.is_relative_to(TESTS) else ""
+            for path in paths]  # fmt: skip
+
+
+def _started(stack: ExitStack, tiers: set[str]) -> Servers:
+    from support.postgres import migrated_database, running_postgres
+    from support.prefect_server import ServerProcess
+
+    servers = Servers()
+    if tiers - set(WITHOUT_PREFECT):
+        home = stack.enter_context(TemporaryDirectory(prefix="judge-gym-prefect-"))
+        prefect = ServerProcess(Path(home))
+        stack.callback(prefect.stop)
+        # Tests wait until it is healthy; until then others run.
+        prefect.launch()
+        servers = Servers(prefect_home=home, prefect_port=prefect.port)
+    if tiers - set(SERVERLESS):
+        url = stack.enter_context(running_postgres())
+        template = stack.enter_context(migrated_database(url))
+        servers = Servers(url, template, servers.prefect_home, servers.prefect_port)
+    return servers
