@@ -3,10 +3,11 @@
 With `-n`, the controller is the process that spawns pytest-xdist's workers; it passes the addresses
 to them. Without, it is the only process. The controller starts what the tiers on its command line
 use, so `pytest tests/unit` starts nothing, and stops everything when the run ends, also after
-Ctrl-C.
+Ctrl-C or SIGTERM.
 """
 
 import json
+import signal
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -42,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if worker_input is not None:
         config.stash[SERVERS] = Servers(**json.loads(worker_input[WORKER_INPUT]))
         return
+    # As Ctrl-C: what was started is stopped.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     stack = ExitStack()
     config.add_cleanup(stack.close)
     tiers = set() if config.option.collectonly else set(_tiers(config.args))
