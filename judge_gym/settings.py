@@ -116,6 +116,11 @@ class Settings(BaseSettings):
     firecrawl_url: str = "https://api.firecrawl.dev"
     """The Firecrawl service; your own address when you host it yourself."""
 
+    @property
+    def reports_dir(self) -> Path:
+        """Where pages, tables and the logbook are written."""
+        return self.data_dir / "reports"
+
     @classmethod
     def settings_customise_sources(
         cls,

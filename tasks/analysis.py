@@ -44,7 +44,7 @@ def _report(session: Session, run_id: int, settings: Settings) -> Path:
     # What draws the plots takes seconds to import.
     from judge_gym.report.page import write_report
 
-    return write_report(session, run_id, settings.data_dir / "reports").resolve()
+    return write_report(session, run_id, settings.reports_dir).resolve()
 
 
 def _where(file: Path | None, address: str) -> str:

@@ -8,20 +8,22 @@ from pathlib import Path
 from prefect import task
 from prefect.artifacts import acreate_markdown_artifact
 
-from judge_gym.calibration.design import Perturber, load_calibration
+from judge_gym.calibration.design import CalibrationDesign, Perturber, load_calibration
 from judge_gym.gyms.evaluating import ask, read_gym
 from judge_gym.judges import Item, Judge
 from judge_gym.judges.benchmarking import load_judges, load_set, read_report
 from judge_gym.judges.calibrating import perturbing
-from judge_gym.judges.calibrating.reporting import write_calibration
+from judge_gym.judges.calibrating.estimating import read_findings, store_checks
 from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.judging import judge_items
-from judge_gym.judges.reviewing.cases import load_review
-from judge_gym.judges.reviewing.writing import write_review
+from judge_gym.judges.reviewing.cases import Review, load_review
+from judge_gym.judges.reviewing.findings import store_findings
 from judge_gym.panel import PanelState, load_document, load_panel
 from judge_gym.panel.running import run_panel
 from judge_gym.report.benchmark import save_benchmark
+from judge_gym.report.calibration import LOGBOOK, append_entry, save_calibration
 from judge_gym.report.gym import write_gym
+from judge_gym.report.judge_review import save_judge_review
 from judge_gym.report.panel import panel_markdown
 from judge_gym.runtime import Runtime
 from tasks.artifacts import Bar, artifact_key
@@ -50,7 +52,16 @@ async def perturb_texts(units: list[Rewriting], perturber: Perturber) -> dict[st
 async def report_calibration(file: Path) -> Path:
     """Write the page, the tables and the logbook entry of what is judged; returns the page."""
     async with runtime() as current:
-        return await asyncio.to_thread(write_calibration, current, load_calibration(file))
+        return await asyncio.to_thread(_write_calibration, current, load_calibration(file))
+
+
+def _write_calibration(runtime: Runtime, design: CalibrationDesign) -> Path:
+    findings = read_findings(runtime, design)
+    store_checks(runtime, findings)
+    folder = runtime.settings.reports_dir
+    page = save_calibration(findings, folder)
+    append_entry(findings, folder / LOGBOOK)
+    return page
 
 
 @task(name="write-benchmark", task_run_name="figures of {items.name}", **WRITING)
@@ -68,7 +79,7 @@ def _write(
     chosen = load_set(items, mapping, limit)
     with runtime.session() as session:
         report = read_report(session, chosen, load_judges(judges, chosen))
-    return save_benchmark(report, runtime.settings.data_dir / "reports")
+    return save_benchmark(report, runtime.settings.reports_dir)
 
 
 @task(name="make-candidates", **WRITING)
@@ -92,13 +103,18 @@ async def report_review(file: Path, day: date) -> Path:
     """Write the rows and the page of what is judged, and show the page; returns its path."""
     async with runtime() as current:
         review = await asyncio.to_thread(load_review, file)
-        page = await asyncio.to_thread(write_review, current, review, day)
+        page = await asyncio.to_thread(_write_review, current, review, day)
     await acreate_markdown_artifact(
         page.read_text(encoding="utf-8"),
         artifact_key("judge-review", review.file.name),
         f"Judges in use on {day}: keep or reconsider. A person decides.",
     )
     return page
+
+
+def _write_review(runtime: Runtime, review: Review, day: date) -> Path:
+    rows = store_findings(runtime, review, day)
+    return save_judge_review(day, rows, runtime.settings.reports_dir)
 
 
 @task(name="review-document", task_run_name="review {file.name}", **WRITING)

@@ -82,8 +82,8 @@ def score(
     from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
     from judge_gym.answers.readability import too_few_readable
     from judge_gym.judges import load_judge, read_item_file
+    from judge_gym.judges.calibrating.comparing import agreement
     from judge_gym.judges.calibrating.judging import readable_of
-    from judge_gym.judges.calibrating.labelled import agreement
     from judge_gym.settings import settings
 
     judge = load_judge(file)

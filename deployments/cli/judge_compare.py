@@ -55,9 +55,9 @@ def compare(
     from judge_gym.calibration.checks import Margins
     from judge_gym.errors import ConfigError
     from judge_gym.judges import load_judge, read_item_file
+    from judge_gym.judges.calibrating.comparing import agreement
     from judge_gym.judges.calibrating.comparing import compare as compared
     from judge_gym.judges.calibrating.judging import readable_of
-    from judge_gym.judges.calibrating.labelled import agreement
     from judge_gym.settings import settings
 
     judges = load_judge(old), load_judge(new)

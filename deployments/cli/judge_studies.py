@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from judge_gym.calibration.design import CalibrationDesign
     from judge_gym.judges import Item, Judge
     from judge_gym.judges.benchmarking import BenchmarkReport, BenchmarkSet
+    from judge_gym.judges.calibrating.estimating import CalibrationFindings
     from judge_gym.metrics.estimate import Estimate
-    from judge_gym.report.calibration import CalibrationReport
 
 
 def calibrate(
@@ -130,39 +130,39 @@ def _run_calibration(
 async def _show_calibration(design: "CalibrationDesign") -> None:
     from judge_gym.calibration.checks import span
     from judge_gym.formats import dollars
-    from judge_gym.judges.calibrating.reporting import read_report, reports_folder
-    from judge_gym.report.calibration import page_path
+    from judge_gym.judges.calibrating.estimating import read_findings
+    from judge_gym.report.calibration import asking, gap, page_path, warning
     from judge_gym.runtime import runtime
 
     async with runtime() as current:
-        report = read_report(current, design)
-        page = page_path(design, reports_folder(current))
-    for one in report.assessments:
+        findings = read_findings(current, design)
+        page = page_path(design, current.settings.reports_dir)
+    for one in findings.assessments:
         name = f"{one.judge.name}, {one.judge.answered_by}"
         show_checks(marked(name, simulated=one.simulated), one.checks)
-    if report.together:
-        show_checks("Between the judges", report.together)
-    if report.policies:
+    if findings.together:
+        show_checks("Between the judges", findings.together)
+    if findings.policies:
         show_table(
             "When to ask a second judge",
             ("who is asked", "right", "less than the best of these", "cost a text, USD"),
             [
                 (one.name, span(one.accuracy), span(one.loss), dollars(one.cost.estimate))
-                for one in report.policies
+                for one in findings.policies
             ],
         )
-        console.print(f"{report.asking}\n", markup=False)
-    if report.warning:
-        console.print(f"Note: {report.warning}", markup=False)
-    _show_verdicts(report)
-    if report.gap:
-        console.print(report.gap, markup=False)
-    if report.simulated:
+        console.print(f"{asking(findings)}\n", markup=False)
+    if findings.related:
+        console.print(f"Note: {warning(findings)}", markup=False)
+    _show_verdicts(findings)
+    if findings.missing:
+        console.print(gap(findings), markup=False)
+    if findings.simulated:
         say_simulated()
     console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
 
 
-def _show_verdicts(report: "CalibrationReport") -> None:
+def _show_verdicts(findings: "CalibrationFindings") -> None:
     """Print what to do with each judge, and why: first of the judge to use, then of the others."""
     show_table(
         "Which judge to use",
@@ -175,12 +175,12 @@ def _show_verdicts(report: "CalibrationReport") -> None:
                 one.statuses.total(),
                 one.statuses["scored"],
             )
-            for one in report.assessments
+            for one in findings.assessments
         ],
     )
-    console.print(in_options(report.why), markup=False, soft_wrap=True)
-    for one in report.assessments:
-        if one.decision.why not in report.why:
+    console.print(in_options(findings.why), markup=False, soft_wrap=True)
+    for one in findings.assessments:
+        if one.decision.why not in findings.why:
             console.print(in_options(one.decision.why), markup=False, soft_wrap=True)
 
 

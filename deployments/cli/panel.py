@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -196,6 +197,7 @@ async def _serve(panel: "Panel", host: str, port: int) -> None:
     from judge_gym.panel import load_document
     from judge_gym.panel.running import check_panel
     from judge_gym.panel.serving import serving
+    from judge_gym.report.panel_page import panel_page
     from judge_gym.runtime import runtime
 
     stop = asyncio.Event()
@@ -205,9 +207,10 @@ async def _serve(panel: "Panel", host: str, port: int) -> None:
         await check_panel(current, panel)
         samples = [load_document(PANELS / "library.yaml")]
         token = current.settings.panel_token
+        page = partial(panel_page, panel, samples, asks_token=token is not None)
         where: dict[str, Any] = {"host": host, "port": port, "token": token}
         try:
-            async with serving(current, panel, samples=samples, **where) as url:
+            async with serving(current, panel, page=page, **where) as url:
                 console.print(f"Panel {panel.name}: {url}", markup=False, soft_wrap=True)
                 console.print("Stop with Ctrl-C.")
                 await stop.wait()

@@ -111,7 +111,7 @@ async def _evaluated(
             )
         calls = [call for state in reviewed.states if state for call in state.call_ids]
         found = evaluated(panel, labelled, reviewed, prices_of(current, calls), error_price)
-        folder = current.settings.data_dir / "reports"
+        folder = current.settings.reports_dir
         return found, save_panel_evaluation(found, folder)
 
 

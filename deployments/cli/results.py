@@ -44,7 +44,7 @@ def show_results(run_id: int, next_file: Path | None = None, *, everything: bool
     with database() as session:
         report = read_report(session, run_id)
         where = _where(session)
-    file = save_report(report, settings().data_dir / "reports")
+    file = save_report(report, settings().reports_dir)
     places = [("Report", str(file.resolve()))]
     steps = next_steps(report.facts.run.sweep, next_file)
     if everything:

@@ -21,7 +21,7 @@ def plain() -> FastAPI:
 def with_reports() -> FastAPI:
     """Return the same application; the folder of reports is under `REPORTS`, so runs link there."""
     app = plain()
-    folder = settings().data_dir / "reports"
+    folder = settings().reports_dir
     # First, since Prefect's page answers for every path that is left.
     app.router.routes.insert(0, Mount(REPORTS, StaticFiles(directory=folder, check_dir=False)))
     return app

@@ -6,6 +6,7 @@ import numpy as np
 
 from judge_gym.answers.readability import Answers
 from judge_gym.calibration.checks import Check, Margins, Result, claimed, more_items
+from judge_gym.formats import percent, plain
 from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.hypotheses_margins import Claim, Direction
@@ -24,7 +25,7 @@ def readable_check(scored: IntArray, asked: IntArray, answers: Answers, margins:
     action = answers.remedy_of(common)
     check = claimed(
         READABLE,
-        f"{margins.readable:.0%} of the answers have a score",
+        f"{percent(margins.readable)} of the answers have a score",
         clustered_share("readable_rate", scored, asked),
         Claim(Direction.ABOVE, margins.readable),
         action,
@@ -47,7 +48,7 @@ def agreement_check(
     claim = Claim(Direction.ABOVE, margins.agreement)
     check = claimed(
         AGREEMENT,
-        f"scores agree with people's labels by more than {margins.agreement:g}",
+        f"scores agree with people's labels by more than {plain(margins.agreement)}",
         found,
         claim,
         "Read the texts on which judge and labels differ; then change the rubric, or the judge.",

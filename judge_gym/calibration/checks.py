@@ -8,10 +8,12 @@ from enum import StrEnum
 from pydantic import Field
 
 from judge_gym.design.frozen import Frozen
+from judge_gym.formats import short
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.hypotheses_margins import Claim, Conclusion, conclude
 from judge_gym.metrics.inference import holm
 from judge_gym.metrics.intervals import normal_quantile
+from judge_gym.planted.editing import Expectation
 
 ALPHA = 0.025
 """Level of every one-sided test, after Holm: the 95% interval on the side that counts."""
@@ -78,7 +80,9 @@ class Check:
     `name` is stable, `question` says what was tested. `estimate` carries n, interval and the raw
     p; `p_adjusted` is after Holm over the checks of its family. `reason` says why the result is
     what it is, `action` what to do; it is empty where nothing is to be done. `beside` are figures
-    to be read with the estimate.
+    to be read with the estimate. `perturbation` names what was done to the texts, empty for a
+    check of the originals; `expectation` is what it was expected to do to the score, None for
+    other checks.
     """
 
     name: str
@@ -89,11 +93,8 @@ class Check:
     action: str = ""
     beside: tuple[Estimate, ...] = ()
     p_adjusted: float | None = None
-
-    @property
-    def perturbation(self) -> str:
-        """What was done to the texts; empty for a check of the originals."""
-        return self.name.partition(":")[2]
+    perturbation: str = ""
+    expectation: Expectation | None = None
 
 
 _RESULTS = {
@@ -126,10 +127,10 @@ def span(estimate: Estimate) -> str:
     if estimate.estimate is None:
         return estimate.reason
     unit = " points" if estimate.unit == "points" else ""
-    value = f"{estimate.estimate:.3g}{unit}"
+    value = f"{short(estimate.estimate)}{unit}"
     if estimate.lower is None or estimate.upper is None:
         return f"{value}, {estimate.reason}" if estimate.reason else value
-    return f"{value}, 95% interval {estimate.lower:.3g} to {estimate.upper:.3g}"
+    return f"{value}, 95% interval {short(estimate.lower)} to {short(estimate.upper)}"
 
 
 def more_items(estimate: Estimate, claim: Claim, noun: str = "items") -> str:

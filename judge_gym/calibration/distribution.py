@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from judge_gym.calibration.checks import Check, Margins, Result, claimed, gated
+from judge_gym.formats import percent, plain
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.hypotheses_margins import Claim, Direction
@@ -86,21 +87,21 @@ def _spread(
         return [(used, above[0])]
     together = claimed(
         "band",
-        f"no 20 points hold {band:.0%} of the scores",
+        f"no 20 points hold {percent(band)} of the scores",
         fullest_band(scores),
         below[0],
         _ANCHORS,
     )
     even = claimed(
         "entropy",
-        f"the {reachable} bins are used with {margins.entropy:g} of the largest entropy",
+        f"the {reachable} bins are used with {plain(margins.entropy)} of the largest entropy",
         score_entropy(scores, rng, reachable),
         above[1],
         _ANCHORS,
     )
     lowest = claimed(
         "floor",
-        f"fewer than {floor:.0%} of items are at the lowest score",
+        f"fewer than {percent(floor)} of items are at the lowest score",
         share_at_floor(scores),
         below[1],
         "Use better texts, or a scale with room below: what is at the floor cannot drop.",
@@ -137,7 +138,7 @@ def held_back(checks: Sequence[Check], spread: Sequence[Check]) -> list[Check]:
         return list(checks)
     return [
         replace(check, result=Result.NOT_APPLICABLE, reason=f"{check.reason}, {_MOVES_NOTHING}")
-        if check.name.startswith(f"{Expectation.INVARIANT}:") and check.result is Result.PASSES
+        if check.expectation is Expectation.INVARIANT and check.result is Result.PASSES
         else check
         for check in checks
     ]
@@ -154,7 +155,7 @@ def repetition_checks(scores: Scores, margins: Margins, rng: np.random.Generator
     runs = float(scored[scored > 0].mean()) if len(scores) else 1.0
     telling = claimed(
         "discrimination",
-        f"{margins.discrimination:.0%} of the variance of scores lies between items",
+        f"{percent(margins.discrimination)} of the variance of scores lies between items",
         between,
         Claim(Direction.ABOVE, margins.discrimination),
         "Do not use this judge: its scores differ as much between runs as between texts. A scale "
@@ -163,7 +164,7 @@ def repetition_checks(scores: Scores, margins: Margins, rng: np.random.Generator
     )
     agreeing = claimed(
         "self-agreement",
-        f"{margins.near_share:.0%} of pairs of runs lie within {margins.near:g} points",
+        f"{percent(margins.near_share)} of pairs of runs lie within {plain(margins.near)} points",
         runs_near(scores, margins.near),
         Claim(Direction.ABOVE, margins.near_share),
         "Use named verdicts or a scale with fewer stages, or another judge.",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge_gym.calibration.checks import Check, Margins, Result, adjusted, more_items, span
+from judge_gym.formats import percent, plain, short
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate, mean_over_items
 from judge_gym.metrics.hypotheses_margins import ALPHA, Claim, Direction, p_at_margin
@@ -52,10 +53,10 @@ def changed_share(metric: str, changed: FloatArray) -> Estimate:
 def _measured(drift: Drift, margins: Margins, rng: np.random.Generator) -> Check:
     n = len(drift.moved)
     if drift.verdicts:
-        question = f"fewer than {margins.changed_verdicts:.0%} of the verdicts changed"
+        question = f"fewer than {percent(margins.changed_verdicts)} of the verdicts changed"
         found = changed_share("changed_verdicts", drift.moved)
     else:
-        question = f"the mean score moved by less than {margins.equivalence:g} points"
+        question = f"the mean score moved by less than {plain(margins.equivalence)} points"
         found = mean_over_items(
             "score_drift", drift.moved, n=n, unit="points", bounds=(-100.0, 100.0)
         )
@@ -85,7 +86,7 @@ def _judged(drift: Drift, check: Check, p: float | None, margins: Margins) -> Ch
     found, claim = check.estimate, _claim(drift, margins)
     if found.estimate is None:
         return replace(check, result=Result.NOT_APPLICABLE, reason=found.reason)
-    told = span(found) if p is None else f"{span(found)}; p {p:.3g} after Holm"
+    told = span(found) if p is None else f"{span(found)}; p {short(p)} after Holm"
     check = replace(check, reason=told, p_adjusted=p)
     if p is None or p >= ALPHA:
         return replace(check, result=Result.INCONCLUSIVE, action=more_items(found, claim))

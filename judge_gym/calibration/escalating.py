@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge_gym.calibration.checks import more_items
+from judge_gym.formats import percent
 from judge_gym.metrics.cells import BoolArray, FloatArray
 from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, mean_over_items, not_estimable
 from judge_gym.metrics.hypotheses_margins import Claim, Direction
@@ -43,11 +44,12 @@ class Asked:
 class PolicyFigures:
     """A policy with its accuracy, its cost per item in dollars, and the share it asks twice.
 
-    `loss` is the accuracy of the judge that is best on these items less that of the policy,
-    paired over them; the best one loses nothing.
+    `first` is the judge that is asked first. `loss` is the accuracy of the judge that is best on
+    these items less that of the policy, paired over them; the best one loses nothing.
     """
 
     name: str
+    first: str
     accuracy: Estimate
     cost: Estimate
     asked_twice: Estimate
@@ -72,11 +74,12 @@ def policies(first: Asked, second: Asked, others: Sequence[Asked] = ()) -> list[
     if len({len(side) for one in judges for side in (one.answer, one.right, one.cost)}) > 1:
         raise ValueError("judges measured on different items")
     nobody = np.zeros(len(first.right), dtype=np.bool_)
-    plans = [(f"{one.judge} alone", one.right, one.cost, nobody) for one in judges]
+    plans = [(f"{one.judge} alone", one.judge, one.right, one.cost, nobody) for one in judges]
     for share in SHARES:
         asked = _most_doubtful(first.doubt, share)
         plans.append(
-            (f"{first.judge}, then {second.judge} on the {share:.0%} in most doubt",
+            (f"{first.judge}, then {second.judge} on the {percent(share)} in most doubt",
+             first.judge,
              np.where(asked, second.right, first.right),
              first.cost + asked * second.cost, asked)
         )  # fmt: skip
@@ -86,6 +89,7 @@ def policies(first: Asked, second: Asked, others: Sequence[Asked] = ()) -> list[
         asked = first.answer != other.answer
         plans.append(
             (f"{first.judge} and {other.judge}, then {second.judge} where they differ",
+             first.judge,
              np.where(asked, second.right, first.right),
              first.cost + other.cost + asked * second.cost, asked)
         )  # fmt: skip
@@ -124,7 +128,7 @@ def undecided(figures: Sequence[PolicyFigures], margin: float) -> tuple[PolicyFi
 
 
 def _figures(
-    name: str, right: BoolArray, cost: FloatArray, asked: BoolArray, best: BoolArray
+    name: str, first: str, right: BoolArray, cost: FloatArray, asked: BoolArray, best: BoolArray
 ) -> PolicyFigures:
     n = len(right)
     ones = np.ones(n, dtype=np.int64)
@@ -140,6 +144,7 @@ def _figures(
         loss = replace(loss, lower=-most, upper=most, method=method, reason="")
     return PolicyFigures(
         name,
+        first,
         clustered_share("accuracy", right.astype(np.int64), ones),
         _cost(cost),
         clustered_share("asked_twice", asked.astype(np.int64), ones),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge_gym.calibration.checks import ALPHA, Check, Margins, Result, adjusted, span
+from judge_gym.formats import plain, short
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.effect_sizes import (
     equivalence_items,
@@ -116,9 +117,8 @@ def _measured(effect: Effect, margins: Margins, rng: np.random.Generator) -> Che
     word = {Expectation.DROP: "lowers", Expectation.RISE: "raises"}.get(effect.expectation)
     question = f"{effect.perturbation} {word} the score"
     if not word:
-        question = (
-            f"{effect.perturbation} moves the score by less than {margins.equivalence:g} points"
-        )
+        most = plain(margins.equivalence)
+        question = f"{effect.perturbation} moves the score by less than {most} points"
     name = f"{effect.expectation}:{effect.perturbation}"
     metric = f"score_{effect.expectation}" if word else "score_change"
     found = mean_over_items(metric, moved, n=n, unit="points", bounds=(-100.0, 100.0))
@@ -132,7 +132,10 @@ def _measured(effect: Effect, margins: Margins, rng: np.random.Generator) -> Che
     if p is not None:
         found = replace(found, p=p, method=f"{found.method}; p by {tested}")
     beside = tuple(standardised_effects(*effect.ordered))
-    return Check(name, question, found, Result.INCONCLUSIVE, "", beside=beside)
+    return Check(
+        name, question, found, Result.INCONCLUSIVE, "", beside=beside,
+        perturbation=effect.perturbation, expectation=effect.expectation,
+    )  # fmt: skip
 
 
 def _equivalence(moved: FloatArray, margin: float, rng: np.random.Generator) -> float:
@@ -173,7 +176,7 @@ def _tested(effect: Effect, check: Check, p: float, result: Result) -> str:
     interval = t_interval(effect.differences, level)
     if interval:
         low, high = (max(-HIGHEST, min(HIGHEST, end)) for end in interval)
-        said += f", {100 * level:.3g}% interval {low:.3g} to {high:.3g}"
+        said += f", {short(100 * level)}% interval {short(low)} to {short(high)}"
     elif found.n_items > 1:
         said += f" for each of {found.n_items} texts"
     dz = check.beside[0]
@@ -183,7 +186,7 @@ def _tested(effect: Effect, check: Check, p: float, result: Result) -> str:
         and dz.lower is not None
     ):
         said += f"; d_z {span(dz)}"
-    return f"{said}; p {p:.3g} after Holm"
+    return f"{said}; p {short(p)} after Holm"
 
 
 def _all(effect: Effect) -> int:
@@ -220,10 +223,10 @@ def _action(effect: Effect, result: Result, items: int, margins: Margins, tests:
     if effect.expectation is Expectation.INVARIANT:
         spread = float(effect.differences.std(ddof=1)) if items > 1 else margins.equivalence
         needed = equivalence_items(spread, margins.equivalence, tests=tests)
-        to = f"to show a change below {margins.equivalence:g} points"
+        to = f"to show a change below {plain(margins.equivalence)} points"
     else:
         needed = max(LEAST_ITEMS, items_needed(margins.smallest_effect, tests=tests))
-        to = f"to find an effect of d_z {margins.smallest_effect:g}"
+        to = f"to find an effect of d_z {plain(margins.smallest_effect)}"
     if items < needed:
         return f"Use more items: {needed} items needed {to}, you have {items}."
     return "Use more items, or texts of which more can be changed: the effect is near the margin."
@@ -249,7 +252,10 @@ def _trend(curve: Curve) -> Check:
     if levels < LEAST_LEVELS or items < 2:
         because = f"it needs {LEAST_LEVELS} severities and 2 items; there are {levels} and {items}"
         absent = not_estimable("severity_slope", because, n=items, n_items=items, unit="points")
-        return Check(name, question, absent, Result.NOT_APPLICABLE, absent.reason)
+        return Check(
+            name, question, absent, Result.NOT_APPLICABLE, absent.reason,
+            perturbation=curve.perturbation,
+        )  # fmt: skip
     rising = -curve.points if curve.expectation is Expectation.DROP else curve.points
     centred = curve.severities - curve.severities.mean()
     slopes = rising @ centred / (centred @ centred)
@@ -258,7 +264,10 @@ def _trend(curve: Curve) -> Check:
     page, p = page_trend(rising)
     statistic = Estimate("page_l", page, None, None, rising.size, items, method="Page's L", p=p)
     found = replace(found, p=p, method=method)
-    return Check(name, question, found, Result.INCONCLUSIVE, "", beside=(statistic,))
+    return Check(
+        name, question, found, Result.INCONCLUSIVE, "", beside=(statistic,),
+        perturbation=curve.perturbation,
+    )  # fmt: skip
 
 
 def _judged_trend(curve: Curve, check: Check, p: float | None) -> Check:
@@ -271,5 +280,5 @@ def _judged_trend(curve: Curve, check: Check, p: float | None) -> Check:
     elif page_trend(falling)[1] < ALPHA:
         result = Result.FAILS
         action = f"The judge rewards {curve.perturbation}: do not use it where that can happen."
-    reason = f"{span(check.estimate)}; p {p:.3g} after Holm"
+    reason = f"{span(check.estimate)}; p {short(p)} after Holm"
     return replace(check, result=result, reason=reason, action=action, p_adjusted=p)

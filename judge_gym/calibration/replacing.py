@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge_gym.calibration.checks import Check, Margins, Result, claimed
+from judge_gym.formats import plain
 from judge_gym.metrics.accuracy import cohens_kappa
 from judge_gym.metrics.cells import FloatArray, Verdicts
 from judge_gym.metrics.estimate import Estimate
@@ -54,14 +55,14 @@ def compare_judges(
     checks = (
         claimed(
             "bias",
-            f"the mean score moves by less than {margins.replacement_bias:g} points",
+            f"the mean score moves by less than {plain(margins.replacement_bias)} points",
             bias,
             Claim(Direction.WITHIN, margins.replacement_bias),
             "Shift thresholds by the bias, or calibrate the new judge on known scores.",
         ),
         claimed(
             "limits",
-            f"95% of texts are scored within {most:g} points of the old judge",
+            f"95% of texts are scored within {plain(most)} points of the old judge",
             _further(lower, upper),
             Claim(Direction.BELOW, most),
             "Read the texts on which they differ most before anything relies on the new judge.",

@@ -1,115 +1,93 @@
-"""The page of a calibration: one HTML file, and the tables behind it as CSV."""
+"""A calibration for people: one HTML page, the tables behind it as CSV, a logbook entry."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from judge_gym.calibration.checks import Check, span
+from judge_gym.calibration.checks import Check, Result, span
 from judge_gym.calibration.design import CalibrationDesign
-from judge_gym.calibration.escalating import PolicyFigures, sufficient, undecided
+from judge_gym.calibration.escalating import sufficient, undecided
 from judge_gym.calibration.verdict import Verdict
-from judge_gym.design.experiment import family_of
-from judge_gym.formats import dollars
-from judge_gym.judges import ModelJudge
+from judge_gym.errors import JudgeGymError
+from judge_gym.formats import dollars, plain, short
 from judge_gym.judges.calibrating.assessing import Assessment, Case
-from judge_gym.judges.calibrating.texts import Texts
+from judge_gym.judges.calibrating.estimating import CalibrationFindings
 from judge_gym.report.plots.plot import Kind
 from judge_gym.report.plots.svg import draw
 from judge_gym.report.writing import ENVIRONMENT, csv_of, figures_of, put_in_place
+from judge_gym.seeds import digest
 
 LONGEST_SHOWN = 6000
 """Characters of a text that are shown of a case, on either side."""
 _BAR = 5
+LOGBOOK = "LOGBOOK.md"
+_HEAD = """# Logbook
+
+What was calibrated, what held, and what counted as enough. Entries are only added.
+"""
+_SAID = {
+    Result.PASSES: "Held",
+    Result.FAILS: "Did not hold",
+    Result.INCONCLUSIVE: "Open",
+    Result.NOT_APPLICABLE: "Not applicable",
+}
 
 
-@dataclass(frozen=True)
-class CalibrationReport:
-    """What the page shows. `chosen` is the place of the recommended judge, None without one;
-    `why` says why."""
+def asking(findings: CalibrationFindings) -> str:
+    """Return which way to ask is cheap beside the best of these judges; empty without one to name.
 
-    design: CalibrationDesign
-    texts: Texts
-    assessments: Sequence[Assessment]
-    together: Sequence[Check]
-    policies: Sequence[PolicyFigures]
-    costs: Sequence[float]
-    chosen: int | None
-    why: str
-    written: datetime
-
-    @property
-    def asking(self) -> str:
-        """Which way to ask is cheap beside the best of these judges; empty without one to name.
-
-        And which cheaper one may be, with what would decide it.
-        """
-        margin = self.design.margins.accuracy_loss
-        enough, maybe = sufficient(self.policies, margin), undecided(self.policies, margin)
-        best = next((one for one in self.policies if one.is_best), None)
-        if enough is None or best is None:
-            return ""
-        if all(one.decision.verdict is Verdict.DO_NOT_USE for one in self.assessments):
-            return "None of these judges is recommended, so neither is a way to ask them."
-        little = f"less than {100 * margin:g} in 100 right scores"
-        labels = best.accuracy.n_items
-        met = f"{round((best.accuracy.estimate or 0.0) * labels)} of {labels}"
-        said = (
-            f"{best.name.removesuffix(' alone')} meets most labels of these judges, {met}. "
-            f"Compared with it, not with the labels, {enough.name} is the cheapest way to ask that "
-            f"is shown to lose {little}."
+    And which cheaper one may be, with what would decide it.
+    """
+    margin = findings.design.margins.accuracy_loss
+    enough, maybe = sufficient(findings.policies, margin), undecided(findings.policies, margin)
+    best = next((policy for policy in findings.policies if policy.is_best), None)
+    if enough is None or best is None:
+        return ""
+    if all(one.decision.verdict is Verdict.DO_NOT_USE for one in findings.assessments):
+        return "None of these judges is recommended, so neither is a way to ask them."
+    little = f"less than {plain(100 * margin)} in 100 right scores"
+    labels = best.accuracy.n_items
+    met = f"{round((best.accuracy.estimate or 0.0) * labels)} of {labels}"
+    text = (
+        f"{best.first} meets most labels of these judges, {met}. "
+        f"Compared with it, not with the labels, {enough.name} is the cheapest way to ask that "
+        f"is shown to lose {little}."
+    )
+    if maybe:
+        other, decides = maybe
+        text += (
+            f" {other.name} costs {dollars(other.cost.estimate)} USD a text in place of "
+            f"{dollars(enough.cost.estimate)} and loses {short(other.loss.estimate or 0.0)} here, "
+            f"but it is not shown to lose {little}. {decides}"
         )
-        if maybe:
-            other, decides = maybe
-            said += (
-                f" {other.name} costs {dollars(other.cost.estimate)} USD a text in place of "
-                f"{dollars(enough.cost.estimate)} and loses {other.loss.estimate:.3g} here, but "
-                f"it is not shown to lose {little}. {decides}"
-            )
-        if not any(one.cost.estimate for one in self.policies):
-            why = "Simulated judges cost nothing" if self.simulated else "No cost is known here"
-            said += f" {why}: the first judge of the file stands for the cheap one."
-        return said
+    if not any(policy.cost.estimate for policy in findings.policies):
+        why = "Simulated judges cost nothing" if findings.simulated else "No cost is known here"
+        text += f" {why}: the first judge of the file stands for the cheap one."
+    return text
 
-    @property
-    def gap(self) -> str:
-        """What is not judged yet, in words; empty when everything is."""
-        each = len(self.texts.items) * self.design.repeats
-        missing = sum(each - one.statuses.total() for one in self.assessments)
-        if not missing:
-            return ""
-        return (
-            f"{missing} of {each * len(self.assessments)} judgements are missing: what is said "
-            "here rests on the others."
-        )
 
-    @property
-    def warning(self) -> str:
-        """What speaks against the texts that a judge's own family changed; empty without any."""
-        perturber = self.design.perturber
-        if perturber is None:
-            return ""
-        family = family_of(perturber.model)
-        related = [
-            one.judge.name
-            for one in self.assessments
-            if isinstance(one.judge, ModelJudge) and family_of(one.judge.model) == family
-        ]
-        if not related:
-            return ""
-        return (
-            f"{perturber.model}, which changed some of the texts, is of the same family as "
-            f"{', '.join(related)}: a judge may know the hand of its own family, or prefer it. "
-            "Have a model of another family change them."
-        )
+def gap(findings: CalibrationFindings) -> str:
+    """Return how many judgements are missing, in words; empty when none are."""
+    if not findings.missing:
+        return ""
+    return (
+        f"{findings.missing} of {findings.expected} judgements are missing: what is said here "
+        "rests on the others."
+    )
 
-    @property
-    def simulated(self) -> bool:
-        """Whether a score is of a simulated judge."""
-        return any(one.simulated for one in self.assessments)
+
+def warning(findings: CalibrationFindings) -> str:
+    """Return what speaks against the texts that a judge's own family changed; empty without any."""
+    if not findings.related or findings.design.perturber is None:
+        return ""
+    return (
+        f"{findings.design.perturber.model}, which changed some of the texts, is of the same "
+        f"family as {', '.join(findings.related)}: a judge may know the hand of its own family, "
+        "or prefer it. Have a model of another family change them."
+    )
 
 
 @dataclass(frozen=True)
@@ -120,18 +98,18 @@ class Piece:
     changed: bool
 
 
-def save_calibration(report: CalibrationReport, folder: Path) -> Path:
+def save_calibration(findings: CalibrationFindings, folder: Path) -> Path:
     """Write `calibration-<name>.html` and the tables beside it; returns the page's path.
 
     `calibration-<name>-checks.csv` has a row per check, `-cases.csv` one per surprising case.
     Raises `ReportError` when the folder cannot be written to.
     """
-    page = page_path(report.design, folder)
+    page = page_path(findings.design, folder)
     put_in_place(
         {
-            page.with_name(f"{page.stem}-checks.csv"): csv_of(_check_rows(report)),
-            page.with_name(f"{page.stem}-cases.csv"): csv_of(_case_rows(report)),
-            page: calibration_page(report),
+            page.with_name(f"{page.stem}-checks.csv"): csv_of(_check_rows(findings)),
+            page.with_name(f"{page.stem}-cases.csv"): csv_of(_case_rows(findings)),
+            page: calibration_page(findings),
         }
     )
     return page
@@ -142,11 +120,12 @@ def page_path(design: CalibrationDesign, folder: Path) -> Path:
     return folder / f"calibration-{design.name}.html"
 
 
-def calibration_page(report: CalibrationReport) -> str:
+def calibration_page(findings: CalibrationFindings) -> str:
     """Return the whole page; equal reports give equal text."""
     template = ENVIRONMENT.get_template("calibration.html.j2")
     return template.render(
-        report=report, span=span, before=before, after=after, histogram=_histogram,
+        report=findings, asking=asking(findings), gap=gap(findings),
+        warning=warning(findings), span=span, before=before, after=after, histogram=_histogram,
         forest=_forest, curves=_curves, dollars=dollars,
     )  # fmt: skip
 
@@ -195,8 +174,7 @@ def _forest(one: Assessment) -> str:
         {"change": _effect_of(check), "effect": found.estimate, "lower": found.lower,
          "upper": found.upper, "unit": "points"}
         for check in one.checks
-        if (found := check.estimate).metric.startswith("score_") and found.unit == "points"
-        and found.estimate is not None
+        if check.expectation is not None and (found := check.estimate).estimate is not None
     ]  # fmt: skip
     if not rows:
         return ""
@@ -204,7 +182,7 @@ def _forest(one: Assessment) -> str:
 
 
 def _effect_of(check: Check) -> str:
-    return f"{check.perturbation} ({check.name.partition(':')[0]})"
+    return f"{check.perturbation} ({check.expectation})"
 
 
 def _curves(one: Assessment) -> Iterator[tuple[str, str]]:
@@ -228,10 +206,10 @@ def _drawn(
     return draw(kind, rows, name, said)
 
 
-def _check_rows(report: CalibrationReport) -> Iterator[dict[str, Any]]:
-    some = [(one.judge.name, one.simulated, check) for one in report.assessments
+def _check_rows(findings: CalibrationFindings) -> Iterator[dict[str, Any]]:
+    some = [(one.judge.name, one.simulated, check) for one in findings.assessments
             for check in one.checks]  # fmt: skip
-    some += [("", report.simulated, check) for check in report.together]
+    some += [("", findings.simulated, check) for check in findings.together]
     for judge, simulated, check in some:
         yield {
             "judge": judge, "check": check.name, "result": check.result,
@@ -240,8 +218,8 @@ def _check_rows(report: CalibrationReport) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def _case_rows(report: CalibrationReport) -> Iterator[dict[str, Any]]:
-    for one in report.assessments:
+def _case_rows(findings: CalibrationFindings) -> Iterator[dict[str, Any]]:
+    for one in findings.assessments:
         for case in one.cases:
             yield {
                 "judge": one.judge.name, "item": case.original.id,
@@ -249,3 +227,67 @@ def _case_rows(report: CalibrationReport) -> Iterator[dict[str, Any]]:
                 "severity": case.severity, "perturber": case.changed.perturber,
                 "before": case.before, "after": case.after, "simulated": one.simulated,
             }  # fmt: skip
+
+
+def append_entry(findings: CalibrationFindings, file: Path) -> bool:
+    """Append an entry, unless the file has one of the very same figures; returns whether it did.
+
+    Raises `JudgeGymError` when the file cannot be written to.
+    """
+    entry = "\n".join(_lines(findings))
+    mark = f"<!-- {digest(entry)} -->"
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a+", encoding="utf-8") as book:
+            book.seek(0)
+            written = book.read()
+            if mark in written:
+                return False
+            date = findings.written.strftime("%Y-%m-%d")
+            head = "" if written else _HEAD
+            book.write(f"{head}\n## {date} {findings.design.name}\n\n{entry}\n{mark}\n")
+    except OSError as error:
+        raise JudgeGymError(
+            f"The logbook {file} cannot be written: {error.strerror or error}.",
+            "Choose a folder you can write to with JUDGE_GYM_DATA_DIR.",
+        ) from error
+    return True
+
+
+def _lines(findings: CalibrationFindings) -> Iterator[str]:
+    design = findings.design
+    if findings.simulated:
+        yield "- SIMULATED: this says nothing of any real judge."
+    changes = ", ".join(one.name for one in design.chosen)
+    severities = ", ".join(plain(one) for one in design.severities)
+    yield (
+        f"- Tried: {len(findings.texts.originals)} texts of {_plain(design.items.name)}, "
+        f"{design.repeats} runs, {changes} at severities {severities}, seed {design.seed}."
+    )
+    if design.perturber:
+        types = ", ".join(one.name for one in design.chosen if design.made_by(one))
+        yield f"- Changed by {_plain(design.perturber.model)}: {types}; by rules: the others."
+    if warning(findings):
+        yield f"- Note: {_plain(warning(findings))}"
+    if gap(findings):
+        yield f"- Incomplete: {gap(findings)}"
+    for one in findings.assessments:
+        yield f"- {_plain(one.judge.name)} ({_plain(one.judge.answered_by)}, key {one.judge.key}):"
+        for result, said in _SAID.items():
+            names = ", ".join(c.name for c in one.checks if c.result is result)
+            if names:
+                yield f"  - {said}: {names}."
+    for check in findings.together:
+        yield f"- {_plain(check.question)}: {check.result} ({check.reason})."
+    enough = ", ".join(
+        f"{name} {plain(value)}" for name, value in design.margins.model_dump().items()
+    )
+    yield f"- Counted as enough: {enough}."
+    if asking(findings):
+        yield f"- When to ask a second judge: {_plain(asking(findings))}"
+    yield f"- Decided: {_plain(findings.why)}"
+
+
+def _plain(text: str) -> str:
+    """Return a name on one line, so that it cannot look like another entry."""
+    return " ".join(text.split())

@@ -18,7 +18,7 @@ LONGEST_SHOWN = 6000
 
 def write_gym(runtime: Runtime, loaded: LoadedGym) -> Path:
     """Write the page and the tables of what is made and judged so far; returns the page's path."""
-    return save_gym(read_report(runtime, loaded), runtime.settings.data_dir / "reports")
+    return save_gym(read_report(runtime, loaded), runtime.settings.reports_dir)
 
 
 def save_gym(report: GymReport, folder: Path) -> Path:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from pydantic import SecretStr
 from judge_gym.panel import Panel, PanelDocument, PanelState, load_document, load_panel
 from judge_gym.panel.running import run_panel
 from judge_gym.panel.serving import Limits, serving
+from judge_gym.report.panel_page import panel_page
 from judge_gym.runtime import Runtime
 from judge_gym.settings import REPOSITORY
 from judge_gym.simulator.server import serving as simulating
@@ -110,11 +112,13 @@ async def served(
     **limits: float,
 ) -> AsyncIterator[Served]:
     secret = None if token is None else SecretStr(token)
+    asked = panel or a_panel()
+    page = partial(panel_page, asked, [], asks_token=secret is not None)
     async with (
         misbehaving(step) as provider,
         runtime_at(database, provider.base_url) as runtime,
         aiohttp.ClientSession() as session,
-        serving(runtime, panel or a_panel(), token=secret, limits=Limits(**limits)) as url,
+        serving(runtime, asked, page=page, token=secret, limits=Limits(**limits)) as url,
     ):
         yield Served(url, provider, runtime, session)
 
@@ -150,7 +154,7 @@ def test_the_sample_before_simulated_raters(database: str) -> None:
             simulating() as provider,
             runtime_at(database, provider) as runtime,
             aiohttp.ClientSession() as session,
-            serving(runtime, load_panel(PANELS / "proposal.yaml")) as url,
+            serving(runtime, load_panel(PANELS / "proposal.yaml"), page=str) as url,
         ):
             at = Served(url, Provider(""), runtime, session)
             return states_of(await at.events(load_document(PANELS / "library.yaml")))[-1]
@@ -379,7 +383,7 @@ def test_an_unexpected_error_is_named_without_the_documents_text(
             misbehaving(good()) as provider,
             runtime_at(database, provider.base_url) as runtime,
             aiohttp.ClientSession() as session,
-            serving(replace(runtime, engine=lost), a_panel()) as url,
+            serving(replace(runtime, engine=lost), a_panel(), page=str) as url,
         ):
             return await Served(url, provider, runtime, session).events()
 

@@ -11,13 +11,14 @@ import sqlalchemy as sa
 from aiohttp import web
 
 from judge_gym.calibration.design import load_calibration
+from judge_gym.judges.calibrating.estimating import CalibrationFindings, read_findings
 from judge_gym.judges.calibrating.judging import load_judges, load_texts
-from judge_gym.judges.calibrating.reporting import read_report
 from judge_gym.judges.judging import judge_items
 from judge_gym.judges.reviewing.cases import load_review
-from judge_gym.judges.reviewing.writing import write_review
+from judge_gym.judges.reviewing.findings import store_findings
 from judge_gym.llm.providers import Price
-from judge_gym.report.calibration import CalibrationReport, calibration_page
+from judge_gym.report.calibration import asking, calibration_page
+from judge_gym.report.judge_review import judge_review
 from support.misbehaving import Step, answers, misbehaving
 from support.rig import KEY, KEY_NAME, Prices, calls, run, runtime_at
 
@@ -85,10 +86,10 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "calibration.yaml"
 
 
-def reported(database: str, file: Path, prices: Prices) -> CalibrationReport:
+def reported(database: str, file: Path, prices: Prices) -> CalibrationFindings:
     design = load_calibration(file)
 
-    async def work() -> CalibrationReport:
+    async def work() -> CalibrationFindings:
         async with (
             misbehaving(marks()) as provider,
             runtime_at(database, provider.base_url, prices=prices) as runtime,
@@ -97,9 +98,9 @@ def reported(database: str, file: Path, prices: Prices) -> CalibrationReport:
                 texts = load_texts(session, design)
             for judge in load_judges(design):
                 await judge_items(runtime, judge, texts.items, repeats=design.repeats)
-            return read_report(runtime, design)
+            return read_findings(runtime, design)
 
-    report: CalibrationReport = run(work())
+    report: CalibrationFindings = run(work())
     return report
 
 
@@ -120,7 +121,7 @@ def test_each_way_to_ask_has_what_it_cost_and_got_right(emptied_database: str, f
     assert list(found) == list(expected), "from cheap to dear"
     assert found == {name: pytest.approx(pair) for name, pair in expected.items()}
     # Eight texts cannot show that so little is lost, though nothing is: 0 of 73 would.
-    assert report.asking == (
+    assert asking(report) == (
         "strong meets most labels of these judges, 8 of 8. Compared with it, not with the labels, "
         "strong alone is the cheapest way to ask that is shown to lose less than 5 in 100 right "
         "scores. cheap, then strong on the 25% in most doubt costs 0.00143 USD a text in place of "
@@ -183,7 +184,7 @@ def test_a_review_weighs_a_cheaper_model_and_another_rubric(
         ):
             for one in review.asked:
                 await judge_items(runtime, one.judge, one.items, occasion=DAY.isoformat())
-            return write_review(runtime, review, DAY).read_text()
+            return judge_review(DAY, store_findings(runtime, review, DAY))
 
     page = run(work())
     assert "It judges alike for 0.0002 instead of 0.002 USD." in page

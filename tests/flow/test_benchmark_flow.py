@@ -79,7 +79,7 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     assert isinstance(error, PartlyJudgedError)
     assert "has passed its budget" in error.message
     assert "Raise budget.max_calls" in error.remedy
-    table = settings().data_dir / "reports" / "benchmark-chosen-rejected-figures.csv"
+    table = settings().reports_dir / "benchmark-chosen-rejected-figures.csv"
     assert str(table.resolve()) in error.message
     (accuracy,) = [
         row for row in rows_of(table) if (row["category"], row["metric"]) == ("", "accuracy")

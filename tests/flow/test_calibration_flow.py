@@ -171,7 +171,7 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     assert isinstance(error, PartlyJudgedError)
     assert "max_calls is 4" in error.message
     assert "Raise budget.max_calls" in error.remedy
-    page = settings().data_dir / "reports" / "calibration-own.html"
+    page = settings().reports_dir / "calibration-own.html"
     assert str(page.resolve()) in error.message
     # eight are in progress at once
     gap = "40 of 48 judgements are missing"

@@ -163,7 +163,7 @@ def test_the_example_is_planned_reviewed_and_marked_as_simulated(
     assert {row[2] for row in (good, newer, clustering)} == {"keep"}
     assert good[3].startswith("It judges as on 2026-02-01")
     assert all(row[4] for row in (good, newer, clustering))
-    page = settings().data_dir / "reports" / "judge_review_2026-02-02.md"
+    page = settings().reports_dir / "judge_review_2026-02-02.md"
     assert "**SIMULATED**: judges of a simulator answered." in page.read_text()
 
 
@@ -176,7 +176,7 @@ def test_a_stopped_review_reports_what_was_judged(file: Path, database: str) -> 
     given = {"file": str(file), "day": "2026-01-05"}
     error = error_of(run_scheduled(judge_review, "2026-01-10T03:00:00+00:00", **given))
     assert "max_calls is 1" in str(error)
-    page = settings().data_dir / "reports" / "judge_review_2026-01-05.md"
+    page = settings().reports_dir / "judge_review_2026-01-05.md"
     assert str(page.resolve()) in str(error)
     # eight are in progress at once
     assert "Judgements: 8 scored, 4 missing" in page.read_text()

@@ -1,6 +1,5 @@
-"""Reviews of judges in use: asked anew on a day, beside their last review and their alternatives.
+"""Reviews of judges in use: judged anew on a day, beside their last review and alternatives.
 
 - `cases`: what a review file comes to, judges and texts read
-- `findings`: what the judgements say, keep or reconsider
-- `writing`: from what is stored to rows and the page of the day
+- `findings`: what the judgements say, keep or reconsider, and the rows that hold it
 """

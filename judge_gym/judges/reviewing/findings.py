@@ -6,21 +6,30 @@ and how many items would tell. Nothing here changes a judge: a person decides.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date
+from typing import Any
 
 import numpy as np
+from sqlalchemy.orm import Session
 
 from judge_gym.calibration.checks import Check, Margins, Result, claimed, span
 from judge_gym.calibration.drift import Drift, changed_share, drift_checks
-from judge_gym.judges import Item, Judge, JudgeResult
+from judge_gym.formats import dollars, percent
+from judge_gym.judges import Item, Judge, JudgeResult, ModelJudge
 from judge_gym.judges.calibrating.assessing import Results, assess, known_points, points_of
 from judge_gym.judges.calibrating.comparing import compare
-from judge_gym.judges.reviewing.cases import Case, verdicts_of
+from judge_gym.judges.calibrating.judging import results_of
+from judge_gym.judges.reviewing.cases import Case, Review, verdicts_of
 from judge_gym.metrics.estimate import Estimate, mean_over_items
 from judge_gym.metrics.hypotheses_margins import ALPHA, Claim, Direction
 from judge_gym.metrics.inference import holm_over, sign_flip_p
+from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
+from judge_gym.store.calibrations import check_values
+from judge_gym.store.calls import cost_of
+from judge_gym.store.judging import save_judge
+from judge_gym.store.reviews import ReviewRow, earlier_reviews, replace_reviews, reviews_of
 
 KEEP, RECONSIDER = "keep", "reconsider"
 
@@ -136,7 +145,7 @@ def _of_alternative(
         grounds.append(f"It is nearer to what is known: {span(one.gain)}.")
     cheaper = cost is not None and other_cost is not None and other_cost < cost
     if alike == {Result.PASSES} and cheaper:
-        grounds.append(f"It judges alike for {other_cost:.2g} instead of {cost:.2g} USD.")
+        grounds.append(f"It judges alike for {dollars(other_cost)} instead of {dollars(cost)} USD.")
     mended, broken = _turned(one.mine, one.theirs), _turned(one.theirs, one.mine)
     if mended and not broken:
         grounds.append(f"It passes what the judge in use fails: {', '.join(mended)}.")
@@ -211,7 +220,7 @@ def _agreement(
     differ = [one != two for one, two in values if one is not None and two is not None]
     check = claimed(
         "verdicts",
-        f"fewer than {margins.changed_verdicts:.0%} of the verdicts differ",
+        f"fewer than {percent(margins.changed_verdicts)} of the verdicts differ",
         changed_share("differing_verdicts", np.array(differ, dtype=np.float64)),
         Claim(Direction.BELOW, margins.changed_verdicts),
         "Read the texts on which they differ before anything relies on the other judge.",
@@ -280,3 +289,71 @@ def _apart(one: float | str, other: float | str) -> float:
     if isinstance(one, str) or isinstance(other, str):
         return float(one != other)
     return other - one
+
+
+def store_findings(runtime: Runtime, review: Review, day: date) -> list[ReviewRow]:
+    """Store what a review finds in what is judged so far; returns all reviews of that day.
+
+    Replaces what the same review found on that day before. The rows are those of other review
+    files too.
+    """
+    with runtime.session() as session:
+        stored = [_stored(session, review.file.name, case, day) for case in review.cases]
+        findings = review_findings(review.cases, stored, review.file.margins)
+        replace_reviews(session, review.file.name, day, [_row(session, one) for one in findings])
+        return reviews_of(session, day)
+
+
+def _stored(session: Session, name: str, case: Case, day: date) -> Said:
+    """Return what is stored of a case: of the day, and of reviews of its judge before."""
+    items, occasion = case.texts.items, day.isoformat()
+    now = [results_of(session, judge, items, case.repeats, occasion) for judge in case.judges]
+    judge_id = save_judge(session, case.judge.record)
+    earlier = earlier_reviews(session, name, judge_id, case.corpus, day)
+    before = {
+        since: results_of(session, case.judge, items, case.repeats, since.isoformat())
+        for since in earlier
+    }
+    last: list[dict[str, Any]] = next(iter(earlier.values()), {}).get("checks", [])
+    passed = frozenset(one["name"] for one in last if one["result"] == "passes")
+    return Said(now, before, passed, _costs(session, case, now))
+
+
+def _costs(
+    session: Session, case: Case, now: Sequence[dict[str, list[JudgeResult]]]
+) -> list[float | None]:
+    """Return US dollars a judgement, by judge."""
+    found: list[float | None] = []
+    for judge, results in zip(case.judges, now, strict=True):
+        made = [one for some in results.values() for one in some]
+        cost, unpriced = cost_of(session, [call for one in made for call in one.call_ids])
+        known = isinstance(judge, ModelJudge) and made and not unpriced
+        found.append(cost / len(made) if known else None)
+    return found
+
+
+def _row(session: Session, one: Finding) -> dict[str, Any]:
+    other = one.alternative
+    return {
+        "judge_id": save_judge(session, one.case.judge.record),
+        "alternative_id": save_judge(session, other.record) if other else None,
+        "corpus": one.case.corpus,
+        "decision": one.case.decision,
+        "figures": {
+            "judge": _named(one.case.judge),
+            "alternative": _named(other) if other else None,
+            "since": one.since.isoformat() if one.since else None,
+            "checks": [check_values(check) for check in one.checks],
+            "figures": [asdict(figure) for figure in one.figures],
+            "judgements": dict(one.statuses),
+            "missing": one.missing,
+            "usd_a_judgement": one.cost,
+        },
+        "recommendation": one.recommendation,
+        "reason": one.reason,
+        "simulated": one.simulated,
+    }
+
+
+def _named(judge: Judge) -> str:
+    return f"{judge.name}, {judge.answered_by}"

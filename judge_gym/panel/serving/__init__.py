@@ -1,6 +1,6 @@
 """A panel as a server: a page to watch it from, and an AG-UI endpoint for programs.
 
-    async with runtime() as current, serving(current, panel, samples=[document]) as url:
+    async with runtime() as current, serving(current, panel, page=render) as url:
         ...
 
 `POST /agui` takes an AG-UI `RunAgentInput` whose `forwardedProps.document` is a document (id,

@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,13 +14,11 @@ from pydantic import SecretStr
 from yarl import URL
 
 from judge_gym.counting import counted
-from judge_gym.panel.document import PanelDocument
 from judge_gym.panel.panel import Panel
 from judge_gym.panel.serving import guards
 from judge_gym.panel.serving.events import read_input, tell_run
 from judge_gym.panel.serving.refusals import Refused, refused_by_aiohttp
 from judge_gym.panel.serving.settings import LOOPBACK, Limits, check_token
-from judge_gym.report.panel_page import panel_page
 from judge_gym.runtime import Runtime
 
 _STOP_S = 5.0
@@ -38,7 +36,7 @@ async def serving(
     runtime: Runtime,
     panel: Panel,
     *,
-    samples: Sequence[PanelDocument] = (),
+    page: Callable[[str], str],
     host: str = LOOPBACK,
     port: int = 0,
     token: SecretStr | None = None,
@@ -46,11 +44,12 @@ async def serving(
 ) -> AsyncIterator[str]:
     """Serve a panel in this event loop; yields the address of its page.
 
+    `page` renders the page; it takes the nonce that its style and script must have.
     Port 0 takes a free one. When the block ends, runs are cancelled and say so. Raises
     `ConfigError` for a host that needs a token, `OSError` when it cannot listen there.
     """
     check_token(host, token)
-    served = _Served(runtime, panel, samples, host, token, limits or Limits())
+    served = _Served(runtime, panel, page, host, token, limits or Limits())
     app = web.Application(client_max_size=served.limits.body_bytes, middlewares=[served.guarded])
     app.router.add_get("/", served.page)
     app.router.add_post("/agui", served.run)
@@ -73,7 +72,7 @@ class _Served:
 
     runtime: Runtime
     panel: Panel
-    samples: Sequence[PanelDocument]
+    render: Callable[[str], str]
     host: str
     token: SecretStr | None
     limits: Limits
@@ -98,8 +97,7 @@ class _Served:
     async def page(self, _: web.Request) -> web.Response:
         """Answer with the page."""
         nonce = secrets.token_urlsafe(16)
-        text = panel_page(self.panel, self.samples, nonce, asks_token=self.token is not None)
-        response = web.Response(text=text, content_type="text/html")
+        response = web.Response(text=self.render(nonce), content_type="text/html")
         response.headers["Content-Security-Policy"] = (
             f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; "
             "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "

@@ -11,17 +11,17 @@ from judge_gym.calibration.checks import Result
 from judge_gym.calibration.design import CalibrationDesign, load_calibration
 from judge_gym.judges import CallableJudge, Item, JudgeResult
 from judge_gym.judges.calibrating.assessing import assess, assess_together, recommended
-from judge_gym.judges.calibrating.escalation import escalation
+from judge_gym.judges.calibrating.estimating import CalibrationFindings, escalation
 from judge_gym.judges.calibrating.texts import changed_texts
 from judge_gym.planted.editing import Expectation
 from judge_gym.report.calibration import (
-    CalibrationReport,
     after,
+    append_entry,
+    asking,
     before,
     calibration_page,
     save_calibration,
 )
-from judge_gym.report.logbook import append_entry
 
 REPEATS = 3
 DESIGN = CalibrationDesign(
@@ -184,7 +184,7 @@ SCORES = {"clustering": clustering, "good": good}
 
 def report(all_assessed):
     place, why = recommended(all_assessed, [0.0, 9.0])
-    return CalibrationReport(
+    return CalibrationFindings(
         design=DESIGN, texts=texts(), assessments=all_assessed, together=[],
         policies=escalation(
             [one.judge for one in all_assessed], texts(),
@@ -206,11 +206,11 @@ def test_what_a_second_judge_costs_and_gains(all_assessed):
     half = found["clustering, then good on the 50% in most doubt"]
     # nobody knows what a function of one's own costs
     assert (half.asked_twice.estimate, half.cost.estimate) == (0.5, None)
-    assert "Compared with it, not with the labels, good alone" in report(all_assessed).asking
-    assert report(all_assessed[:1]).asking == ""
+    assert "Compared with it, not with the labels, good alone" in asking(report(all_assessed))
+    assert asking(report(all_assessed[:1])) == ""
     # the best of judges that labels do not bear out is no measure of the others
     clusters = replace(report(all_assessed), assessments=all_assessed[:1])
-    assert clusters.asking.startswith("None of these judges is recommended")
+    assert asking(clusters).startswith("None of these judges is recommended")
 
 
 def test_cases_show_what_was_changed(all_assessed):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from judge_gym.calibration.design import CalibrationDesign, Perturber
 from judge_gym.judges import Criterion, Item, JudgeResult, RubricJudge
 from judge_gym.judges.calibrating.assessing import assess
+from judge_gym.judges.calibrating.estimating import CalibrationFindings
 from judge_gym.judges.calibrating.texts import Found, changed_texts, rewritings
 from judge_gym.planted.editing import (
     NothingToChange,
@@ -18,7 +19,7 @@ from judge_gym.planted.editing import (
     differences,
 )
 from judge_gym.planted.perturbations import perturbations
-from judge_gym.report.calibration import CalibrationReport, after, before, calibration_page
+from judge_gym.report.calibration import after, before, calibration_page, warning
 
 DESIGN = CalibrationDesign(
     name="mixed", judges=("a.yaml",), items="items.jsonl", repeats=1, severities=(0.5, 1.0),
@@ -97,7 +98,7 @@ def test_only_what_was_changed_is_judged_and_the_rest_says_why() -> None:
     assert {one.item.variant.perturber for one in texts.changed["tone", 1.0]} == {None}
 
 
-def report(model: str) -> CalibrationReport:
+def report(model: str) -> CalibrationFindings:
     judge = RubricJudge(
         name="mine", model=model, task="Mark.",
         criteria=(Criterion(name="evidence", description="Figures."),),
@@ -114,7 +115,7 @@ def report(model: str) -> CalibrationReport:
         ]
         for item in texts.items
     }  # fmt: skip
-    return CalibrationReport(
+    return CalibrationFindings(
         design=DESIGN, texts=texts, assessments=[assess(judge, texts, said, DESIGN)], together=[],
         policies=[], costs=[0.0], chosen=0, why="Because.",
         written=datetime(2026, 1, 2, tzinfo=UTC),
@@ -122,10 +123,10 @@ def report(model: str) -> CalibrationReport:
 
 
 def test_a_perturber_of_the_judges_own_family_is_warned_of() -> None:
-    assert "is of the same family as mine" in report("azure/gpt-4").warning
-    assert report("anthropic/claude-1").warning == ""
+    assert "is of the same family as mine" in warning(report("azure/gpt-4"))
+    assert warning(report("anthropic/claude-1")) == ""
     without = replace(report("openai/gpt-4"), design=DESIGN.model_copy(update={"perturber": None}))
-    assert without.warning == ""
+    assert warning(without) == ""
 
 
 def test_the_page_says_who_changed_what_and_marks_a_models_changes() -> None:

@@ -1,0 +1,190 @@
+"""From what is stored to everything that is estimated of a calibration."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+
+from judge_gym.calibration.checks import Check
+from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.calibration.escalating import Asked, PolicyFigures, policies
+from judge_gym.design.experiment import family_of
+from judge_gym.errors import StoreError
+from judge_gym.judges import Judge, ModelJudge
+from judge_gym.judges.calibrating.assessing import (
+    Assessment,
+    Results,
+    assess,
+    assess_together,
+    known_points,
+    points_of,
+    recommended,
+)
+from judge_gym.judges.calibrating.judging import (
+    load_judges,
+    load_originals,
+    load_texts,
+    results_of,
+)
+from judge_gym.judges.calibrating.texts import Texts
+from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.points import bin_of
+from judge_gym.runtime import Runtime
+from judge_gym.store.calibrations import replace_checks
+from judge_gym.store.judging import item_costs
+
+
+@dataclass(frozen=True)
+class CalibrationFindings:
+    """Everything that is estimated of a calibration, of what is judged so far.
+
+    `assessments` and `costs` (US dollars, NaN where a price is unknown) are by judge, `together`
+    are checks between judges. `chosen` is the index of the recommended judge, None without one;
+    `why` says why. `written` is when it was estimated.
+    """
+
+    design: CalibrationDesign
+    texts: Texts
+    assessments: Sequence[Assessment]
+    together: Sequence[Check]
+    policies: Sequence[PolicyFigures]
+    costs: Sequence[float]
+    chosen: int | None
+    why: str
+    written: datetime
+
+    @property
+    def simulated(self) -> bool:
+        """Whether a score is of a simulated judge."""
+        return any(one.simulated for one in self.assessments)
+
+    @property
+    def expected(self) -> int:
+        """How many judgements a complete calibration has."""
+        return len(self.texts.items) * self.design.repeats * len(self.assessments)
+
+    @property
+    def missing(self) -> int:
+        """How many of them are not there."""
+        return self.expected - sum(one.statuses.total() for one in self.assessments)
+
+    @property
+    def related(self) -> Sequence[str]:
+        """The names of judges of the same family as the model that changed texts."""
+        perturber = self.design.perturber
+        if perturber is None:
+            return ()
+        family = family_of(perturber.model)
+        return [
+            one.judge.name
+            for one in self.assessments
+            if isinstance(one.judge, ModelJudge) and family_of(one.judge.model) == family
+        ]
+
+
+def read_findings(runtime: Runtime, design: CalibrationDesign) -> CalibrationFindings:
+    """Estimate a calibration from the judgements that are stored.
+
+    Raises `StoreError` when there are none.
+    """
+    judges = load_judges(design)
+    load_originals(design, judges)
+    with runtime.session() as session:
+        texts = load_texts(session, design)
+        results = [results_of(session, judge, texts.items, design.repeats) for judge in judges]
+        assessments = [
+            assess(judge, texts, of_judge, design)
+            for judge, of_judge in zip(judges, results, strict=True)
+        ]
+        costs = [
+            item_costs(session, judge.record, of_judge)
+            for judge, of_judge in zip(judges, results, strict=True)
+        ]
+    if not any(one.statuses for one in assessments):
+        raise StoreError(f"Nothing is judged of calibration {design.name}.", "Run it first.")
+    totals = [sum(by_item.values()) for by_item in costs]
+    chosen, why = recommended(assessments, totals)
+    return CalibrationFindings(
+        design=design,
+        texts=texts,
+        assessments=assessments,
+        together=assess_together(judges, texts, results, design),
+        policies=escalation(judges, texts, results, costs, design),
+        costs=totals,
+        chosen=chosen,
+        why=why,
+        written=datetime.now(UTC),
+    )
+
+
+def store_checks(runtime: Runtime, findings: CalibrationFindings) -> None:
+    """Store the checks as rows, in place of those of the same judges and texts."""
+    corpus = findings.texts.originals[0].corpus
+    with runtime.session() as session:
+        for one in findings.assessments:
+            replace_checks(
+                session,
+                one.judge.record,
+                corpus,
+                findings.design.name,
+                one.checks,
+                simulated=one.simulated,
+            )
+
+
+def escalation(
+    judges: Sequence[Judge],
+    texts: Texts,
+    results: Sequence[Results],
+    costs: Sequence[Mapping[str, float]],
+    design: CalibrationDesign,
+) -> list[PolicyFigures]:
+    """Return the policies of the cheapest judge and the others, from cheap to dear.
+
+    `costs` are what each judge cost by item key, in US dollars, all its runs on it together. On the
+    originals that every judge scored and whose score is known; a judge is right within
+    `margins.near` points of it. Its doubt is the spread of its runs, and two disagree when their
+    means lie in different bins of 20 points. Empty without two judges or two such texts.
+    """
+    truth = [known_points(judges[0], item, design.label_scale) for item in texts.originals]
+    points = [[points_of(judge, said[item.key]) for item in texts.originals]
+              for judge, said in zip(judges, results, strict=True)]  # fmt: skip
+    shared = [
+        place
+        for place, known in enumerate(truth)
+        if not np.isnan(known) and all(given[place] for given in points)
+    ]
+    if len(judges) < 2 or len(shared) < 2:
+        return []
+    known = np.array([truth[place] for place in shared])
+    keys = [texts.originals[place].key for place in shared]
+    asked = [
+        _asked(
+            judge, [given[place] for place in shared], known,
+            [cost[key] for key in keys], design.margins.near,
+        )
+        for judge, given, cost in zip(judges, points, costs, strict=True)
+    ]  # fmt: skip
+    # What is not known is taken for dear.
+    first, *others = sorted(asked, key=lambda one: float(np.nan_to_num(one.cost, nan=np.inf).sum()))
+    second = max(others, key=lambda one: float(one.right.mean()))
+    return policies(first, second, [one for one in others if one is not second])
+
+
+def _asked(
+    judge: Judge,
+    runs: Sequence[Sequence[float]],
+    known: FloatArray,
+    cost: Sequence[float],
+    near: float,
+) -> Asked:
+    means = np.array([np.mean(one) for one in runs])
+    return Asked(
+        judge=judge.name,
+        family=family_of(judge.model) if isinstance(judge, ModelJudge) else judge.answered_by,
+        answer=bin_of(means).astype(np.float64),
+        right=np.abs(means - known) <= near,
+        cost=np.array(cost),
+        doubt=np.array([np.std(one) for one in runs]),
+    )
