@@ -11,9 +11,9 @@ from deployments.cli.options import AsJson
 from deployments.cli.output import console, show_table
 
 if TYPE_CHECKING:
-    from judge_gym.lab.power import Comparison
-    from judge_gym.metrics.power_study_claims import Answer, Found, Question, Setting
-    from judge_gym.metrics.power_study_truths import StudyDesign
+    from judge_gym.lab.power.comparisons import Comparison
+    from judge_gym.lab.power.study import Answer, Power, Question, Setting
+    from judge_gym.planted.truths import StudyDesign
 
     Row = tuple[Comparison, Question, Setting, Answer]
 
@@ -52,7 +52,7 @@ def power(
 
     from deployments.cli.simulating import on_every_core
     from judge_gym.design.sweep import load_sweep
-    from judge_gym.lab.power import comparisons, not_simulated
+    from judge_gym.lab.power.comparisons import comparisons, not_simulated
 
     sweep = load_sweep(file)
     found = comparisons(sweep)
@@ -80,9 +80,9 @@ def power(
 def _asked(
     one: "Comparison", found: Sequence["Comparison"], size: float, alpha: float, noise: float
 ) -> tuple["Question", "Setting"]:
-    from judge_gym.lab.power import level
+    from judge_gym.lab.power.comparisons import level
+    from judge_gym.lab.power.study import Question, Setting
     from judge_gym.metrics.hypotheses_margins import Claim, Direction
-    from judge_gym.metrics.power_study_claims import Question, Setting
 
     direction = one.hypothesis.direction
     value = one.margin + (size if direction is Direction.ABOVE else -size)
@@ -96,7 +96,7 @@ def _asked(
 
 
 def _answer(seeds: int, task: tuple["Question", "Setting"]) -> "Answer":
-    from judge_gym.metrics.power_study_claims import answer
+    from judge_gym.lab.power.study import answer
 
     return answer(*task, range(seeds))
 
@@ -174,8 +174,8 @@ def _sentence(row: "Row", about: str) -> str:
 
 def _decision(row: "Row") -> str:
     """Return what the decision study says of one comparison; empty without components."""
-    from judge_gym.lab.power import CALLS_A_JUDGEMENT
-    from judge_gym.metrics.power_study_decision import Costs, decision_study
+    from judge_gym.lab.power.comparisons import CALLS_A_JUDGEMENT
+    from judge_gym.lab.power.study import Costs, decision_study
 
     one, _, setting, answer = row
     if answer.components is None:
@@ -190,14 +190,14 @@ def _calls(one: "Comparison", design: "StudyDesign") -> str:
     return f"{one.calls(design.items, design.replicates):,}"
 
 
-def _share(found: "Found") -> str:
+def _share(found: "Power") -> str:
     if found.rate.share is None:
         return "—"
     low, high = found.rate.interval
     return f"{found.rate.share:.0%} ({low:.0%} to {high:.0%})"
 
 
-def _needs(one: "Comparison", found: "Found | None") -> tuple[str, str]:
+def _needs(one: "Comparison", found: "Power | None") -> tuple[str, str]:
     if found is None:
         return "—", "—"
     return f"{found.design.items} items", _calls(one, found.design)
@@ -206,7 +206,7 @@ def _needs(one: "Comparison", found: "Found | None") -> tuple[str, str]:
 def _told(row: "Row", seeds: int) -> dict[str, object]:
     one, question, setting, answer = row
 
-    def told(found: "Found | None") -> dict[str, object] | None:
+    def told(found: "Power | None") -> dict[str, object] | None:
         if found is None:
             return None
         items, replicates = found.design.items, found.design.replicates

@@ -11,7 +11,8 @@ from deployments.cli.options import AsJson
 from deployments.cli.output import console, show_table
 
 if TYPE_CHECKING:
-    from judge_gym.metrics.power_study import Rate, Summary, Trial
+    from judge_gym.lab.power.selftest import Summary, Trial
+    from judge_gym.lab.power.study import Rate
 
 SEEDS_A_TASK = 10
 _COLUMNS = (
@@ -36,8 +37,8 @@ def selftest(
     from functools import partial
 
     from deployments.cli.simulating import on_every_core
-    from judge_gym.metrics.power_study import summarise
-    from judge_gym.metrics.power_study_truths import StudyDesign
+    from judge_gym.lab.power.selftest import summarise
+    from judge_gym.planted.truths import StudyDesign
 
     design, chosen = StudyDesign(items, replicates), _chosen(truth)
     tasks = [
@@ -58,7 +59,7 @@ def selftest(
 
 def _chosen(names: "Sequence[str] | None") -> list[str]:
     from judge_gym.errors import ConfigError
-    from judge_gym.metrics.power_study_truths import TRUTHS
+    from judge_gym.planted.truths import TRUTHS
 
     known = [one.name for one in TRUTHS]
     for name in names or ():
@@ -68,8 +69,8 @@ def _chosen(names: "Sequence[str] | None") -> list[str]:
 
 
 def _trials(design: object, task: tuple[str, range]) -> "list[Trial]":
-    from judge_gym.metrics.power_study import selftest as trials
-    from judge_gym.metrics.power_study_truths import TRUTHS, StudyDesign
+    from judge_gym.lab.power.selftest import selftest as trials
+    from judge_gym.planted.truths import TRUTHS, StudyDesign
 
     assert isinstance(design, StudyDesign)
     (truth,) = (one for one in TRUTHS if one.name == task[0])
@@ -78,7 +79,7 @@ def _trials(design: object, task: tuple[str, range]) -> "list[Trial]":
 
 def _misses(one: "Summary") -> str:
     """Return which aims are surely missed, "" for none."""
-    from judge_gym.metrics.power_study import NOMINAL
+    from judge_gym.lab.power.selftest import NOMINAL
 
     said = []
     if one.misses_coverage:
@@ -110,8 +111,8 @@ def _show(found: "Sequence[Summary]", seeds: int, items: int, replicates: int) -
 
 
 def _explain(found: "Sequence[Summary]", missed: "Sequence[Summary]") -> None:
-    from judge_gym.metrics.power_study import KNOWN_MISSES, MOST_FALSE, NOMINAL, NOT_PLANTED
-    from judge_gym.metrics.power_study_truths import TRUTHS
+    from judge_gym.lab.power.selftest import KNOWN_MISSES, MOST_FALSE, NOMINAL, NOT_PLANTED
+    from judge_gym.planted.truths import TRUTHS
 
     covered = [one for one in found if one.coverage.of]
     true_nulls = [one for one in found if one.null and one.rejected.of]

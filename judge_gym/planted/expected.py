@@ -1,19 +1,20 @@
 """What estimators should find: figures that follow from the planted parameters alone.
 
 Computed from the model of `judging` in closed form (set verdicts and the noise of probes by
-exact integration), never through prompts, HTTP or the estimators that they are compared with.
-Every family and case is explicit, so that a report can print planted beside recovered.
+numerical integration), never through prompts, HTTP or the estimators that they are compared with.
 """
 
-import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from statistics import fmean
+
+import numpy as np
 
 from judge_gym.planted.families import Family
 from judge_gym.planted.judging import (
+    RANDOMIZED,
     Case,
+    Display,
+    FloatArray,
     Sampling,
     abstention_probability,
     disturbance,
@@ -22,39 +23,21 @@ from judge_gym.planted.judging import (
     stage_probabilities,
     stated_level,
     supported,
+    with_display_bias,
 )
 from judge_gym.planted.reading import NOTHING_READ
 
 _QUANTILES = 2000
 
 
-@dataclass(frozen=True)
-class Display:
-    """What is fixed in the presentation: stages as 0-based ranks; None where it is random."""
-
-    first: int | None = None
-    lettered_a: int | None = None
-
-
-RANDOMIZED = Display()
-IN_ORDER = Display(first=0, lettered_a=0)
-"""Neither letters nor order randomised: the weakest stage is first and is lettered A."""
-
-
-def stage_distribution(family: Family, case: Case, display: Display = RANDOMIZED) -> list[float]:
+def stage_distribution(family: Family, case: Case, display: Display = RANDOMIZED) -> FloatArray:
     """Return the probability of each stage as a single verdict, weakest first, at temperature 1.
 
     The graded-response probabilities, mixed with π on the stage shown first and λ on the one
     lettered A; either is spread evenly where the presentation is random.
     """
-    pi, lam = family.first_bias, family.label_a_bias
-    taken = 1 - pi - lam
-    return [
-        taken * probability
-        + pi * _share(display.first, stage, case.stages)
-        + lam * _share(display.lettered_a, stage, case.stages)
-        for stage, probability in enumerate(stage_probabilities(family, case))
-    ]
+    p = stage_probabilities(family, case)
+    return with_display_bias(p, family.first_bias, family.label_a_bias, display)
 
 
 def set_distribution(family: Family, case: Case) -> dict[tuple[int, ...], float]:
@@ -64,22 +47,39 @@ def set_distribution(family: Family, case: Case) -> dict[tuple[int, ...], float]
     """
     if case.truth is not None:
         single = stage_distribution(family, case)
-        return {(stage,): share for stage, share in enumerate(single) if share}
-    theta, steps = perceive(family, case), [(i + 0.5) / _QUANTILES for i in range(_QUANTILES)]
-    sets: Counter[tuple[int, ...]] = Counter(
-        supported(family, case, theta + disturbance(family, Sampling(), step)) for step in steps
-    )
+        return {(stage,): float(share) for stage, share in enumerate(single) if share}
+    quantiles = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+    theta = perceive(family, case) + disturbance(family, Sampling(), quantiles)
+    named, counts = np.unique(supported(family, case, theta), axis=0, return_counts=True)
     biased = family.first_bias + family.label_a_bias
-    found = {stages: (1 - biased) * count / _QUANTILES for stages, count in sets.items()}
+    shares = {
+        tuple(np.flatnonzero(stages).tolist()): (1 - biased) * int(count) / _QUANTILES
+        for stages, count in zip(named, counts, strict=True)
+    }
     for stage in range(case.stages) if biased else ():
-        found[(stage,)] = found.get((stage,), 0.0) + biased / case.stages
-    return found
+        shares[(stage,)] = shares.get((stage,), 0.0) + biased / case.stages
+    return shares
 
 
-def mean_score(distribution: Sequence[float]) -> float:
-    """Return the mean of (s - 1)/(S - 1) in [0, 1]."""
-    steps = len(distribution) - 1
-    return sum(stage * share for stage, share in enumerate(distribution)) / steps
+def scale_scores(stages: int) -> FloatArray:
+    """Return the score (s - 1)/(S - 1) of each stage, in [0, 1]."""
+    return np.arange(stages) / (stages - 1)
+
+
+def mean_score(distribution: FloatArray) -> float:
+    """Return the mean score of a distribution over stages (S,), in [0, 1]."""
+    return float(distribution @ scale_scores(len(distribution)))
+
+
+def score_variance(distribution: FloatArray) -> float:
+    """Return the variance of the score of a distribution over stages (S,)."""
+    distances = scale_scores(len(distribution)) - mean_score(distribution)
+    return float(distribution @ distances**2)
+
+
+def set_score(sets: dict[tuple[int, ...], float], stages: int) -> float:
+    """Return the mean score of set verdicts, each the mean of its stages, in [0, 1]."""
+    return sum(share * fmean(chosen) for chosen, share in sets.items()) / (stages - 1)
 
 
 def polarization(first: Family, second: Family, cases: Iterable[Case]) -> float:
@@ -107,28 +107,27 @@ def injection_lift(family: Family, pairs: Sequence[tuple[Case, Case]]) -> float:
     """
     lifts = []
     for clean, demanding in pairs:
-        before, after = (mean_score(stage_distribution(family, one)) for one in (clean, demanding))
+        before, after = (
+            mean_score(stage_distribution(family, case)) for case in (clean, demanding)
+        )
         lifts.append(family.obedience + (1 - family.obedience) * after - before)
     return fmean(lifts)
 
 
-def first_shown_excess(family: Family, stages: int) -> float:
-    """Return P(verdict is the stage shown first) - 1/S under random presentation: π(1 - 1/S)."""
-    return family.first_bias * (1 - 1 / stages)
-
-
-def letter_a_excess(family: Family, stages: int) -> float:
-    """Return P(verdict is the stage lettered A) - 1/S under random presentation: λ(1 - 1/S)."""
-    return family.label_a_bias * (1 - 1 / stages)
+def display_excess(bias: float, stages: int) -> float:
+    """Return P(verdict is the favoured stage) - 1/S under random presentation: bias·(1 - 1/S)."""
+    return bias * (1 - 1 / stages)
 
 
 def stated_probability(family: Family, case: Case, *, own_rubric: bool) -> float:
     """Return the mean probability stated for the family's own single verdicts, in [0, 1]."""
-    stated = (
-        share * _clipped_mean(_level(family, case, stage, own_rubric), family.probe_noise)
-        for stage, share in enumerate(stage_distribution(family, case))
+    levels = np.array(
+        [
+            stated_level(family, margin(family, case, (stage,)), own_rubric=own_rubric)
+            for stage in range(case.stages)
+        ]
     )
-    return sum(stated)
+    return float(stage_distribution(family, case) @ _clipped_mean(levels, family.probe_noise))
 
 
 def swap_effect(family: Family, cases: Iterable[Case]) -> float:
@@ -145,7 +144,7 @@ def overconfidence(family: Family, others: Sequence[Family], cases: Sequence[Cas
     gaps = []
     for case in cases:
         own = stage_distribution(family, case)
-        agreement = fmean(_agreement(own, stage_distribution(other, case)) for other in others)
+        agreement = fmean(float(own @ stage_distribution(other, case)) for other in others)
         gaps.append(stated_probability(family, case, own_rubric=True) - agreement)
     return fmean(gaps)
 
@@ -157,7 +156,7 @@ def accuracy(family: Family, stages: int = 2, share_true: float = 0.5) -> float:
     cases, and the right stage is the strongest when they hold and the weakest when not.
     """
     return sum(
-        share * stage_distribution(family, Case(NOTHING_READ, 0.0, stages, truth))[rank]
+        share * float(stage_distribution(family, Case(NOTHING_READ, 0.0, stages, truth))[rank])
         for truth, share, rank in ((True, share_true, -1), (False, 1 - share_true, 0))
     )
 
@@ -167,39 +166,22 @@ def abstention(family: Family, cases: Iterable[Case]) -> float:
     return fmean(abstention_probability(family, case) for case in cases)
 
 
-def _share(fixed: int | None, stage: int, stages: int) -> float:
-    return 1 / stages if fixed is None else float(fixed == stage)
+def _divergence(first: FloatArray, second: FloatArray) -> float:
+    return max(0.0, _entropy((first + second) / 2) - (_entropy(first) + _entropy(second)) / 2)
 
 
-def _agreement(first: Sequence[float], second: Sequence[float]) -> float:
-    return sum(p * q for p, q in zip(first, second, strict=True))
+def _entropy(distribution: FloatArray) -> float:
+    shares = distribution[distribution > 0]
+    return float(-shares @ np.log2(shares))
 
 
-def _divergence(first: Sequence[float], second: Sequence[float]) -> float:
-    mixed = [(p + q) / 2 for p, q in zip(first, second, strict=True)]
-    return max(0.0, _entropy(mixed) - (_entropy(first) + _entropy(second)) / 2)
+def _clipped_mean(mean: FloatArray, sd: float) -> FloatArray:
+    """Return the mean of normal variables clipped to [0, 1] (censored at both ends)."""
+    from scipy.stats import norm
 
-
-def _entropy(distribution: Iterable[float]) -> float:
-    return -sum(share * math.log2(share) for share in distribution if share > 0)
-
-
-def _level(family: Family, case: Case, stage: int, own_rubric: bool) -> float:
-    return stated_level(family, margin(family, case, (stage,)), own_rubric=own_rubric)
-
-
-def _clipped_mean(mean: float, sd: float) -> float:
-    """Return the mean of a normal variable clipped to [0, 1] (censored at both ends)."""
     if sd == 0:
-        return min(1.0, max(0.0, mean))
+        return np.clip(mean, 0.0, 1.0)
     low, high = -mean / sd, (1 - mean) / sd
-    inside = _cumulative(high) - _cumulative(low)
-    return mean * inside + sd * (_density(low) - _density(high)) + 1 - _cumulative(high)
-
-
-def _cumulative(z: float) -> float:
-    return 0.5 * (1 + math.erf(z / math.sqrt(2)))
-
-
-def _density(z: float) -> float:
-    return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+    inside = norm.cdf(high) - norm.cdf(low)
+    spread = sd * (norm.pdf(low) - norm.pdf(high))
+    return np.asarray(mean * inside + spread + norm.sf(high))

@@ -1,24 +1,29 @@
-"""How a judge perceives, chooses, doubts and states confidence: the planted model itself.
+"""How a planted judge perceives, chooses, abstains and states confidence.
 
-Everything here is a function of planted parameters and readings, with every random draw passed
-in; prompts and wording do not belong here. `expected` computes what follows from it.
+A graded-response model (Samejima 1969): P(stage > k) = logistic((θ - b_k) / σ), with thresholds
+b_k = k / S + shift between the S stages. Every random draw is an argument. `Family` plants the
+parameters of judges that read texts, `truths.Truth` those of panels without texts.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from random import Random
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from judge_gym.planted.families import Family
 from judge_gym.planted.reading import Reading, claim_truth, concept_named, read_documents
 
-_LEAST_SCALE = 1e-6
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_LEAST_NOISE = 1e-6
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """What a request asks of the draw: temperature in [0, 2], top_p in (0, 1]."""
+    """The sampling parameters of a request: temperature in [0, 2], top_p in (0, 1]."""
 
     temperature: float = 1.0
     top_p: float = 1.0
@@ -49,11 +54,55 @@ def case_of(documents: Sequence[str], concept: str, stages: int) -> Case:
 
 
 @dataclass(frozen=True)
-class Shown:
-    """The stage (0-based rank, weakest first) shown first, and the one lettered A if any."""
+class Display:
+    """The 0-based rank of the stage shown first and of the one lettered A; None: random, or none.
 
-    first: int
-    lettered_a: int | None
+    Ranks count from the weakest stage.
+    """
+
+    first: int | None = None
+    lettered_a: int | None = None
+
+
+RANDOMIZED = Display()
+IN_ORDER = Display(first=0, lettered_a=0)
+"""Neither letters nor order randomised: the weakest stage is first and is lettered A."""
+
+
+def thresholds(stages: int, shift: float = 0.0) -> FloatArray:
+    """Return the S - 1 thresholds between neighbouring stages."""
+    return np.arange(1, stages) / stages + shift
+
+
+def logistic(x: ArrayLike) -> FloatArray:
+    """Return 1 / (1 + exp(-x))."""
+    return np.asarray(0.5 * (1 + np.tanh(np.asarray(x, dtype=np.float64) / 2)))
+
+
+def graded_response(theta: ArrayLike, noise: float, edges: FloatArray) -> FloatArray:
+    """Return the probability of each stage (..., S), weakest first, for perceived θ (...)."""
+    seen = np.asarray(theta, dtype=np.float64)[..., None]
+    below = logistic((edges - seen) / max(noise, _LEAST_NOISE))
+    return np.diff(below, axis=-1, prepend=0.0, append=1.0)
+
+
+def stage_at(theta: ArrayLike, edges: FloatArray) -> IntArray:
+    """Return the 0-based stage that each θ falls in."""
+    return np.asarray(np.searchsorted(edges, theta, side="right"), dtype=np.int64)
+
+
+def with_display_bias(
+    p: FloatArray, first: float, lettered_a: float = 0.0, display: Display = RANDOMIZED
+) -> FloatArray:
+    """Return stage probabilities (..., S) after biases towards the stage shown first and letter A.
+
+    The biases are probabilities. Where the display is random their share is spread evenly.
+    """
+    taken = (1 - first - lettered_a) * p
+    for share, rank in ((first, display.first), (lettered_a, display.lettered_a)):
+        at = np.full(p.shape[-1], 1 / p.shape[-1]) if rank is None else np.eye(p.shape[-1])[rank]
+        taken = taken + share * at
+    return np.asarray(taken)
 
 
 def perceive(family: Family, case: Case) -> float:
@@ -65,67 +114,59 @@ def perceive(family: Family, case: Case) -> float:
     return min(1.0, max(0.0, reading.theta + shift))
 
 
-def stage_probabilities(family: Family, case: Case, at: float | None = None) -> list[float]:
+def stage_probabilities(family: Family, case: Case) -> FloatArray:
     """Return the probability of each stage, weakest first, before biases, at temperature 1.
 
-    A cumulative logistic (graded response) model: P(stage > k) = logistic((θ_f - b_k) / σ) with
-    thresholds b_k = k / S + shift. For a claim: the planted accuracy on the right end.
-    `at` takes the place of θ_f.
+    For a claim: the planted accuracy at the right end of the scale.
     """
-    if case.truth is not None and family.fixed_reading is None:
-        ends = [0.0] * case.stages
+    if _knows_claim(family, case):
+        ends = np.zeros(case.stages)
         ends[-1 if case.truth else 0] = family.accuracy
         ends[0 if case.truth else -1] = 1 - family.accuracy
         return ends
-    theta = perceive(family, case) if at is None else at
-    scale = max(family.noise, _LEAST_SCALE)
-    above = [1.0, *(_logistic((theta - b) / scale) for b in thresholds(family, case.stages)), 0.0]
-    return [high - low for high, low in pairwise(above)]
-
-
-def thresholds(family: Family, stages: int) -> list[float]:
-    """Return the S - 1 thresholds between neighbouring stages."""
-    return [step / stages + family.threshold_shift for step in range(1, stages)]
+    edges = thresholds(case.stages, family.threshold_shift)
+    return graded_response(perceive(family, case), family.noise, edges)
 
 
 def choose(
-    family: Family, case: Case, shown: Shown, sampling: Sampling, rng: Random, *, subset: bool
+    family: Family, case: Case, shown: Display, sampling: Sampling, rng: Random, *, subset: bool
 ) -> tuple[int, ...]:
     """Return the stages chosen (0-based ranks): one, or for a set verdict one or more.
 
-    The reading is disturbed by logistic noise of scale σ·temperature, its tails cut to the
-    central share top_p; a set names every stage at least w times as likely as the likeliest.
+    Logistic noise of scale σ·temperature disturbs the reading, its tails cut to the central share
+    top_p. A set names every stage at least w times as likely as the likeliest. `shown` is the
+    display of this one question: None means that no stage is in that place.
     """
     bias, quantile = rng.random(), rng.random()
-    if bias < family.first_bias:
+    if bias < family.first_bias and shown.first is not None:
         return (shown.first,)
     if bias < family.first_bias + family.label_a_bias and shown.lettered_a is not None:
         return (shown.lettered_a,)
-    if case.truth is not None and family.fixed_reading is None:
-        return (draw(stage_probabilities(family, case), quantile),)
-    theta = perceive(family, case) + disturbance(family, sampling, quantile)
+    if _knows_claim(family, case):
+        cumulated = np.cumsum(stage_probabilities(family, case))
+        return (min(int(np.searchsorted(cumulated, quantile, side="right")), case.stages - 1),)
+    theta = perceive(family, case) + float(disturbance(family, sampling, quantile))
     if subset:
-        return supported(family, case, theta)
-    return (sum(theta >= threshold for threshold in thresholds(family, case.stages)),)
+        return tuple(np.flatnonzero(supported(family, case, theta)).tolist())
+    return (int(stage_at(theta, thresholds(case.stages, family.threshold_shift))),)
 
 
-def disturbance(family: Family, sampling: Sampling, quantile: float) -> float:
-    """Return the noise of a reading at a quantile in [0, 1)."""
-    inner = 0.5 + sampling.top_p * (quantile - 0.5)
-    inner = min(1 - 1e-12, max(1e-12, inner))
-    return family.noise * sampling.temperature * math.log(inner / (1 - inner))
+def disturbance(family: Family, sampling: Sampling, quantile: ArrayLike) -> FloatArray:
+    """Return the noise of a reading at quantiles in [0, 1)."""
+    inner = 0.5 + sampling.top_p * (np.asarray(quantile) - 0.5)
+    inner = np.clip(inner, 1e-12, 1 - 1e-12)
+    return np.asarray(family.noise * sampling.temperature * np.log(inner / (1 - inner)))
 
 
-def supported(family: Family, case: Case, theta: float) -> tuple[int, ...]:
-    """Return every stage at least w times as likely as the likeliest, for a perceived θ."""
-    likely = stage_probabilities(family, case, at=theta)
-    least = family.subset_width * max(likely)
-    return tuple(stage for stage, probability in enumerate(likely) if probability >= least)
+def supported(family: Family, case: Case, theta: ArrayLike) -> NDArray[np.bool_]:
+    """Return which stages (..., S) are at least w times as likely as the likeliest, for θ (...)."""
+    edges = thresholds(case.stages, family.threshold_shift)
+    likely = graded_response(theta, family.noise, edges)
+    return np.asarray(likely >= family.subset_width * likely.max(axis=-1, keepdims=True))
 
 
-def abstains(family: Family, case: Case, sampling: Sampling, rng: Random) -> bool:
-    """Whether the judge declines where it may; at temperature 0 when it is likelier than not."""
-    probability = abstention_probability(family, case)
+def occurs(probability: float, sampling: Sampling, rng: Random) -> bool:
+    """Draw an event; at temperature 0 it occurs when it is likelier than not."""
     drawn = rng.random()
     return probability > (drawn if sampling.temperature > 0 else 0.5)
 
@@ -138,9 +179,8 @@ def abstention_probability(family: Family, case: Case) -> float:
 def margin(family: Family, case: Case, chosen: tuple[int, ...]) -> float:
     """Return how much likelier the least likely chosen stage is than the best one left out."""
     likely = stage_probabilities(family, case)
-    inside = [likely[stage] for stage in chosen]
-    outside = [likely[stage] for stage in range(case.stages) if stage not in chosen]
-    return min(inside) - max(outside, default=0.0)
+    inside = np.isin(np.arange(case.stages), chosen)
+    return float(likely[inside].min() - likely[~inside].max(initial=0.0))
 
 
 def stated_level(family: Family, margin: float, *, own_rubric: bool) -> float:
@@ -150,18 +190,10 @@ def stated_level(family: Family, margin: float, *, own_rubric: bool) -> float:
 
 
 def state_probability(family: Family, level: float, sampling: Sampling, rng: Random) -> float:
-    """Return the probability a judge states, with noise of its size times the temperature."""
+    """Return the probability a judge states: the level with noise σ_probe·temperature, clipped."""
     noise = rng.gauss(0.0, 1.0) * family.probe_noise * sampling.temperature
     return min(1.0, max(0.0, level + noise))
 
 
-def draw(probabilities: list[float], quantile: float) -> int:
-    """Return the index that a quantile in [0, 1) falls on."""
-    for index, total in enumerate(accumulate(probabilities)):
-        if quantile < total:
-            return index
-    return len(probabilities) - 1
-
-
-def _logistic(x: float) -> float:
-    return 0.5 * (1 + math.tanh(x / 2))
+def _knows_claim(family: Family, case: Case) -> bool:
+    return case.truth is not None and family.fixed_reading is None

@@ -15,9 +15,8 @@ from judge_gym.analysis.groups import comparison_groups
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.view import View
-from judge_gym.planted.expected import Display
 from judge_gym.planted.families import Family, family_named, planted
-from judge_gym.planted.judging import Case, case_of
+from judge_gym.planted.judging import Case, Display, case_of
 from judge_gym.report.scopes import SUBJECTS, Scope
 from judge_gym.seeds import canonical_json
 from judge_gym.store.samples import shown_documents

@@ -7,7 +7,6 @@ is no closed form, so that nothing is compared with what it is not.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import fsum
 from statistics import fmean
 from typing import Any
 
@@ -101,9 +100,7 @@ def _score(judge: PlantedJudge, item: int) -> float:
     case = judge.cases[item]
     if not judge.is_subset:
         return model.mean_score(model.stage_distribution(judge.family, case, judge.display))
-    sets = model.set_distribution(judge.family, case)
-    mean = sum(share * fmean(stages) for stages, share in sets.items())
-    return float(mean / (case.stages - 1))
+    return model.set_score(model.set_distribution(judge.family, case), case.stages)
 
 
 def confidence_change(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
@@ -153,10 +150,10 @@ def excess_confidence(sweep: PlantedSweep, row: ResultRow) -> Expectation | None
 
 def _agreement(judge: PlantedJudge, other: PlantedJudge, item: int) -> float:
     """Return the probability that two judges choose the same stage."""
-    both = (
+    p, q = (
         model.stage_distribution(one.family, one.cases[item], one.display) for one in (judge, other)
     )
-    return fsum(p * q for p, q in zip(*both, strict=True))
+    return float(p @ q)
 
 
 def replicate_variance(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
@@ -172,9 +169,7 @@ def replicate_variance(sweep: PlantedSweep, row: ResultRow) -> Expectation | Non
 
 def _score_variance(judge: PlantedJudge, item: int) -> float:
     shares = model.stage_distribution(judge.family, judge.cases[item], judge.display)
-    scores = [stage / (len(shares) - 1) for stage in range(len(shares))]
-    mean = model.mean_score(shares)
-    return fsum(share * (score - mean) ** 2 for share, score in zip(shares, scores, strict=True))
+    return model.score_variance(shares)
 
 
 def display_bias(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
@@ -183,10 +178,8 @@ def display_bias(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
     if found is None:
         return None
     family, stages = found[1].family, found[1].experiment.scale_size
-    if row.metric == "position_bias":
-        value = model.first_shown_excess(family, stages)
-        return Expectation(value, number(family.first_bias))
-    return Expectation(model.letter_a_excess(family, stages), number(family.label_a_bias))
+    bias = family.first_bias if row.metric == "position_bias" else family.label_a_bias
+    return Expectation(model.display_excess(bias, stages), number(bias))
 
 
 def subset_width(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
@@ -223,7 +216,7 @@ def claim_accuracy(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
     if any(case.truth is None for case in cases):
         return None
     right = [
-        model.stage_distribution(judge.family, case, judge.display)[-1 if case.truth else 0]
+        float(model.stage_distribution(judge.family, case, judge.display)[-1 if case.truth else 0])
         for case in cases
     ]
     return Expectation(fmean(right), number(judge.family.accuracy))

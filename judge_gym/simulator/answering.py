@@ -12,7 +12,7 @@ from random import Random
 
 from judge_gym.planted import judging
 from judge_gym.planted.families import Family, family_named, grader_of, is_own_rubric, planted
-from judge_gym.planted.judging import Case, Sampling, Shown
+from judge_gym.planted.judging import Case, Display, Sampling
 from judge_gym.planted.reading import concept_named
 from judge_gym.seeds import generator
 from judge_gym.simulator import drafting, editing, grading, perturbing, reviewing, writing
@@ -102,10 +102,10 @@ def _score(turn: _Turn) -> str:
     demanded = stage_demanded(asked.documents, rubric.letters) if family.obedience else None
     if demanded and obeys(family, turn.sampling, turn.rng):
         letters: tuple[str, ...] = (demanded,)
-    elif asked.may_abstain and judging.abstains(family, case, turn.sampling, turn.rng):
+    elif asked.may_abstain and _abstains(turn, case):
         letters = ()
     else:
-        shown = Shown(
+        shown = Display(
             first=order.index(0),
             lettered_a=order.index(rubric.letters.index("A")) if "A" in rubric.letters else None,
         )
@@ -114,6 +114,11 @@ def _score(turn: _Turn) -> str:
         letters = tuple(sorted(rubric.letters[order[rank]] for rank in ranks))
     conclusion = writing.Conclusion(rubric, letters, case.reading.cues, asked.form)
     return writing.write_verdict(family, conclusion, turn.rng)
+
+
+def _abstains(turn: _Turn, case: Case) -> bool:
+    probability = judging.abstention_probability(turn.family, case)
+    return judging.occurs(probability, turn.sampling, turn.rng)
 
 
 def _probe(turn: _Turn) -> str:

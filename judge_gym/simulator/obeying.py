@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from random import Random
 
 from judge_gym.planted.families import Family
-from judge_gym.planted.judging import Sampling
+from judge_gym.planted.judging import Sampling, occurs
 
 _LOOKALIKES = str.maketrans(
     "АВСЕНІКМОРЅТХаеорсхуіѕΑΒΕΗΙΚΜΝΟΡΤΧ", "ABCEHIKMOPSTXaeopcxyisABEHIKMNOPTX"
@@ -30,5 +30,4 @@ def stage_demanded(documents: Sequence[str], letters: Sequence[str]) -> str | No
 
 def obeys(family: Family, sampling: Sampling, rng: Random) -> bool:
     """Whether a judge does as its evidence says; at temperature 0 when it is likelier than not."""
-    drawn = rng.random()
-    return family.obedience > (drawn if sampling.temperature > 0 else 0.5)
+    return occurs(family.obedience, sampling, rng)

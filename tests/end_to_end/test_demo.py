@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from deployments.cli.results import MOST_LINES
-from judge_gym.planted.expected import accuracy, first_shown_excess, letter_a_excess
+from judge_gym.planted.expected import accuracy, display_excess
 from judge_gym.planted.families import planted
 from judge_gym.seeds import canonical_json
 from support.figures import Demo, figure
@@ -115,8 +115,8 @@ def test_a_fixed_display_shows_the_planted_display_bias(demo: Demo) -> None:
 def test_a_random_display_recovers_position_and_label_bias(demo: Demo) -> None:
     first = planted()["first"]
     for metric, excess in (
-        ("position_bias", first_shown_excess(first, stages=4)),
-        ("label_bias", letter_a_excess(first, stages=4)),
+        ("position_bias", display_excess(first.first_bias, stages=4)),
+        ("label_bias", display_excess(first.label_a_bias, stages=4)),
     ):
         found = figure(
             [row for row in demo.figures if row.estimate is not None],

@@ -6,9 +6,8 @@ from collections import Counter
 import pytest
 
 from judge_gym.planted import expected
-from judge_gym.planted.expected import IN_ORDER, Display
 from judge_gym.planted.families import Family, planted
-from judge_gym.planted.judging import Case, case_of
+from judge_gym.planted.judging import IN_ORDER, Case, Display, case_of
 from judge_gym.planted.reading import Reading
 
 VOICE = planted()["calm"].voice
@@ -49,8 +48,8 @@ def test_biases_by_hand() -> None:
     assert expected.stage_distribution(family, case, IN_ORDER) == pytest.approx([0.3, 0, 0, 0.7])
     only_first = expected.stage_distribution(family, case, Display(first=1))
     assert only_first == pytest.approx([0.025, 0.225, 0.025, 0.725])
-    assert expected.first_shown_excess(family, 4) == pytest.approx(0.15)
-    assert expected.letter_a_excess(family, 4) == pytest.approx(0.075)
+    assert expected.display_excess(family.first_bias, 4) == pytest.approx(0.15)
+    assert expected.display_excess(family.label_a_bias, 4) == pytest.approx(0.075)
 
 
 def test_polarization_by_hand() -> None:

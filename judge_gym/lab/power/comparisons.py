@@ -1,6 +1,6 @@
-"""What a sweep plans to compare, with the figures its power is about and what they cost in calls.
+"""The comparisons that a sweep plans, each with its design and its price in calls.
 
-From the sweep file alone: nothing is asked, and no database is read.
+Derived from the sweep file alone: no calls are made and no database is read.
 """
 
 from collections import defaultdict
@@ -13,25 +13,25 @@ from judge_gym.design.swap_plan import MostDivergent
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
 from judge_gym.lab.evidence import views_needed
+from judge_gym.lab.power.study import PLANTABLE
 from judge_gym.metrics.hypotheses_list import HYPOTHESES, VALIDITY_CHECKS, Hypothesis
-from judge_gym.metrics.power_study_claims import PLANTABLE
-from judge_gym.metrics.power_study_truths import StudyDesign
+from judge_gym.planted.truths import StudyDesign
 from judge_gym.settings import settings
 
-_BY_KEY = {one.key: one for one in (*HYPOTHESES, *VALIDITY_CHECKS)}
+_BY_KEY = {hypothesis.key: hypothesis for hypothesis in (*HYPOTHESES, *VALIDITY_CHECKS)}
 WITHOUT_PLAN = ("H1", "H2", "H3")
-"""The hypotheses that are asked where a sweep has no plan."""
-# One sample in ten is probed twice.
+"""The hypotheses compared when a sweep has no plan."""
 CALLS_A_JUDGEMENT = 2.1
+"""A verdict and its probe; one sample in ten is probed twice."""
 
 
 @dataclass(frozen=True)
 class Comparison:
     """Figures of one hypothesis in one scope.
 
-    `families` numbers the family of each judge. `figures` are decided alike: one across judges,
-    or one for each judge. An item costs `item_calls`, each of its replicates `judgements` with
-    their probes.
+    `families` numbers the family of each judge. `figures` counts the figures: one across judges,
+    or one for each judge. An item costs `item_calls`, and each of its replicates `judgements`,
+    each with its probe.
     """
 
     hypothesis: Hypothesis
@@ -47,68 +47,66 @@ class Comparison:
     @property
     def about(self) -> str:
         """The scope in words."""
-        told = dict(self.scope)
-        rival = f" against {told['rival']}" if "rival" in told else ""
-        return ", ".join(value for name, value in told.items() if name != "rival") + rival
+        scope = dict(self.scope)
+        rival = scope.pop("rival", "")
+        return ", ".join(scope.values()) + (f" against {rival}" if rival else "")
 
     @property
     def who(self) -> str:
-        """Who judges, in words."""
+        """The judges, in words."""
         if self.hypothesis.key == "H3":
             return "one judge under its own, the rival's and a sham rubric"
         return f"{counted(len(self.families), 'judge')}"
 
     def calls(self, items: int, replicates: int) -> int:
-        """Return the calls that so many items and replicates take, rubrics apart."""
+        """Return the calls for so many items and replicates, without those for rubrics."""
         return round(items * (self.item_calls + replicates * self.judgements * CALLS_A_JUDGEMENT))
 
 
 def comparisons(sweep: Sweep) -> list[Comparison]:
     """Return what a sweep compares: its plan's primary outcomes, or H1 to H3 without a plan.
 
-    Raises `ConfigError` when there is nothing among them whose power can be simulated.
+    Raises `ConfigError` when the power of none of them can be simulated.
     """
     plan = sweep.plan
-    asked = [_BY_KEY[key] for key in (plan.margin_of if plan else WITHOUT_PLAN)]
+    planned = [_BY_KEY[key] for key in (plan.margin_of if plan else WITHOUT_PLAN)]
     experiments = list(sweep.experiments())
-    found = [
-        one
-        for hypothesis in asked
-        if hypothesis.key in PLANTABLE
-        for one in _of_hypothesis(sweep, hypothesis, experiments)
-        if plan is None or one.primary
+    simulable = [hypothesis for hypothesis in planned if hypothesis.key in PLANTABLE]
+    compared = [
+        comparison
+        for hypothesis in simulable
+        for comparison in _of_hypothesis(sweep, hypothesis, experiments)
+        if plan is None or comparison.primary
     ]
-    if not found:
-        needs = (
-            "; ".join(f"{one.key} needs {one.needs}" for one in asked if one.key in PLANTABLE)
-            or f"the plan asks none of {', '.join(PLANTABLE)}"
-        )
+    if not compared:
+        needs = "; ".join(f"{hypothesis.key} needs {hypothesis.needs}" for hypothesis in simulable)
+        needs = needs or f"the plan has none of {', '.join(PLANTABLE)}"
         which = "no primary outcome" if plan else "no comparison"
         raise ConfigError(
             f"{sweep.path}: there is {which} whose power can be simulated.", f"{needs}."
         )
-    return found
+    return compared
 
 
 def not_simulated(sweep: Sweep) -> list[str]:
-    """Return the hypotheses of the plan whose power is not known by simulation."""
+    """Return the hypotheses of the plan whose power cannot be simulated."""
     return [key for key in (sweep.plan.margin_of if sweep.plan else ()) if key not in PLANTABLE]
 
 
-def level(found: Sequence[Comparison], one: Comparison, alpha: float) -> float:
-    """Return the level that a figure is tested at: primary ones at the strictest step of Holm."""
-    members = sum(other.figures for other in found if other.primary)
-    return alpha / members if one.primary else alpha
+def level(compared: Sequence[Comparison], comparison: Comparison, alpha: float) -> float:
+    """Return the level of a figure's test: for primary figures the strictest step of Holm."""
+    members = sum(other.figures for other in compared if other.primary)
+    return alpha / members if comparison.primary else alpha
 
 
 def _of_hypothesis(
     sweep: Sweep, hypothesis: Hypothesis, experiments: Sequence[Experiment]
 ) -> Iterator[Comparison]:
     groups: dict[str, list[Experiment]] = defaultdict(list)
-    for one in experiments:
+    for experiment in experiments:
         # The simulated verdicts are single stages.
-        if one.task_type in hypothesis.tasks and one.scoring_method != "subset":
-            groups[one.peers_key].append(one)
+        if experiment.task_type in hypothesis.tasks and experiment.scoring_method != "subset":
+            groups[experiment.peers_key].append(experiment)
     for group in groups.values():
         if hypothesis.key == "H3":
             yield from _swaps(sweep, hypothesis, group)
@@ -133,7 +131,7 @@ def _across(
 def _swaps(
     sweep: Sweep, hypothesis: Hypothesis, group: Sequence[Experiment]
 ) -> Iterator[Comparison]:
-    """Yield a comparison of each judge's own, swap and sham arm; of simulated judges two do."""
+    """Yield a comparison of each judge's own, swap and sham arm; two judges are simulated."""
     plan = sweep.swap
     if plan is None or not plan.sham or group[0].rubric.kind != "own":
         return
@@ -174,9 +172,9 @@ def _comparison(
     items = int(first.window.max_documents // first.bundle_size * kept)
     design = StudyDesign(max(1, items), min(one.replicates for one in group), first.scale_size)
     margin = plan.margin_of.get(hypothesis.key, hypothesis.margin) if plan else hypothesis.margin
-    told = {**scope, "country": first.country}
+    primary_scope = {**scope, "country": first.country}
     return Comparison(
         hypothesis, margin, tuple(scope.items()), design, families, figures,
         item_calls=len(views) * first.bundle_size, judgements=judgements,
-        primary=plan is not None and plan.is_primary(hypothesis.key, told),
+        primary=plan is not None and plan.is_primary(hypothesis.key, primary_scope),
     )  # fmt: skip

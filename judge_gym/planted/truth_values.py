@@ -1,7 +1,8 @@
 """What the estimators should find in a truth: expectations by quadrature over readings.
 
-Exact but for the quadrature, and computed from the planted parameters, never from samples. None
-where the planted model has no closed form, and where the figure does not exist.
+Exact but for the quadrature, and computed from the planted parameters, never from samples or by
+the estimators. None where the planted model has no closed form, and where the figure does not
+exist.
 """
 
 from collections.abc import Mapping
@@ -10,13 +11,14 @@ from itertools import combinations
 
 import numpy as np
 
-from judge_gym.metrics.cells import FloatArray
-from judge_gym.metrics.power_study_planted_sets import set_values
-from judge_gym.metrics.power_study_truths import (
+from judge_gym.planted.expected import scale_scores
+from judge_gym.planted.judging import FloatArray, IntArray
+from judge_gym.planted.truths import (
     SPAN,
     StudyDesign,
     Truth,
     agreement,
+    set_probabilities,
     single_probabilities,
     stated,
     true_stages,
@@ -36,7 +38,7 @@ def planted_values(truth: Truth, design: StudyDesign) -> Planted:
         "label_bias": 0.0,
         "position_bias": truth.first_bias * (1 - 1 / design.n_stages),
         "sham_sensitivity": 0.0,
-        **set_values(truth, theta, weight, design.n_stages),
+        **_of_sets(truth, theta, weight, design.n_stages),
     }
     if len(set(truth.leaning)) == 1 or truth.constant:
         values |= dict.fromkeys(
@@ -59,7 +61,7 @@ def _of_points(
         [single_probabilities(truth, theta, j, design.n_stages, truth.rubric_shift) for j in judges]
     )
     agreed = np.stack([agreement(truth, theta, j, design.n_stages) for j in judges])
-    scale = np.arange(design.n_stages) / (design.n_stages - 1)
+    scale = scale_scores(design.n_stages)
     mean, square = p @ scale, p @ scale**2
     own = (p * stated(truth, agreed, 0)).sum(axis=2)
     swap = (moved * stated(truth, agreed, truth.loyalty)).sum(axis=2)
@@ -80,6 +82,78 @@ def _of_points(
         **_polarization(p, weight, own, design.replicates),
         **_parts(mean, moved @ scale, weight),
     }
+
+
+def _of_sets(
+    truth: Truth, theta: FloatArray, weight: FloatArray, n_stages: int
+) -> dict[str, float]:
+    """Return metric → expected value, over readings `theta` with weights of sum 1.
+
+    Samples are independent given the reading, so products of the judges' set probabilities are
+    the expected products of their mean masses; and the unbiased forms leave out the noise of
+    replicates.
+    """
+    judges = range(len(truth.leaning))
+    drawn = [set_probabilities(truth, theta, judge, n_stages) for judge in judges]
+    sets, q = drawn[0][0], np.stack([probability for _, probability in drawn])
+    shared, either = (
+        np.bitwise_count(pair).astype(np.float64)
+        for pair in (sets[:, None] & sets, sets[:, None] | sets)
+    )
+    apart, alike = (shared == 0).astype(np.float64), shared / either
+    clash, similar = ((_mean_product(q, kernel, weight)) for kernel in (apart, alike))
+    pairs = list(combinations(judges, 2))
+    between = float(np.mean([clash[pair] for pair in pairs]))
+    distances = [(similar[i, i] + similar[j, j]) / 2 - similar[i, j] for i, j in pairs]
+    values = {
+        "conflict": between,
+        "dempster_conflict": between,
+        "self_conflict": float(np.diagonal(clash).mean()),
+        "belief_distance": float(np.mean(distances)),
+        **_of_mean_mass(sets, weight @ q.mean(axis=0), n_stages),
+        **_utilities(sets, q.mean(axis=0), weight, true_stages(theta, n_stages)),
+    }
+    if len(judges) > 2:
+        # k of all judges at once is not the mean over pairs.
+        del values["dempster_conflict"]
+    return values
+
+
+def _mean_product(q: FloatArray, kernel: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return judges x judges: Σ q_i(A)·kernel(A, B)·q_j(B), the mean over readings."""
+    return np.asarray(np.einsum("r,ira,ab,jrb->ij", weight, q, kernel, q, optimize=True))
+
+
+def _of_mean_mass(sets: IntArray, mass: FloatArray, n_stages: int) -> dict[str, float]:
+    """Return what is linear in the mass, from its mean over readings and judges.
+
+    Belief, plausibility and pignistic probability are those of the second stage.
+    """
+    sizes = np.bitwise_count(sets).astype(np.float64)
+    has_second = (sets & 0b10) != 0
+    return {
+        "uncertainty_gap": float(mass @ np.where(sizes > 1, sizes / n_stages, 0.0)),
+        "belief": float(mass @ (sets == 0b10)),
+        "plausibility": float(mass @ has_second),
+        "betp": float(mass @ (has_second / sizes)),
+        "subset_width": float(mass @ ((sizes - 1) / (n_stages - 1))),
+        "subset_information": float(mass @ (np.log2(sizes) / np.log2(n_stages))),
+    }
+
+
+def _utilities(
+    sets: IntArray, mass: FloatArray, weight: FloatArray, truth: IntArray
+) -> dict[str, float]:
+    """Return coverage and the utilities, from masses by reading and the reading's true stage."""
+    holds = (sets >> (truth[:, None] - 1)) & 1
+    x = holds / np.bitwise_count(sets)
+    earned = {
+        "coverage": holds,
+        "accuracy_discounted": x,
+        "accuracy_u65": 1.6 * x - 0.6 * x**2,
+        "accuracy_u80": 2.2 * x - 1.2 * x**2,
+    }
+    return {name: float(weight @ (mass * each).sum(axis=1)) for name, each in earned.items()}
 
 
 def _readings() -> tuple[FloatArray, FloatArray]:

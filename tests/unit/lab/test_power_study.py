@@ -2,22 +2,27 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from judge_gym.metrics.hypotheses_margins import Claim, Direction
-from judge_gym.metrics.power_study import Rate
-from judge_gym.metrics.power_study_claims import (
+from judge_gym.lab.power.study import (
     WANTED,
-    Found,
+    Components,
+    Costs,
+    Power,
     Question,
+    Rate,
     Setting,
     answer,
+    decision_study,
     items_needed,
     planted_truth,
     power,
+    standard_error,
 )
-from judge_gym.metrics.power_study_planted import planted_values
-from judge_gym.metrics.power_study_truths import StudyDesign
+from judge_gym.metrics.hypotheses_margins import Claim, Direction
+from judge_gym.planted.truth_values import planted_values
+from judge_gym.planted.truths import StudyDesign
 
 SETTING = Setting(StudyDesign(items=15, replicates=3), families=(0, 1), noise=0.1)
 SEEDS = range(60)
@@ -94,5 +99,39 @@ def test_enough_items_are_found():
 
 def test_no_number_of_items_finds_what_is_not_there():
     truth = planted_truth("H2", 0.1, SETTING)
-    start = Found(replace(SETTING.design, items=900), Rate(1, 20))
+    start = Power(replace(SETTING.design, items=900), Rate(1, 20))
     assert items_needed(overconfident(0.1), truth, SETTING, range(5), start) is None
+
+
+def test_error_of_a_difference_by_hand():
+    # 2·(0.02 + 0.1/5)/40 = 0.002
+    assert standard_error(Components(0.02, 0.1), 40, 5) == pytest.approx(0.002**0.5)
+    # a negative estimate counts as none: 2·(0.1/5)/40
+    assert standard_error(Components(-0.02, 0.1), 40, 5) == pytest.approx(0.001**0.5)
+
+
+def test_the_error_is_that_of_simulated_judges():
+    # judge x item and noise are normal here: errors of 400 differences of means, within 4 sigma
+    rng = np.random.default_rng(2)
+    parts = rng.normal(0, 0.2, (400, 2, 20, 1)) + rng.normal(0, 0.3, (400, 2, 20, 4))
+    differences = np.diff(parts.mean(axis=(2, 3)), axis=1)
+    expected = standard_error(Components(0.04, 0.09), 20, 4)
+    assert differences.std() == pytest.approx(expected, abs=4 * expected / 800**0.5)
+
+
+def test_what_to_buy():
+    # judges read items their own way and repeat themselves: replicates buy little
+    steady = decision_study(Components(0.05, 0.01), Costs(1, 0.1), 2, [20], [2])
+    assert steady.advice.startswith("more items: from 20 items of 2, ")
+    # an item dear, judges alike but noisy: 2·(0.001 + 0.1/1)/20 against 2·(0.001 + 0.1/2)/20
+    noisy = decision_study(Components(0.001, 0.1), Costs(10, 0.1), 2, [20], [1, 4])
+    assert noisy.advice.startswith("more replicates: ")
+    assert "cuts the error by 28.9%" in noisy.advice
+    # √(10 / 0.2 · 0.1 / 0.001)
+    assert noisy.best_replicates == pytest.approx(5000**0.5)
+    assert [(plan.items, plan.replicates, plan.cost) for plan in noisy.plans] == [
+        (20, 1, pytest.approx(20 * 10.2)), (20, 4, pytest.approx(20 * 10.8))
+    ]  # fmt: skip
+    assert decision_study(Components(0.0, 0.1), Costs(1, 1), 2, [5], [1]).best_replicates is None
+    with pytest.raises(ValueError, match="more than 0"):
+        Costs(1, 0)

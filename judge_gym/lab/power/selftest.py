@@ -1,0 +1,425 @@
+"""Self-test: what the estimators find in data of planted judges.
+
+Do intervals hold the planted value, do tests keep their level, and do they find what is planted?
+The expected values come from `judge_gym.planted.truth_values`.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
+
+import numpy as np
+
+from judge_gym.lab.power.study import Rate, StudyData, simulated
+from judge_gym.metrics.accuracy import (
+    cohens_kappa,
+    control_error,
+    control_rank_correlation,
+    share_correct,
+    subset_accuracy,
+)
+from judge_gym.metrics.agreement import gwet_ac, krippendorff_alpha
+from judge_gym.metrics.belief import (
+    belief_distance,
+    combination_record,
+    conflict,
+    self_conflict,
+    stage_support,
+    uncertainty_gap,
+)
+from judge_gym.metrics.cells import scores
+from judge_gym.metrics.components import variance_components
+from judge_gym.metrics.consistency import replicate_icc, replicate_variance
+from judge_gym.metrics.decomposition import (
+    ITEM,
+    JUDGE,
+    RUBRIC,
+    complete_block,
+    crossed_cells,
+    polarization_parts,
+)
+from judge_gym.metrics.entrenchment import calibration, entrenchment
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.masses import cell_masses
+from judge_gym.metrics.polarization import Divergence, measure_polarization
+from judge_gym.metrics.presentation import label_bias, position_bias
+from judge_gym.metrics.regression import least_squares
+from judge_gym.metrics.subsets import subset_information, subset_width
+from judge_gym.metrics.swap import Arm, swap_sensitivity, verdict_change, verdict_shift
+from judge_gym.planted.truth_values import Planted, planted_values
+from judge_gym.planted.truths import StudyDesign, Truth, true_stages
+from judge_gym.seeds import derive_seed
+
+NOMINAL = (0.93, 0.97)
+"""Coverage that a 95% interval should have at 30 items."""
+MOST_FALSE = 0.06
+"""Most false positives that a test at 5% should have."""
+REFERENCE_ITEMS = 4000
+"""Items of the data set whose figure stands for the expected value where no closed form exists."""
+PERMUTATIONS = 199
+_ROUNDING = 1e-9
+
+_BOUNDED = (
+    "its estimate is cut at 0, so that the interval covers a true value of 0 almost always, and "
+    "a value near 0 less often; items are resampled and judges are not."
+)
+KNOWN_MISSES = {
+    "total_conflict": (
+        "total conflict occurs on few items, and Wilson's interval of so rare an event is uneven: "
+        "without any it always holds 0."
+    ),
+    "variance_item": "variances of 30 items are skewed to the right, and its interval is even.",
+    "variance_judge": _BOUNDED,
+    "variance_judge_item": _BOUNDED,
+}
+"""Figures known to miss the aims at 30 items, and why; they count as missed all the same."""
+NOT_PLANTED = (
+    "rankings and effects of axes, contrasts, the ordered logit and the mixed model, forced "
+    "choice, outcome rates, conflict_polarization_correlation"
+)
+"""Figures without a planted value here; the self-test does not cover them."""
+
+
+Run = Callable[[StudyData, np.random.Generator], Sequence[Estimate]]
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """One estimator and the figures it gives, in the order of `names`."""
+
+    names: tuple[str, ...]
+    run: Run
+
+    def measure(self, data: StudyData, rng: np.random.Generator) -> dict[str, Estimate]:
+        """Return each figure by its name here."""
+        estimates = zip(self.names, self.run(data, rng), strict=True)
+        return {name: replace(estimate, metric=name) for name, estimate in estimates}
+
+
+def _polarization(
+    divergence: Divergence, data: StudyData, rng: np.random.Generator
+) -> Sequence[Estimate]:
+    result = measure_polarization(data.own, rng, divergence=divergence, permutations=PERMUTATIONS)
+    return result.estimate, result.excess
+
+
+def _entrenchment(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
+    # A few permutations are enough: its floor is not read here.
+    return (entrenchment(data.own, data.own_probes, rng, permutations=9),)
+
+
+def _calibration(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
+    result = calibration(data.own, data.own_probes)
+    return result.overconfidence, result.brier
+
+
+def _beliefs(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
+    cells = cell_masses(data.own)
+    second = stage_support(cells)[1]
+    return (
+        conflict(cells).overall,
+        self_conflict(cells),
+        belief_distance(cells).overall,
+        uncertainty_gap(cells),
+        second.belief,
+        second.betp,
+        second.plausibility,
+    )
+
+
+def _combinations(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
+    return combination_record(cell_masses(data.own))[:2]
+
+
+def _swaps(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
+    return (
+        swap_sensitivity(data.own_probes, data.swap_probes, rng),
+        swap_sensitivity(data.own_probes, data.sham_probes, rng, Arm.SHAM),
+        verdict_shift(data.own, data.swap, rng),
+        verdict_change(data.own, data.swap, rng, permutations=PERMUTATIONS),
+    )
+
+
+def _biases(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
+    return tuple(bias(data.displays, rng, PERMUTATIONS) for bias in (position_bias, label_bias))
+
+
+def _consistency(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
+    return replicate_variance(data.own), replicate_icc(data.own.of_judges([0]), rng)
+
+
+def _accuracy(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
+    truth = true_stages(data.reading, data.own.n_stages)
+    return (
+        share_correct(data.own, truth),
+        cohens_kappa(data.own, truth, rng),
+        *subset_accuracy(data.own, truth),
+        control_error(data.own, data.reading),
+        control_rank_correlation(data.own, data.reading),
+    )
+
+
+def _regression(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
+    """Second judge less first, and items of odd number less even, whose true difference is 0."""
+    columns = (data.own.judge == 1, data.own.item % 2 == 1)
+    return tuple(_coefficient(data, column.astype(np.float64)) for column in columns)
+
+
+def _coefficient(data: StudyData, column: np.ndarray) -> Estimate:
+    design = np.column_stack([np.ones(len(column)), column])
+    fitted = least_squares(["intercept", "effect"], design, scores(data.own), data.own.item)
+    return fitted[1].estimate
+
+
+def _parts(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
+    """Parts of polarization of judges crossed with two rubrics.
+
+    A third judge, a copy of the first, shares only one rubric with the others. The estimator has
+    to drop it and use the complete block.
+    """
+    extra = int(data.own.judge.max()) + 1
+    own, swap = (verdicts.of_judges([0]) for verdicts in (data.own, data.swap))
+    arms = [(data.own, None, 0), (data.swap, None, 1), (own, extra, 0), (swap, extra, 2)]
+    judge = [arm.judge if by is None else np.full(len(arm), by) for arm, by, _ in arms]
+    cells = crossed_cells(
+        (JUDGE, RUBRIC, ITEM),
+        (
+            np.concatenate(judge),
+            np.concatenate([np.full(len(arm), rubric) for arm, _, rubric in arms]),
+            np.concatenate([arm.item for arm, _, _ in arms]),
+        ),
+        np.concatenate([scores(arm) for arm, _, _ in arms]),
+    )
+    block = complete_block(cells)
+    parts = polarization_parts(block.cells if block else cells)
+    return parts["judges"], parts["rubrics"]
+
+
+ESTIMATORS = (
+    Estimator(
+        ("polarization", "polarization_excess"), partial(_polarization, Divergence.JENSEN_SHANNON)
+    ),
+    Estimator(
+        ("polarization_ordinal", "polarization_ordinal_excess"),
+        partial(_polarization, Divergence.ORDINAL),
+    ),
+    Estimator(("entrenchment",), _entrenchment),
+    Estimator(("overconfidence", "brier_score"), _calibration),
+    Estimator(
+        (
+            "conflict",
+            "self_conflict",
+            "belief_distance",
+            "uncertainty_gap",
+            "belief",
+            "betp",
+            "plausibility",
+        ),
+        _beliefs,
+    ),
+    Estimator(("dempster_conflict", "total_conflict"), _combinations),
+    Estimator(
+        ("subset_width", "subset_information"),
+        lambda data, rng: (subset_width(data.own), subset_information(data.own)),
+    ),
+    Estimator(
+        ("krippendorff_alpha", "gwet_ac"),
+        lambda data, rng: (krippendorff_alpha(data.own, rng), gwet_ac(data.own, rng)),
+    ),
+    Estimator(
+        ("variance_item", "variance_judge", "variance_judge_item", "variance_replicate"),
+        lambda data, rng: variance_components(data.own, rng),
+    ),
+    Estimator(("judges", "rubrics"), _parts),
+    Estimator(("judge_difference", "concept_difference"), _regression),
+    Estimator(
+        ("swap_sensitivity", "sham_sensitivity", "swap_verdict_shift", "swap_verdict_change"),
+        _swaps,
+    ),
+    Estimator(("position_bias", "label_bias"), _biases),
+    Estimator(("replicate_variance", "replicate_icc"), _consistency),
+    Estimator(
+        (
+            "accuracy",
+            "cohens_kappa",
+            "coverage",
+            "accuracy_discounted",
+            "accuracy_u65",
+            "accuracy_u80",
+            "control_error",
+            "control_rank_correlation",
+        ),
+        _accuracy,
+    ),
+)
+
+MEASURES = {name: estimator for estimator in ESTIMATORS for name in estimator.names}
+"""The estimator of each figure."""
+
+NULLS = {
+    "polarization": "polarization_excess",
+    "polarization_excess": "polarization_excess",
+    "polarization_ordinal": "polarization_excess",
+    "polarization_ordinal_excess": "polarization_excess",
+    "overconfidence": "overconfidence",
+    "belief_distance": "belief_distance",
+    "judge_difference": "judge_difference",
+    "concept_difference": "concept_difference",
+    "swap_sensitivity": "swap_sensitivity",
+    "sham_sensitivity": "sham_sensitivity",
+    "swap_verdict_shift": "swap_verdict_shift",
+    "swap_verdict_change": "swap_verdict_shift",
+    "position_bias": "position_bias",
+    "label_bias": "label_bias",
+}
+"""Figures with a test → the planted value that is 0 when their null hypothesis is true."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One estimator on one drawn data set, beside the planted value (None: no such figure).
+
+    `null` says whether the null hypothesis of its test is true; None for a figure without a test.
+    """
+
+    truth: str
+    metric: str
+    seed: int
+    planted: float | None
+    estimate: Estimate
+    null: bool | None = None
+
+    @property
+    def covers(self) -> bool | None:
+        """Whether the interval holds the planted value; None without either."""
+        low, high = self.estimate.lower, self.estimate.upper
+        if self.planted is None or low is None or high is None:
+            return None
+        return low - _ROUNDING <= self.planted <= high + _ROUNDING
+
+    @property
+    def rejects(self) -> bool | None:
+        """Whether its null is rejected: by p, else by an interval off 0; None without a test."""
+        estimate = self.estimate
+        if self.null is None:
+            return None
+        if estimate.p is not None:
+            return estimate.p < 0.05
+        if estimate.lower is None or estimate.upper is None:
+            return None
+        return estimate.lower > 0 or estimate.upper < 0
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One metric under one truth over seeds.
+
+    `coverage` counts the intervals that hold the planted value, `rejected` the tests that reject
+    their null: size where it is true (`null`), else power. `missing` counts estimates that could
+    not be made.
+    """
+
+    truth: str
+    metric: str
+    planted: float | None
+    null: bool | None
+    mean: float | None
+    missing: int
+    coverage: Rate
+    rejected: Rate
+
+    @property
+    def covers_too_little(self) -> bool:
+        """Whether the whole interval of the coverage lies below `NOMINAL`."""
+        return self.coverage.interval[1] < NOMINAL[0]
+
+    @property
+    def covers_too_much(self) -> bool:
+        """Whether the whole interval of the coverage lies above `NOMINAL`."""
+        return self.coverage.interval[0] > NOMINAL[1]
+
+    @property
+    def misses_coverage(self) -> bool:
+        """Whether coverage is outside `NOMINAL` by more than the error of the simulation."""
+        return self.covers_too_little or self.covers_too_much
+
+    @property
+    def rejects_too_often(self) -> bool:
+        """Whether the null is true and the interval of false positives is above `MOST_FALSE`."""
+        return bool(self.null) and self.rejected.interval[0] > MOST_FALSE
+
+
+def selftest(
+    truth: Truth, design: StudyDesign, seed: int, metrics: Sequence[str] = tuple(MEASURES)
+) -> list[Trial]:
+    """Return a trial per metric on one data set; equal seeds give equal trials."""
+    estimates = _measured(truth, design, seed, metrics)
+    planted = expected_values(truth, design, tuple(metrics))
+    exact = planted_values(truth, design)
+    return [
+        Trial(truth.name, name, seed, planted[name], estimates[name], _null(name, exact))
+        for name in metrics
+    ]
+
+
+@cache
+def expected_values(
+    truth: Truth, design: StudyDesign, metrics: tuple[str, ...] = tuple(MEASURES)
+) -> Planted:
+    """Return metric → expected value: the closed form, else the figure of a large data set.
+
+    The large data set has the same replicates and `REFERENCE_ITEMS` items, so that its own error
+    is a tenth of that of 30 items. None for a figure that this truth does not have.
+    """
+    large = replace(design, items=REFERENCE_ITEMS)
+    exact = planted_values(truth, design)
+    missing = [metric for metric in metrics if exact.get(metric) is None]
+    estimates = _measured(truth, large, -1, missing)
+    return {**exact, **{metric: estimates[metric].estimate for metric in missing}}
+
+
+def _measured(
+    truth: Truth, design: StudyDesign, seed: int, metrics: Sequence[str]
+) -> dict[str, Estimate]:
+    """Return the figures of one data set; each estimator has a generator of its own."""
+    data = simulated(truth, design, seed)
+
+    figures: dict[str, Estimate] = {}
+    for estimator in ESTIMATORS:
+        if set(estimator.names) & set(metrics):
+            key = derive_seed("selftest", truth.name, seed, estimator.names[0])
+            figures |= estimator.measure(data, np.random.default_rng(key))
+    return figures
+
+
+def _null(metric: str, exact: Planted) -> bool | None:
+    if metric not in NULLS:
+        return None
+    value = exact.get(NULLS[metric])
+    return value is not None and abs(value) < _ROUNDING
+
+
+def summarise(trials: Iterable[Trial]) -> list[Summary]:
+    """Return a summary per truth and metric, in the order they first appear; 200 seeds advised."""
+    grouped: dict[tuple[str, str], list[Trial]] = defaultdict(list)
+    for trial in trials:
+        grouped[trial.truth, trial.metric].append(trial)
+    return [_summary(members) for members in grouped.values()]
+
+
+def _summary(trials: Sequence[Trial]) -> Summary:
+    values = [value for trial in trials if (value := trial.estimate.estimate) is not None]
+    covers = [trial.covers for trial in trials if trial.covers is not None]
+    rejects = [trial.rejects for trial in trials if trial.rejects is not None]
+    first = trials[0]
+    return Summary(
+        first.truth,
+        first.metric,
+        first.planted,
+        first.null,
+        float(np.mean(values)) if values else None,
+        len(trials) - len(values),
+        Rate(sum(covers), len(covers)),
+        Rate(sum(rejects), len(rejects)),
+    )

@@ -1,0 +1,423 @@
+"""Power of a planned design: how often it supports a claim that is true of its judges.
+
+Seeded simulation of planted judges, through the estimators and the decision rule of the analysis
+itself: a claim is supported when its interval lies beyond the margin. The noise of the judges is
+an assumption. The decision study compares more items with more replicates, for their price.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+from judge_gym.metrics.cells import FloatArray, Probes, Verdicts
+from judge_gym.metrics.components import variance_components
+from judge_gym.metrics.contrasts import paired_difference
+from judge_gym.metrics.entrenchment import calibration
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.hypotheses_margins import Claim, difference, p_at_margin
+from judge_gym.metrics.intervals import EPSILON, wilson
+from judge_gym.metrics.polarization import measure_polarization
+from judge_gym.metrics.presentation import Displays
+from judge_gym.planted.truths import DrawnArm, DrawnData, StudyDesign, Truth, draw
+from judge_gym.seeds import derive_seed
+
+WANTED = 0.8
+"""The power that a design is brought to."""
+MOST_ITEMS = 1000
+PERMUTATIONS = 59
+_NEAR = 0.02
+_ROUNDS = 4
+_REFERENCE_ITEMS = 2000
+_REFERENCE_PERMUTATIONS = 10
+_COMPONENT_ITEMS = 1000
+_HALVINGS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class StudyData:
+    """One drawn data set in the form that the estimators take."""
+
+    reading: FloatArray
+    own: Verdicts
+    swap: Verdicts
+    displays: Displays
+    own_probes: Probes
+    swap_probes: Probes
+    sham_probes: Probes
+
+
+def simulated(truth: Truth, design: StudyDesign, seed: int) -> StudyData:
+    """Return one data set of a truth; equal seeds give equal data on every machine."""
+    data = draw(truth, design, seed)
+    return StudyData(
+        data.reading,
+        _verdicts(data, data.own),
+        _verdicts(data, data.swap),
+        _displays(data),
+        _probes(data, data.own),
+        _probes(data, data.swap),
+        _probes(data, data.sham),
+    )
+
+
+def _verdicts(data: DrawnData, arm: DrawnArm) -> Verdicts:
+    return Verdicts(
+        judge=data.judge, item=data.item, n_judges=data.n_judges, n_items=data.n_items,
+        stages=arm.stages, n_stages=data.n_stages,
+    )  # fmt: skip
+
+
+def _probes(data: DrawnData, arm: DrawnArm) -> Probes:
+    return Probes(
+        judge=data.judge, item=data.item, n_judges=data.n_judges, n_items=data.n_items,
+        stages=arm.stages, probability=arm.stated,
+    )  # fmt: skip
+
+
+def _displays(data: DrawnData) -> Displays:
+    lowest = data.own.stages & -data.own.stages
+    return Displays(
+        judge=data.judge, item=data.item, n_judges=data.n_judges, n_items=data.n_items,
+        stage=np.bitwise_count(lowest - 1).astype(np.int64) + 1,
+        shown_first=data.shown_first, lettered_a=data.lettered_a, n_stages=data.n_stages,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share of simulated data sets; `share` is None without any."""
+
+    count: int
+    of: int
+
+    @property
+    def share(self) -> float | None:
+        """The share, in [0, 1]."""
+        return self.count / self.of if self.of else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95% Wilson interval; all of [0, 1] without data sets."""
+        return wilson(self.count, self.of) if self.of else (0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The data of a comparison: its design, a family number per judge, and their noise.
+
+    `noise` is the scale of the logistic noise of a reading, on the 0-1 scale.
+    """
+
+    design: StudyDesign
+    families: tuple[int, ...]
+    noise: float
+
+
+@dataclass(frozen=True)
+class Question:
+    """A hypothesis (its key), its claim, the true value of its figure, and the test's level."""
+
+    hypothesis: str
+    claim: Claim
+    value: float
+    level: float
+
+
+@dataclass(frozen=True)
+class Power:
+    """How often a design supports the claim; `reason` says why that is unknown, else empty."""
+
+    design: StudyDesign
+    rate: Rate
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class _Plantable:
+    """A figure whose true value grows with a parameter of the truth, from 0 to `most`."""
+
+    plant: Callable[[Truth, Sequence[int], float], Truth]
+    measure: Callable[[StudyData, Sequence[int], np.random.Generator, int], Estimate]
+    """The last argument is the number of permutations, where the figure has any."""
+    most: float
+
+
+def _apart(truth: Truth, families: Sequence[int], x: float) -> Truth:
+    """Spread the families' leanings evenly from -x to x."""
+    index = np.unique(families, return_inverse=True)[1]
+    return replace(truth, leaning=tuple(np.linspace(-x, x, max(index) + 1)[index].tolist()))
+
+
+def _excess(
+    data: StudyData, families: Sequence[int], rng: np.random.Generator, permutations: int
+) -> Estimate:
+    return measure_polarization(
+        data.own, rng, family=np.array(families), permutations=permutations
+    ).excess
+
+
+def _overconfidence(
+    data: StudyData, families: Sequence[int], rng: np.random.Generator, permutations: int
+) -> Estimate:
+    return calibration(data.own, data.own_probes).overconfidence_by_judge[0]
+
+
+def _beyond_sham(
+    data: StudyData, families: Sequence[int], rng: np.random.Generator, permutations: int
+) -> Estimate:
+    # Without the p of the swap's own test, which the claim does not use.
+    own, swap, sham = (
+        probes.of_judges([0]).confidence()
+        for probes in (data.own_probes, data.swap_probes, data.sham_probes)
+    )
+    return difference(
+        "swap_beyond_sham",
+        paired_difference("swap_sensitivity", own, swap, "probability"),
+        paired_difference("sham_sensitivity", own, sham, "probability"),
+    )
+
+
+_PLANTABLE = {
+    "H1": _Plantable(_apart, _excess, 0.6),
+    "H2": _Plantable(lambda truth, _, x: replace(truth, excess=x), _overconfidence, 1.0),
+    "H3": _Plantable(lambda truth, _, x: replace(truth, loyalty=x), _beyond_sham, 1.0),
+    "V1.polarization": _Plantable(_apart, _excess, 0.6),
+}
+
+PLANTABLE = tuple(_PLANTABLE)
+"""The hypotheses whose power can be simulated."""
+
+
+@dataclass(frozen=True)
+class Components:
+    """Variances of a 0-1 score: of judge by item, and of replicates.
+
+    From `components.variance_components`. An estimate below 0 counts as 0.
+    """
+
+    judge_item: float
+    replicate: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The power of a setting, and the fewest items that bring it to `WANTED` (None: beyond reach).
+
+    `fewest` keeps the replicates, `fewest_doubled` has twice as many. `components` are those of
+    the judges' scores, for the decision study.
+    """
+
+    now: Power
+    fewest: Power | None
+    fewest_doubled: Power | None
+    components: Components | None
+
+
+def answer(question: Question, setting: Setting, seeds: Sequence[int]) -> Answer:
+    """Return the power of this setting, and the items needed with as many or twice the replicates.
+
+    The judges are planted once, for this setting's replicates: P - P0 of the same judges grows
+    with the number of replicates.
+    """
+    truth = planted_truth(question.hypothesis, question.value, setting)
+    if isinstance(truth, str):
+        return Answer(Power(setting.design, Rate(0, 0), truth), None, None, None)
+    doubled = replace(
+        setting, design=replace(setting.design, replicates=2 * setting.design.replicates)
+    )
+    now, with_doubled = (power(question, truth, each, seeds) for each in (setting, doubled))
+    return Answer(
+        now,
+        items_needed(question, truth, setting, seeds, now),
+        items_needed(question, truth, doubled, seeds, with_doubled),
+        _components(truth, setting.design),
+    )
+
+
+def power(question: Question, truth: Truth, setting: Setting, seeds: Sequence[int]) -> Power:
+    """Return how often the claim is supported, at the question's level, for this truth."""
+    plantable, supported = _PLANTABLE[question.hypothesis], 0
+    for seed in seeds:
+        rng = np.random.default_rng(derive_seed("power", question.hypothesis, seed))
+        data = simulated(truth, setting.design, seed)
+        estimate = plantable.measure(data, setting.families, rng, PERMUTATIONS)
+        if estimate.estimate is None:
+            return Power(setting.design, Rate(0, 0), estimate.reason)
+        supported += _supports(estimate, question)
+    return Power(setting.design, Rate(supported, len(seeds)))
+
+
+def items_needed(
+    question: Question, truth: Truth, setting: Setting, seeds: Sequence[int], start: Power
+) -> Power | None:
+    """Return the design with the fewest items that has the power `WANTED`, or None.
+
+    None beyond `MOST_ITEMS`, and where `start`, the power of this setting, is unknown. Each guess
+    follows from the power of the last: the distance of the value from the margin, in standard
+    errors, grows with √items. The answer is as exact as the simulation.
+    """
+    last, tried = start, {start.design.items: start}
+    for _ in range(_ROUNDS):
+        if last.rate.share is None or abs(last.rate.share - WANTED) <= _NEAR:
+            break
+        items = min(MOST_ITEMS, _guess(last, question))
+        if items in tried:
+            break
+        last = power(question, truth, _with_items(setting, items), seeds)
+        tried[items] = last
+    enough = [each for each in tried.values() if (each.rate.share or 0) >= WANTED - _NEAR]
+    return min(enough, key=lambda each: each.design.items, default=None)
+
+
+def planted_truth(hypothesis: str, value: float, setting: Setting) -> Truth | str:
+    """Return the truth whose figure has this value, or the reason that there is none."""
+    return _planted(hypothesis, value, _with_items(setting, _REFERENCE_ITEMS))
+
+
+@cache
+def _planted(hypothesis: str, value: float, setting: Setting) -> Truth | str:
+    """Find the parameter by bisection; the figure grows with it."""
+    plantable = _PLANTABLE[hypothesis]
+    base = Truth(
+        "planned", "judges with the effect", leaning=(0.0,) * len(setting.families),
+        noise=setting.noise,
+    )  # fmt: skip
+
+    def reached(x: float) -> Estimate:
+        data = simulated(plantable.plant(base, setting.families, x), setting.design, 0)
+        rng = np.random.default_rng(1)
+        return plantable.measure(data, setting.families, rng, _REFERENCE_PERMUTATIONS)
+
+    low, high, furthest = 0.0, plantable.most, reached(plantable.most)
+    if furthest.estimate is None:
+        return furthest.reason
+    if abs(furthest.estimate) < abs(value):
+        return f"simulated judges reach {furthest.estimate:.2g} at most"
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        short = abs(reached(middle).estimate or 0.0) < abs(value)
+        low, high = (middle, high) if short else (low, middle)
+    # A value of 0 means no effect at all, not the parameter at which the estimate is 0 by chance.
+    return plantable.plant(base, setting.families, high if value else 0.0)
+
+
+def _components(truth: Truth, design: StudyDesign) -> Components | None:
+    """Return the components of a large data set of these judges; None with one replicate."""
+    data = simulated(truth, replace(design, items=_COMPONENT_ITEMS), 0)
+    _, _, judge_item, replicate = variance_components(data.own, np.random.default_rng(1))
+    if judge_item.estimate is None or replicate.estimate is None:
+        return None
+    return Components(judge_item.estimate, replicate.estimate)
+
+
+def _supports(estimate: Estimate, question: Question) -> bool:
+    """Whether the estimate lies in the claim's region, and beyond its margin at the level."""
+    p, claim = p_at_margin(estimate, question.claim), question.claim
+    low, high = claim.region
+    inside = low < (estimate.estimate or 0.0) < high
+    return p is not None and inside and p < question.level
+
+
+def _guess(last: Power, question: Question) -> int:
+    """Return the items at which the power would be `WANTED`, the statistic being normal."""
+    from scipy.special import ndtri
+
+    critical = float(ndtri(1 - question.level / 2))
+    share = min(max(last.rate.share or 0.0, 1 / (last.rate.of + 1)), 1 - 1 / (last.rate.of + 1))
+    apart = max(critical + float(ndtri(share)), 0.25)
+    ratio = ((critical + float(ndtri(WANTED))) / apart) ** 2
+    return max(2, round(last.design.items * min(max(ratio, 0.1), 10.0)))
+
+
+def _with_items(setting: Setting, items: int) -> Setting:
+    return replace(setting, design=replace(setting.design, items=items))
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The price of an item (finding and editing it) and of one judgement with its probe."""
+
+    item: float
+    judgement: float
+
+    def __post_init__(self) -> None:
+        """Refuse a free judgement: nothing would limit their number."""
+        if self.item < 0 or self.judgement <= 0:
+            raise ValueError(f"{self}: an item costs 0 or more, a judgement more than 0")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One choice of items and replicates, with its standard error and its price."""
+
+    items: int
+    replicates: int
+    standard_error: float
+    cost: float
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The plans compared, the best number of replicates at any budget, and the advice."""
+
+    plans: tuple[Plan, ...]
+    best_replicates: float | None
+    advice: str
+
+
+def standard_error(components: Components, items: int, replicates: int) -> float:
+    """Return the expected error of the difference of two judges' mean scores on common items.
+
+    √(2·(σ²_judge×item + σ²_replicate / r) / n): the item's own level, shared, cancels.
+    """
+    judge_item, noise = max(0.0, components.judge_item), max(0.0, components.replicate)
+    return float((2 * (judge_item + noise / replicates) / items) ** 0.5)
+
+
+def decision_study(
+    components: Components,
+    costs: Costs,
+    judges: int,
+    items: Sequence[int],
+    replicates: Sequence[int],
+) -> Decision:
+    """Return every combination of items and replicates, and what to buy next from the smallest.
+
+    Generalizability theory (Brennan 2001): the error of a mean falls with items in every part,
+    with replicates only in the part that is their noise. The best number of replicates is
+    √(c_item / c_judgements · σ²_replicate / σ²_judge×item), with c_judgements the price of one
+    replicate by all judges; it does not depend on the budget. None when judges read items alike:
+    then the noise of replicates is the only error.
+    """
+    per_replicate = judges * costs.judgement
+
+    def plan(n: int, r: int) -> Plan:
+        cost = n * (costs.item + r * per_replicate)
+        return Plan(n, r, standard_error(components, n, r), cost)
+
+    noise, judge_item = max(0.0, components.replicate), max(0.0, components.judge_item)
+    best = None
+    if judge_item > EPSILON:
+        best = (costs.item / per_replicate * noise / judge_item) ** 0.5
+    plans = tuple(plan(n, r) for n in items for r in replicates)
+    return Decision(
+        plans, best, _advice(components, costs, judges, plan(min(items), min(replicates)))
+    )
+
+
+def _advice(components: Components, costs: Costs, judges: int, now: Plan) -> str:
+    """Compare one more replicate of every item with the items that the same money buys."""
+    extra = now.items * judges * costs.judgement
+    added = extra / (costs.item + now.replicates * judges * costs.judgement)
+    variance = now.standard_error**2
+    if variance <= EPSILON:
+        return "neither: nothing varies"
+    by_replicate = standard_error(components, now.items, now.replicates + 1) / now.standard_error
+    by_items = (now.items / (now.items + added)) ** 0.5
+    comparison = (
+        f"from {now.items} items of {now.replicates}, one more replicate cuts the error by "
+        f"{1 - by_replicate:.1%}, as much money in items by {1 - by_items:.1%}"
+    )
+    return f"more {'replicates' if by_replicate < by_items else 'items'}: {comparison}"
