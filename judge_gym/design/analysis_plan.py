@@ -1,7 +1,7 @@
-"""The analysis plan: what is to be shown, how far, and on which figures, fixed before judging.
+"""The analysis plan: hypotheses, margins and primary outcomes, fixed before judging.
 
-A plan that was stored before the first judgement of its sweep makes its primary outcomes
-confirmatory; whatever is found otherwise explores.
+If a plan was stored before the first judgement of its sweep, its primary outcomes are
+confirmatory. All other results are exploratory.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ _NAME = "small letters, digits and hyphens"
 
 
 class Margin(Frozen):
-    """How far a value must be from its reference to count, in the unit of its figure."""
+    """The smallest distance from the reference that counts, in the unit of the figure."""
 
     hypothesis: HypothesisKey
     margin: float = Field(ge=-1, le=1)
@@ -49,13 +49,13 @@ class Margin(Frozen):
 
 
 class PrimaryOutcome(Frozen):
-    """A figure that decides a hypothesis: its scope, as far as the plan fixes it."""
+    """A figure that decides a hypothesis, identified by parts of its scope."""
 
     hypothesis: HypothesisKey
     scope: Annotated[dict[str, str], Legal("a mapping of texts, such as concept: fascism")] = Field(
         default_factory=dict
     )
-    """What the figure is about; figures that differ in a part named here are not primary."""
+    """The fixed parts of the scope; figures that differ in one of them are not primary."""
 
 
 class AnalysisPlan(Frozen):
@@ -68,7 +68,7 @@ class AnalysisPlan(Frozen):
     margins: tuple[Margin, ...] = Field(min_length=1)
     primary: tuple[PrimaryOutcome, ...] = Field(min_length=1)
     confirmatory: Annotated[tuple[HypothesisKey, ...], Legal(_KEY_LIST)] = Field(min_length=1)
-    """Hypotheses tested together: their primary outcomes are corrected by Holm."""
+    """Hypotheses tested together; Holm's correction covers their primary outcomes."""
     contestation: tuple[str, ...] = ()
     """Concepts in the order of contestation, the most contested first (for V2)."""
 
@@ -93,16 +93,16 @@ class AnalysisPlan(Frozen):
 
     @property
     def sha256(self) -> str:
-        """64 hex digits over the content: comments, order of keys and line breaks do not count.
+        """64 hex digits over the content, without comments, order of keys and line breaks.
 
-        Values at their default are left out, so that a new key leaves older plans what they are.
+        Values at their default are left out, so a new key does not change older plans.
         """
         content = self.model_dump(mode="json", exclude_defaults=True)
         return hashlib.sha256(canonical_json(content).encode()).hexdigest()
 
     @property
     def margin_of(self) -> dict[str, float]:
-        """The margin of each hypothesis that the plan gives one."""
+        """The margin of each hypothesis in the plan."""
         return {one.hypothesis: one.margin for one in self.margins}
 
     def is_primary(self, hypothesis: str, scope: Mapping[str, object]) -> bool:
@@ -116,7 +116,7 @@ class AnalysisPlan(Frozen):
 
 @dataclass(frozen=True)
 class StoredPlan:
-    """A plan as the store keeps it: its digest, and when it was stored."""
+    """A stored plan: its digest, and when it was stored."""
 
     sha256: str
     stored_at: datetime
@@ -124,7 +124,7 @@ class StoredPlan:
 
 @dataclass(frozen=True)
 class Standing:
-    """Whether the primary outcomes of a plan are confirmatory, and why (not)."""
+    """Whether the primary outcomes of a plan are confirmatory, with the reason."""
 
     confirmatory: bool
     reason: str
@@ -136,9 +136,9 @@ _MOMENT = "%Y-%m-%d %H:%M:%S UTC"
 def standing(
     plan: AnalysisPlan | None, stored: StoredPlan | None, first_judgement: datetime | None
 ) -> Standing:
-    """Return whether the plan was fixed before the first judgement of its sweep was made.
+    """Return whether the plan was stored before the first judgement of its sweep.
 
-    `first_judgement` is None while nothing is judged. Both times carry a time zone.
+    `first_judgement` is None if there are no judgements. Both times have a time zone.
     """
     if plan is None:
         return Standing(False, "exploratory: there is no analysis plan")

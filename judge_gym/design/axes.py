@@ -1,6 +1,5 @@
-"""The axes of the design space, as data: read off `Experiment`, so that none can be forgotten."""
+"""The axes of the design space as data, derived from the fields of `Experiment`."""
 
-import inspect
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -15,13 +14,13 @@ class AxisInfo:
 
     name: str
     legal: str
-    """The legal values, in words."""
+    """The allowed values, in words."""
     default: str
     """The default as a sweep file writes it."""
     why: str
     """Why the axis exists, on one line."""
     modules: tuple[str, ...]
-    """The strategy modules whose first line names the axis, by dotted name."""
+    """Dotted names of the strategy modules that list the axis in `AXES`."""
 
 
 def axes() -> list[AxisInfo]:
@@ -40,7 +39,7 @@ def axes() -> list[AxisInfo]:
 
 
 def legal_values(field: str) -> str:
-    """Return the legal values of a field of `Experiment`, as a phrase that follows "Use"."""
+    """Return the allowed values of a field of `Experiment` as a phrase to follow "Use"."""
     return legal_text(Experiment.model_fields[field])
 
 
@@ -51,8 +50,4 @@ def _written(value: object) -> str:
 def _modules_of(axis: str) -> tuple[str, ...]:
     package = "judge_gym.design.strategies"
     modules = (import_module(f"{package}.{name}") for name in axis_modules())
-    return tuple(
-        module.__name__
-        for module in modules
-        if f"`{axis}`" in (inspect.getdoc(module) or "").partition("\n")[0]
-    )
+    return tuple(module.__name__ for module in modules if axis in module.AXES)

@@ -1,4 +1,4 @@
-"""What a sweep may use, as its file says it; what it has used is in the ledger."""
+"""The budget of a sweep or a judge. The ledger has what was used."""
 
 from pydantic import Field
 
@@ -6,14 +6,14 @@ from judge_gym.design.frozen import Frozen
 
 
 class Budget(Frozen):
-    """Bounds that end a sweep early: no new chunk of work is begun once one of them is passed.
+    """Limits that end a sweep early. After one is exceeded, no new chunk starts.
 
-    Chunks in flight are finished, so a run may use a little more: at most `workers` chunks.
+    Chunks in flight finish, so a run may exceed a limit by at most `workers` chunks.
     """
 
     max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    """US dollars; only for models whose price is known."""
+    """US dollars; only for models with a known price."""
     max_calls: int | None = Field(default=None, ge=1)
-    """Answers asked for, whatever became of them; retries after a failure are not counted."""
+    """Calls, whatever their outcome; retries after a failure are not counted."""
     max_failures_share: float | None = Field(default=None, ge=0, le=1)
-    """Share of calls that failed for good, of those that ended; looked at from the 20th on."""
+    """Failed calls as a share of finished calls; checked from the 20th call on."""

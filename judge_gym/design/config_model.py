@@ -1,6 +1,6 @@
-"""Nodes of a config file → pydantic values, with errors in plain words at the right line.
+"""Read nodes of a config file as pydantic values, with errors that name line and key.
 
-Strict: `true` is not a number and "4" is not 4. What the fields mean is the models' matter.
+Reading is strict: `true` is not a number and "4" is not 4.
 """
 
 import json
@@ -19,7 +19,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def read_model(model: type[M], node: Node) -> M:
-    """Read a mapping as `model`; raises `ConfigError` at the first key that does not fit."""
+    """Read a mapping as `model`; raises `ConfigError` at the first invalid key."""
     items = node.known_items(list(model.model_fields))
     values = {
         name: read_field(model, name, child)
@@ -60,10 +60,10 @@ def _read_value(model: type[BaseModel], name: str, node: Node) -> Any:
     try:
         return _adapter(model, name).validate_json(json.dumps(node.plain()), strict=True)
     except ValidationError as error:
-        # Of a union's errors the deepest comes from the member that fits best.
+        # In a union, the deepest error comes from the member that fits best.
         deepest = max(error.errors(), key=lambda found: len(found["loc"]))
         for part in deepest["loc"]:
-            # A missing entry of a list is told by the list.
+            # A missing entry of a list is reported at the list.
             if isinstance(part, int) and part < len(node.entries):
                 node = node.entries[part]
         if deepest["type"] == "value_error":

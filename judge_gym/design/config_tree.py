@@ -1,7 +1,7 @@
-"""A YAML (or JSON) file as plain values that remember their lines.
+"""Read a YAML or JSON file as plain values with their lines.
 
-Data only: no tags, no objects, no duplicate keys, aliases within a limit. What the keys mean
-belongs to who reads the tree.
+Data only: no tags, no objects, no duplicate keys, and a limit on aliases. The caller interprets
+the keys.
 """
 
 import difflib
@@ -18,7 +18,7 @@ from judge_gym.design.files import read_text
 from judge_gym.errors import ConfigError
 
 MAX_VALUES = 100_000
-"""Most values in a file after its aliases are followed."""
+"""Maximum number of values in a file, with aliases expanded."""
 MAX_DEPTH = 20
 _CORE = "tag:yaml.org,2002:"
 _SHOWN_CHARACTERS = 60
@@ -26,14 +26,14 @@ _SHOWN_CHARACTERS = 60
 
 @dataclass(frozen=True)
 class Place:
-    """Where a value stands: its file, line (from 1) and dotted key."""
+    """The position of a value: its file, line (from 1) and dotted key."""
 
     file: Path
     line: int
     key: str = ""
 
     def problem(self, what: str, remedy: str = "") -> ConfigError:
-        """Return the error that says `what` is wrong with the key of this place."""
+        """Return an error about the key at this place: `what` is wrong, and the remedy."""
         return ConfigError(
             f"{self.file}, line {self.line}: {self.key or 'the file'} {what}.", remedy
         )
@@ -55,11 +55,11 @@ class Node:
 
     @property
     def entries(self) -> tuple["Node", ...]:
-        """The entries of a list; any other value stands for a list of one."""
+        """The entries of a list; any other value counts as a list of one."""
         return self.value if isinstance(self.value, tuple) else (self,)
 
     def known_items(self, known: Collection[str]) -> Mapping[str, "Node"]:
-        """The entries of a mapping; raises `ConfigError` when one is not `known`."""
+        """The entries of a mapping; raises `ConfigError` if a key is not `known`."""
         for name, child in self.items.items():
             if name not in known:
                 raise child.place.problem(
@@ -77,7 +77,7 @@ class Node:
 
 
 def shown(value: Any) -> str:
-    """Return a value as an error message shows it: short, on one line, without control codes."""
+    """Return a value for an error message: short, on one line, without control codes."""
     if value is None:
         return "empty"
     if isinstance(value, bool):
@@ -91,7 +91,7 @@ def shown(value: Any) -> str:
 
 
 def did_you_mean(given: object, known: Collection[str]) -> str:
-    """Return "Did you mean …? " when one of `known` is close to what was given, else ""."""
+    """Return "Did you mean …? " if one of `known` is similar to `given`, else ""."""
     close = difflib.get_close_matches(str(given), known, n=1)
     return f"Did you mean {close[0]}? " if close else ""
 
@@ -114,7 +114,7 @@ def read_tree(path: Path) -> Node:
 
 
 class _Reader:
-    """Turns YAML nodes into ours, counting what is read so that aliases cannot multiply."""
+    """Converts YAML nodes, and counts them so that aliases cannot multiply."""
 
     def __init__(self) -> None:
         self._left = MAX_VALUES
@@ -172,7 +172,7 @@ class _Reader:
 
 
 def _text(scalar: ScalarNode) -> str:
-    """Return a text as it is written; ruamel marks with a BEL where a folded one was folded."""
+    """Return a text as written, without the BEL that ruamel puts at folds."""
     text: str = scalar.value
     return text.replace("\a", "") if scalar.style == ">" else text
 

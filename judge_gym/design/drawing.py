@@ -1,6 +1,6 @@
-"""Draws from a space of points: N at random, or N pairs that differ in one dimension only.
+"""Draw from a space of points: N at random, or N pairs that differ in one dimension only.
 
-Seeded by the sweep's name and seed, and never written out: the same draw on every machine.
+The sweep's name and seed determine the draw, so it is the same on every machine.
 """
 
 from collections.abc import Sequence
@@ -15,28 +15,28 @@ from judge_gym.design.space import Box, Choice, Point, Space, intersection
 
 
 class RandomDraw(Frozen):
-    """Distinct points, each as likely as any other."""
+    """Distinct points, drawn uniformly."""
 
     random: int = Field(ge=1)
-    """How many points."""
+    """Number of points."""
     seed: int = Field(default=0, ge=0)
-    """Another seed draws other points."""
+    """Seed of the draw."""
 
 
 class ControlledDraw(Frozen):
     """Pairs of points that differ in one axis only, spread evenly over the axes."""
 
     controlled: int = Field(ge=1)
-    """How many pairs."""
+    """Number of pairs."""
     axes: tuple[str, ...] = ()
-    """The axes to vary; every axis with two values or more when none is given."""
+    """The axes to vary; by default every axis with two or more values."""
     seed: int = Field(default=0, ge=0)
-    """Another seed draws other pairs."""
+    """Seed of the draw."""
 
 
 @dataclass(frozen=True)
 class _Line:
-    """All pairs of points that differ by these two choices of one dimension and nothing else."""
+    """All pairs of points that differ only by these two choices of one dimension."""
 
     choices: tuple[Choice, Choice]
     rest: Space
@@ -55,7 +55,7 @@ class PairSpace:
 
     @property
     def size(self) -> int:
-        """How many pairs there are."""
+        """The number of pairs."""
         return sum(line.rest.size for line in self._lines)
 
     def __getitem__(self, index: int) -> tuple[Point, Point]:
@@ -73,9 +73,9 @@ class PairSpace:
 def draw_pairs(
     spaces: Sequence[PairSpace], count: int, generator: Random
 ) -> list[list[tuple[Point, Point]]]:
-    """Return `count` distinct pairs, one list per space, as even in length as the spaces allow.
+    """Return `count` distinct pairs, one list per space, with lengths as equal as possible.
 
-    Raises `ValueError` when the spaces together hold fewer.
+    Raises `ValueError` if the spaces have fewer pairs in total.
     """
     shares = _even_shares([space.size for space in spaces], count, generator)
     return [
@@ -88,12 +88,12 @@ def _even_shares(sizes: Sequence[int], count: int, generator: Random) -> list[in
     if sum(sizes) < count:
         raise ValueError(f"{count} of {sum(sizes)}")
     shares = [0] * len(sizes)
-    # Who gets the remainder is drawn too: else the first axes would always be the fuller ones.
+    # The remainder is assigned at random; otherwise the first axes would always get more.
     order = generator.sample(range(len(sizes)), len(sizes))
     while rest := count - sum(shares):
-        hungry = [number for number in order if shares[number] < sizes[number]]
-        for number in hungry[:rest]:
-            more = max(1, rest // len(hungry))
+        unfilled = [number for number in order if shares[number] < sizes[number]]
+        for number in unfilled[:rest]:
+            more = max(1, rest // len(unfilled))
             shares[number] += min(more, sizes[number] - shares[number])
     return shares
 

@@ -1,8 +1,8 @@
-"""An experiment: one point of the design space, written as data.
+"""An experiment: one point of the design space, as data.
 
-Every field says why it exists in the docstring below it; `judge-gym sweep axes` prints those.
-Fields marked `Axis` are the design space, the others say what is judged and by whom. What an axis
-*does* is in `strategies/`, one module per axis, never here.
+The docstring of each field says why the field exists; `judge-gym sweep axes` prints them. Fields
+marked `Axis` are the design space. The other fields say what is judged, and by which model. The
+modules in `strategies/` define what an axis does.
 """
 
 import re
@@ -38,16 +38,16 @@ class Axis:
 
 
 class GroundTruth(Frozen):
-    """What is known about the right answer; analysis only, never in a prompt."""
+    """The known right answer; used by the analysis, never in a prompt."""
 
     source: str = Field(min_length=1, max_length=200)
-    """Where the truth comes from, as a paper would cite it."""
+    """The source of the truth, as a paper would cite it."""
     value: float | None = Field(default=None, ge=0, le=1)
     """One index in [0, 1] for every item (control)."""
     label: str | None = None
     """One stage label for every item (benchmark)."""
     per_item: bool = False
-    """The truth stands in each document's `truth` field."""
+    """Each document has its truth in its `truth` field."""
 
     @model_validator(mode="after")
     def _exactly_one(self) -> "GroundTruth":
@@ -66,13 +66,13 @@ RUBRIC_FORMS = "own, {shared: MODEL} or {provided: FILE}"
 class RubricSource(Frozen):
     """Whose rubric the judge applies.
 
-    Written `own`, `{shared: MODEL}` or `{provided: FILE}`; a provided rubric is read from its
-    file when the sweep is, so that the experiment carries what it judges by.
+    Written `own`, `{shared: MODEL}` or `{provided: FILE}`. A provided rubric is read together with
+    the sweep, so the experiment contains its rubric.
     """
 
     kind: Literal["own", "shared", "provided"] = "own"
     model: str = ""
-    """The model whose rubric everybody uses (`shared`)."""
+    """The model whose rubric all judges use (`shared`)."""
     rubric: Rubric | None = None
     """The rubric itself (`provided`)."""
 
@@ -106,10 +106,10 @@ class RubricSource(Frozen):
 
 @dataclass(frozen=True)
 class Rule:
-    """What the type of one field cannot say: which values do not go together.
+    """A constraint between fields.
 
-    `fault` gets the values of `fields` in that order and says what is wrong; "" when nothing is.
-    A sweep checks each rule on just these fields, so every combination is seen before a run.
+    `fault` takes the values of `fields` in that order and returns what is wrong, or "". A sweep
+    checks each rule on these fields only, so every combination is checked before a run.
     """
 
     fields: tuple[str, ...]
@@ -142,60 +142,60 @@ RULES = (
 
 
 class Experiment(Frozen):
-    """One point of the design space. Equal points have equal keys and so are one experiment."""
+    """One point of the design space. Equal points have equal keys and are one experiment."""
 
     tag: Annotated[str, Legal(_TAG)] = Field(
         default="", max_length=120, pattern=r"^[a-z0-9][a-z0-9._-]*$|^$"
     )
-    """What people call it; derived from concept, model and content when none is given."""
+    """A name for people; by default derived from concept, model and content."""
     task_type: TaskType = "ecc"
     """`ecc` (contested, no truth), `control` (expert proxy) or `benchmark` (known answer)."""
     concept: str = Field(min_length=1, max_length=200)
-    """What is judged, in free words."""
+    """What is judged, as free text."""
     window: Annotated[Window, Legal("the name of a window of the sweep")]
     """The evidence: a query, a country, a date range and a source."""
     country: str = Field(default="", max_length=200)
-    """The country or setting named in prompts; the window's when none is given."""
+    """The country or setting named in prompts; by default the window's."""
     model: str = Field(min_length=1, max_length=200)
     """The judge: a litellm model string such as `openai/gpt-4.1`."""
     family: str = Field(default="", max_length=80)
-    """Models of one family are averaged before families are compared; from the model's name
-    when none is given."""
+    """Models of one family are averaged before families are compared; by default derived from
+    the model's name."""
     ground_truth: GroundTruth | None = None
     """The truth of a control or benchmark; used by the analysis, never in a prompt."""
 
     scoring_method: Annotated[ScoringMethod, Axis()] = "single"
-    """How the verdict is given: one stage, every stage the evidence supports, or JSON. JSON
-    while reasoning is reported to cost accuracy; subsets tell doubt from disagreement."""
+    """Form of the verdict: one stage, every stage that the evidence supports, or JSON. JSON during
+    reasoning is reported to cost accuracy; subsets separate doubt from disagreement."""
     scale_size: Annotated[int, Axis()] = Field(default=4, ge=2, le=10)
-    """Stages on the scale. Odd scales have the middle stage "Ambiguous / Mixed Evidence"; even
-    ones make the judge commit."""
+    """Number of stages. Odd scales have the middle stage "Ambiguous / Mixed Evidence"; even scales
+    force a decision."""
     randomize_labels: Annotated[bool, Axis()] = True
-    """Give the stages random letters in each sample, so that a taste for A washes out."""
+    """Give the stages random letters in each sample, to average out label bias."""
     shuffle_order: Annotated[bool, Axis()] = True
-    """List the stages in random order in each sample, so that a taste for the first washes out."""
+    """List the stages in random order in each sample, to average out position bias."""
     evidence_view: Annotated[EvidenceView, Axis()] = "neutralized"
-    """What the judge reads: the article as found, without boilerplate, without tone, or also
-    without names."""
+    """What the judge reads: the raw article, without boilerplate, without tone, or also without
+    names."""
     prompt_order: Annotated[PromptOrder, Axis()] = "rubric_first"
-    """Whether the rubric or the evidence comes first; what is read last weighs more."""
+    """Whether the rubric or the evidence comes first; models weigh the last part more."""
     abstain: Annotated[bool, Axis()] = True
-    """Whether the judge may decline; a forced choice turns missing evidence into noise."""
+    """Whether the judge may abstain; forced choice turns missing evidence into noise."""
     probe_window: Annotated[ProbeWindow, Axis()] = "fresh"
-    """Whether confidence is asked in a new conversation or after the judge's own reasoning."""
+    """Whether the probe is a new conversation or follows the judge's own reasoning."""
     bundle_size: Annotated[int, Axis()] = Field(default=1, ge=1, le=20)
-    """Documents judged together as one item, drawn by seed."""
+    """Documents judged together as one item, grouped by seed."""
     rubric: Annotated[RubricSource, Axis(), Legal(RUBRIC_FORMS)] = RubricSource(kind="own")
     """Whose rubric: the judge's own, one shared by a named model, or one provided in a file.
-    Only a common rubric separates judgement from rubric."""
+    Only a common rubric separates effects of judge and rubric."""
     replicates: Annotated[int, Axis()] = Field(default=5, ge=1, le=1000)
-    """Repeated judgements of each item. Not part of the identity: more can be added later."""
+    """Judgements per item. Not part of the identity: more can be added later."""
     temperature: Annotated[float, Axis()] = Field(default=1.0, ge=0, le=2)
-    """Sampling temperature sent with every judgement and probe."""
+    """Sampling temperature, sent with every judgement and probe."""
     top_p: Annotated[float, Axis()] = Field(default=1.0, gt=0, le=1)
-    """Nucleus sampling bound sent with every judgement and probe."""
+    """Nucleus sampling (top-p), sent with every judgement and probe."""
     max_tokens: Annotated[int, Axis()] = Field(default=1024, ge=16, le=32_000)
-    """Longest answer in tokens; a longer one is cut and recorded as such."""
+    """Maximum length of an answer in tokens; longer answers are truncated and recorded as such."""
 
     @model_validator(mode="before")
     @classmethod
@@ -223,8 +223,8 @@ class Experiment(Frozen):
     def key(self) -> str:
         """16-digit identity: everything but the tag, the window's name and the replicates.
 
-        Values at their default are left out, so that a new axis leaves the experiments that do
-        not use it who they were. The price: the default of an axis is never changed.
+        Values at their default are left out, so a new axis does not change experiments that do
+        not use it. In return, the default of an axis must never change.
         """
         return self._digest("experiment", {"tag", "window", "replicates"})
 
@@ -249,8 +249,8 @@ class Experiment(Frozen):
 def family_of(model: str) -> str:
     """Return the family a model string suggests: `openai/gpt-4.1` → `gpt`, `sim/calm-2` → `calm`.
 
-    The leading word of the last path segment, which is how vendors name families; simulator
-    names keep all but their number. Give `family` in the sweep where this guesses wrong.
+    It is the leading word of the last path segment, as vendors name families. Simulator names
+    lose only their number. Set `family` in the sweep where this is wrong.
     """
     name = model.rsplit("/", 1)[-1].lower()
     if is_simulated_model(model):

@@ -1,7 +1,4 @@
-"""Files a sweep names: read within a size limit, found relative to it, and their identity.
-
-What the files mean is decided by who reads them.
-"""
+"""Files that a sweep names: reading within a size limit, finding corpora, and digests."""
 
 import hashlib
 from pathlib import Path
@@ -9,13 +6,13 @@ from pathlib import Path
 from judge_gym.errors import ConfigError
 
 MAX_TEXT_BYTES = 1_000_000
-"""Largest sweep or rubric file that is read."""
+"""Maximum size of a sweep or rubric file."""
 CORPUS_SUFFIXES = (".jsonl", ".ndjson", ".csv")
 _SHOWN_NAMES = 12
 
 
 def read_text(path: Path) -> str:
-    """Return the text of a small UTF-8 file; raises `ConfigError` when it is not one."""
+    """Return the text of a small UTF-8 file; raises `ConfigError` for any other file."""
     try:
         with path.open("rb") as handle:
             content = handle.read(MAX_TEXT_BYTES + 1)
@@ -31,7 +28,7 @@ def read_text(path: Path) -> str:
 
 
 def what_exists(path: Path) -> str:
-    """Return a sentence on what stands where `path` was looked for."""
+    """Return a sentence that lists what is in the folder of a missing path."""
     folder = path.parent
     while not folder.is_dir():
         folder = folder.parent
@@ -42,10 +39,10 @@ def what_exists(path: Path) -> str:
 
 
 def corpus_files(path: Path) -> list[Path]:
-    """Return the corpus files `path` names, sorted: itself, or those below it when a folder.
+    """Return the corpus files of `path`, sorted: the file itself, or the files in a folder.
 
-    Hidden files and files with another suffix than `CORPUS_SUFFIXES` in a folder are passed
-    over. Raises `ConfigError` when there is none.
+    In a folder, hidden files and files without a suffix of `CORPUS_SUFFIXES` are skipped. Raises
+    `ConfigError` if there is no corpus file.
     """
     allowed = ", ".join(CORPUS_SUFFIXES)
     if path.is_file():
@@ -63,9 +60,9 @@ def corpus_files(path: Path) -> list[Path]:
 def corpus_digest(path: Path) -> str:
     """Return the identity of a corpus as 64 hex digits.
 
-    Of a file, the SHA-256 of its contents; of a folder, the SHA-256 over those of its files in
-    the order they are read. Names and places do not enter it: a corpus that is moved is the
-    same corpus. Raises `ConfigError` when a file is missing or cannot be read.
+    For a file, the SHA-256 of its contents; for a folder, the SHA-256 over the digests of its
+    files in reading order. Names and paths are not included, so a moved corpus is the same corpus.
+    Raises `ConfigError` if a file is missing or unreadable.
     """
     files = corpus_files(path)
     if files == [path]:

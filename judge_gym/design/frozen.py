@@ -1,4 +1,4 @@
-"""The base of everything a sweep file describes: frozen, and no key that is not known."""
+"""The base class of everything in a sweep file: frozen, without unknown keys."""
 
 from typing import Self
 
@@ -6,12 +6,12 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Frozen(BaseModel):
-    """A frozen model whose docstrings below the fields describe them."""
+    """A frozen model; the docstring below each field describes it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     def __copy__(self) -> Self:
-        # A copy is made to be changed: what was derived from the fields is derived again.
+        # Copies are made to be changed, so cached derived values are dropped.
         copied = super().__copy__()
         for derived in copied.__dict__.keys() - type(self).model_fields.keys():
             del copied.__dict__[derived]

@@ -1,4 +1,4 @@
-"""What a field accepts, in words: read off its type and bounds, so it cannot fall behind them."""
+"""The allowed values of a field in words, derived from its type and bounds."""
 
 import types
 from collections.abc import Mapping, Sequence
@@ -13,13 +13,13 @@ from pydantic.fields import FieldInfo
 
 @dataclass(frozen=True)
 class Legal:
-    """Marks a field whose legal values its type does not tell well; `text` says them."""
+    """Overrides the description of a field's allowed values with `text`."""
 
     text: str
 
 
 def legal_text(field: FieldInfo) -> str:
-    """Return the legal values of a pydantic field as a phrase that follows "Use"."""
+    """Return the allowed values of a pydantic field as a phrase to follow "Use"."""
     for mark in field.metadata:
         if isinstance(mark, Legal):
             return mark.text
@@ -27,7 +27,7 @@ def legal_text(field: FieldInfo) -> str:
 
 
 def models_of(annotation: Any) -> list[type[BaseModel]]:
-    """Return the models an annotation names, alone, optional or as a union; else nothing."""
+    """Return the models of an annotation: alone, optional or in a union."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     if get_origin(annotation) in (Union, types.UnionType):

@@ -1,7 +1,7 @@
-"""Rolling windows: queries and countries whose evidence is collected day by day or week by week.
+"""Rolling windows: queries and countries whose evidence is collected daily or weekly.
 
-A file says what is searched for; the dates come from the moment a collection was meant to begin,
-never from the clock, so that a late or repeated one stands for the same windows.
+A file has the queries. The dates come from the scheduled time of a collection, never from the
+clock, so a late or repeated collection has the same windows.
 """
 
 from collections.abc import Iterator
@@ -38,27 +38,27 @@ Query = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class RollingEntry(Frozen):
-    """Queries and countries that multiply out, and where their evidence comes from."""
+    """Queries and countries, which are multiplied out, and their source."""
 
     queries: tuple[Query, ...] = Field(min_length=1, max_length=100)
-    """What is searched for, each in every country."""
+    """Search queries; each is used in every country."""
     countries: tuple[Text, ...] = Field(min_length=1, max_length=300)
     """The countries or settings that rubrics and prompts name."""
     max_documents: int = Field(default=15, ge=1, le=10_000)
-    """At most this many documents are kept of one window."""
+    """Maximum number of documents per window."""
     source: Source
     """Where the documents come from: `corpus` or `firecrawl`."""
 
 
 class RollingFile(Frozen):
-    """What a file of rolling windows says."""
+    """A file of rolling windows."""
 
     name: Annotated[str, Legal(_NAME), Field(pattern=r"^[a-z0-9-]{1,40}$")]
-    """Begins the names of its windows."""
+    """Prefix of the names of its windows."""
     time_zone: TimeZone
-    """Whose midnight ends a day; the schedule should be in the same."""
+    """Days end at midnight in this zone; the schedule should use the same zone."""
     entries: tuple[RollingEntry, ...] = Field(min_length=1)
-    """What is collected."""
+    """The windows to collect."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Period:
 def load_rolling(path: Path) -> RollingFile:
     """Read a file of rolling windows; raises `ConfigError` with file, line, key and what is legal.
 
-    Corpora are found relative to the file and digested, as those of a sweep are.
+    Paths of corpora are relative to the file, and corpora are digested, as in a sweep.
     """
     tree = read_tree(path)
     given = read_model(RollingFile, tree)
@@ -85,15 +85,15 @@ def load_rolling(path: Path) -> RollingFile:
 
 
 def day_of(meant_for: datetime, time_zone: str) -> date:
-    """Return the day that an aware time falls on in a time zone."""
+    """Return the day of an aware time in a time zone."""
     return meant_for.astimezone(ZoneInfo(time_zone)).date()
 
 
 def periods(cadence: Cadence, meant_for: datetime, time_zone: str, catch_up: int) -> list[Period]:
-    """Return the last whole day or week before a moment, and `catch_up` before it, oldest first.
+    """Return the last whole day or week before a time, and `catch_up` before it, oldest first.
 
-    A week is Monday to Sunday. `meant_for` is an aware time; whose day it falls on is a matter of
-    `time_zone`. At midnight the day that has just ended is whole.
+    A week is Monday to Sunday. `meant_for` is an aware time; `time_zone` determines its day. At
+    midnight, the day that has just ended is whole.
     """
     today = day_of(meant_for, time_zone)
     days = DAYS[cadence]

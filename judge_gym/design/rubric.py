@@ -12,7 +12,7 @@ MIN_CRITERIA, MAX_CRITERIA = 3, 5
 
 
 class Stage(Frozen):
-    """One step of the scale: a short label and what a reader would have to observe."""
+    """One step of the scale: a short label and observable criteria."""
 
     label: str = Field(min_length=1, max_length=200)
     criteria: tuple[str, ...] = Field(min_length=MIN_CRITERIA, max_length=MAX_CRITERIA)
@@ -39,7 +39,7 @@ class Rubric(Frozen):
 
     @cached_property
     def key(self) -> str:
-        """16-digit identity of the stages, whoever wrote them."""
+        """16-digit identity of the stages, independent of the author."""
         return digest("rubric", [stage.model_dump(mode="json") for stage in self.stages])
 
     @property
@@ -48,9 +48,9 @@ class Rubric(Frozen):
 
 
 def rubric_faults(rubric: Rubric, scale_size: int) -> list[str]:
-    """Return what is wrong with `rubric` for a scale of `scale_size` stages; empty when it fits.
+    """Return the faults of `rubric` for a scale of `scale_size` stages; empty if it fits.
 
-    Checks what the types cannot: the exact stage count, labels unique regardless of case, and
+    Checks what types cannot express: the exact stage count, labels unique regardless of case, and
     the midpoint rule (an odd scale's middle stage is "Ambiguous / Mixed Evidence", an even
     scale has no such stage).
     """
@@ -70,7 +70,7 @@ def rubric_faults(rubric: Rubric, scale_size: int) -> list[str]:
 
 
 def is_midpoint(label: str) -> bool:
-    """Whether a label is the midpoint label, give or take case, spacing and the final stop."""
+    """Whether a label is the midpoint label, ignoring case, spacing and punctuation."""
     return _letters(label) == _letters(MIDPOINT_LABEL)
 
 

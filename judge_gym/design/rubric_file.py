@@ -10,6 +10,6 @@ from judge_gym.design.rubric import Rubric
 def load_rubric(path: Path) -> Rubric:
     """Read a rubric file; raises `ConfigError` naming file, line and key.
 
-    Whether it fits a scale is for `rubric_faults` to say.
+    `rubric_faults` checks whether it fits a scale.
     """
     return read_model(Rubric, read_tree(path))

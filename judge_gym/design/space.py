@@ -1,7 +1,7 @@
-"""A set of points as a union of boxes: counted, indexed and walked without being written out.
+"""A set of points as a union of boxes, which is counted, indexed and iterated lazily.
 
-A box is a product of choices, one tuple of them per dimension. Boxes that overlap are cut into
-disjoint parts, so that each point is counted once. Knows nothing of experiments.
+A box is a product of choices, one tuple per dimension. Overlapping boxes are cut into disjoint
+parts, so each point is counted once.
 """
 
 from bisect import bisect_right
@@ -14,11 +14,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One value of a dimension: equal when the keys are."""
+    """One value of a dimension; choices with equal keys are equal."""
 
     key: str
     fields: Mapping[str, Any] = field(compare=False)
-    """What the choice sets."""
+    """The fields that the choice sets."""
 
 
 Point = tuple[Choice, ...]
@@ -29,13 +29,13 @@ class Space:
     """The distinct points of a union of boxes, in a fixed order."""
 
     def __init__(self, boxes: Sequence[Box]) -> None:
-        """`boxes` have the same dimensions in the same order; a box repeats no choice."""
+        """`boxes` have the same dimensions in the same order; no box repeats a choice."""
         self._parts = tuple(_disjoint(boxes))
         self._ends = tuple(accumulate(map(box_size, self._parts)))
 
     @property
     def size(self) -> int:
-        """How many points there are."""
+        """The number of points."""
         return self._ends[-1] if self._ends else 0
 
     def __iter__(self) -> Iterator[Point]:
@@ -57,7 +57,7 @@ class Space:
 
 
 def box_size(box: Box) -> int:
-    """Return how many points a box has."""
+    """Return the number of points of a box."""
     return prod(map(len, box))
 
 
@@ -67,7 +67,7 @@ def contains(box: Box, point: Point) -> bool:
 
 
 def intersection(one: Box, other: Box) -> Box | None:
-    """Return the box of the points that lie in both, or None when there is none."""
+    """Return the box of the common points, or None if there is none."""
     shared = tuple(
         tuple(choice for choice in mine if choice in theirs)
         for mine, theirs in zip(one, other, strict=True)
@@ -84,7 +84,7 @@ def _disjoint(boxes: Sequence[Box]) -> Iterator[Box]:
 
 
 def _without(box: Box, other: Box) -> Iterator[Box]:
-    """Yield disjoint boxes that hold the points of `box` outside `other`."""
+    """Yield disjoint boxes with the points of `box` outside `other`."""
     shared = intersection(box, other)
     if shared is None:
         yield box

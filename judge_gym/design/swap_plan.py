@@ -1,6 +1,6 @@
-"""Which judges score again with which rival's rubric (W4), as a sweep file says it.
+"""The swap plan of a sweep file: which judges score again with which rival's rubric (W4).
 
-The names are resolved against the experiments that exist when the swap is planned, not here.
+Names are resolved when the swap is planned, against the experiments that exist then.
 """
 
 from typing import Annotated, Literal
@@ -14,13 +14,13 @@ Name = Annotated[str, Field(min_length=1, max_length=200)]
 
 
 class MostDivergent(Frozen):
-    """The pairs that disagree most, chosen on items that the swap is then not measured on."""
+    """The pairs that disagree most, chosen on items that are excluded from the swap."""
 
     most_divergent: int = Field(ge=1, le=1000)
-    """How many pairs."""
+    """Number of pairs."""
     held_out: float = Field(default=0.5, gt=0, lt=1)
-    """The share of items the choice is made on: choosing and measuring on the same items would
-    mistake chance for divergence."""
+    """Share of items used for the choice. Choosing and measuring on the same items would count
+    chance as divergence."""
 
 
 class SwapPlan(Frozen):
@@ -30,9 +30,9 @@ class SwapPlan(Frozen):
         Literal["all"] | tuple[tuple[Name, Name], ...] | MostDivergent,
         Legal("all, a list of [judge, rival] pairs or {most_divergent: COUNT, held_out: SHARE}"),
     ] = "all"
-    """Judge and rival, each a model or a family."""
+    """Pairs of judge and rival, each a model or a family."""
     sham: bool = False
-    """Also score with a second rubric of the judge's own, to tell "a rival's" from "another"."""
+    """Also score with the judge's own rubric drawn again, as a control for the rival's rubric."""
 
     @model_validator(mode="after")
     def _check(self) -> "SwapPlan":

@@ -1,7 +1,8 @@
-"""A sweep: a file that stands for a set of experiments, read once and expanded lazily.
+"""A sweep: a file that describes a set of experiments, read once and expanded lazily.
 
-Blocks of lists multiply out and are unioned; a draw takes some of the points. Counting is
-arithmetic, walking takes constant memory, and every error comes before the first experiment.
+Lists in a block are multiplied out, and blocks are unioned. A draw selects some of the points.
+Counting needs no expansion, iteration takes constant memory, and all errors are raised before the
+first experiment.
 """
 
 import re
@@ -44,7 +45,7 @@ _KEYS = (
 
 @dataclass(frozen=True)
 class ControlledPair:
-    """Two experiments that differ in `axis` and nothing else."""
+    """Two experiments that differ in `axis` only."""
 
     axis: str
     first: Experiment
@@ -53,25 +54,25 @@ class ControlledPair:
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep file says. `load_sweep` makes one; equal experiments appear in it once."""
+    """The content of a sweep file, read by `load_sweep`. Equal experiments appear once."""
 
     path: Path
     name: str
     description: str
     utility_model: str
-    """The model that edits evidence and rates rubrics; empty leaves it to the settings."""
+    """The model that edits evidence and rates rubrics; if empty, that of the settings."""
     windows: Mapping[str, Window]
     families: Mapping[str, str]
-    """Model → family, where the model's name does not tell."""
+    """Model → family, where the model's name does not give the family."""
     blocks: tuple[Block, ...]
     swap: SwapPlan | None
     draw: RandomDraw | ControlledDraw | None
     budget: Budget | None
     plan: AnalysisPlan | None
-    """What is to be shown, fixed before judging."""
+    """Hypotheses and primary outcomes, fixed before judging."""
 
     def count(self) -> int:
-        """Return how many experiments there are."""
+        """Return the number of experiments."""
         return len(self._drawn) if self._drawn is not None else self._space.size
 
     def points(self) -> Iterator[dict[str, Any]]:
@@ -84,7 +85,7 @@ class Sweep:
         return (Experiment(**point) for point in self.points())
 
     def pairs(self) -> list[ControlledPair]:
-        """Return the pairs of a controlled draw; empty without one."""
+        """Return the pairs of a controlled draw, or an empty list."""
         return [
             ControlledPair(axis, *(Experiment(**self._fields(point)) for point in pair))
             for axis, pair in self._pairs
@@ -121,7 +122,7 @@ class Sweep:
 
     def _fields(self, point: Point) -> dict[str, Any]:
         fields = {name: value for choice in point for name, value in choice.fields.items()}
-        # A point of several blocks is one experiment: as many replicates as any of them asks.
+        # A point in several blocks is one experiment, with the most replicates of these blocks.
         holding = [block for block in self.blocks if contains(block.box, point)]
         fields["replicates"] = max(block.replicates for block in holding)
         fields["tag"] = next((block.tag for block in holding if block.tag), "")
@@ -131,8 +132,8 @@ class Sweep:
 def load_sweep(path: Path) -> Sweep:
     """Read a sweep file; raises one `ConfigError` with file, line, key, value and what is legal.
 
-    Corpora and rubric files are found relative to the sweep file; corpora are digested, so
-    the same file with other evidence stands for other experiments.
+    Paths of corpora and rubrics are relative to the sweep file. Corpora are digested, so the same
+    file with other evidence describes other experiments.
     """
     tree = read_tree(path)
     items = tree.known_items(_KEYS)
@@ -169,7 +170,7 @@ def load_sweep(path: Path) -> Sweep:
 
 
 def name_in(file: Path) -> str | None:
-    """Return the name of the sweep in a file; None where this machine cannot read it."""
+    """Return the name of the sweep in a file, or None if it cannot be read here."""
     try:
         return load_sweep(file).name
     except ConfigError:
@@ -206,7 +207,7 @@ def _read_families(node: Node) -> dict[str, str]:
 
 
 def _check_families_used(node: Node, blocks: Sequence[Block]) -> None:
-    """A family for a model that nobody judges with is a misspelt model."""
+    """Refuse a family for a model that is in no block: its name is misspelt."""
     dimension = DIMENSIONS.index("model")
     models = {choice.fields["model"]: None for block in blocks for choice in block.box[dimension]}
     for model, child in node.items.items():

@@ -1,4 +1,4 @@
-"""The blocks of a sweep file: lists that multiply out, each value and combination checked."""
+"""The blocks of a sweep file: lists are multiplied out, values and combinations checked."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ from judge_gym.errors import ConfigError
 from judge_gym.seeds import canonical_json
 
 FIELDS = tuple(Experiment.model_fields)
-# What the identity leaves out cannot vary; a truth belongs to a window, so it comes in blocks.
+# Fields outside the identity cannot vary. A truth belongs to a window, so each block has one.
 SINGLE = ("tag", "replicates", "ground_truth")
 _REQUIRED = tuple(name for name, field in Experiment.model_fields.items() if field.is_required())
-# A country follows from its window and a family from its model, unless given: one dimension each.
+# By default the window gives the country and the model the family: one dimension each.
 _DERIVED = {"country": "window", "family": "model"}
 DIMENSIONS = tuple(name for name in FIELDS if name not in ("tag", "replicates", *_DERIVED))
 
 
 @dataclass(frozen=True)
 class Block:
-    """One box of experiments, with what is not part of their identity."""
+    """One box of experiments, with fields that are not part of their identity."""
 
     box: Box
     """A tuple of choices for each of `DIMENSIONS`."""
@@ -40,14 +40,14 @@ class Block:
 
 @dataclass(frozen=True)
 class Names:
-    """What blocks may refer to by name."""
+    """Windows and families that blocks refer to by name."""
 
     windows: Mapping[str, Window]
     families: Mapping[str, str]
 
 
 def read_blocks(node: Node, defaults: Node, names: Names) -> tuple[Block, ...]:
-    """Read the blocks of a sweep; raises `ConfigError` at the first value that does not fit."""
+    """Read the blocks of a sweep; raises `ConfigError` at the first invalid value."""
     for child in defaults.known_items(FIELDS).values():
         if isinstance(child.value, tuple):
             raise child.place.problem(

@@ -1,4 +1,4 @@
-"""The draw of a sweep file: which of its experiments are taken, and whether there are enough."""
+"""The draw of a sweep file, checked against the number of experiments."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ from judge_gym.design.sweep_blocks import DIMENSIONS
 
 
 def read_draw(node: Node, boxes: Sequence[Box]) -> RandomDraw | ControlledDraw:
-    """Read `draw`; raises `ConfigError` when it asks for more than the blocks hold."""
+    """Read `draw`; raises `ConfigError` if it exceeds what the blocks contain."""
     if "random" in node.items and "controlled" in node.items:
         raise node.place.problem("is both random and controlled", "Use one of the two.")
     if "controlled" in node.items:
@@ -30,7 +30,7 @@ def read_draw(node: Node, boxes: Sequence[Box]) -> RandomDraw | ControlledDraw:
 
 
 def pair_spaces(boxes: Sequence[Box], chosen: Sequence[str]) -> Mapping[str, PairSpace]:
-    """Return the pairs that differ in each of the `chosen` axes, or in any that has some."""
+    """Return the pairs for each of the `chosen` axes; by default for every axis with pairs."""
     spaces = {name: PairSpace(boxes, DIMENSIONS.index(name)) for name in chosen or _axis_names()}
     return {name: space for name, space in spaces.items() if space.size or name in chosen}
 

@@ -1,4 +1,4 @@
-"""The windows of a sweep file: sources found beside it, corpora known by their contents."""
+"""The windows of a sweep file. Corpora are identified by their contents."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from judge_gym.errors import ConfigError
 
 
 def read_windows(node: Node) -> Mapping[str, Window]:
-    """Read the `windows` of a sweep; no two may hold the same evidence."""
+    """Read the `windows` of a sweep; two windows with the same evidence are an error."""
     windows: dict[str, Window] = {}
     names: dict[str, str] = {}
     for name, child in node.items.items():
@@ -25,9 +25,9 @@ def read_windows(node: Node) -> Mapping[str, Window]:
 
 
 def with_contents(source: Source, node: Node) -> Source:
-    """Return a source as its identity needs it: a corpus found beside the file, and digested.
+    """Return a source with the absolute path and the digest of its corpus.
 
-    `node` is where the file describes it. Raises `ConfigError` there when it cannot be used.
+    `node` is its position in the file. Raises `ConfigError` there if it cannot be used.
     """
     if given := node.items.get("digest"):
         raise given.place.problem("is filled in when the file is read", "Leave it out.")

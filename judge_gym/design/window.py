@@ -1,6 +1,6 @@
-"""A window: one query, one country, one date range, and where its evidence comes from.
+"""A window: one query, one country, one date range, and a source of evidence.
 
-Evidence is collected once per window and shared by every experiment that names it.
+Evidence is collected once per window and shared by all experiments on it.
 """
 
 from datetime import date
@@ -31,42 +31,42 @@ class CorpusSource(Frozen):
 
     kind: Literal["corpus"] = "corpus"
     path: Path
-    """File or folder; a relative path is relative to the sweep file that names it."""
+    """File or folder; relative paths are relative to the sweep file."""
     fields: FieldNames = Field(default_factory=dict)
-    """Our name (title, url, date, text, truth, category) → the file's, where they differ."""
+    """Field (title, url, date, text, truth, category) → column, where they differ."""
     digest: str = ""
-    """SHA-256 of the contents, filled in when the sweep is read: the corpus's identity."""
+    """SHA-256 of the contents, set when the sweep is read; identifies the corpus."""
 
 
 class BenchmarkSource(Frozen):
-    """Known-answer items: like a corpus, but every item carries its truth and may be short."""
+    """Items with known answers: a corpus in which every item has its truth and may be short."""
 
     kind: Literal["benchmark"] = "benchmark"
     path: Path
-    """File or folder; a relative path is relative to the sweep file that names it."""
+    """File or folder; relative paths are relative to the sweep file."""
     fields: FieldNames = Field(default_factory=dict)
-    """Our name (title, url, text, truth, category) → the file's, where they differ."""
+    """Field (title, url, text, truth, category) → column, where they differ."""
     digest: str = ""
-    """SHA-256 of the contents, filled in when the sweep is read."""
+    """SHA-256 of the contents, set when the sweep is read."""
 
 
 class FirecrawlSource(Frozen):
-    """News found by a Firecrawl search; the window's query and dates are passed to it."""
+    """News from a Firecrawl search with the window's query and dates."""
 
     kind: Literal["firecrawl"] = "firecrawl"
 
 
 class RecordedSource(Frozen):
-    """Items that others had judged; `judge-gym data import-verdicts` brings them in."""
+    """Items judged elsewhere, imported by `judge-gym data import-verdicts`."""
 
     WRITTEN: ClassVar[bool] = False
-    """No sweep file can ask for it: the judgements are made."""
+    """Not allowed in a sweep file: the judgements exist already."""
 
     kind: Literal["recorded"] = "recorded"
     pairwise: bool = False
-    """Every item is a pair, judged in both orders."""
+    """Whether every item is a pair, judged in both orders."""
     digest: str = ""
-    """SHA-256 of the recorded file and of how it was read."""
+    """SHA-256 of the recorded file and its mapping."""
 
 
 Source = Annotated[
@@ -76,20 +76,20 @@ Source = Annotated[
 
 
 class Window(Frozen):
-    """One query, country and date range; its `key` is its identity, its `name` is for people."""
+    """One query, country and date range. Its `key` is its identity, its `name` is for people."""
 
     name: str = ""
-    """What people call it; not part of its identity."""
+    """A name for people; not part of the identity."""
     query: str = Field(default="", max_length=500)
-    """What is searched for (news) or what the corpus is about (files)."""
+    """The search query (news) or the subject of the corpus (files)."""
     country: str = Field(min_length=1, max_length=200)
     """The country or setting that rubrics and prompts name."""
     start: date | None = None
-    """First day, inclusive; documents dated before it are kept out."""
+    """First day, inclusive; earlier documents are dropped."""
     end: date | None = None
-    """Last day, inclusive; documents dated after it are kept out."""
+    """Last day, inclusive; later documents are dropped."""
     max_documents: int = Field(default=15, ge=1, le=10_000)
-    """At most this many documents are kept, in the order the source gives them."""
+    """Maximum number of documents, in the order of the source."""
     source: Source
     """Where the documents come from: `corpus`, `benchmark`, `firecrawl` or `recorded`."""
 

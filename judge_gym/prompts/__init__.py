@@ -1,7 +1,7 @@
-"""Prompts: one template file per agent, rendered strictly, with the hash kept beside each call.
+"""Prompts: one template per agent. The hash of the template is stored with each call.
 
 A template has a `system` and a `user` block. A missing variable is an error, never an empty
-string. Text from outside goes into a prompt only between the lines of a fence.
+string. Text from outside is always inside a fence.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ Message = dict[str, str]
 
 @dataclass(frozen=True)
 class Prompt:
-    """What is sent: messages in order, the template's name and the hash of its source."""
+    """The messages to send, the template's name and the hash of its source."""
 
     messages: tuple[Message, ...]
     template: str
@@ -37,7 +37,7 @@ class Prompt:
 
 
 def render(template: str, **values: Any) -> Prompt:
-    """Render `<template>.j2`; raises `jinja2.UndefinedError` when a variable is missing."""
+    """Render `<template>.j2`; raises `jinja2.UndefinedError` if a variable is missing."""
     loaded = _environment.get_template(f"{template}.j2")
     context = loaded.new_context(values)
     messages = tuple(
@@ -56,7 +56,7 @@ def continued(before: tuple[Message, ...], answer: str, prompt: Prompt) -> Promp
 
 @cache
 def template_hash(template: str) -> str:
-    """Return 16 hex digits of the SHA-256 of a template's source and of all that it imports."""
+    """Return 16 hex digits of the SHA-256 of a template's source and its imports."""
     return hashlib.sha256("\0".join(_sources(f"{template}.j2")).encode()).hexdigest()[:16]
 
 
@@ -72,8 +72,8 @@ def _sources(name: str) -> list[str]:
 def nonce(call_key: str, *texts: str) -> str:
     """Return the fence mark of a call: derived from its key, and absent from the texts.
 
-    An author of a page cannot know it, so no page can close its own fence; a rerun derives the
-    same one, so that prompts stay byte-identical.
+    The author of a page cannot predict it, so no page can close its own fence. A rerun derives the
+    same mark, so prompts are byte-identical.
     """
     marks = (digest("fence", call_key, attempt)[:12] for attempt in itertools.count())
     return next(mark for mark in marks if not any(mark in text for text in texts))

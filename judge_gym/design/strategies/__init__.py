@@ -1,8 +1,8 @@
-"""What each axis does: one module per axis, a pure function from the experiment to behaviour.
+"""Strategies: what each axis does, as a pure function of the experiment.
 
-A strategy module defines a frozen dataclass and `resolve(experiment)` that returns it. Every
-module of this folder is found by its file, so a new axis adds one file here and edits none.
-Agents read the resolved strategies, never the experiment's raw settings.
+A strategy module names its `AXES`, and defines a frozen dataclass and `resolve(experiment)` that
+returns it. All modules of this folder are loaded, so a new axis adds one file and edits none.
+Agents read the resolved strategies, never the fields of the experiment.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,14 +17,14 @@ T = TypeVar("T")
 
 
 class Strategies(Mapping[str, Any]):
-    """The resolved strategies of one experiment: by module name for templates, by type for code."""
+    """The resolved strategies of one experiment, by module name (templates) or type (code)."""
 
     def __init__(self, resolved: dict[str, Any]) -> None:
         self._by_name = resolved
         self._by_type = {type(strategy): strategy for strategy in resolved.values()}
 
     def of(self, kind: type[T]) -> T:
-        """Return the strategy of this type, e.g. `strategies.of(Scale).letters`."""
+        """Return the strategy of a type, e.g. `strategies.of(Scale).letters`."""
         strategy: T = self._by_type[kind]
         return strategy
 

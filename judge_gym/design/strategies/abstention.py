@@ -1,8 +1,10 @@
-"""Axis `abstain`: whether the judge is offered to decline."""
+"""Axis `abstain`: whether the judge may abstain."""
 
 from dataclasses import dataclass
 
 from judge_gym.design.experiment import Experiment
+
+AXES = ("abstain",)
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,12 @@
-"""Axis `bundle_size`: how a window's documents become the items that are judged."""
+"""Axis `bundle_size`: how the documents of a window are grouped into items."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from judge_gym.design.experiment import Experiment
 from judge_gym.seeds import generator
+
+AXES = ("bundle_size",)
 
 
 @dataclass(frozen=True)
@@ -16,8 +18,7 @@ class Bundling:
         """Group document keys into items, in a stable order.
 
         The draw depends only on the window and the size, so every judge gets the same items.
-        Documents that do not fill a last bundle are left out: a smaller bundle would be
-        another kind of item.
+        Documents that do not fill the last bundle are left out, since all items have one size.
         """
         if self.size == 1:
             return [(document,) for document in documents]

@@ -1,9 +1,11 @@
-"""Axis `shuffle_order`: in which order the stages are listed in a sample."""
+"""Axis `shuffle_order`: the order of the stages in a sample."""
 
 from dataclasses import dataclass
 
 from judge_gym.design.experiment import Experiment
 from judge_gym.seeds import generator
+
+AXES = ("shuffle_order",)
 
 
 @dataclass(frozen=True)
@@ -12,7 +14,7 @@ class Display:
     stages: int
 
     def order(self, seed: int) -> tuple[int, ...]:
-        """Return the stages (1-based) as listed, drawn from the sample's seed when shuffled."""
+        """Return the stages (1-based) in order of display, shuffled by the sample's seed."""
         order = list(range(1, self.stages + 1))
         if self.shuffle:
             generator("display", seed).shuffle(order)

@@ -1,10 +1,12 @@
-"""Axis `randomize_labels`: which letter each stage carries in a sample."""
+"""Axis `randomize_labels`: the letter of each stage in a sample."""
 
 from dataclasses import dataclass
 from string import ascii_uppercase
 
 from judge_gym.design.experiment import Experiment
 from judge_gym.seeds import generator
+
+AXES = ("randomize_labels",)
 
 
 @dataclass(frozen=True)
@@ -13,7 +15,7 @@ class Labels:
     stages: int
 
     def assign(self, seed: int) -> tuple[str, ...]:
-        """Return the letter of stage 1, 2, …, drawn from the sample's seed when randomised."""
+        """Return the letters of stages 1, 2, …, shuffled by the sample's seed."""
         letters = list(ascii_uppercase[: self.stages])
         if self.randomize:
             generator("labels", seed).shuffle(letters)

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 from judge_gym.design.experiment import Experiment
 
+AXES = ("prompt_order",)
+
 
 @dataclass(frozen=True)
 class Order:

@@ -1,8 +1,10 @@
-"""Axis `probe_window`: whether confidence is asked afresh or in the scoring conversation."""
+"""Axis `probe_window`: whether the probe is a new conversation or continues the scoring."""
 
 from dataclasses import dataclass
 
 from judge_gym.design.experiment import Experiment
+
+AXES = ("probe_window",)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
-"""Axis `replicates`: how often each item is judged under one rubric."""
+"""Axis `replicates`: the number of judgements per item and rubric."""
 
 from dataclasses import dataclass
 
 from judge_gym.design.experiment import Experiment
+
+AXES = ("replicates",)
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric
 
+AXES = ("rubric",)
+
 
 @dataclass(frozen=True)
 class Rubrics:
     owner: str
-    """The model that writes the rubric; empty when it is provided."""
+    """The model that writes the rubric; empty if it is provided."""
     provided: Rubric | None
 
 

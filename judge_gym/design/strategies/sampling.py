@@ -1,8 +1,10 @@
-"""Axes `temperature`, `top_p` and `max_tokens`: what is sent with every judgement and probe."""
+"""Axes `temperature`, `top_p` and `max_tokens`: sampling of judgements and probes."""
 
 from dataclasses import dataclass
 
 from judge_gym.design.experiment import Experiment
+
+AXES = ("temperature", "top_p", "max_tokens")
 
 
 @dataclass(frozen=True)

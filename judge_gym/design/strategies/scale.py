@@ -1,14 +1,16 @@
-"""Axis `scale_size`: how many stages, which letters, and whether there is a middle stage."""
+"""Axis `scale_size`: number of stages, letters and middle stage."""
 
 from dataclasses import dataclass
 from string import ascii_uppercase
 
 from judge_gym.design.experiment import Experiment
 
+AXES = ("scale_size",)
+
 
 @dataclass(frozen=True)
 class Scale:
-    """`letters` are the labels offered, in alphabetical order, one a stage."""
+    """`letters` are the labels of the stages, in alphabetical order."""
 
     stages: int
     letters: tuple[str, ...]
@@ -21,7 +23,7 @@ def resolve(experiment: Experiment) -> Scale:
 
 
 def scale_of(stages: int) -> Scale:
-    """Return the scale of that many stages; a rubric is written for a scale, not an experiment."""
+    """Return the scale with this number of stages."""
     return Scale(
         stages=stages,
         letters=tuple(ascii_uppercase[:stages]),

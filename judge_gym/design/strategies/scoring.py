@@ -1,4 +1,4 @@
-"""Axis `scoring_method`: what the judge is asked to conclude with, and how that is read."""
+"""Axis `scoring_method`: the form of the verdict, and how it is read."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from judge_gym.answers.verdict import (
 from judge_gym.design.experiment import Experiment, ScoringMethod
 from judge_gym.design.strategies import abstention, scale
 
+AXES = ("scoring_method",)
 _INSTRUCTIONS: dict[ScoringMethod, str] = {
     "single": "Choose the one stage whose criteria fit the evidence best.",
     "subset": (
@@ -27,16 +28,16 @@ _INSTRUCTIONS: dict[ScoringMethod, str] = {
 class Scoring:
     instruction: str
     closing: str
-    """The exact closing request of the prompt, for this scale and gate."""
+    """The closing request of the prompt, for this scale and abstain gate."""
     structured: bool
-    """Whether the answer is asked for as JSON."""
+    """Whether the answer is JSON."""
     grammar: Grammar
     parse: Callable[[str, Grammar, Sequence[str]], Verdict | ParseFailure]
 
     def read(self, answer: str, evidence: Sequence[str] = ()) -> Verdict | ParseFailure:
-        """Read the verdict out of an answer; offers exactly what the prompt offered.
+        """Read the verdict of an answer, among the labels that the prompt offered.
 
-        What the answer repeats of `evidence` is no verdict.
+        A verdict that the answer repeats from `evidence` is ignored.
         """
         return self.parse(answer, self.grammar, evidence)
 

@@ -1,9 +1,10 @@
-"""Axis `evidence_view`: which of a document's four texts the judge and the prober read."""
+"""Axis `evidence_view`: which of the four texts of a document the judge and the prober read."""
 
 from dataclasses import dataclass
 
 from judge_gym.design.experiment import EvidenceView, Experiment
 
+AXES = ("evidence_view",)
 VIEWS: tuple[EvidenceView, ...] = ("raw", "cleaned", "neutralized", "abstracted")
 
 
@@ -11,9 +12,9 @@ VIEWS: tuple[EvidenceView, ...] = ("raw", "cleaned", "neutralized", "abstracted"
 class View:
     name: EvidenceView
     to_make: tuple[EvidenceView, ...]
-    """The views that must exist, in the order they are made from one another; raw always does."""
+    """The views to make, each from the one before; raw always exists."""
     shows_title: bool
-    """A headline carries tone and names, so it is shown only where those are wanted."""
+    """Whether the title is shown. It has tone and names, so only raw and cleaned views show it."""
 
 
 def resolve(experiment: Experiment) -> View:

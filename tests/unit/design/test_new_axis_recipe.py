@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 from judge_gym.design.experiment import Experiment
 
+AXES = ("prompt_language",)
 _INSTRUCTIONS = {"en": "Reason in English.", "de": "Reason in German."}
 
 
