@@ -1,4 +1,4 @@
-"""What the project's documents tell people to type."""
+"""What the project's documents name: commands, files and links."""
 
 import re
 import shlex
@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from support.command_line import REPOSITORY
 
 _FENCE = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_PROGRAM = re.compile(r"(?:^|\s)(?:\.venv/bin/)?judge-gym ")
 
 
 def text_of(document: str) -> str:
@@ -26,7 +29,28 @@ def typed(document: str) -> list[list[str]]:
     return [one[1:] for one in words if one]
 
 
+def shell_commands(document: str) -> list[list[str]]:
+    """The arguments of every judge-gym command in shell blocks, also between other programs."""
+    lines = [
+        line for block in blocks(document, "sh") for line in block.replace("\\\n", " ").splitlines()
+    ]
+    ends = [line[match.end() :] for line in lines if (match := _PROGRAM.search(line))]
+    return [shlex.split(re.split(r"[;&|]", end)[0], comments=True) for end in ends]
+
+
 def spans(document: str) -> Iterator[str]:
     """Every piece of code in the running text, on one line."""
     for span in re.findall(r"`([^`]+)`", _FENCE.sub("", text_of(document))):
         yield " ".join(span.replace("\\|", "|").split())
+
+
+def links(document: str) -> list[str]:
+    """The targets of links within the project."""
+    targets = _LINK.findall(_FENCE.sub("", text_of(document)))
+    return [target for target in targets if "://" not in target]
+
+
+def anchors(document: str) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    headings = _HEADING.findall(_FENCE.sub("", text_of(document)))
+    return {re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-") for text in headings}

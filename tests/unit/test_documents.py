@@ -1,83 +1,155 @@
-"""Commands that the documents name are there, with the options they name."""
+"""Documents name commands, options, files and links that exist."""
 
+import importlib
+import re
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 
 from deployments.cli.app import app
-from support.documents import spans, text_of, typed
+from support.command_line import REPOSITORY
+from support.documents import anchors, links, shell_commands, spans, text_of, typed
 
 ROOT = typer.main.get_command(app)
-DOCUMENTS = ("AGENTS.md", "README.md", "docs/operating.md")
+DOCUMENTS = tuple(
+    path.relative_to(REPOSITORY).as_posix()
+    for path in (*sorted(REPOSITORY.glob("*.md")), *sorted(REPOSITORY.glob("docs/**/*.md")))
+)
+PATH = re.compile(
+    r"(judge_gym|simulator|flows|tasks|deployments|docs|tests|sql|bench|notebooks)/[\w./-]*\w/?"
+)
+MODULE = re.compile(r"judge_gym(\.\w+)+")
 
 
-def known(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """Every command by its path; what is hidden is another spelling of one that is not."""
+def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the path of every command that is not hidden."""
     if not hasattr(command, "commands"):
         yield path
         return
     for name, part in command.commands.items():
         if not part.hidden:
-            yield from known(part, (*path, name))
+            yield from leaves(part, (*path, name))
 
 
-COMMANDS = dict.fromkeys(known(ROOT))
+COMMANDS = dict.fromkeys(leaves(ROOT))
 
 
 def command_of(words: list[str]) -> tuple[Any, list[str]]:
-    """The command that these words begin with, and the other words; fails when there is none."""
+    """Return the command or group that these words begin with, and the remaining words."""
     command, rest = ROOT, words
-    while hasattr(command, "commands"):
-        assert rest, f"judge-gym {shlex.join(words)} is not a whole command"
+    while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
         assert rest[0] in command.commands, f"there is no judge-gym {shlex.join(words)}"
         command, rest = command.commands[rest[0]], rest[1:]
     return command, rest
 
 
 def check(words: list[str]) -> None:
+    """Fail unless the command and its options exist."""
     command, rest = command_of(words)
-    options = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+    options = {"--help"} | {
+        name for option in command.params for name in (*option.opts, *option.secondary_opts)
+    }
     for word in rest:
         if word.startswith("-"):
             assert word.partition("=")[0] in options, f"{shlex.join(words)} has no {word}"
 
 
 def named(document: str) -> list[list[str]]:
-    """Commands in the running text: after the program's name, or by their own name alone."""
-    found = []
+    """Return commands in the running text: after the program's name, or by their own name."""
+    commands = []
     for span in spans(document):
         words = span.split()
         if words[0] == "judge-gym" and len(words) > 1:
-            found += alternatives(words[1:])
+            commands += alternatives(words[1:])
         elif any(tuple(words[: len(path)]) == path for path in COMMANDS):
-            found.append(words)
-    return found
+            commands.append(words)
+    return commands
 
 
 def alternatives(words: list[str]) -> list[list[str]]:
-    """The commands that words such as `batches list|cancel` stand for."""
-    for place, word in enumerate(words):
+    """Return the commands that words such as `batches list|cancel` stand for."""
+    for index, word in enumerate(words):
         if "|" in word:
-            return [[*words[:place], one, *words[place + 1 :]] for one in word.split("|")]
+            return [[*words[:index], name, *words[index + 1 :]] for name in word.split("|")]
     return [words]
+
+
+def test_there_are_documents() -> None:
+    assert {"README.md", "AGENTS.md", "CHANGELOG.md", "CONTRIBUTING.md"} < set(DOCUMENTS)
+    assert len(DOCUMENTS) > 30
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_every_command_that_a_document_names_exists(document: str) -> None:
-    written = [*named(document), *(typed(document) if document == "AGENTS.md" else [])]
-    assert len(written) > 3
-    for words in written:
-        check(words)
+    for words in (*named(document), *shell_commands(document)):
+        check([word for word in words if word != "COMMAND"])
 
 
-def test_the_table_for_agents_has_every_command() -> None:
-    table = [line for line in text_of("AGENTS.md").splitlines() if line.startswith("| `")]
-    told = {tuple(span.strip("`").split()) for line in table for span in _cell(line)}
-    assert told == set(COMMANDS)
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_link_of_a_document_leads_somewhere(document: str) -> None:
+    folder = (REPOSITORY / document).parent
+    for target in links(document):
+        path, _, anchor = target.partition("#")
+        file = (folder / path).resolve() if path else REPOSITORY / document
+        assert file.exists(), f"{document}: {target}"
+        assert REPOSITORY in (file, *file.parents), f"{document}: {target} is outside the project"
+        if anchor:
+            assert anchor in anchors(file.relative_to(REPOSITORY).as_posix()), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_file_that_a_document_names_exists(document: str) -> None:
+    paths = [span for span in spans(document) if PATH.fullmatch(span)]
+    paths += [word for words in shell_commands(document) for word in words if PATH.fullmatch(word)]
+    for path in paths:
+        assert (REPOSITORY / path).exists(), f"{document}: {path}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_module_that_a_document_names_exists(document: str) -> None:
+    for span in spans(document):
+        if MODULE.fullmatch(span):
+            assert _exists(span), f"{document}: {span}"
+
+
+def _exists(name: str) -> bool:
+    """Whether this is a module of judge_gym, or an attribute of one."""
+    module, _, attribute = name.rpartition(".")
+    if REPOSITORY.joinpath(*name.split(".")).with_suffix(".py").exists():
+        return True
+    if Path(REPOSITORY, *name.split("."), "__init__.py").exists():
+        return True
+    return hasattr(importlib.import_module(module), attribute)
+
+
+def test_the_readme_fits_on_a_page() -> None:
+    assert len(text_of("README.md").splitlines()) <= 150
+
+
+def test_commands_in_the_readme_and_in_its_pages_are_found() -> None:
+    assert len(shell_commands("README.md")) >= 10
+    assert len(shell_commands("docs/judges.md")) >= 8
+
+
+@pytest.mark.parametrize("document", ["AGENTS.md", "docs/commands.md"])
+def test_the_table_of_commands_is_complete(document: str) -> None:
+    table = [line for line in text_of(document).splitlines() if line.startswith("| `")]
+    rows = [tuple(span.strip("`").split()) for line in table for span in _cell(line)]
+    paths = {row[1:] if row[0] == "judge-gym" else row for row in rows}
+    assert paths == set(COMMANDS)
 
 
 def _cell(line: str) -> list[str]:
     return line.split("|")[1].strip().split(", ")
+
+
+def test_recipes_for_agents_are_whole_commands() -> None:
+    recipes = typed("AGENTS.md")
+    assert len(recipes) > 10
+    for words in recipes:
+        check(words)
+        assert not hasattr(command_of(words)[0], "commands"), words
