@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
+NOTEBOOKS ?= notebooks/*.ipynb
 # One process more than cores, since tests wait for servers; the long ones, which come first in
 # pyproject.toml, are not left to the end.
 PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') \
@@ -63,8 +64,9 @@ house: $(READY) ## Print how the code is built: rings, drivers, sizes, long func
 format: $(READY) ## Format the code
 	@$(BIN)/ruff check --fix && $(BIN)/ruff format
 
-notebooks: $(READY) ## Strip the notebooks of what running them put in, before a commit
-	@$(BIN)/python notebooks/strip.py
+notebooks: $(READY) ## Strip outputs and traces of the machine from notebooks, before a commit
+	@$(BIN)/nbstripout --keep-id --extra-keys "$(addprefix metadata.language_info.,version file_extension \
+		mimetype pygments_lexer nbconvert_exporter codemirror_mode)" $(NOTEBOOKS)
 
 lock: $(READY) ## Take the newest versions that pyproject.toml allows
 	@$(BIN)/uv pip compile pyproject.toml --group dev --upgrade --universal --python-version 3.11 \

@@ -12,8 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from deployments.cli.output import errors
-from deployments.local.password import new_password, password_for
-from deployments.local.prefect_server import api_url, prefect_server, wait_healthy
+from deployments.local.prefect_server import (
+    api_url,
+    new_password,
+    password_for,
+    prefect_server,
+    wait_healthy,
+)
 from deployments.local.processes import free_port
 from judge_gym.errors import JudgeGymError, causes, first_line
 from judge_gym.logs import use_json_lines

@@ -72,8 +72,8 @@ def _show_stack(stack: "Stack") -> None:
     for step in stack.steps:
         if step.outcome == "kept":
             console.print(f"{step.outcome:<19} {step.what}", markup=False, soft_wrap=True)
-    if stack.put_back:
-        console.print(f"Resuming {counted(stack.put_back, 'flow run')} that had been stopped.")
+    if stack.rescheduled:
+        console.print(f"Resuming {counted(stack.rescheduled, 'flow run')} that had been stopped.")
     console.print("\nIn a second terminal:", markup=False)
     for line in (
         f"export PREFECT_API_URL={stack.api}",

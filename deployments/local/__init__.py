@@ -1,1 +1,1 @@
-"""A whole installation on one machine: PostgreSQL, Prefect's server, a worker, the simulator."""
+"""The installation of `judge-gym up` on one machine: its parts, started and stopped together."""

@@ -1,34 +1,161 @@
-"""A Prefect server on loopback, beside this process."""
+"""Prefect's server on loopback: its password, its database, its application and its process.
+
+Prefect, FastAPI, SQLAlchemy and urllib are imported in the functions that need them: Prefect reads
+the environment when it is imported, and every command imports this module.
+"""
 
 import os
+import secrets
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from deployments.local.processes import HOST, beside
-from judge_gym.errors import JudgeGymError
+from deployments.local.processes import HOST, supervised
+from judge_gym.errors import JudgeGymError, StoreError, first_line
+from judge_gym.settings import settings
 
-POLL_S = 0.1
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+    from fastapi import FastAPI
+
+LOCK = "up.lock"
+"""The file in a data folder that names the API of its last installation."""
 HOSTS = (HOST, "localhost")
-"""The names that a server on loopback answers to."""
+"""The host names that a server on loopback answers to."""
 REPORTS = "/reports"
-PLAIN = "deployments.local.page:plain"
-WITH_REPORTS = "deployments.local.page:with_reports"
-# What `prefect server start` starts its own server with.
+PLAIN = "deployments.local.prefect_server:plain"
+WITH_REPORTS = "deployments.local.prefect_server:with_reports"
+_PASSWORD_FILE = "prefect-password"
+_POLL_S = 0.1
+# `prefect server start` sets the same variable for the server it starts.
 _FINAL = {"PREFECT__SERVER_FINAL": "1"}
+_DATABASE_VARIABLES = (
+    "PREFECT_SERVER_DATABASE_CONNECTION_URL",
+    "PREFECT_API_DATABASE_CONNECTION_URL",
+)
+_EXTENSION = "pg_trgm"
+"""The extension that Prefect's migrations create; PostgreSQL packages ship it as contrib."""
+_URL_OPTIONS = {"host": "host", "port": "port", "sslmode": "ssl"}
+"""Option of a database URL → its name in asyncpg."""
+
+
+def new_password() -> str:
+    """Return a new random password in Prefect's form, user:password."""
+    return f"judge-gym:{secrets.token_urlsafe(24)}"
+
+
+def password_file(data: Path) -> Path:
+    """Return the file in a data folder that holds its password."""
+    return data / _PASSWORD_FILE
+
+
+def password(data: Path) -> str:
+    """Return the password of a data folder; creates it, readable by this user only."""
+    if not (stored := _stored_password(data)):
+        stored = new_password()
+        descriptor = os.open(password_file(data), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as output:
+            output.write(f"{stored}\n")
+    return stored
+
+
+def password_for(api: str, data: Path) -> str | None:
+    """Return the data folder's password if `api` is the API of its installation, else None."""
+    lock = data / LOCK
+    own_api = lock.read_text().split()[-1:] if lock.exists() else []
+    # The password is sent to no other server.
+    return (_stored_password(data) or None) if own_api == [api.rstrip("/")] else None
+
+
+def _stored_password(data: Path) -> str:
+    """Return the content of the password file; "" when it is missing or was cut off."""
+    file = password_file(data)
+    return file.read_text().strip() if file.exists() else ""
+
+
+def prefect_database(judge_gym: str) -> str:
+    """Return the URL of Prefect's database, and create the database if it does not exist.
+
+    A URL in the user's environment wins. The default is `<name>_prefect` in the PostgreSQL of
+    `judge_gym`, a URL. Raises `StoreError` when the database cannot be created.
+    """
+    import sqlalchemy as sa
+
+    for variable in _DATABASE_VARIABLES:
+        if chosen := os.environ.get(variable):
+            return chosen
+    url = sa.make_url(judge_gym)
+    own = url.set(
+        drivername="postgresql+asyncpg",
+        database=f"{url.database}_prefect",
+        query={_URL_OPTIONS[key]: value for key, value in url.query.items() if key in _URL_OPTIONS},
+    )
+    _create_database(url, str(own.database))
+    return own.render_as_string(hide_password=False)
+
+
+def _create_database(url: "sa.URL", name: str) -> None:
+    """Create a database on the server of `url` unless it exists."""
+    import sqlalchemy as sa
+
+    has_extension = sa.text("SELECT 1 FROM pg_available_extensions WHERE name = :name")
+    exists = sa.text("SELECT 1 FROM pg_database WHERE datname = :name")
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    try:
+        with engine.connect() as connection:
+            if connection.scalar(has_extension, {"name": _EXTENSION}) is None:
+                raise _no_database(name, f"this PostgreSQL lacks the extension {_EXTENSION}")
+            quoted = connection.dialect.identifier_preparer.quote(name)
+            if connection.scalar(exists, {"name": name}) is None:
+                connection.exec_driver_sql(f"CREATE DATABASE {quoted}")
+            # Analysts log in to this server; parameters and logs of runs are not for them.
+            connection.exec_driver_sql(f"REVOKE ALL ON DATABASE {quoted} FROM PUBLIC")
+    except sa.exc.DBAPIError as error:
+        raise _no_database(name, first_line(error.orig)) from None
+
+
+def _no_database(name: str, reason: str) -> StoreError:
+    return StoreError(
+        f"Prefect's database {name} cannot be made: {reason}.",
+        f"Let the user of the database create databases and {_EXTENSION}, or name one by "
+        f"{_DATABASE_VARIABLES[0]} (postgresql+asyncpg://user:password@host/name).",
+    )
+
+
+def plain() -> "FastAPI":
+    """Return Prefect's application, restricted to host names of this machine."""
+    from prefect.server.api.server import create_app
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+    app = create_app()
+    # Otherwise a web page whose host name resolves to loopback counts as Prefect's page.
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS), www_redirect=False)
+    return app
+
+
+def with_reports() -> "FastAPI":
+    """Return `plain()` with the folder of reports under `REPORTS`, which flow runs link to."""
+    from starlette.routing import Mount
+    from starlette.staticfiles import StaticFiles
+
+    app = plain()
+    folder = settings().reports_dir
+    # First in the list, because Prefect's page matches every remaining path.
+    app.router.routes.insert(0, Mount(REPORTS, StaticFiles(directory=folder, check_dir=False)))
+    return app
 
 
 def api_url(port: int) -> str:
-    """Return the address of the API of a server on this port."""
+    """Return the API address of a server on this port."""
     return f"http://{HOST}:{port}/api"
 
 
 def reports_url(port: int) -> str:
-    """Return where a server on this port that is `WITH_REPORTS` has them."""
+    """Return the address of the reports on a server `WITH_REPORTS` on this port."""
     return f"http://{HOST}:{port}{REPORTS}"
 
 
@@ -36,21 +163,21 @@ def reports_url(port: int) -> str:
 def prefect_server(
     port: int, password: str, environment: Mapping[str, str], log: Path, *, app: str = PLAIN
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    """Have a server in the block, which may not be healthy yet (`wait_healthy`).
+    """Run a server during the block; call `wait_healthy` before its first use.
 
-    Whoever asks its API for more than its health has to send the password. `environment` goes over
-    that of this process; what it says goes to `log`.
+    Every request but the health check needs the password. `environment` overrides variables of
+    this process. Output goes to `log`.
     """
     command = [sys.executable, "-m", "uvicorn", "--factory", app, "--lifespan", "on"]
-    # The page would ask a host of its maker's for something, even when told not to.
+    # Prefect's page requests a host of its maker even when its settings forbid it.
     policy = f"Content-Security-Policy:connect-src 'self' http://{HOST}:{port} ws://{HOST}:{port}"
     options = ["--host", HOST, "--port", str(port), "--log-level", "warning", "--header", policy]
-    guarded = {
+    protection = {
         "PREFECT_SERVER_API_AUTH_STRING": password,
-        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(f"http://{one}:{port}" for one in HOSTS),
+        "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": ",".join(f"http://{host}:{port}" for host in HOSTS),
     }
-    with beside(
-        [*command, *options], {**os.environ, **_FINAL, **guarded, **environment}, log=log
+    with supervised(
+        [*command, *options], {**os.environ, **_FINAL, **protection, **environment}, log=log
     ) as process:
         yield process
 
@@ -58,12 +185,17 @@ def prefect_server(
 def wait_healthy(
     process: "subprocess.Popen[bytes]", url: str, longest_s: float, remedy: str
 ) -> None:
-    """Return when the server is healthy; raises `JudgeGymError` when it does not become so."""
+    """Wait until the server answers its health check.
+
+    Raises `JudgeGymError` with `remedy` when the process ends or `longest_s` seconds pass.
+    """
+    import urllib.request
+
     deadline = time.monotonic() + longest_s
     while process.poll() is None and time.monotonic() < deadline:
         try:
             with urllib.request.urlopen(f"{url}/health", timeout=5):
                 return
         except OSError:
-            time.sleep(POLL_S)
+            time.sleep(_POLL_S)
     raise JudgeGymError("Prefect's server did not start.", remedy)

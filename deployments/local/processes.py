@@ -1,6 +1,8 @@
-"""Processes beside a command: in a session of their own, and gone when the command is.
+"""Child processes that run beside a command and end with it, however the command ends.
 
-The session keeps Ctrl-C in the terminal from reaching them, so that they end in order.
+Each child gets a session of its own, so that Ctrl-C in the terminal does not reach it and the
+parts of an installation can be stopped in order. A guard process (this file, run as a script)
+kills the child when the command itself is killed.
 """
 
 import signal
@@ -8,27 +10,27 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import IO
 
-from deployments.local import guard
+import psutil
 
 HOST = "127.0.0.1"
 
 
 @contextmanager
-def beside(
+def supervised(
     command: Sequence[str],
     environment: Mapping[str, str],
     *,
     log: Path | None = None,
     patience_s: float = 5.0,
 ) -> Iterator["subprocess.Popen[bytes]"]:
-    """Have a process in the block; it ends with the block, and with this process however that ends.
+    """Run a process during the block, and stop it after the block or when this process ends.
 
-    What it says goes to `log`, or where this process says things. In the end it and what it has
-    started are asked to stop (SIGTERM), and killed when it has not after `patience_s`.
+    Output is appended to `log`, or inherited without one. Stopping sends SIGTERM to the process
+    and its descendants, and SIGKILL when the process is still running after `patience_s` seconds.
     """
     with _appending(log) as output:
         process = subprocess.Popen(
@@ -39,25 +41,16 @@ def beside(
             stderr=output,
             start_new_session=True,
         )
-    with _ending_with_this_process(process.pid):
+    with _guarded(process.pid):
         try:
             yield process
         finally:
             if process.poll() is None:
-                _end(process, patience_s)
-
-
-def _end(process: "subprocess.Popen[bytes]", patience_s: float) -> None:
-    guard.send(guard.tree(process.pid), signal.SIGTERM)
-    try:
-        process.wait(patience_s)
-    except subprocess.TimeoutExpired:
-        guard.send(guard.tree(process.pid), signal.SIGKILL)
-        process.wait()
+                _stop(process, patience_s)
 
 
 def free_port() -> int:
-    """Return a loopback port that nobody listens on right now."""
+    """Return a loopback port that no process listens on."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
@@ -65,15 +58,33 @@ def free_port() -> int:
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on this loopback port right now."""
+    """Return whether a server can listen on this loopback port."""
     with socket.socket() as probe:
-        # As servers do: a port whose last connections are still being forgotten is free.
+        # Servers set this too: connections that are closing do not block the port.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
         except OSError:
             return False
         return True
+
+
+def _stop(process: "subprocess.Popen[bytes]", patience_s: float) -> None:
+    _signal_tree(process.pid, signal.SIGTERM)
+    try:
+        process.wait(patience_s)
+    except subprocess.TimeoutExpired:
+        _signal_tree(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _signal_tree(pid: int, number: signal.Signals) -> None:
+    """Send a signal to a process and its descendants, each parent before its children."""
+    with suppress(psutil.NoSuchProcess):
+        root = psutil.Process(pid)
+        for process in [root, *root.children(recursive=True)]:
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
 
 
 @contextmanager
@@ -85,17 +96,24 @@ def _appending(log: Path | None) -> Iterator[IO[bytes] | None]:
 
 
 @contextmanager
-def _ending_with_this_process(pid: int) -> Iterator[None]:
-    """Have `pid` and what it started killed if this process ends inside the block."""
-    watching = subprocess.Popen(
-        [sys.executable, "-I", "-S", guard.__file__, str(pid)],
-        stdin=subprocess.PIPE,
-        start_new_session=True,
+def _guarded(pid: int) -> Iterator[None]:
+    """Kill `pid` and its descendants if this process ends inside the block.
+
+    The guard reads a pipe whose other end this process holds. The pipe closes when this process
+    ends, also after SIGKILL.
+    """
+    guard = subprocess.Popen(
+        [sys.executable, "-I", __file__, str(pid)], stdin=subprocess.PIPE, start_new_session=True
     )
-    assert watching.stdin is not None
+    assert guard.stdin is not None
     try:
         yield
     finally:
-        watching.kill()
-        watching.wait()
-        watching.stdin.close()
+        guard.kill()
+        guard.wait()
+        guard.stdin.close()
+
+
+if __name__ == "__main__":
+    sys.stdin.read()
+    _signal_tree(int(sys.argv[1]), signal.SIGKILL)

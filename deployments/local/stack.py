@@ -1,4 +1,4 @@
-"""The whole installation: its parts started in order, watched, and ended in reverse order."""
+"""The whole installation: starts its parts in order, watches them, stops them in reverse."""
 
 import asyncio
 import fcntl
@@ -11,19 +11,22 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import psycopg
 
-from deployments.local.password import LOCK, password, password_file
-from deployments.local.prefect_database import prefect_database
 from deployments.local.prefect_server import (
+    LOCK,
     WITH_REPORTS,
     api_url,
+    password,
+    password_file,
+    prefect_database,
     prefect_server,
     reports_url,
     wait_healthy,
 )
-from deployments.local.processes import beside, is_free
+from deployments.local.processes import is_free, supervised
 from judge_gym.errors import JudgeGymError
 from judge_gym.settings import REPOSITORY, Settings
 from judge_gym.store import embedded
@@ -42,7 +45,7 @@ _WORKER = ("worker", "start", "--pool", "judge-gym", "--name", "judge-gym up")
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the installation, whether it has ended, and where it said why."""
+    """A part of the installation, a check of whether it has ended, and its log."""
 
     name: str
     ended: Callable[[], bool]
@@ -51,59 +54,59 @@ class Part:
 
 @dataclass(frozen=True)
 class Stack:
-    """A running installation; `home` is where flow runs work and find the files they name."""
+    """A running installation; `home` is the folder that file names in flow runs start from."""
 
     ui: str
     api: str
     password: Path
-    """Where the password of both is kept."""
+    """The file with the password of both."""
     database: str
     records: str
     """The database of Prefect's server."""
     simulator: str
     home: Path
     steps: "list[Step]"
-    """What deploying changed."""
-    put_back: int
-    """Flow runs that had ended with the last installation, and go on in this one."""
+    """What the deployment changed."""
+    rescheduled: int
+    """Number of flow runs that ended with the last installation and resume in this one."""
     parts: tuple[Part, ...]
 
     def watch(self) -> None:
-        """Return never; raises `JudgeGymError` when a part has ended."""
+        """Watch the parts without end; raises `JudgeGymError` when one has ended."""
         while True:
             for part in self.parts:
                 if part.ended():
                     raise JudgeGymError(
                         f"{part.name} has ended, so the others were stopped.",
-                        f"See {part.log}. The same command goes on where this one ended.",
+                        f"See {part.log}. Rerun the command to resume.",
                     )
             time.sleep(WATCH_S)
 
 
 @contextmanager
 def running(settings: Settings, port: int, *, overwrite: bool) -> Iterator[Stack]:
-    """Have an installation in the block, with Prefect on `port`; call `prepare_environment` first.
+    """Run an installation during the block, with Prefect on `port`.
 
-    Changes the environment of this process, which must not have imported Prefect yet. `overwrite`
-    replaces what a person has edited of deployments. Raises `JudgeGymError` when a part does not
-    start, or when the data folder has an installation.
+    Call `prepare_environment` first. Changes the environment of this process, which must not have
+    imported Prefect yet. `overwrite` replaces deployments that a person has edited. Raises
+    `JudgeGymError` when a part does not start or the data folder already has an installation.
     """
     data = settings.data_dir.absolute()
     logs = data / "logs"
     with ExitStack() as stack:
-        stack.enter_context(_alone(data, port))
+        stack.enter_context(_lock(data, port))
         if not is_free(port):
             raise JudgeGymError(f"Port {port} is taken.", "Choose another with --port.")
         connect(settings).dispose()
         database = database_url(settings)
-        # A server of the user's is no part of ours.
+        # A server of the user is not part of the installation.
         own = settings.database_url is None
         parts = [stack.enter_context(_postgres(data / "postgres", database))] if own else []
         simulator, simulator_part = stack.enter_context(_simulator(data, logs))
         os.environ.update(_environment(settings, data, port, simulator))
         records = prefect_database(database)
         server = stack.enter_context(_server(port, data, records, logs / "prefect-server.log"))
-        steps, put_back = asyncio.run(_made_ready(overwrite=overwrite))
+        steps, rescheduled = asyncio.run(_prepared(overwrite=overwrite))
         worker = stack.enter_context(_worker(logs / "worker.log", server))
         yield Stack(
             ui=api_url(port).removesuffix("/api"),
@@ -114,30 +117,31 @@ def running(settings: Settings, port: int, *, overwrite: bool) -> Iterator[Stack
             simulator=simulator,
             home=Path(os.environ["JUDGE_GYM_HOME"]),
             steps=steps,
-            put_back=put_back,
+            rescheduled=rescheduled,
             parts=(*parts, *simulator_part, server, worker),
         )
 
 
-async def _made_ready(*, overwrite: bool) -> "tuple[list[Step], int]":
+async def _prepared(*, overwrite: bool) -> "tuple[list[Step], int]":
     # Prefect reads the environment when it is imported.
     from deployments.cli.database import made_ready
-    from deployments.local.put_back import put_back_lost
+    from deployments.local.rescheduling import reschedule_lost
     from deployments.lost_runs import begin_anew
 
-    await begin_anew()  # before deploying, which takes long enough for what they have begun to end
-    return await made_ready(overwrite=overwrite), await put_back_lost()
+    # Before the deployment, which takes long enough for the automations to finish their reset.
+    await begin_anew()
+    return await made_ready(overwrite=overwrite), await reschedule_lost()
 
 
 def _environment(settings: Settings, data: Path, port: int, simulator: str) -> Mapping[str, str]:
-    """Return what makes every part and every flow run use this installation."""
+    """Return the variables that make every part and every flow run use this installation."""
     given = settings.database_url
     return {
         "PREFECT_API_URL": api_url(port),
         "PREFECT_API_AUTH_STRING": password(data),
         "PREFECT_UI_API_URL": api_url(port),
         "PREFECT_SERVER_API_PORT": str(port),
-        # Flow runs work in another folder, from which these have to be found too.
+        # Absolute, because flow runs work in another folder.
         "JUDGE_GYM_DATA_DIR": str(data),
         REPORTS_URL: os.environ.get(REPORTS_URL, reports_url(port)),
         **({"JUDGE_GYM_DATABASE_URL": given.get_secret_value()} if given else {}),
@@ -147,8 +151,8 @@ def _environment(settings: Settings, data: Path, port: int, simulator: str) -> M
 
 
 @contextmanager
-def _alone(data: Path, port: int) -> Iterator[None]:
-    """Be the only installation on this data folder; the kernel ends that with the process."""
+def _lock(data: Path, port: int) -> Iterator[None]:
+    """Lock the data folder during the block; the kernel releases the lock with the process."""
     data.mkdir(parents=True, exist_ok=True)
     with (data / LOCK).open("a+") as lock:
         try:
@@ -168,7 +172,7 @@ def _alone(data: Path, port: int) -> Iterator[None]:
 @contextmanager
 def _postgres(folder: Path, url: str) -> Iterator[Part]:
     try:
-        # A connection ends with its server, however that ends: nobody has to look for processes.
+        # A connection ends with its server, so no process has to be watched.
         with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
             yield Part("PostgreSQL", lambda: _lost(connection), folder / "server.log")
     finally:
@@ -207,25 +211,25 @@ def _server(port: int, data: Path, records: str, log: Path) -> Iterator[Part]:
 
 @contextmanager
 def _worker(log: Path, server: Part) -> Iterator[Part]:
-    from deployments.local.put_back import put_back, unfinished
+    from deployments.local.rescheduling import reschedule, unfinished_runs
 
-    stopped = []
+    stopped: list[UUID] = []
     environment = {
         **os.environ,
-        # Logs are for the page of a run; a task is a chunk of calls, so they are few.
+        # Shown on the page of a run. A task is a chunk of calls, so the lines are few.
         "PREFECT_LOGGING_LEVEL": "INFO",
         "PREFECT_LOGGING_TO_API_ENABLED": "true",
         "PREFECT_WORKER_QUERY_SECONDS": "2",
     }
     command = [sys.executable, "-m", "prefect", *_WORKER]
-    with beside(command, environment, log=log, patience_s=WORKER_STOP_S) as process:
+    with supervised(command, environment, log=log, patience_s=WORKER_STOP_S) as process:
         try:
             yield _part("The worker", process, log)
         finally:
             if not server.ended():
-                stopped = asyncio.run(unfinished())
+                stopped = asyncio.run(unfinished_runs())
     if stopped:
-        asyncio.run(put_back(stopped))
+        asyncio.run(reschedule(stopped))
 
 
 def _part(name: str, process: "subprocess.Popen[bytes]", log: Path) -> Part:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from judge_gym.metrics.cells import FloatArray, IntArray
+from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.intervals import EPSILON
 
@@ -64,19 +64,20 @@ def binomial_sign_p(up: int, down: int, *, above: bool = False) -> float:
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Return p values adjusted for the family-wise error rate (Holm 1979), in the order given."""
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    steps = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
-    return _restore(np.minimum(steps, 1.0), order)
+    return _adjusted(p_values, "holm")
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     """Return p values adjusted for the false discovery rate (Benjamini and Hochberg 1995)."""
-    p = np.asarray(p_values, dtype=np.float64)
-    order = np.argsort(p, kind="stable")
-    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
-    steps = np.minimum.accumulate(scaled[::-1])[::-1]
-    return _restore(np.minimum(steps, 1.0), order)
+    return _adjusted(p_values, "fdr_bh")
+
+
+def _adjusted(p_values: Sequence[float], method: str) -> list[float]:
+    if not p_values:
+        return []
+    from statsmodels.stats.multitest import multipletests  # takes seconds to import
+
+    return [float(p) for p in multipletests(p_values, method=method)[1]]
 
 
 def holm_over(estimates: Sequence[Estimate]) -> list[Estimate]:
@@ -93,9 +94,3 @@ def holm_over(estimates: Sequence[Estimate]) -> list[Estimate]:
         else estimate
         for index, estimate in enumerate(estimates)
     ]
-
-
-def _restore(values: FloatArray, order: IntArray) -> list[float]:
-    restored = np.empty_like(values)
-    restored[order] = values
-    return [float(value) for value in restored]

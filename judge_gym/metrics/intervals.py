@@ -36,15 +36,11 @@ def wilson(successes: float, trials: float) -> Interval:
     """
     if trials <= 0:
         raise ValueError("a proportion needs at least one trial")
-    z = normal_quantile()
-    share = successes / trials
-    centre = share + z * z / (2 * trials)
-    half = z * (share * (1 - share) / trials + z * z / (4 * trials**2)) ** 0.5
-    scale = 1 + z * z / trials
-    # At a share of 0 and of 1 an end is exact, where the difference would leave a rounding error.
-    lower = (centre - half) / scale if successes > 0 else 0.0
-    upper = (centre + half) / scale if successes < trials else 1.0
-    return max(0.0, lower), min(1.0, upper)
+    from statsmodels.stats.proportion import proportion_confint  # takes seconds to import
+
+    lower, upper = proportion_confint(successes, trials, 1 - LEVEL, method="wilson")
+    # At a share of 0 and of 1 an end is exact, where the formula leaves a rounding error.
+    return (lower if successes > 0 else 0.0), (upper if successes < trials else 1.0)
 
 
 def clustered_wilson(successes: IntArray, trials: IntArray) -> Interval:

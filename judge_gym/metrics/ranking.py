@@ -162,11 +162,13 @@ def _pool(key: tuple[str, str, str], pairs: Sequence[ControlledPair]) -> PooledC
         return PooledContrast(*key, not_estimable(axis, because, unit=unit), None, {})
     effect = np.array([pair.difference.mean() for pair in usable])
     variance = np.array([pair.difference.var(ddof=1) / len(pair.difference) for pair in usable])
-    tau2 = _between(effect, variance)
-    weight = 1 / (variance + tau2)
-    weight /= weight.sum()
-    mean = float(weight @ effect)
-    error, df = _widest(usable, effect, variance + tau2, weight)
+    grid = _random_effects(effect, variance)
+    tau2, mean = grid.tau2, grid.mean
+    # Standard error and degrees of freedom over pairs or over items: the wider interval.
+    candidates = [_over_items(usable, grid.weight)]
+    if len(usable) > 1:
+        candidates.append((grid.error, len(usable) - 1))
+    error, df = max(candidates, key=lambda candidate: candidate[0] * t_quantile(candidate[1]))
     left_out = len(pairs) - len(usable)
     note = f"; {left_out} without spread left out" if left_out else ""
     point = Estimate(
@@ -198,28 +200,36 @@ def _with_t(estimate: Estimate, error: float, df: int) -> Estimate:
     return t_coefficient(estimate, error, df, advised=0).estimate
 
 
-def _between(effect: FloatArray, variance: FloatArray) -> float:
-    """Return τ² by DerSimonian and Laird, cut at 0."""
-    if len(effect) < 2:
-        return 0.0
-    weight = 1 / variance
-    centre = weight @ effect / weight.sum()
-    q = float(weight @ (effect - centre) ** 2)
-    scale = float(weight.sum() - (weight**2).sum() / weight.sum())
-    return max(0.0, (q - (len(effect) - 1)) / scale)
+@dataclass(frozen=True, eq=False)
+class _RandomEffects:
+    mean: float
+    error: float
+    """Standard error by Hartung and Knapp, never below that of known variances."""
+    tau2: float
+    """Variance between settings by DerSimonian and Laird, cut at 0."""
+    weight: FloatArray
+    """One weight per setting; they sum to 1."""
 
 
-def _widest(
-    pairs: Sequence[ControlledPair], effect: FloatArray, variance: FloatArray, weight: FloatArray
-) -> tuple[float, int]:
-    """Return standard error and degrees of freedom, over pairs or items: the wider interval."""
-    mean = float(weight @ effect)
-    candidates = [_over_items(pairs, weight)]
-    if len(pairs) > 1:
-        spread = float(weight @ (effect - mean) ** 2) / (len(pairs) - 1)
-        common = 1 / float((1 / variance).sum())
-        candidates.append((max(spread, common) ** 0.5, len(pairs) - 1))
-    return max(candidates, key=lambda one: one[0] * t_quantile(one[1]))
+def _random_effects(effect: FloatArray, variance: FloatArray) -> _RandomEffects:
+    """Pool the effects of k settings, given the variance of each."""
+    if len(effect) == 1:
+        return _RandomEffects(float(effect[0]), float(variance[0]) ** 0.5, 0.0, np.ones(1))
+    from statsmodels.stats.meta_analysis import combine_effects  # takes seconds to import
+
+    # The library subtracts squares; around 0 that loses no digits, and τ² stays the same.
+    centre = effect.mean()
+    # It weighs by a negative τ², where the estimate cut at 0 is wanted: hence a second pass, in
+    # which all variance is known.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        tau2 = max(0.0, float(combine_effects(effect - centre, variance, method_re="dl").tau2))
+        pooled = combine_effects(effect - centre, variance + tau2, method_re="dl")
+    return _RandomEffects(
+        float(centre + pooled.mean_effect_fe),
+        max(float(pooled.var_hksj_fe), float(pooled.var_eff_w_fe)) ** 0.5,
+        tau2,
+        pooled.weights_rel_fe,
+    )
 
 
 def _over_items(pairs: Sequence[ControlledPair], weight: FloatArray) -> tuple[float, int]:

@@ -16,10 +16,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import psycopg
 from psycopg import sql
 
-from judge_gym import processes
 from judge_gym.errors import StoreError
 from judge_gym.store.embedded_account import OWN_SERVER
 from judge_gym.store.embedded_cluster import DATABASE, PATIENCE, ROLE, Cluster, postgres_failure
@@ -175,7 +175,7 @@ def _remove_foreign_lock(lock_file: Path) -> None:
     """
     with suppress(FileNotFoundError):
         pid = lock_file.read_text(errors="replace").split("\n")[0].strip()
-        if not pid.isdigit() or processes.exists(int(pid)):
+        if not pid.isdigit() or psutil.pid_exists(int(pid)):
             lock_file.unlink()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import sqlalchemy as sa
 
-from deployments.local.prefect_database import prefect_database
+from deployments.local.prefect_server import prefect_database
 from judge_gym.errors import StoreError
 from support.logins import login
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from deployments.local.prefect_database import prefect_database
+from deployments.local.prefect_server import prefect_database
 from judge_gym.errors import StoreError
 from judge_gym.settings import Settings
 from judge_gym.simulator.server import serving

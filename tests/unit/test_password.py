@@ -3,7 +3,7 @@
 import stat
 from pathlib import Path
 
-from deployments.local.password import LOCK, password, password_file, password_for
+from deployments.local.prefect_server import LOCK, password, password_file, password_for
 
 API = "http://127.0.0.1:4200/api"
 

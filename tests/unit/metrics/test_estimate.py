@@ -77,6 +77,14 @@ def test_wilson_of_nothing_still_has_an_upper_end():
         wilson(0, 0)
 
 
+@pytest.mark.parametrize(("x", "n"), [(1, 2), (3, 10), (7, 9), (1, 400), (2.6, 4.4), (0.3, 1.5)])
+def test_wilson_ends_are_the_shares_that_lie_z_errors_away(x, n):
+    """Wilson 1927: the ends π solve (x/n - π)² = z²·π(1 - π)/n."""
+    z = 1.959963984540054
+    for end in wilson(x, n):
+        assert (x / n - end) ** 2 == pytest.approx(z**2 * end * (1 - end) / n, rel=1e-12)
+
+
 def test_wilson_ends_exactly_where_all_trials_agree():
     assert {wilson(0, n)[0] for n in range(1, 200)} == {0.0}
     assert {wilson(n, n)[1] for n in range(1, 200)} == {1.0}

@@ -104,6 +104,29 @@ def test_holm_and_benjamini_hochberg_by_hand():
     assert holm([]) == benjamini_hochberg([]) == []
 
 
+def holm_by_definition(p):
+    """The largest of (m - r + 1)·p over the ranks r up to one's own, at most 1."""
+    m, ascending = len(p), sorted(p)
+    return [min(1.0, max((m - r) * q for r, q in enumerate(ascending) if q <= own)) for own in p]
+
+
+def benjamini_hochberg_by_definition(p):
+    """The smallest of m·p / r over the ranks r from one's own, at most 1."""
+    m, ascending = len(p), sorted(p)
+    return [
+        min(1.0, min(m * q / (r + 1) for r, q in enumerate(ascending) if q >= own)) for own in p
+    ]
+
+
+@given(st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]), max_size=12))
+@settings(max_examples=200)
+def test_corrections_follow_their_definitions_with_ties_and_at_the_ends(p):
+    assert holm(p) == pytest.approx(holm_by_definition(p), rel=1e-12, abs=1e-300)
+    assert benjamini_hochberg(p) == pytest.approx(
+        benjamini_hochberg_by_definition(p), rel=1e-12, abs=1e-300
+    )
+
+
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 @settings(max_examples=50)
 def test_corrections_only_raise_p_and_holm_the_most(p):

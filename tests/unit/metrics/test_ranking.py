@@ -52,6 +52,26 @@ def test_pooling_by_hand(rng):
     assert found.shrunk["0.1"].estimate == pytest.approx(w * 0.1 + (1 - w) * 0.3)
 
 
+def test_pooling_by_hand_with_unequal_variances(rng):
+    # Effects 0, 1/2 and 1 with variances v = 1/100, 1/100 and 4/100: w = 100, 100, 25.
+    # Fixed mean (50 + 25)/225 = 1/3. Q = 100/9 + 100/36 + 100/9 = 25.
+    # Σw - Σw²/Σw = 225 - 20625/225 = 400/3, so τ² = (25 - 2)/(400/3) = 0.1725.
+    # Weights 1/0.1825 twice and 1/0.2125, in 1/(0.1825·0.2125): 0.2125, 0.2125, 0.1825.
+    step = np.array([-1, 0, 1.0])  # s²/3 = 1/3 for steps of 1
+    pairs = [
+        pair(mean + step * (3 * v) ** 0.5, rng, setting=str(mean), first=3 * k)
+        for k, (mean, v) in enumerate(((0.0, 0.01), (0.5, 0.01), (1.0, 0.04)))
+    ]
+    (result,) = pool_pairs(pairs)
+    mean = (0.5 * 0.2125 + 0.1825) / 0.6075
+    assert result.spread == pytest.approx(0.1725**0.5, rel=1e-12)
+    assert result.pooled.estimate == pytest.approx(mean, rel=1e-12)
+    # Σ w (d - mean)² / 2, above 1/Σw with known variances; t(2) = 4.302653
+    squares = 0.2125 * (mean**2 + (0.5 - mean) ** 2) + 0.1825 * (1 - mean) ** 2
+    half = 4.30265272974946 * (squares / 0.6075 / 2) ** 0.5
+    assert result.pooled.upper == pytest.approx(mean + half, rel=1e-12)
+
+
 def test_settings_that_agree_are_drawn_all_the_way_to_the_mean(rng):
     pairs = [pair(np.array([0, 0.2, 0.4]) + shift, rng, setting=str(shift)) for shift in (0, 0.01)]
     (found,) = pool_pairs(pairs)

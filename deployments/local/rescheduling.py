@@ -1,12 +1,13 @@
-"""Flow runs that ended with the installation they ran in: scheduled again, so that they go on.
+"""Reschedules flow runs that were cut off when their installation ended.
 
-Only for a work pool whose runs are processes of this machine. What a run has done is in the
-database, so it asks only what it had left.
+Only for a work pool whose runs are processes of this machine. Completed work is in the database,
+so a rescheduled run resumes with what is missing.
 """
 
 from collections.abc import Iterable
 from uuid import UUID
 
+import psutil
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import (
     FlowRunFilter,
@@ -21,34 +22,33 @@ from prefect.states import Scheduled
 
 from deployments import lost_runs
 from deployments.bootstrap import WORK_POOL
-from judge_gym import processes
 
-MESSAGE = "Its process ended with `judge-gym up`; the next one goes on from what is missing."
+MESSAGE = "The process ended with `judge-gym up`. The next installation resumes the run."
 
 
-async def unfinished() -> list[UUID]:
-    """Return the runs that a worker of ours has taken and not finished."""
+async def unfinished_runs() -> list[UUID]:
+    """Return the runs of our work pool that a worker has started and not finished."""
     return [run.id for run in await _in_state(StateType.RUNNING, StateType.PENDING)]
 
 
-async def put_back(stopped: Iterable[UUID]) -> None:
-    """Schedule those of these runs again that were cut off; those that ended by themselves stay."""
-    found = await _in_state(StateType.RUNNING, StateType.PENDING, StateType.CRASHED, of=stopped)
-    await _schedule(found)
+async def reschedule(stopped: Iterable[UUID]) -> None:
+    """Schedule those of these runs again that were cut off; finished runs keep their state."""
+    runs = await _in_state(StateType.RUNNING, StateType.PENDING, StateType.CRASHED, of=stopped)
+    await _schedule(runs)
 
 
-async def put_back_lost() -> int:
-    """Schedule the runs again that count as running while their process is gone; returns how many.
+async def reschedule_lost() -> int:
+    """Schedule the unfinished runs again whose process no longer exists; returns their number.
 
-    That is what a kill leaves behind. The server may have noticed before we ask.
+    A kill leaves such runs behind. The server may have marked some of them as crashed already.
     """
-    going = await _in_state(StateType.RUNNING, StateType.PENDING)
-    noticed = [
+    unfinished = await _in_state(StateType.RUNNING, StateType.PENDING)
+    marked = [
         run
         for run in await _in_state(StateType.CRASHED)
         if run.state is not None and run.state.message == lost_runs.message()
     ]
-    return await _schedule([run for run in going if not _has_process(run)] + noticed)
+    return await _schedule([run for run in unfinished if not _has_process(run)] + marked)
 
 
 async def _in_state(*states: StateType, of: Iterable[UUID] | None = None) -> list[FlowRun]:
@@ -71,4 +71,4 @@ async def _schedule(runs: list[FlowRun]) -> int:
 
 def _has_process(run: FlowRun) -> bool:
     number = (run.infrastructure_pid or "").rpartition(":")[2]
-    return number.isdigit() and processes.exists(int(number))
+    return number.isdigit() and psutil.pid_exists(int(number))
