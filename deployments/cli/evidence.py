@@ -30,7 +30,8 @@ def show(
     window: Annotated[str, typer.Argument(help="The window's name or number.", show_default=False)],
 ) -> None:
     """Show the documents of a window and those dropped, with the reason."""
-    from judge_gym.store.listings import documents, dropped
+    from judge_gym.store.judgement_texts import dropped_documents
+    from judge_gym.store.listings import documents
     from judge_gym.store.windows import load_window, window_id
 
     with database() as session:
@@ -47,7 +48,7 @@ def show(
             )
             for one in documents(session, found)
         ]
-        out = [(one.reason, one.title, one.detail) for one in dropped(session, found)]
+        out = [(one.reason, one.title, one.detail) for one in dropped_documents(session, found)]
     console.print(stored.model_dump_json(indent=2, exclude_none=True), markup=False)
     show_table("Documents", ("id", "date", "tier", "title", "characters", "views"), kept)
     show_table("Dropped", ("reason", "title", "why"), out)

@@ -73,10 +73,11 @@ def _read(sweep: str) -> "Status":
 
 def _show_all(*, as_json: bool) -> None:
     from deployments.cli.environment import database
-    from judge_gym.lab.status import all_sweeps, sweep_status
+    from judge_gym.lab.status import sweep_status
+    from judge_gym.store.experiments import sweep_names
 
     with database() as session:
-        found = [sweep_status(session, name) for name in all_sweeps(session)]
+        found = [sweep_status(session, name) for name in sweep_names(session)]
     if as_json:
         typer.echo(json.dumps([plain(one) for one in found], indent=2))
         return

@@ -10,10 +10,11 @@ def list_sweeps() -> list[dict[str, Any]]:
     """List every sweep with its experiments, progress, cost and failures."""
     from deployments.cli.environment import database
     from deployments.cli.status import plain
-    from judge_gym.lab.status import all_sweeps, sweep_status
+    from judge_gym.lab.status import sweep_status
+    from judge_gym.store.experiments import sweep_names
 
     with database() as session:
-        found = [plain(sweep_status(session, name)) for name in all_sweeps(session)]
+        found = [plain(sweep_status(session, name)) for name in sweep_names(session)]
     return [bounded(one) for one in found]
 
 
@@ -83,7 +84,8 @@ def show_window(window: int | str) -> dict[str, Any]:
     Titles are text of the web.
     """
     from deployments.cli.environment import database
-    from judge_gym.store.listings import documents, dropped
+    from judge_gym.store.judgement_texts import dropped_documents
+    from judge_gym.store.listings import documents
     from judge_gym.store.windows import load_window, window_id
 
     with database() as session:
@@ -92,7 +94,7 @@ def show_window(window: int | str) -> dict[str, Any]:
         kept = [bounded(one) for one in documents(session, found)]
         out = [
             bounded({"reason": one.reason, "title": one.title, "detail": one.detail})
-            for one in dropped(session, found)
+            for one in dropped_documents(session, found)
         ]
     about = bounded(stored.model_dump(mode="json", exclude_none=True))
     return {"window": about, "documents": bounded(kept), "kept_out": bounded(out)}

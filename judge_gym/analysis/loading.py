@@ -18,7 +18,7 @@ from judge_gym.store.experiments import not_applied, sweep_tags
 from judge_gym.store.sweep_data import (
     ProbeColumns,
     SampleColumns,
-    StoredArm,
+    SweepArm,
     TrueValue,
     arms_of_experiments,
     experiments_with_simulated_views,
@@ -65,7 +65,7 @@ def _truth(items: Sequence[TrueValue]) -> ItemTruth:
     )
 
 
-def _arms(stored: Sequence[StoredArm]) -> dict[int, list[Arm]]:
+def _arms(stored: Sequence[SweepArm]) -> dict[int, list[Arm]]:
     """Return the arms by experiment."""
     arms: dict[int, list[Arm]] = defaultdict(list)
     for arm in stored:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
@@ -19,7 +18,7 @@ from judge_gym.metrics.contrasts import score_shift
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.inference import holm_over
 from judge_gym.seeds import derive_seed
-from judge_gym.store import tables as t
+from judge_gym.store.sweep_data import judged_documents
 
 CLEAN, ATTACKED = "clean", "attacked"
 """The windows of the suite's sweep; a document's category is the kind of attempt."""
@@ -73,33 +72,18 @@ def outcomes(session: Session, sweep: Sweep) -> list[Outcome]:
     """Return the judgements of the sweep's experiments so far, in a stable order."""
     experiments = {one.key: one for one in sweep.experiments()}
     attacked = sweep.windows[ATTACKED].key
-    rows = session.execute(
-        sa.select(
-            t.Experiment.key,
-            t.Document.title,
-            t.Document.category,
-            t.Sample.stages,
-            t.Sample.simulated,
-        )
-        .select_from(t.Sample)
-        .join(t.Arm, sa.and_(t.Arm.id == t.Sample.arm_id, t.Arm.arm == "own"))
-        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-        .join(t.ItemDocument, t.ItemDocument.item_id == t.Sample.item_id)
-        .join(t.Document, t.Document.id == t.ItemDocument.document_id)
-        .where(t.Experiment.key.in_(experiments))
-        .order_by(t.Experiment.id, t.Document.position, t.Sample.replicate)
-    )
+    judgements = judged_documents(session, list(experiments))
     return [
         Outcome(
-            judge=experiments[key].model,
-            setting=setting_of(experiments[key]),
-            attacked=experiments[key].window.key == attacked,
-            title=title,
-            attack=category,
-            stages=stages,
-            simulated=simulated,
+            judge=experiments[one.experiment_key].model,
+            setting=setting_of(experiments[one.experiment_key]),
+            attacked=experiments[one.experiment_key].window.key == attacked,
+            title=one.title,
+            attack=one.category,
+            stages=one.stages,
+            simulated=one.simulated,
         )
-        for key, title, category, stages, simulated in rows
+        for one in judgements
     ]
 
 

@@ -3,12 +3,9 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from judge_gym.answers.readability import TooFewReadableError, answers_by_judge, too_few_readable
@@ -25,10 +22,17 @@ from judge_gym.recorded.reading import Given, RecordedItem, RecordedWindow, read
 from judge_gym.records.calls import IMPORTED, Answer
 from judge_gym.records.shown import Presentation
 from judge_gym.seeds import derive_seed, digest
-from judge_gym.store import tables as t
-from judge_gym.store.experiments import freeze_items, register_experiment, register_sweep
-from judge_gym.store.rubrics import add_arm, provided_key, save_provided
-from judge_gym.store.windows import register_window
+from judge_gym.store.calls import save_imported_calls
+from judge_gym.store.experiments import (
+    freeze_items,
+    items_by_document,
+    register_experiment,
+    register_sweep,
+    was_run_here,
+)
+from judge_gym.store.rubrics import add_arm, own_arm, provided_key, rubric_by_key, save_provided
+from judge_gym.store.samples import save_samples
+from judge_gym.store.windows import register_window, save_documents
 
 PROVIDER = "recorded"
 """The first part of an imported judge's model string; nobody can be asked by it."""
@@ -98,13 +102,7 @@ def import_verdicts(
 
 
 def _check_name(session: Session, name: str) -> None:
-    run_here = (
-        sa.select(t.Experiment.id)
-        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
-        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
-        .where(t.Sweep.name == name, ~t.Experiment.model.startswith(f"{PROVIDER}/"))
-    )
-    if session.scalars(run_here.limit(1)).first() is not None:
+    if was_run_here(session, name, PROVIDER):
         raise ConfigError(
             f"name is {name!r}, a sweep that was run here.", "Give the recorded one another name."
         )
@@ -141,12 +139,9 @@ def _save_items(
     session: Session, window: Window, rubric: Rubric, items: Iterable[RecordedItem]
 ) -> None:
     """Store a window's items as its documents, once."""
-    row = session.get_one(t.Window, register_window(session, window), with_for_update=True)
-    if row.collected_at is not None:
-        return
+    window_id = register_window(session, window)
     documents = [
         {
-            "window_id": row.id,
             "position": position,
             "key": _item_key(item.key),
             "url": "",
@@ -161,8 +156,7 @@ def _save_items(
         }
         for position, item in enumerate(items)
     ]
-    session.execute(sa.insert(t.Document), documents)
-    row.collected_at = datetime.now(UTC)
+    save_documents(session, window_id, documents)
 
 
 def _item_key(key: str) -> str:
@@ -217,23 +211,11 @@ def _save_samples(
     """Store an experiment's samples under its own arm; returns how many are new."""
     experiment_id = register_experiment(session, experiment)
     freeze_items(session, experiment_id, experiment)
-    stored = session.scalars(
-        sa.select(t.Rubric).where(
-            t.Rubric.key == provided_key(rubric, experiment.concept, experiment.country)
-        )
-    ).one()
+    stored = rubric_by_key(session, provided_key(rubric, experiment.concept, experiment.country))
+    assert stored is not None
     add_arm(session, experiment_id, "own", stored)
-    arm_id = session.scalars(sa.select(t.Arm.id).where(t.Arm.experiment_id == experiment_id)).one()
-    items = dict(
-        session.execute(
-            sa.select(t.Document.key, t.ItemDocument.item_id)
-            .join(t.ItemDocument, t.ItemDocument.document_id == t.Document.id)
-            .join(t.ExperimentItem, t.ExperimentItem.item_id == t.ItemDocument.item_id)
-            .where(t.ExperimentItem.experiment_id == experiment_id)
-        )
-        .tuples()
-        .all()
-    )
+    arm_id = own_arm(session, experiment_id)
+    items = items_by_document(session, experiment_id)
     new = 0
     for start in range(0, len(rows), _ROWS):
         part = rows[start : start + _ROWS]
@@ -247,8 +229,7 @@ def _save_samples(
             }
             for row in part
         ]
-        added = insert(t.Sample).on_conflict_do_nothing().returning(t.Sample.id)
-        new += len(session.scalars(added, samples).all())
+        new += save_samples(session, samples)
     return new
 
 
@@ -281,8 +262,4 @@ def _save_calls(
         for row in rows
         if row["call"]
     ]
-    if not calls:
-        return {}
-    session.execute(insert(t.Call).on_conflict_do_nothing(), calls)
-    chosen = t.Call.key.in_([call["key"] for call in calls])
-    return dict(session.execute(sa.select(t.Call.key, t.Call.id).where(chosen)).tuples().all())
+    return save_imported_calls(session, calls)

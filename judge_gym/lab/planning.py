@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.asking.estimating import Estimate, PerCall, assumptions, estimate, per_call
@@ -21,9 +20,10 @@ from judge_gym.lab.sweeps import unapplied, utility_model
 from judge_gym.llm.capabilities import taken_by
 from judge_gym.llm.providers import Providers
 from judge_gym.settings import Settings, settings
-from judge_gym.store import tables as t
 from judge_gym.store.history import past_answers
+from judge_gym.store.progress import judgements_by_model
 from judge_gym.store.rubrics import rubric_ids
+from judge_gym.store.windows import collected_documents, count_views
 
 
 @dataclass(frozen=True)
@@ -183,13 +183,7 @@ def swapped_arms(experiments: Sequence[Experiment], plan: SwapPlan | None) -> Ma
 
 def _documents(session: Session, experiments: Sequence[Experiment]) -> dict[str, int]:
     limits = {one.window.key: one.window.max_documents for one in experiments}
-    collected = session.execute(
-        sa.select(t.Window.key, sa.func.count(t.Document.id))
-        .outerjoin(t.Document, t.Document.window_id == t.Window.id)
-        .where(t.Window.key.in_(limits), t.Window.collected_at.is_not(None))
-        .group_by(t.Window.key)
-    )
-    return {**limits, **dict(collected.tuples().all())}
+    return {**limits, **collected_documents(session, limits)}
 
 
 def _views(
@@ -209,9 +203,7 @@ def _views(
             amount = amounts[_Kind("w1-evidence", "views", AGENTS[view], utility)]
             longest = longest_answer(view, settings().summary_words)
             amount.add(documents[key], ViewRequest(key, view), longest)
-            made = sa.select(sa.func.count()).select_from(t.View).join(t.Document).join(t.Window)
-            made = made.where(t.Window.key == key, t.View.view == view)
-            amount.done += session.scalar(made) or 0
+            amount.done += count_views(session, key, view)
     return amounts
 
 
@@ -271,32 +263,7 @@ def _judgements(
             if count:
                 kind = _Kind(workflow, what, agent, experiment.model, experiment.scale_size)
                 amounts[kind].add(count, experiment, longest)
-    done = _done(session, experiments)
+    done = judgements_by_model(session, [one.key for one in experiments])
     for kind, amount in amounts.items():
-        amount.done = done[kind.workflow, kind.model, kind.scale_size]
+        amount.done = done.get((kind.workflow, kind.model, kind.scale_size), 0)
     return amounts
-
-
-def _done(
-    session: Session, experiments: Sequence[Experiment]
-) -> Mapping[tuple[str, str, int], int]:
-    """Return (workflow, model, scale) → samples and probes of these experiments, of any outcome."""
-    scoring = sa.case((t.Arm.arm == "own", "w3-scoring"), else_="w4-swap")
-    samples = (
-        sa.select(scoring, t.Experiment.model, t.Experiment.scale_size, sa.func.count())
-        .select_from(t.Sample)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-        .where(
-            t.Experiment.key.in_([one.key for one in experiments]),
-            t.Arm.arm.in_(t.ARMS_IN_USE),
-        )
-        .group_by(scoring, t.Experiment.model, t.Experiment.scale_size)
-    )
-    probes = samples.join(t.Probe, t.Probe.sample_id == t.Sample.id)
-    done: defaultdict[tuple[str, str, int], int] = defaultdict(int)
-    for workflow, model, scale, count in session.execute(samples):
-        done[workflow, model, scale] = count
-    for _, model, scale, count in session.execute(probes):
-        done["w5-probe", model, scale] += count
-    return done

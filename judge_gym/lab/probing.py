@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from judge_gym.asking.engine import Question, ask_all
@@ -36,8 +34,7 @@ async def probe(runtime: Runtime, units: Sequence[ProbeUnit]) -> Counter[str]:
     with runtime.session() as session:
         asked = _probes(session, units)
         impossible = [one.failed() for one in asked if one.conversation_is_gone]
-        if impossible:
-            session.execute(insert(t.Probe).on_conflict_do_nothing(), impossible)
+        store.save_probes(session, impossible)
     questions = [one.question(runtime.settings) for one in asked if not one.conversation_is_gone]
     ends = await ask_all(runtime, questions)
     return ends + Counter(row["status"] for row in impossible)
@@ -98,31 +95,26 @@ class _Probe:
 
 
 def _probes(session: Session, units: Sequence[ProbeUnit]) -> list[_Probe]:
-    rows = session.execute(
-        sa.select(t.Sample, t.Call.messages, t.Call.answer)
-        .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
-        .where(t.Sample.id.in_({sample_id for sample_id, _ in units}))
-    )
-    samples = {sample.id: (sample, messages, answer) for sample, messages, answer in rows}
-    arms = store.arms_by_id(session, {sample.arm_id for sample, *_ in samples.values()})
+    samples = store.samples_by_id(session, {sample_id for sample_id, _ in units})
+    arms = store.arms_by_id(session, {sample.arm_id for sample in samples.values()})
     experiments = experiments_by_id(session, {arm.experiment_id for arm, _ in arms.values()})
-    items = store.item_keys(session, {sample.item_id for sample, *_ in samples.values()})
+    items = store.item_keys(session, {sample.item_id for sample in samples.values()})
     shown = {
         view: store.shown_documents(session, items, view)
         for view in {experiment.evidence_view for experiment in experiments.values()}
     }
     probes = []
     for unit in units:
-        sample, messages, answer = samples[unit[0]]
+        sample = samples[unit[0]]
         arm, rubric = arms[sample.arm_id]
         experiment = experiments[arm.experiment_id]
         scored = ScoredSample(
             rubric=stored_rubric(rubric),
             documents=shown[experiment.evidence_view][sample.item_id],
-            presentation=store.presentation_of(sample),
-            stages=sample.stages or 0,
-            messages=tuple(messages or ()),
-            answer=answer or "",
+            presentation=sample.presentation,
+            stages=sample.stages,
+            messages=sample.messages,
+            answer=sample.answer,
         )
         item = items[sample.item_id]
         key = score_key(experiment.key, rubric.key, arm.arm, item, sample.replicate)

@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 
-import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_by_tag, freeze_items
-from judge_gym.store.rubrics import add_arm, applied_key
+from judge_gym.store.rubrics import add_arm, applied_key, rubric_by_key
 from judge_gym.store.samples import Missing, missing_samples
 
 
@@ -21,9 +19,7 @@ def plan_scoring(session: Session, tags: Sequence[str]) -> tuple[Missing, list[s
     unusable = []
     ready = []
     for experiment_id, experiment in experiments_by_tag(session, tags).items():
-        rubric = session.scalars(
-            sa.select(t.Rubric).where(t.Rubric.key == applied_key(experiment))
-        ).one_or_none()
+        rubric = rubric_by_key(session, applied_key(experiment))
         if rubric is None or rubric.status != "ready":
             why = f"{rubric.status}: {rubric.failure}" if rubric else "not written yet"
             unusable.append(f"{experiment.name}: its rubric is {why}")

@@ -5,14 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-import sqlalchemy as sa
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from judge_gym.counting import counted
 from judge_gym.design.workflow_names import PROBE
 from judge_gym.errors import StoreError
 from judge_gym.model_names import is_simulated_model
-from judge_gym.store import tables as t
 from judge_gym.store.activity import (
     RECENT,
     Activity,
@@ -29,7 +28,7 @@ from judge_gym.store.experiments import experiments_by_tag, sweep_tags
 from judge_gym.store.listings import WindowLine, windows
 from judge_gym.store.progress import Progress, sweep_progress
 from judge_gym.store.selecting import Selection
-from judge_gym.store.spending import Scope, Spent, calls_of, spending_scope, spent
+from judge_gym.store.spending import Spent, has_cancelled_calls, spending_scope, spent
 
 ENOUGH = 10
 """Calls that must have ended lately before their rate says when the rest will have."""
@@ -131,7 +130,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         sweep=sweep,
         at=now,
         in_progress=at_work,
-        cancelled=_has_cancelled(session, scope),
+        cancelled=has_cancelled_calls(session, scope),
         simulated=all(map(is_simulated_model, models)),
         experiments=len(experiments),
         windows=windows(session, of=list(experiments)),
@@ -155,7 +154,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
     )
 
 
-def progress_of(engine: sa.Engine, sweep: str) -> dict[str, Progress] | None:
+def progress_of(engine: Engine, sweep: str) -> dict[str, Progress] | None:
     """Return the progress of a sweep's workflows; None while it is not stored yet."""
     with Session(engine) as session:
         try:
@@ -163,11 +162,6 @@ def progress_of(engine: sa.Engine, sweep: str) -> dict[str, Progress] | None:
         except StoreError:
             return None
         return sweep_progress(session, list(experiments_by_tag(session, tags)))
-
-
-def all_sweeps(session: Session) -> list[str]:
-    """Return the names of all sweeps, the newest first."""
-    return list(session.scalars(sa.select(t.Sweep.name).order_by(t.Sweep.id.desc())))
 
 
 def expected(
@@ -202,11 +196,6 @@ def _summed(counts: Iterable[tuple[str, int]]) -> Counter[str]:
     for workflow, count in counts:
         summed[workflow] += count
     return summed
-
-
-def _has_cancelled(session: Session, scope: Scope) -> bool:
-    cancelled = sa.select(t.Call.id).where(calls_of(scope), t.Call.status == "cancelled")
-    return bool(session.scalar(sa.select(cancelled.exists())))
 
 
 def _is_over(state: str) -> bool:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import permutations
 
 import numpy as np
-import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
@@ -20,10 +19,15 @@ from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.metrics.cells import Verdicts
 from judge_gym.metrics.polarization import pair_matrix
 from judge_gym.seeds import generator
-from judge_gym.store import tables as t
-from judge_gym.store.experiments import experiments_by_tag, freeze_items
-from judge_gym.store.rubrics import add_arm, sham_key
-from judge_gym.store.samples import Missing, missing_samples
+from judge_gym.store.experiments import experiments_by_tag, freeze_items, frozen_items
+from judge_gym.store.rubrics import (
+    StoredRubric,
+    add_arm,
+    rubric_by_key,
+    rubrics_of_rivals,
+    sham_key,
+)
+from judge_gym.store.samples import Missing, missing_samples, own_verdicts
 
 Experiments = dict[int, Experiment]
 
@@ -95,20 +99,8 @@ def _named(experiments: Experiments, judge: str, rival: str) -> Iterator[_Swap]:
         yield _Swap(experiment_id, rival)
 
 
-def _rival_rubric(session: Session, experiment: Experiment, rival: str) -> t.Rubric:
-    candidates = session.scalars(
-        sa.select(t.Rubric)
-        .where(
-            t.Rubric.concept == experiment.concept,
-            t.Rubric.country == experiment.country,
-            t.Rubric.scale_size == experiment.scale_size,
-            t.Rubric.owner_model != experiment.model,
-            t.Rubric.source == "generated",
-            t.Rubric.variant == 0,
-            t.Rubric.status == "ready",
-        )
-        .order_by(t.Rubric.owner_model)
-    ).all()
+def _rival_rubric(session: Session, experiment: Experiment, rival: str) -> StoredRubric:
+    candidates = rubrics_of_rivals(session, experiment)
     exact = [one for one in candidates if one.owner_model == rival]
     found = exact or [one for one in candidates if one.owner_family == rival]
     if len(found) == 1:
@@ -123,9 +115,7 @@ def _rival_rubric(session: Session, experiment: Experiment, rival: str) -> t.Rub
 
 
 def _add_sham(session: Session, experiment_id: int, experiment: Experiment) -> None:
-    rubric = session.scalars(
-        sa.select(t.Rubric).where(t.Rubric.key == sham_key(experiment))
-    ).one_or_none()
+    rubric = rubric_by_key(session, sham_key(experiment))
     if rubric is None or rubric.status != "ready":
         why = f"{rubric.status}: {rubric.failure}" if rubric else "not written yet"
         raise JudgeGymError(
@@ -162,11 +152,7 @@ def _most_divergent(
 def _held_out(
     session: Session, experiment_id: int, experiment: Experiment, share: float
 ) -> tuple[int, ...]:
-    items = session.scalars(
-        sa.select(t.ExperimentItem.item_id)
-        .where(t.ExperimentItem.experiment_id == experiment_id)
-        .order_by(t.ExperimentItem.position)
-    ).all()
+    items = frozen_items(session, experiment_id)
     if len(items) < 2:
         raise JudgeGymError(
             "The most divergent pairs are chosen on some items and swapped on the others, and "
@@ -175,28 +161,19 @@ def _held_out(
         )
     count = max(1, min(len(items) - 1, round(share * len(items))))
     draw = generator("held out", experiment.window.key, experiment.bundle_size, share)
-    return tuple(sorted(draw.sample(list(items), count)))
+    return tuple(sorted(draw.sample(items, count)))
 
 
 def _distances(
     session: Session, group: Sequence[int], items: Sequence[int], stages: int
 ) -> np.ndarray:
-    rows = session.execute(
-        sa.select(t.Arm.experiment_id, t.Sample.item_id, t.Sample.stages)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(
-            t.Arm.experiment_id.in_(group),
-            t.Arm.arm == "own",
-            t.Sample.item_id.in_(items),
-            t.Sample.status == "scored",
-        )
-    ).all()
+    rows = own_verdicts(session, group, items)
     judge = {experiment_id: number for number, experiment_id in enumerate(group)}
     item = {item_id: number for number, item_id in enumerate(items)}
     verdicts = Verdicts(
-        judge=np.array([judge[row[0]] for row in rows], dtype=np.int64),
-        item=np.array([item[row[1]] for row in rows], dtype=np.int64),
-        stages=np.array([row[2] for row in rows], dtype=np.int64),
+        judge=np.array([judge[row.experiment_id] for row in rows], dtype=np.int64),
+        item=np.array([item[row.item_id] for row in rows], dtype=np.int64),
+        stages=np.array([row.stages for row in rows], dtype=np.int64),
         n_judges=len(group),
         n_items=len(items),
         n_stages=stages,

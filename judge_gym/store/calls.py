@@ -1,10 +1,11 @@
 """What the ledger knows of calls: their answers, how they ended, and what they used."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from judge_gym.records.calls import SHARED, Answer, Failure, Opened
@@ -101,3 +102,12 @@ def token_use(session: Session, call_ids: Iterable[int]) -> list[TokenUse]:
 
 def _among(call_ids: Iterable[int]) -> sa.ColumnElement[bool]:
     return t.Call.id == sa.any_(sa.literal(list(call_ids), sa.ARRAY(sa.BigInteger)))
+
+
+def save_imported_calls(session: Session, calls: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Store answers that were made elsewhere; returns call key → id, of those stored before too."""
+    if not calls:
+        return {}
+    session.execute(insert(t.Call).on_conflict_do_nothing(), calls)
+    chosen = t.Call.key.in_([call["key"] for call in calls])
+    return dict(session.execute(sa.select(t.Call.key, t.Call.id).where(chosen)).tuples().all())

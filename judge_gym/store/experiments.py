@@ -139,6 +139,44 @@ def windows_of(session: Session, experiment_ids: Iterable[int]) -> dict[int, lis
     return by_window
 
 
+def sweep_names(session: Session) -> list[str]:
+    """Return the names of all sweeps, the newest first."""
+    return list(session.scalars(sa.select(t.Sweep.name).order_by(t.Sweep.id.desc())))
+
+
+def was_run_here(session: Session, sweep: str, imported_provider: str) -> bool:
+    """Whether a sweep of this name has a judge of another provider than `imported_provider`."""
+    run_here = (
+        sa.select(t.Experiment.id)
+        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
+        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
+        .where(t.Sweep.name == sweep, ~t.Experiment.model.startswith(f"{imported_provider}/"))
+    )
+    return bool(session.scalar(sa.select(run_here.exists())))
+
+
+def frozen_items(session: Session, experiment_id: int) -> list[int]:
+    """Return the items that an experiment is frozen with, in order."""
+    return list(
+        session.scalars(
+            sa.select(t.ExperimentItem.item_id)
+            .where(t.ExperimentItem.experiment_id == experiment_id)
+            .order_by(t.ExperimentItem.position)
+        )
+    )
+
+
+def items_by_document(session: Session, experiment_id: int) -> dict[str, int]:
+    """Return document key → the item of an experiment that holds it."""
+    rows = session.execute(
+        sa.select(t.Document.key, t.ItemDocument.item_id)
+        .join(t.ItemDocument, t.ItemDocument.document_id == t.Document.id)
+        .join(t.ExperimentItem, t.ExperimentItem.item_id == t.ItemDocument.item_id)
+        .where(t.ExperimentItem.experiment_id == experiment_id)
+    )
+    return dict(rows.tuples().all())
+
+
 def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -> int:
     """Fix the items of an experiment, once; returns how many there are.
 

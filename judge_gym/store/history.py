@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from judge_gym.design.rubric import Rubric
 from judge_gym.records.shown import ShownDocument
 from judge_gym.store import tables as t
-from judge_gym.store.rubrics import stored_rubric
+from judge_gym.store.rubrics import rubric_by_key, stored_rubric
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,5 @@ def first_documents(
 
 def ready_rubric(session: Session, key: str) -> Rubric | None:
     """Return the rubric with this natural key when it can be used."""
-    row = session.scalars(
-        sa.select(t.Rubric).where(t.Rubric.key == key, t.Rubric.status == "ready")
-    ).one_or_none()
-    return stored_rubric(row) if row else None
+    record = rubric_by_key(session, key)
+    return stored_rubric(record) if record and record.status == "ready" else None

@@ -104,12 +104,6 @@ def documents(session: Session, window_id: int) -> list[DocumentLine]:
     ]
 
 
-def dropped(session: Session, window_id: int) -> Sequence[t.DroppedDocument]:
-    """Return what a window's source gave and the window did not take."""
-    query = sa.select(t.DroppedDocument).where(t.DroppedDocument.window_id == window_id)
-    return session.scalars(query.order_by(t.DroppedDocument.id)).all()
-
-
 def experiments(
     session: Session,
     *,

@@ -1,7 +1,7 @@
 """How far the work is, derived from rows: per workflow of a set of experiments, per experiment."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -219,3 +219,25 @@ def _rubrics(session: Session, ids: Sequence[int]) -> Progress:
     counts = dict(rows.tuples().all())
     done = sum(counts.values())
     return Progress(done, len(keys), done - counts.get("ready", 0))
+
+
+def judgements_by_model(
+    session: Session, experiment_keys: Collection[str]
+) -> dict[tuple[str, str, int], int]:
+    """Return (workflow, model, scale) → samples and probes of these experiments, of any outcome."""
+    scoring = sa.case((t.Arm.arm == "own", "w3-scoring"), else_="w4-swap")
+    samples = (
+        sa.select(scoring, t.Experiment.model, t.Experiment.scale_size, sa.func.count())
+        .select_from(t.Sample)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        .where(t.Experiment.key.in_(experiment_keys), t.Arm.arm.in_(t.ARMS_IN_USE))
+        .group_by(scoring, t.Experiment.model, t.Experiment.scale_size)
+    )
+    probes = samples.join(t.Probe, t.Probe.sample_id == t.Sample.id)
+    done: defaultdict[tuple[str, str, int], int] = defaultdict(int)
+    for workflow, model, scale, count in session.execute(samples):
+        done[workflow, model, scale] = count
+    for _, model, scale, count in session.execute(probes):
+        done["w5-probe", model, scale] += count
+    return done

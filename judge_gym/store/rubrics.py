@@ -1,6 +1,8 @@
 """Rubrics and the arms that apply them."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
@@ -18,6 +20,22 @@ SHAM = 2
 OLD_SHAM = 1
 """That of shams whose prompt asked for other criteria "than those that come to mind first". They
 stay as they are, in arms of kind `old_sham`, and no figure includes them."""
+
+
+@dataclass(frozen=True)
+class StoredRubric:
+    """A rubric as it is stored; `stages` are set when, and only when, its status is `ready`."""
+
+    id: int
+    key: str
+    owner_model: str
+    """The model that wrote it; empty when it was provided."""
+    owner_family: str
+    scale_size: int
+    status: str
+    failure: str | None
+    stages: list[Any] | None
+    reasoning: str | None
 
 
 def generated_key(
@@ -65,6 +83,35 @@ def rubric_ids(session: Session, keys: Iterable[str]) -> dict[str, int]:
     return dict(rows.tuples().all())
 
 
+def rubric_by_key(session: Session, key: str) -> StoredRubric | None:
+    """Return the rubric with this natural key, usable or not; None when it is not written yet."""
+    row = session.scalars(sa.select(t.Rubric).where(t.Rubric.key == key)).one_or_none()
+    return None if row is None else rubric_record(row)
+
+
+def rubrics_of_rivals(session: Session, experiment: Experiment) -> list[StoredRubric]:
+    """Return the usable rubrics that other models wrote for an experiment's subject, by model."""
+    rows = session.scalars(
+        sa.select(t.Rubric)
+        .where(
+            t.Rubric.concept == experiment.concept,
+            t.Rubric.country == experiment.country,
+            t.Rubric.scale_size == experiment.scale_size,
+            t.Rubric.owner_model != experiment.model,
+            t.Rubric.source == "generated",
+            t.Rubric.variant == 0,
+            t.Rubric.status == "ready",
+        )
+        .order_by(t.Rubric.owner_model)
+    )
+    return [rubric_record(row) for row in rows]
+
+
+def rubric_record(row: t.Rubric) -> StoredRubric:
+    """Return the record of a row."""
+    return StoredRubric(*(getattr(row, field.name) for field in fields(StoredRubric)))
+
+
 def save_provided(session: Session, rubric: Rubric, concept: str, country: str) -> None:
     """Store a provided rubric; it needs no critic, so it has no marks."""
     session.execute(
@@ -87,7 +134,11 @@ def save_provided(session: Session, rubric: Rubric, concept: str, country: str) 
 
 
 def add_arm(
-    session: Session, experiment_id: int, arm: str, rubric: t.Rubric, held_out: Sequence[int] = ()
+    session: Session,
+    experiment_id: int,
+    arm: str,
+    rubric: StoredRubric,
+    held_out: Sequence[int] = (),
 ) -> None:
     """Plan an arm: the experiment judged under `rubric`; an arm that exists is kept."""
     session.execute(
@@ -103,6 +154,11 @@ def add_arm(
     )
 
 
-def stored_rubric(row: t.Rubric) -> Rubric:
-    """Return the rubric a row holds."""
-    return Rubric.model_validate({"stages": row.stages, "reasoning": row.reasoning})
+def own_arm(session: Session, experiment_id: int) -> int:
+    """Return the id of the only arm of an experiment."""
+    return session.scalars(sa.select(t.Arm.id).where(t.Arm.experiment_id == experiment_id)).one()
+
+
+def stored_rubric(record: StoredRubric) -> Rubric:
+    """Return the rubric of a record that is ready."""
+    return Rubric.model_validate({"stages": record.stages, "reasoning": record.reasoning})

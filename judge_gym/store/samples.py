@@ -3,12 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from judge_gym.records.shown import Presentation, ShownDocument
 from judge_gym.store import tables as t
+from judge_gym.store.rubrics import StoredRubric, rubric_record
 
 ProbeUnit = tuple[int, int]
 """(sample, replicate)"""
@@ -81,7 +84,7 @@ def missing_samples(
 
 
 def _failed_view(session: Session, experiment_ids: Sequence[int]) -> str:
-    """Return why a view of these experiments' windows failed; one speaks for all."""
+    """Return the first failure of a view of these experiments' windows."""
     windows = sa.select(t.Experiment.window_id).where(t.Experiment.id.in_(experiment_ids))
     query = (
         sa.select(t.View.failure)
@@ -111,14 +114,28 @@ def _lacks_a_view() -> sa.ColumnElement[bool]:
     )
 
 
-def arms_by_id(session: Session, arm_ids: Iterable[int]) -> dict[int, tuple[t.Arm, t.Rubric]]:
+@dataclass(frozen=True)
+class StoredArm:
+    """An experiment under one rubric; `arm` is its kind."""
+
+    id: int
+    experiment_id: int
+    arm: str
+
+
+def arms_by_id(
+    session: Session, arm_ids: Iterable[int]
+) -> dict[int, tuple[StoredArm, StoredRubric]]:
     """Return these arms with their rubrics."""
     rows = session.execute(
         sa.select(t.Arm, t.Rubric)
         .join(t.Rubric, t.Rubric.id == t.Arm.rubric_id)
         .where(t.Arm.id.in_(set(arm_ids)))
     )
-    return {arm.id: (arm, rubric) for arm, rubric in rows}
+    return {
+        arm.id: (StoredArm(arm.id, arm.experiment_id, arm.arm), rubric_record(rubric))
+        for arm, rubric in rows
+    }
 
 
 def item_keys(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
@@ -147,9 +164,71 @@ def shown_documents(
     return {item_id: tuple(documents) for item_id, documents in shown.items()}
 
 
-def presentation_of(sample: t.Sample) -> Presentation:
-    """Return how a stored sample showed its rubric."""
-    return Presentation(sample.seed, tuple(sample.letters), tuple(sample.display_order))
+@dataclass(frozen=True)
+class StoredSample:
+    """A sample with the conversation it ended; both are empty once its call was cleaned away."""
+
+    id: int
+    arm_id: int
+    item_id: int
+    replicate: int
+    presentation: Presentation
+    stages: int
+    """A bit set; 0 unless it is scored."""
+    simulated: bool
+    messages: tuple[Any, ...]
+    answer: str
+
+
+def samples_by_id(session: Session, sample_ids: Iterable[int]) -> dict[int, StoredSample]:
+    """Return these samples."""
+    rows = session.execute(
+        sa.select(t.Sample, t.Call.messages, t.Call.answer)
+        .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
+        .where(t.Sample.id.in_(set(sample_ids)))
+    )
+    return {
+        sample.id: StoredSample(
+            id=sample.id,
+            arm_id=sample.arm_id,
+            item_id=sample.item_id,
+            replicate=sample.replicate,
+            presentation=Presentation(
+                sample.seed, tuple(sample.letters), tuple(sample.display_order)
+            ),
+            stages=sample.stages or 0,
+            simulated=sample.simulated,
+            messages=tuple(messages or ()),
+            answer=answer or "",
+        )
+        for sample, messages, answer in rows
+    }
+
+
+@dataclass(frozen=True)
+class ItemVerdict:
+    """A scored sample of an experiment's own arm; `stages` is a bit set."""
+
+    experiment_id: int
+    item_id: int
+    stages: int
+
+
+def own_verdicts(
+    session: Session, experiment_ids: Sequence[int], item_ids: Sequence[int]
+) -> list[ItemVerdict]:
+    """Return the scored samples of these items in the own arms of these experiments."""
+    rows = session.execute(
+        sa.select(t.Arm.experiment_id, t.Sample.item_id, t.Sample.stages)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .where(
+            t.Arm.experiment_id.in_(experiment_ids),
+            t.Arm.arm == "own",
+            t.Sample.item_id.in_(item_ids),
+            t.Sample.status == "scored",
+        )
+    )
+    return [ItemVerdict(*row) for row in rows]
 
 
 def missing_probes(session: Session, experiment_ids: Sequence[int]) -> dict[str, list[ProbeUnit]]:
@@ -181,3 +260,15 @@ def missing_probes(session: Session, experiment_ids: Sequence[int]) -> dict[str,
     for model, sample_id, number in rows:
         by_model[model].append((sample_id, number))
     return dict(by_model)
+
+
+def save_probes(session: Session, rows: Sequence[dict[str, Any]]) -> None:
+    """Store probes that need no LLM call; one that exists is kept."""
+    if rows:
+        session.execute(insert(t.Probe).on_conflict_do_nothing(), rows)
+
+
+def save_samples(session: Session, rows: Sequence[dict[str, Any]]) -> int:
+    """Store imported samples; returns how many are new."""
+    added = insert(t.Sample).on_conflict_do_nothing().returning(t.Sample.id)
+    return len(session.scalars(added, rows).all())

@@ -90,6 +90,12 @@ def shared_calls(keys: Sequence[str]) -> sa.ColumnElement[bool]:
     return sa.and_(t.Call.experiment_id.is_(None), sa.func.split_part(t.Call.key, "/", 2).in_(keys))
 
 
+def has_cancelled_calls(session: Session, scope: Scope) -> bool:
+    """Whether calls of a sweep were cancelled and not made since."""
+    cancelled = sa.select(t.Call.id).where(calls_of(scope), t.Call.status == "cancelled")
+    return bool(session.scalar(sa.select(cancelled.exists())))
+
+
 def spent(session: Session, scope: Scope) -> Spent:
     """Sum what the sweep has used; one statement, whose time grows with the sweep's calls."""
     error = sa.func.jsonb_array_elements(t.Call.errors).table_valued("value")

@@ -32,7 +32,7 @@ class TrueValue:
 
 
 @dataclass(frozen=True)
-class StoredArm:
+class SweepArm:
     """An experiment's arm with its rubric."""
 
     id: int
@@ -123,7 +123,7 @@ def true_values(session: Session, experiment_ids: Sequence[int]) -> list[TrueVal
     return [TrueValue(*row) for row in rows]
 
 
-def arms_of_experiments(session: Session, experiment_ids: Sequence[int]) -> list[StoredArm]:
+def arms_of_experiments(session: Session, experiment_ids: Sequence[int]) -> list[SweepArm]:
     """Return the arms of these experiments, by their rubrics' owners."""
     rows = session.execute(
         sa.select(
@@ -140,7 +140,7 @@ def arms_of_experiments(session: Session, experiment_ids: Sequence[int]) -> list
         .order_by(t.Rubric.owner_model.collate("C"), t.Rubric.key.collate("C"))
     )
     return [
-        StoredArm(
+        SweepArm(
             id=arm_id,
             experiment_id=experiment_id,
             kind=kind,
@@ -272,3 +272,35 @@ def judgement_span(session: Session, experiment_ids: Sequence[int]) -> Judgement
         .where(t.Arm.experiment_id.in_(experiment_ids))
     ).one()
     return JudgementSpan(*row)
+
+
+@dataclass(frozen=True)
+class JudgedDocument:
+    """A judgement of an own arm with the document judged; `stages` is None without a verdict."""
+
+    experiment_key: str
+    title: str
+    category: str
+    stages: int | None
+    simulated: bool
+
+
+def judged_documents(session: Session, experiment_keys: Sequence[str]) -> list[JudgedDocument]:
+    """Return the judgements of these experiments, by experiment, document and replicate."""
+    rows = session.execute(
+        sa.select(
+            t.Experiment.key,
+            t.Document.title,
+            t.Document.category,
+            t.Sample.stages,
+            t.Sample.simulated,
+        )
+        .select_from(t.Sample)
+        .join(t.Arm, sa.and_(t.Arm.id == t.Sample.arm_id, t.Arm.arm == "own"))
+        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        .join(t.ItemDocument, t.ItemDocument.item_id == t.Sample.item_id)
+        .join(t.Document, t.Document.id == t.ItemDocument.document_id)
+        .where(t.Experiment.key.in_(experiment_keys))
+        .order_by(t.Experiment.id, t.Document.position, t.Sample.replicate)
+    )
+    return [JudgedDocument(*row) for row in rows]

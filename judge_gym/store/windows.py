@@ -1,6 +1,6 @@
 """Windows, their documents and the views of those documents."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -149,6 +149,32 @@ def save_collected(session: Session, window_id: int, collected: Collected) -> No
     if dropped:
         session.execute(sa.insert(t.DroppedDocument), dropped)
     row.collected_at = datetime.now(UTC)
+
+
+def save_documents(session: Session, window_id: int, rows: Sequence[dict[str, Any]]) -> None:
+    """Store the documents of a window and mark it collected, once."""
+    window = session.get_one(t.Window, window_id, with_for_update=True)
+    if window.collected_at is not None:
+        return
+    session.execute(sa.insert(t.Document), [{**row, "window_id": window_id} for row in rows])
+    window.collected_at = datetime.now(UTC)
+
+
+def collected_documents(session: Session, window_keys: Collection[str]) -> dict[str, int]:
+    """Return window key → documents, of those of these windows that are collected."""
+    rows = session.execute(
+        sa.select(t.Window.key, sa.func.count(t.Document.id))
+        .outerjoin(t.Document, t.Document.window_id == t.Window.id)
+        .where(t.Window.key.in_(window_keys), t.Window.collected_at.is_not(None))
+        .group_by(t.Window.key)
+    )
+    return dict(rows.tuples().all())
+
+
+def count_views(session: Session, window_key: str, view: str) -> int:
+    """Return how many documents of a window have this view, ready or failed."""
+    made = sa.select(sa.func.count()).select_from(t.View).join(t.Document).join(t.Window)
+    return session.scalar(made.where(t.Window.key == window_key, t.View.view == view)) or 0
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from judge_gym.store.rubrics import (
     add_arm,
     generated_key,
     provided_key,
+    rubric_by_key,
     save_provided,
 )
 
@@ -124,7 +125,8 @@ class Lab:
                 key = provided_key(given, experiment.concept, experiment.country)
             else:
                 key = self._generated(session, experiment, owner, _VARIANTS.get(kind, 0), simulated)
-            row = session.scalars(sa.select(t.Rubric).where(t.Rubric.key == key)).one()
+            row = rubric_by_key(session, key)
+            assert row is not None
             add_arm(session, experiment_id, kind, row)
             return session.scalars(
                 sa.select(t.Arm.id).where(
