@@ -4,7 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from judge_gym.answers.verdict import ParseFailure
+from judge_gym.answers.verdict import (
+    Grammar,
+    ParseFailure,
+    Verdict,
+    parse_structured_verdict,
+    parse_verdict,
+)
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
@@ -49,6 +55,18 @@ def scoring_prompt(
     )
 
 
+def read_verdict(
+    scoring: Scoring, answer: str, evidence: Sequence[str] = ()
+) -> Verdict | ParseFailure:
+    """Read the verdict of an answer, among the labels that the prompt offered.
+
+    A verdict that the answer repeats from `evidence` is ignored.
+    """
+    grammar = Grammar(scoring.labels, subset=scoring.subset, abstain=scoring.abstain)
+    parse = parse_structured_verdict if scoring.structured else parse_verdict
+    return parse(answer, grammar, evidence)
+
+
 def read_judgement(
     experiment: Experiment,
     presentation: Presentation,
@@ -62,11 +80,8 @@ def read_judgement(
     answer = readable(outcome)
     if isinstance(answer, NoAnswer):
         return Judgement(answer.status, failure=answer.failure)
-    verdict = (
-        resolve(experiment)
-        .of(Scoring)
-        .read(answer.text, [part for one in documents for part in (one.title, one.text)])
-    )
+    evidence = [part for document in documents for part in (document.title, document.text)]
+    verdict = read_verdict(resolve(experiment).of(Scoring), answer.text, evidence)
     start, end = verdict.span or (None, None)
     if isinstance(verdict, ParseFailure):
         failure = unreadable(answer, verdict.reason, verdict.detail)

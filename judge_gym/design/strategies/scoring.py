@@ -1,15 +1,7 @@
-"""Axis `scoring_method`: the form of the verdict, and how it is read."""
+"""Axis `scoring_method`: the form of the verdict that the prompt requests."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from judge_gym.answers.verdict import (
-    Grammar,
-    ParseFailure,
-    Verdict,
-    parse_structured_verdict,
-    parse_verdict,
-)
 from judge_gym.design.experiment import Experiment, ScoringMethod
 from judge_gym.design.strategies import abstention, scale
 
@@ -26,33 +18,32 @@ _INSTRUCTIONS: dict[ScoringMethod, str] = {
 
 @dataclass(frozen=True)
 class Scoring:
+    """The request for a verdict, and what an answer may hold."""
+
     instruction: str
     closing: str
-    """The closing request of the prompt, for this scale and abstain gate."""
+    """The last sentences of the prompt, for this scale and abstain gate."""
     structured: bool
-    """Whether the answer is JSON."""
-    grammar: Grammar
-    parse: Callable[[str, Grammar, Sequence[str]], Verdict | ParseFailure]
-
-    def read(self, answer: str, evidence: Sequence[str] = ()) -> Verdict | ParseFailure:
-        """Read the verdict of an answer, among the labels that the prompt offered.
-
-        A verdict that the answer repeats from `evidence` is ignored.
-        """
-        return self.parse(answer, self.grammar, evidence)
+    """Whether the answer is a JSON object."""
+    labels: tuple[str, ...]
+    """The letters offered, in the order of the scale."""
+    subset: bool
+    """Whether an answer may name several letters."""
+    abstain: bool
+    """Whether the prompt offers ABSTAIN."""
 
 
 def resolve(experiment: Experiment) -> Scoring:
     method = experiment.scoring_method
     letters = scale.resolve(experiment).letters
     gate = abstention.resolve(experiment).offered
-    structured = method == "structured_json"
     return Scoring(
         instruction=_INSTRUCTIONS[method],
         closing=_closing(method, letters, gate),
-        structured=structured,
-        grammar=Grammar(labels=letters, subset=method == "subset", abstain=gate),
-        parse=parse_structured_verdict if structured else parse_verdict,
+        structured=method == "structured_json",
+        labels=letters,
+        subset=method == "subset",
+        abstain=gate,
     )
 
 

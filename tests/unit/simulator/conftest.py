@@ -14,7 +14,7 @@ from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.scoring import Scoring
 from judge_gym.prompts import Prompt
 from judge_gym.questions.prober import ScoredSample, probe_prompt
-from judge_gym.questions.scorer import scoring_prompt
+from judge_gym.questions.scorer import read_verdict, scoring_prompt
 from judge_gym.records.shown import Presentation, ShownDocument
 from judge_gym.simulator.answering import Request, answer
 
@@ -83,7 +83,7 @@ def send(model: str, prompt: Prompt, seed: int = 0, temperature: float = 0.0) ->
 def judge(ask: Ask, seed: int = 0) -> Verdict | ParseFailure:
     """Return what the library's parser reads in the answer."""
     text = send(ask.model, ask.prompt, seed, ask.temperature)
-    return resolve(ask.experiment).of(Scoring).read(text)
+    return read_verdict(resolve(ask.experiment).of(Scoring), text)
 
 
 def stages_chosen(ask: Ask, seed: int = 0) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from judge_gym.answers.verdict import ParseFailure, Verdict
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.scoring import Scoring
 from judge_gym.errors import ConfigError
+from judge_gym.questions.scorer import read_verdict
 from judge_gym.simulator.chat import read_body
 from judge_gym.simulator.faults.injector import draw
 from judge_gym.simulator.faults.spoiling import subject_of
@@ -228,8 +229,8 @@ def test_no_verdict_can_be_read_in_a_malformed_one(bench, axes):
 
     malformed, sound = meets(work, {"kind": "malformed_verdict", "max_count": 1})
     scoring = resolve(ask.experiment).of(Scoring)
-    assert isinstance(scoring.read(malformed), ParseFailure)
-    assert isinstance(scoring.read(sound), Verdict)
+    assert isinstance(read_verdict(scoring, malformed), ParseFailure)
+    assert isinstance(read_verdict(scoring, sound), Verdict)
 
 
 def test_shares_over_http_are_exactly_those_of_the_draw():
