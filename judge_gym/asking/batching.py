@@ -5,10 +5,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from judge_gym.llm.batches import rows
 from judge_gym.llm.batches.policy import policy_of, split
 from judge_gym.records.calls import Call
 from judge_gym.runtime import Runtime
+from judge_gym.store import batches as store
 
 if TYPE_CHECKING:
     from judge_gym.llm.batches.desk import Desk
@@ -46,7 +46,7 @@ async def cancel(runtime: Runtime, batch_id: int) -> str:
 
 async def any_open(runtime: Runtime) -> bool:
     """Whether there is a batch that has not ended."""
-    return bool(await asyncio.to_thread(rows.open_ids, runtime.engine))
+    return bool(await asyncio.to_thread(store.open_ids, runtime.engine))
 
 
 def _desk(runtime: Runtime) -> "Desk":

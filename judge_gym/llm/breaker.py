@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from judge_gym.answers.readability import remedy_of, shortened
 from judge_gym.errors import JudgeGymError
-from judge_gym.llm.attempts import discarded
+from judge_gym.records.attempts import discarded
 from judge_gym.records.calls import PASSING, Answer, Call, Failure, Row
 
 ENOUGH_ALIKE = 5

@@ -13,8 +13,7 @@ from typing import Any
 from judge_gym.errors import ConfigError
 from judge_gym.llm.providers import ModelRules, Provider, Providers
 from judge_gym.model_names import is_simulated_model
-
-LIMITS = ("max_tokens", "max_completion_tokens")
+from judge_gym.records.calls import LIMITS, Request
 
 
 @dataclass(frozen=True)
@@ -31,19 +30,6 @@ class Capabilities:
     """Room for thinking, on top of the longest answer."""
     longest_output: int | None = None
     """The highest output limit that it takes, in tokens."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """The parameters of a call as they are sent, and the names of those that are not applied."""
-
-    parameters: dict[str, Any]
-    not_applied: tuple[str, ...] = ()
-
-    @property
-    def limit(self) -> int:
-        """The output limit in tokens, answer and thinking together."""
-        return int(next(self.parameters[name] for name in LIMITS if name in self.parameters))
 
 
 def taken_by(providers: Providers, model: str) -> Capabilities:

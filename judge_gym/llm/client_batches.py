@@ -7,9 +7,8 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import aclosing
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from judge_gym.llm.client import (
     classified,
@@ -27,10 +26,10 @@ from judge_gym.llm.sdk import (
     get_optional_params,
     litellm,
 )
+from judge_gym.records.batches import ProviderBatch, ProviderStatus
 from judge_gym.records.calls import Answer, ProviderError
 
 T = TypeVar("T")
-Status = Literal["submitted", "cancelling", "completed", "failed", "expired", "cancelled"]
 
 ENDPOINT = "/v1/chat/completions"
 OUR_KEY = "judge_gym_batch"
@@ -40,7 +39,7 @@ LONGEST_LINE = 2_000_000
 _PAGE = 100
 _CLOCKS_APART = timedelta(days=1)
 """How far a provider's clock and ours may be apart when its list is searched."""
-_STATUSES: dict[str, Status] = {
+_STATUSES: dict[str, ProviderStatus] = {
     "validating": "submitted",
     "in_progress": "submitted",
     "finalizing": "submitted",
@@ -50,21 +49,6 @@ _STATUSES: dict[str, Status] = {
     "expired": "expired",
     "cancelled": "cancelled",
 }
-
-
-@dataclass(frozen=True)
-class ProviderBatch:
-    """A batch as its provider describes it."""
-
-    id: str
-    status: Status
-    input_file_id: str
-    output_file_id: str | None
-    error_file_id: str | None
-    our_key: str
-    error: str
-    """Why validation failed; "" otherwise."""
-    created_at: datetime
 
 
 class BatchClient:

@@ -15,25 +15,24 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
-import sqlalchemy as sa
+from sqlalchemy import Engine
 
 from judge_gym.errors import ConfigError, JudgeGymError
-from judge_gym.llm.attempts import (
+from judge_gym.llm.breaker import Breaker, ModelStoppedError
+from judge_gym.llm.call_log import log_end
+from judge_gym.llm.capabilities import Capabilities, fitted, taken_by, taught
+from judge_gym.llm.client import Client
+from judge_gym.llm.context import check_context
+from judge_gym.llm.gate import Change, Gate
+from judge_gym.llm.keys import Keys
+from judge_gym.llm.providers import Provider, Providers
+from judge_gym.records.attempts import (
     AttemptError,
     attempt_error,
     discarded,
     nothing_but_thought,
     over_limit,
 )
-from judge_gym.llm.breaker import Breaker, ModelStoppedError
-from judge_gym.llm.call_log import log_end
-from judge_gym.llm.capabilities import Capabilities, Request, fitted, taken_by, taught
-from judge_gym.llm.client import Client
-from judge_gym.llm.context import check_context
-from judge_gym.llm.gate import Change, Gate
-from judge_gym.llm.keys import Keys
-from judge_gym.llm.ledger import Closed, Derived, Ledger, Sent, now
-from judge_gym.llm.providers import Provider, Providers
 from judge_gym.records.calls import (
     NO_ANSWER,
     PASSING,
@@ -44,8 +43,10 @@ from judge_gym.records.calls import (
     FailureKind,
     Opened,
     ProviderError,
+    Request,
     Row,
 )
+from judge_gym.store.ledger import Closed, Derived, Ledger, Sent, now
 from judge_gym.store.tables import GateChange
 
 Number = TypeVar("Number", int, float)
@@ -69,7 +70,7 @@ class Gateway:
 
     def __init__(
         self,
-        engine: sa.Engine,
+        engine: Engine,
         providers: Providers,
         *,
         attempts: int,

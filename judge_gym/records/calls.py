@@ -31,6 +31,8 @@ NO_ANSWER: frozenset[FailureKind] = frozenset({"timeout", "connection", "unreada
 """Failures that do not show that a provider is there at all."""
 SHARED: frozenset[FailureKind] = frozenset({"authentication", "quota", "not_found", "unreachable"})
 """Failures that every other call to the model would meet too."""
+LIMITS = ("max_tokens", "max_completion_tokens")
+"""Parameters that limit the length of an answer; a request has one of them."""
 IMPORTED = "imported"
 """The route of a ledger row whose answer was imported, not asked for here."""
 RECOVERED = "recovered"
@@ -99,6 +101,19 @@ class Call:
         """
         characters = sum(len(message["content"]) for message in self.prompt.messages)
         return characters // 4 + limit
+
+
+@dataclass(frozen=True)
+class Request:
+    """The parameters of a call as they are sent, and the names of those that are not applied."""
+
+    parameters: dict[str, Any]
+    not_applied: tuple[str, ...] = ()
+
+    @property
+    def limit(self) -> int:
+        """The output limit in tokens, answer and thinking together."""
+        return int(next(self.parameters[name] for name in LIMITS if name in self.parameters))
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,41 @@
-"""Batches for people to see: what is open, and how much of a sweep waits in them."""
+"""Batches of calls: planned with their calls, locked, and ended with their answers.
 
-from collections.abc import Sequence
+A step at a provider is written here before it (what will be done) or right after (the id that
+it got), each in a transaction of its own.
+"""
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.records.attempts import (
+    AttemptError,
+    attempt_error,
+    discarded,
+    nothing_but_thought,
+    over_limit,
+)
+from judge_gym.records.batches import BatchCall, ProviderBatch, StoredBatch
+from judge_gym.records.calls import Answer, Failure, Request
 from judge_gym.store import tables as t
+from judge_gym.store.ledger import CLOSED, answered
+from judge_gym.store.recordset import packed
 from judge_gym.store.spending import Scope, calls_of
 
 _OPEN = t.Batch.status.in_(t.OPEN_BATCHES)
+_COLUMNS = [getattr(t.Batch, field.name) for field in fields(StoredBatch)]
 
 
-def batches(session: Session, *, ended: bool) -> Sequence[t.Batch]:
-    """Return the batches that are open, and those that have ended when asked for; newest first."""
-    query = sa.select(t.Batch).order_by(t.Batch.id.desc())
-    return session.scalars(query if ended else query.where(_OPEN)).all()
+def batches(session: Session, *, ended: bool) -> list[StoredBatch]:
+    """Return the open batches, and those that have ended when asked for; newest first."""
+    query = sa.select(*_COLUMNS).order_by(t.Batch.id.desc())
+    rows = session.execute(query if ended else query.where(_OPEN))
+    return [StoredBatch(*row) for row in rows]
 
 
 def waiting(session: Session, scope: Scope) -> dict[str, int]:
@@ -26,3 +47,188 @@ def waiting(session: Session, scope: Scope) -> dict[str, int]:
         .group_by(t.Call.workflow)
     )
     return dict(rows.tuples().all())
+
+
+def plan(engine: sa.Engine, provider: str, model: str, call_ids: Sequence[int]) -> int | None:
+    """Write a batch and link its calls; returns its id, None when no call is free any more.
+
+    Calls that another process has sent or batched meanwhile are left out.
+    """
+    free = (
+        sa.select(t.Call.id)
+        .where(t.Call.id.in_(call_ids), t.Call.batch_id.is_(None), t.Call.status == "planned")
+        .order_by(t.Call.id)
+        .with_for_update()
+    )
+    with engine.begin() as connection:
+        linked = connection.scalars(free).all()
+        if not linked:
+            return None
+        batch_id = connection.execute(
+            sa.insert(t.Batch)
+            .values(
+                key=uuid.uuid4().hex,
+                provider=provider,
+                model=model,
+                status="planned",
+                calls=len(linked),
+            )
+            .returning(t.Batch.id)
+        ).scalar_one()
+        connection.execute(
+            sa.update(t.Call).where(t.Call.id.in_(linked)).values(batch_id=batch_id, route="batch")
+        )
+    return int(batch_id)
+
+
+@contextmanager
+def claimed(engine: sa.Engine, batch_id: int) -> Iterator[StoredBatch | None]:
+    """Lock an open batch; yields None when another process has it or it has ended.
+
+    The lock belongs to a connection of its own and ends with it, however this process ends.
+    """
+    lock = sa.func.hashtextextended(sa.literal("llm_batches"), batch_id)
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        if not connection.scalar(sa.select(sa.func.pg_try_advisory_lock(lock))):
+            yield None
+            return
+        try:
+            row = connection.execute(
+                sa.select(*_COLUMNS).where(t.Batch.id == batch_id, _OPEN)
+            ).one_or_none()
+            yield None if row is None else StoredBatch(*row)
+        finally:
+            connection.execute(sa.select(sa.func.pg_advisory_unlock(lock)))
+
+
+def open_ids(engine: sa.Engine) -> Sequence[int]:
+    """Return the ids of the batches that have not ended, the oldest first."""
+    with engine.connect() as connection:
+        return connection.scalars(sa.select(t.Batch.id).where(_OPEN).order_by(t.Batch.id)).all()
+
+
+def calls_of_batch(engine: sa.Engine, batch_id: int) -> list[BatchCall]:
+    """Return a batch's calls, by id."""
+    columns = (t.Call.id, t.Call.messages, t.Call.parameters, t.Call.sent_parameters)
+    with engine.connect() as connection:
+        chosen = sa.select(*columns).where(t.Call.batch_id == batch_id).order_by(t.Call.id)
+        return [BatchCall(*row) for row in connection.execute(chosen)]
+
+
+def call_ids_of(engine: sa.Engine, batch_id: int) -> set[int]:
+    """Return the ids of a batch's calls."""
+    with engine.connect() as connection:
+        return set(connection.scalars(sa.select(t.Call.id).where(t.Call.batch_id == batch_id)))
+
+
+def uploaded(engine: sa.Engine, batch_id: int, file_id: str) -> None:
+    """Store the id of the input file."""
+    with engine.begin() as connection:
+        connection.execute(_change(batch_id, input_file_id=file_id))
+
+
+def submitted(engine: sa.Engine, batch_id: int, theirs: ProviderBatch) -> None:
+    """Store the provider's id of a batch; from here on its calls count as sent."""
+    with engine.begin() as connection:
+        changed = connection.execute(
+            _change(
+                batch_id,
+                status="submitted",
+                provider_batch_id=theirs.id,
+                input_file_id=theirs.input_file_id,
+                submitted_at=sa.func.now(),
+                error=None,
+            ).where(t.Batch.status == "planned")
+        )
+        if changed.rowcount:
+            connection.execute(
+                sa.update(t.Call)
+                .where(t.Call.batch_id == batch_id, t.Call.status == "planned")
+                .values(status="sent", attempts=t.Call.attempts + 1, sent_at=sa.func.now())
+            )
+
+
+def polled(engine: sa.Engine, batch_id: int, status: str) -> None:
+    """Store the status of a batch that is still open."""
+    with engine.begin() as connection:
+        connection.execute(_change(batch_id, status=status, error=None, polled_at=sa.func.now()))
+
+
+def unreachable(engine: sa.Engine, batch_id: int, error: str) -> None:
+    """Store why the status of an open batch is unknown."""
+    with engine.begin() as connection:
+        connection.execute(_change(batch_id, error=error, polled_at=sa.func.now()))
+
+
+def ended(
+    engine: sa.Engine,
+    batch_id: int,
+    status: str,
+    outcomes: Mapping[int, Answer | Failure],
+    otherwise: str,
+    theirs: ProviderBatch | None = None,
+) -> None:
+    """End a batch: its answers go into the ledger, its other calls are open again, in one commit.
+
+    A call without an outcome gets `otherwise` as its error. An answer that is empty or cut is kept
+    among the errors of its call. Calls that a cancelled batch leaves open are cancelled.
+    """
+    left_open = "cancelled" if status == "cancelled" else "planned"
+    with engine.begin() as connection:
+        now = connection.scalar(sa.select(sa.func.now()))
+        sent = sa.select(t.Call.id, sa.func.coalesce(t.Call.sent_parameters, t.Call.parameters))
+        limits = {
+            call_id: Request(parameters).limit
+            for call_id, parameters in connection.execute(
+                sent.where(t.Call.batch_id == batch_id).order_by(t.Call.id).with_for_update()
+            )
+        }
+        ids = list(limits)
+        answers, errors = _sorted_outcomes(limits, outcomes, attempt_error("unanswered", otherwise))
+        changed = connection.execute(
+            _change(
+                batch_id,
+                status=status,
+                ended_at=now,
+                polled_at=now,
+                answered=len(answers),
+                failed=len(errors),
+                output_file_id=theirs and theirs.output_file_id,
+                error_file_id=theirs and theirs.error_file_id,
+                error=None if status == "completed" else otherwise,
+            )
+        )
+        if changed.rowcount and ids:
+            ends = (
+                {"id": one, "errors": [], "finished_at": now} | answered(answers[one])
+                if one in answers
+                else {"id": one, "errors": [errors[one]], "status": left_open}
+                for one in ids
+            )
+            connection.execute(CLOSED, packed(ends))
+
+
+def _change(batch_id: int, **values: Any) -> sa.Update:
+    return sa.update(t.Batch).where(t.Batch.id == batch_id, _OPEN).values(values)
+
+
+def _sorted_outcomes(
+    limits: Mapping[int, int], outcomes: Mapping[int, Answer | Failure], missing: AttemptError
+) -> tuple[dict[int, Answer], dict[int, AttemptError]]:
+    """Return the answers to keep, and the errors of the other calls; `limits` are of output."""
+    answers: dict[int, Answer] = {}
+    errors: dict[int, AttemptError] = {}
+    for call_id, limit in limits.items():
+        outcome = outcomes.get(call_id)
+        if outcome is None:
+            errors[call_id] = missing
+        elif isinstance(outcome, Failure):
+            errors[call_id] = attempt_error(outcome.kind, outcome.message)
+        elif nothing_but_thought(outcome):
+            message = f"the output limit of {limit} tokens was used up before the answer began"
+            errors[call_id] = over_limit(message, limit, outcome.cost_usd)
+        elif unusable := discarded(outcome):
+            errors[call_id] = {**unusable, "cost_usd": outcome.cost_usd}
+        else:
+            answers[call_id] = outcome
+    return answers, errors

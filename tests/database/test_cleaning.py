@@ -7,11 +7,11 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.errors import StoreError
-from judge_gym.llm.batches import rows as batch_rows
-from judge_gym.llm.ledger import Ledger
+from judge_gym.store import batches as batch_rows
 from judge_gym.store import tables as t
 from judge_gym.store.cancelling import cancel_calls
 from judge_gym.store.cleaning import clean, removed_calls
+from judge_gym.store.ledger import Ledger
 from judge_gym.store.selecting import Selection
 from support.judged import fail, judged, sample_ids, unprobed
 from support.rig import a_call

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 import pytest
 import sqlalchemy as sa
 
-from judge_gym.llm.capabilities import Request
 from judge_gym.llm.gateway import Gateway
-from judge_gym.llm.ledger import Closed, Derived, Ledger, Sent, now
-from judge_gym.records.calls import Failure
+from judge_gym.records.calls import Failure, Request
 from judge_gym.store import tables as t
+from judge_gym.store.ledger import Closed, Derived, Ledger, Sent, now
 from support.rig import (
     a_call,
     an_answer,

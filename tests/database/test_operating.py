@@ -13,12 +13,12 @@ from sqlalchemy.orm import Session
 from judge_gym.errors import StoreError
 from judge_gym.lab import probing, scoring
 from judge_gym.lab.status import Status, sweep_status
-from judge_gym.llm.ledger import Ledger
 from judge_gym.store import tables as t
 from judge_gym.store.cancelling import cancel_calls, without_answer
 from judge_gym.store.claims import claimed, idle, in_progress
 from judge_gym.store.cleaning import Kept, forget_failures, kept_failures
 from judge_gym.store.experiments import register_experiment
+from judge_gym.store.ledger import Ledger
 from judge_gym.store.selecting import Selection, chosen, ledger_lines
 from support.judged import fail, judged, sample_ids, unprobed
 from support.rig import a_call

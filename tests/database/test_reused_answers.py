@@ -8,12 +8,11 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.llm.capabilities import Request
-from judge_gym.llm.ledger import Closed, Ledger, Sent, now
-from judge_gym.records.calls import Call, Parameters
+from judge_gym.records.calls import Call, Parameters, Request
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import clean, forget_failures
 from judge_gym.store.history import past_answers
+from judge_gym.store.ledger import Closed, Ledger, Sent, now
 from judge_gym.store.selecting import Selection
 from judge_gym.store.spending import Scope, Spent, spent
 from support.rig import a_call, an_answer, calls, run, runtime_at

@@ -14,14 +14,13 @@ from judge_gym.asking.budgeting import (
 )
 from judge_gym.design.budget import Budget
 from judge_gym.errors import ConfigError
-from judge_gym.llm.capabilities import Request
 from judge_gym.llm.gateway import Gateway
-from judge_gym.llm.ledger import Closed, Ledger, Sent, now
 from judge_gym.llm.providers import Price, Provider, Providers
-from judge_gym.records.calls import Answer, Failure
+from judge_gym.records.calls import Answer, Failure, Request
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import forget_failures
 from judge_gym.store.experiments import register_experiment, register_sweep
+from judge_gym.store.ledger import Closed, Ledger, Sent, now
 from judge_gym.store.rubrics import applied_key, sham_key
 from judge_gym.store.selecting import Selection
 from judge_gym.store.spending import Spent, spending_scope, spent

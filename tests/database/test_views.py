@@ -11,12 +11,11 @@ from sqlalchemy.orm import Session
 
 from judge_gym.design.axes import axes
 from judge_gym.errors import StoreError
-from judge_gym.llm.capabilities import Request
-from judge_gym.llm.ledger import Closed, Ledger, Sent, now
-from judge_gym.records.calls import Answer
+from judge_gym.records.calls import Answer, Request
 from judge_gym.store import migrate, views
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import register_sweep
+from judge_gym.store.ledger import Closed, Ledger, Sent, now
 from judge_gym.store.spending import spending_scope, spent
 from support.lab import SWEEP, Lab, labels, only, rubric
 from support.postgres import temporary_database

@@ -8,16 +8,17 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
-import sqlalchemy as sa
+from sqlalchemy import Engine
 
 from judge_gym.errors import ConfigError, JudgeGymError
-from judge_gym.llm.batches import rows
 from judge_gym.llm.batches.lines import read_line, request_file
-from judge_gym.llm.client_batches import BatchClient, ProviderBatch
+from judge_gym.llm.client_batches import BatchClient
 from judge_gym.llm.gateway import ProviderRefusedError, refusal
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Provider, Providers
+from judge_gym.records.batches import ProviderBatch, StoredBatch
 from judge_gym.records.calls import PASSING, SHARED, Answer, Failure, FailureKind, ProviderError
+from judge_gym.store import batches as store
 
 AT_ONCE = 4
 """Batches asked after at once; each holds a connection to the database meanwhile."""
@@ -38,9 +39,7 @@ class BatchError(JudgeGymError):
 class Desk:
     """Where batches are handed in and fetched; keeps nothing itself."""
 
-    def __init__(
-        self, engine: sa.Engine, providers: Providers, keys: Keys, timeout_s: float
-    ) -> None:
+    def __init__(self, engine: Engine, providers: Providers, keys: Keys, timeout_s: float) -> None:
         self._engine = engine
         self._providers = providers
         self._keys = keys
@@ -54,7 +53,7 @@ class Desk:
         """
         provider = self._providers.of(model)
         await self._keys.of(provider)
-        batch_id = await asyncio.to_thread(rows.plan, self._engine, provider.name, model, call_ids)
+        batch_id = await asyncio.to_thread(store.plan, self._engine, provider.name, model, call_ids)
         if batch_id is None:
             return
         try:
@@ -79,7 +78,7 @@ class Desk:
                     problems.add(str(error))
 
         async with asyncio.TaskGroup() as group:
-            for batch_id in await asyncio.to_thread(rows.open_ids, self._engine):
+            for batch_id in await asyncio.to_thread(store.open_ids, self._engine):
                 group.create_task(one(batch_id))
         return sorted(problems)
 
@@ -99,12 +98,12 @@ class Desk:
                 theirs = await self._sent(client, batch)
                 if theirs is None:
                     why = _WITHOUT_ANSWER["cancelled"]
-                    await self._write(rows.ended, batch.id, "cancelled", {}, why)
+                    await self._write(store.ended, batch.id, "cancelled", {}, why)
                     return "cancelled"
-                await self._write(rows.submitted, batch.id, theirs)
+                await self._write(store.submitted, batch.id, theirs)
                 theirs = await client.cancel(theirs.id)
                 if theirs.status in ("submitted", "cancelling"):
-                    await self._write(rows.polled, batch.id, "cancelling")
+                    await self._write(store.polled, batch.id, "cancelling")
                 else:
                     await self._take_in(client, batch, theirs)
             except ProviderError as error:
@@ -126,10 +125,10 @@ class Desk:
                 else:
                     await self._ask_after(client, batch)
             except (ProviderError, ConfigError) as error:
-                await self._write(rows.unreachable, batch.id, str(error))
+                await self._write(store.unreachable, batch.id, str(error))
                 raise
 
-    async def _send(self, client: BatchClient, batch: Any) -> None:
+    async def _send(self, client: BatchClient, batch: StoredBatch) -> None:
         """Have the provider work on a planned batch, once, whoever was killed at it before."""
         try:
             theirs = await self._sent(client, batch)
@@ -140,11 +139,11 @@ class Desk:
             if error.kind in _LATER:
                 raise
             why = f"the batch was not taken: {error.kind}: {error}"
-            await self._write(rows.ended, batch.id, "failed", {}, why)
+            await self._write(store.ended, batch.id, "failed", {}, why)
             return
-        await self._write(rows.submitted, batch.id, theirs)
+        await self._write(store.submitted, batch.id, theirs)
 
-    async def _sent(self, client: BatchClient, batch: Any) -> ProviderBatch | None:
+    async def _sent(self, client: BatchClient, batch: StoredBatch) -> ProviderBatch | None:
         """Return the provider's batch if it was made already; only a listing can tell."""
         if batch.provider_batch_id:
             return await client.retrieve(batch.provider_batch_id)
@@ -152,18 +151,19 @@ class Desk:
             return None
         return await client.find(batch.key, batch.input_file_id, batch.created_at)
 
-    async def _upload(self, client: BatchClient, batch: Any) -> str:
+    async def _upload(self, client: BatchClient, batch: StoredBatch) -> str:
         content = await asyncio.to_thread(self._request_file, batch)
         file_id = await client.upload(f"judge-gym-{batch.key}.jsonl", content)
         # Before it is used: a batch is found again by its input file.
-        await self._write(rows.uploaded, batch.id, file_id)
+        await self._write(store.uploaded, batch.id, file_id)
         return file_id
 
-    def _request_file(self, batch: Any) -> bytes:
-        calls = rows.calls_of(self._engine, batch.id)
+    def _request_file(self, batch: StoredBatch) -> bytes:
+        calls = store.calls_of_batch(self._engine, batch.id)
         return request_file(self._provider(batch), batch.model, calls)
 
-    async def _ask_after(self, client: BatchClient, batch: Any) -> None:
+    async def _ask_after(self, client: BatchClient, batch: StoredBatch) -> None:
+        assert batch.provider_batch_id is not None
         try:
             theirs = await client.retrieve(batch.provider_batch_id)
         except ProviderError as error:
@@ -171,19 +171,22 @@ class Desk:
             if error.kind != "not_found" or await self._listed(client, batch):
                 raise
             why = _WITHOUT_ANSWER["vanished"]
-            await self._write(rows.ended, batch.id, "vanished", {}, why)
+            await self._write(store.ended, batch.id, "vanished", {}, why)
             return
         if theirs.status in ("submitted", "cancelling"):
-            await self._write(rows.polled, batch.id, theirs.status)
+            await self._write(store.polled, batch.id, theirs.status)
         else:
             await self._take_in(client, batch, theirs)
 
-    async def _listed(self, client: BatchClient, batch: Any) -> bool:
+    async def _listed(self, client: BatchClient, batch: StoredBatch) -> bool:
+        assert batch.input_file_id is not None
         found = await client.find(batch.key, batch.input_file_id, batch.created_at)
         return found is not None
 
-    async def _take_in(self, client: BatchClient, batch: Any, theirs: ProviderBatch) -> None:
-        known = await asyncio.to_thread(rows.call_ids_of, self._engine, batch.id)
+    async def _take_in(
+        self, client: BatchClient, batch: StoredBatch, theirs: ProviderBatch
+    ) -> None:
+        known = await asyncio.to_thread(store.call_ids_of, self._engine, batch.id)
         outcomes: dict[int, Answer | Failure] = {}
         for file_id in (theirs.output_file_id, theirs.error_file_id):
             async for raw in self._lines(client, file_id):
@@ -194,7 +197,7 @@ class Desk:
                 if not isinstance(outcomes.get(call_id), Answer):  # the first answer counts
                     outcomes[call_id] = outcome
         why = _WITHOUT_ANSWER.get(theirs.status) or f"the batch did not pass: {theirs.error}"
-        await self._write(rows.ended, batch.id, theirs.status, outcomes, why, theirs)
+        await self._write(store.ended, batch.id, theirs.status, outcomes, why, theirs)
 
     async def _lines(self, client: BatchClient, file_id: str | None) -> AsyncIterator[bytes]:
         """Yield the lines of a file; of one that is gone, none."""
@@ -208,8 +211,8 @@ class Desk:
                 raise
 
     @asynccontextmanager
-    async def _claimed(self, batch_id: int) -> AsyncIterator[Any]:
-        holding = rows.claimed(self._engine, batch_id)
+    async def _claimed(self, batch_id: int) -> AsyncIterator[StoredBatch | None]:
+        holding = store.claimed(self._engine, batch_id)
         batch = await asyncio.to_thread(holding.__enter__)
         try:
             yield batch
@@ -219,10 +222,10 @@ class Desk:
     async def _write(self, change: Any, *arguments: Any) -> None:
         await asyncio.to_thread(change, self._engine, *arguments)
 
-    async def _client(self, batch: Any) -> BatchClient:
+    async def _client(self, batch: StoredBatch) -> BatchClient:
         provider = self._provider(batch)
         key = await self._keys.of(provider)
         return BatchClient(provider, key.get_secret_value(), self._timeout_s)
 
-    def _provider(self, batch: Any) -> Provider:
+    def _provider(self, batch: StoredBatch) -> Provider:
         return self._providers.of(batch.model)

@@ -8,9 +8,9 @@ from litellm.types.utils import CallTypes
 from litellm.utils import return_raw_request
 
 from judge_gym.errors import ConfigError
-from judge_gym.llm.capabilities import Capabilities, Request, fitted, taken_by, taught, unapplied
+from judge_gym.llm.capabilities import Capabilities, fitted, taken_by, taught, unapplied
 from judge_gym.llm.providers import Providers, load_providers
-from judge_gym.records.calls import Parameters
+from judge_gym.records.calls import Parameters, Request
 from judge_gym.settings import REPOSITORY
 
 SHIPPED = load_providers(REPOSITORY / "deployments" / "providers.toml")

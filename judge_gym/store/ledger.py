@@ -15,9 +15,8 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 import tenacity
 
-from judge_gym.llm.attempts import AttemptError
-from judge_gym.llm.capabilities import Request
-from judge_gym.records.calls import Answer, Call, Failure, Opened, Row
+from judge_gym.records.attempts import AttemptError
+from judge_gym.records.calls import Answer, Call, Failure, Opened, Request, Row
 from judge_gym.store.calls import opened_as
 from judge_gym.store.recordset import inserting, packed, recordset
 from judge_gym.store.tables import OPEN_BATCHES, Batch
