@@ -133,7 +133,7 @@ def next_steps(sweep: str, file: Path | None) -> list[tuple[str, str]]:
     return [
         ("All tables", f"{program} analyse figures {name} --all"),
         ("Your own sweep", f"copy {again}, edit it, then {program} sweep plan COPY"),
-        ("Real models", "set a provider's key and name its model in the copy; see README.md"),
+        ("Real models", "set a provider's key and name its model in the copy; see docs/sweeps.md"),
         ("Progress", f"{program} sweep status {name}"),
         ("Evidence", f"{program} evidence list"),
         ("Experiments", f"{program} analyse experiments list --sweep {name}"),
