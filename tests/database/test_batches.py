@@ -167,6 +167,7 @@ KILLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", KILLS)
 def test_a_client_killed_while_it_sends_is_gone_on_from(
     database: str, faulty: str, articles: Path, directly: dict[str, list[Any]], moment: str
@@ -218,6 +219,7 @@ def killed_when_stalled(
     until(made, f"{there} batches at the provider")
 
 
+@pytest.mark.slow
 def test_a_client_killed_while_it_asks_after_a_batch_holds_nobody_up(
     database: str, faulty: str, articles: Path, directly: dict[str, list[Any]]
 ) -> None:

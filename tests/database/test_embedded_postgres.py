@@ -142,6 +142,7 @@ def test_the_database_speaks_utf8_and_utc_and_keeps_what_it_commits(
     assert query(server_url, statement) == value
 
 
+@pytest.mark.slow
 def test_starting_again_in_one_process_changes_nothing(place: Path) -> None:
     server = embedded.start(place / "data")
     assert embedded.start(place / "data") == server == embedded.status(place / "data")
@@ -150,12 +151,14 @@ def test_starting_again_in_one_process_changes_nothing(place: Path) -> None:
     assert_stopped(server.url, server.cluster)
 
 
+@pytest.mark.slow
 def test_the_environment_of_the_shell_does_not_lead_elsewhere(place: Path, join: Join) -> None:
     user = join(place / "data", PGPORT="6000", PGHOST="elsewhere", PGDATA="/nonexistent")
     user.joined()
     assert query(url_of(place / "data"), "SELECT 1") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [
@@ -186,11 +189,13 @@ def test_the_last_of_two_processes_stops_the_server(place: Path, join: Join) -> 
     assert_stopped(url, cluster)
 
 
+@pytest.mark.slow
 def test_first_starts_at_the_same_time_make_one_cluster(place: Path, join: Join) -> None:
     users = [join(place / "data") for _ in range(4)]
     assert len({user.joined() for user in users}) == 1
 
 
+@pytest.mark.slow
 def test_a_server_left_by_kill_9_is_found_and_then_stopped(place: Path, join: Join) -> None:
     folder = place / "data"
     killed = join(folder)
@@ -204,6 +209,7 @@ def test_a_server_left_by_kill_9_is_found_and_then_stopped(place: Path, join: Jo
     assert_stopped(url, folder / "cluster")
 
 
+@pytest.mark.slow
 def test_coming_while_another_leaves_loses_nothing(place: Path, join: Join) -> None:
     folder = place / "data"
     staying = join(folder)
@@ -219,6 +225,7 @@ def test_coming_while_another_leaves_loses_nothing(place: Path, join: Join) -> N
     assert query(url_of(folder), "SELECT count(*) FROM visits") == rounds
 
 
+@pytest.mark.slow
 def test_a_forked_child_that_ends_does_not_stop_its_parents_server(place: Path, join: Join) -> None:
     script = """
 import os, sys
@@ -237,6 +244,7 @@ sys.stdin.readline()
     assert join(place / "data").joined() == server
 
 
+@pytest.mark.slow
 def test_a_forked_child_that_joins_keeps_the_server_after_its_parent(
     place: Path, join: Join
 ) -> None:
@@ -264,6 +272,7 @@ print(embedded.status(Path(sys.argv[1])).pid, flush=True)
     assert_stopped(url, place / "data" / "cluster")
 
 
+@pytest.mark.slow
 def test_removing_is_refused_while_another_process_uses_it(place: Path, join: Join) -> None:
     folder = place / "data"
     user = join(folder)
@@ -288,6 +297,7 @@ def test_a_killed_server_is_started_again_with_what_it_had_committed(place: Path
     assert query(again.url, "SELECT n FROM kept") == 7
 
 
+@pytest.mark.slow
 def test_a_pid_file_of_a_machine_crash_does_no_harm(place: Path) -> None:
     """Empty, naming a process that is not PostgreSQL (this one), or none at all (above pid_max)."""
     server = embedded.start(place / "data")
@@ -301,6 +311,7 @@ def test_a_pid_file_of_a_machine_crash_does_no_harm(place: Path) -> None:
         assert query(embedded.start(place / "data").url, "SELECT 1") == 1
 
 
+@pytest.mark.slow
 def test_an_initdb_that_was_killed_leaves_nothing_in_the_way(place: Path) -> None:
     unfinished = place / "data" / "unfinished-cluster-x" / "base"
     unfinished.mkdir(parents=True)
@@ -311,6 +322,7 @@ def test_an_initdb_that_was_killed_leaves_nothing_in_the_way(place: Path) -> Non
 # --- permissions -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [0o700, 0o711])
 def test_the_folders_above_stay_as_they_were(place: Path, mode: int) -> None:
     parent = place / "project"
@@ -327,6 +339,7 @@ def test_the_folders_above_stay_as_they_were(place: Path, mode: int) -> None:
     assert {above: protection(above) for above in folder.parents} == before
 
 
+@pytest.mark.slow
 @as_root
 def test_root_keeps_the_cluster_elsewhere_only_when_the_server_cannot_enter(place: Path) -> None:
     inside = embedded.start(place / "open").cluster
@@ -338,6 +351,7 @@ def test_root_keeps_the_cluster_elsewhere_only_when_the_server_cannot_enter(plac
     assert not outside.exists()
 
 
+@pytest.mark.slow
 @as_root
 def test_other_users_cannot_reach_the_socket(place: Path) -> None:
     server = embedded.start(place / "data")
@@ -347,6 +361,7 @@ def test_other_users_cannot_reach_the_socket(place: Path) -> None:
     assert look.returncode != 0
 
 
+@pytest.mark.slow
 @as_root
 def test_binaries_in_a_closed_folder_are_copied_once(
     place: Path, monkeypatch: pytest.MonkeyPatch
@@ -385,12 +400,14 @@ def stopped_cluster(folder: Path) -> Path:
     return cluster
 
 
+@pytest.mark.slow
 def test_a_file_in_place_of_the_folder_is_named(place: Path) -> None:
     (place / "data").write_text("not a folder")
     with pytest.raises(StoreError, match=rf"{place}/data .*cannot be used: File exists"):
         embedded.start(place / "data")
 
 
+@pytest.mark.slow
 def test_a_cluster_of_another_version_is_left_alone(place: Path) -> None:
     cluster = stopped_cluster(place / "data")
     (cluster / "PG_VERSION").write_text("16\n")
@@ -400,6 +417,7 @@ def test_a_cluster_of_another_version_is_left_alone(place: Path) -> None:
     (cluster / "PG_VERSION").write_text("18\n")
 
 
+@pytest.mark.slow
 def test_a_lost_linked_cluster_is_not_replaced_in_silence(place: Path) -> None:
     (place / "data").mkdir()
     link = place / "data" / "cluster"
@@ -422,6 +440,7 @@ def test_a_server_that_does_not_start_says_why_and_where_the_log_is(place: Path)
     assert query(embedded.start(place / "data").url, "SELECT 1") == 1
 
 
+@pytest.mark.slow
 @as_root
 def test_a_cluster_of_root_is_refused(place: Path) -> None:
     cluster = stopped_cluster(place / "data")
@@ -432,6 +451,7 @@ def test_a_cluster_of_root_is_refused(place: Path) -> None:
     os.chown(cluster, owner, -1)
 
 
+@pytest.mark.slow
 def test_the_log_does_not_grow_for_ever(place: Path) -> None:
     server = embedded.start(place / "data")
     os.truncate(server.log_file, 9 * 1024 * 1024)

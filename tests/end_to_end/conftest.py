@@ -7,7 +7,6 @@ import pytest
 
 from support.command_line import CommandLine
 from support.figures import Demo, figures_of
-from support.launcher import Launcher
 from support.postgres import temporary_database
 from support.prefect_server import PrefectServer
 from support.simulation import Simulator
@@ -18,7 +17,6 @@ def command(
     database: str,
     simulator: Simulator,
     prefect_server: PrefectServer,
-    launcher: Launcher,
     tmp_path: Path,
 ) -> CommandLine:
     """A folder to type commands in, with a database of its own and the shared servers."""
@@ -27,7 +25,7 @@ def command(
         "JUDGE_GYM_SIMULATOR_URL": simulator.url,
         **prefect_server.environment,
     }
-    return CommandLine(tmp_path, environment, launcher)
+    return CommandLine(tmp_path, environment, in_process=True)
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,8 @@ from support.figures import Demo, figure
 from support.kernels import printed
 from support.notebooks import shown_by
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_second_run_asks_nothing_and_has_equal_figures(demo: Demo) -> None:
     assert demo.asked > 3000

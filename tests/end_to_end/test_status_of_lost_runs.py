@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from support.command_line import CommandLine, small_sweep, sweep_text
 from support.figures import value_of
@@ -27,12 +28,24 @@ def provider() -> Iterator[Provider]:
 def test_a_lost_run_is_not_in_progress_and_nobody_waits_for_its_end(
     command: CommandLine, database: str, provider: Provider
 ) -> None:
+    # Prefect's server is that of the whole run: what is killed keeps slots of its provider for a
+    # while, and cancelling finds flow runs by the sweep's name and the numbers of its windows.
+    command.environment["JUDGE_GYM_PROVIDERS_FILE"] = "providers.toml"
     command.environment["JUDGE_GYM_SIMULATOR_URL"] = provider.simulator.url
-    file = command.folder / "quick.yaml"
-    file.write_text(sweep_text("quick.yaml", ("replicates: 2", "replicates: 4")))
+    Path(command.folder, "providers.toml").write_text(
+        '[sim]\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\n'
+        '[lost]\nlitellm = "openai"\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\n'
+    )
+    with sa.create_engine(database, poolclass=sa.NullPool).begin() as connection:
+        connection.exec_driver_sql("ALTER SEQUENCE windows_id_seq RESTART WITH 7001")
+    file = command.folder / "lost.yaml"
+    text = sweep_text(
+        "quick.yaml", ("name: quick", "name: lost"), ("replicates: 2", "replicates: 4")
+    )
+    file.write_text(text.replace("sim/", "lost/"))
 
     def status() -> dict[str, Any]:
-        return dict(json.loads(command("sweep", "status", "quick", "--json").fine().output))
+        return dict(json.loads(command("sweep", "status", "lost", "--json").fine().output))
 
     def scoring(found: dict[str, Any]) -> str:
         return str(next(p["state"] for p in found["workflows"] if p["workflow"] == "w3-scoring"))
@@ -50,21 +63,21 @@ def test_a_lost_run_is_not_in_progress_and_nobody_waits_for_its_end(
     dead = until(lambda: (found := status())["state"] != "in progress" and found, "its end", 60)
     assert (dead["state"], scoring(dead)) == ("stopped", "stopped")
     assert dead["expected"]["at"] is None
-    watched = command("sweep", "status", "quick", "--watch")
+    watched = command("sweep", "status", "lost", "--watch")
     assert watched.code == 1
-    assert "Sweep quick is stopped: no run is in progress." in watched.errors
+    assert "Sweep lost is stopped: no run is in progress." in watched.errors
     everything = command("sweep", "status").fine().output
     assert "stopped" in everything
 
     # The kill may fall between two calls: then none is left to be cancelled.
     open_calls = "SELECT count(*) FROM llm_calls WHERE status IN ('planned', 'sent')"
     in_flight = value_of(database, open_calls)
-    command("sweep", "cancel", "quick", "--yes").fine()
+    command("sweep", "cancel", "lost", "--yes").fine()
     assert status()["state"] == ("cancelled" if in_flight else "stopped")
 
     command("sweep", "run", file).fine()
     assert status()["state"] == "finished"
-    command("sweep", "status", "quick", "--watch").fine()
+    command("sweep", "status", "lost", "--watch").fine()
 
 
 def test_failures_are_counted_where_they_are_listed(command: CommandLine, database: str) -> None:

@@ -22,6 +22,8 @@ from support.postgres import temporary_database
 from support.prefect_api import PrefectApi
 from support.prefect_server import PrefectServer, free_port
 
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("only_deployments")]
+
 DAILY, NIGHTLY, WEEKLY = "windows/daily", "judge-review/nightly", "windows/weekly"
 CRON = {"cron": "30 4 * * 2", "timezone": "Europe/Lisbon", "day_or": True}
 EVERY = {"interval": 7200, "anchor_date": "2026-01-01T00:00:00Z", "timezone": "UTC"}

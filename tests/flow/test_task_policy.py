@@ -56,8 +56,18 @@ def test_tasks_are_named_verb_first_in_kebab_case() -> None:
     ]
 
 
-@pytest.mark.usefixtures("place")
-def test_every_provider_has_a_limit_and_declaring_again_changes_nothing() -> None:
+def test_every_provider_has_a_limit_and_declaring_again_changes_nothing(
+    place: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    # Providers of no other test: the server is that of the whole run.
+    (tmp_path / "providers.toml").write_text(
+        '[sim]\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\n'
+        '[limited]\nlitellm = "openai"\ntask_slots = 3\n'
+        '[unlimited]\nlitellm = "openai"\n'
+    )
+    place.setenv("JUDGE_GYM_PROVIDERS_FILE", str(tmp_path / "providers.toml"))
+    settings.cache_clear()
+
     async def limits() -> dict[str, int]:
         async with get_client() as client:
             found = await client.read_global_concurrency_limits(limit=200, offset=0)

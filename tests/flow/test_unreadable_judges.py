@@ -31,7 +31,7 @@ PROVIDERS = f"""
 [sim]
 litellm = "openai"
 base_url_env = "JUDGE_GYM_SIMULATOR_URL"
-[local]
+[thinker]
 litellm = "openai"
 base_url_env = "LOCAL_BASE_URL"
 concurrency = {AT_ONCE}
@@ -60,7 +60,7 @@ def statuses(url: str) -> dict[tuple[str, str], int]:
 
 
 def run_beside(file: Path, *script: Step, **more: Any) -> tuple[State[Any], int]:
-    """Run a sweep with this script behind `local`; its end, and the requests that arrived."""
+    """Run a sweep with this script behind `thinker`; its end, and the requests that arrived."""
 
     async def whole() -> tuple[State[Any], int]:
         async with misbehaving(*script) as provider:
@@ -75,16 +75,16 @@ def test_a_reasoning_model_whose_answers_are_all_empty_is_stopped_and_the_sweep_
     database: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "thinking.yaml"
-    file.write_text(scoring_sweep("thinking", "sim/calm-1", "local/thinks", replicates=10))
+    file.write_text(scoring_sweep("thinking", "sim/calm-1", "thinker/thinks", replicates=10))
     state, requests = run_beside(file, THINKS_TO_THE_LIMIT)
     assert state.is_failed()
     error = error_of(state)
     assert isinstance(error, PartialFailure)
-    asked = statuses(database)["local/thinks", "failed"]
+    asked = statuses(database)["thinker/thinks", "failed"]
     assert ENOUGH_ALIKE <= asked == requests < ENOUGH_ALIKE + AT_ONCE
-    first = f"local/thinks: 0 of {asked} answers readable ({asked} output_limit: "
+    first = f"thinker/thinks: 0 of {asked} answers readable ({asked} output_limit: "
     assert error.message.startswith(f"Fewer than half the answers are readable. {first}")
-    assert "No more calls to local/thinks were made" in error.message
+    assert "No more calls to thinker/thinks were made" in error.message
     assert "thinking_tokens" in error.remedy
     # The other judge lost nothing, and what was not asked is missing, not an answer.
     counts = statuses(database)
@@ -95,7 +95,7 @@ def test_a_reasoning_model_whose_answers_are_all_empty_is_stopped_and_the_sweep_
     state, requests = run_beside(file, answers("VERDICT: A\nPROBABILITY: 0.5"))
     assert state.is_completed(), state.message
     assert requests >= EACH - asked
-    assert statuses(database)["local/thinks", "scored"] == EACH - asked
+    assert statuses(database)["thinker/thinks", "scored"] == EACH - asked
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,12 @@ from mcp import Client, StdioServerParameters
 from judge_gym.store.roles import READER, create_roles
 from support.command_line import COMMAND, REPOSITORY, CommandLine, Ended, sweep_text
 from support.documents import blocks, typed
-from support.launcher import Launcher
 from support.logins import login
 from support.postgres import temporary_database
 from support.prefect_server import PrefectServer
 from support.simulation import Simulator
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("only_deployments")]
 LONGEST_S = 240.0
 
 
@@ -65,7 +64,6 @@ def place(
     migrated_template: str,
     simulator: Simulator,
     prefect_server: PrefectServer,
-    launcher: Launcher,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Place]:
     folder = tmp_path_factory.mktemp("operating")
@@ -78,7 +76,7 @@ def place(
             "JUDGE_GYM_SIMULATOR_URL": simulator.url,
             **prefect_server.environment,
         }
-        command = CommandLine(folder, environment, launcher)
+        command = CommandLine(folder, environment, in_process=True)
         with login(url, READER) as reader:
             # What two recipes have in common is typed once: each command takes seconds.
             recipes = dict.fromkeys(map(tuple, typed("AGENTS.md")))

@@ -19,7 +19,6 @@ import sqlalchemy as sa
 
 from judge_gym.simulator.launch import running
 from support.command_line import REPOSITORY, CommandLine, sweep_text
-from support.launcher import Launcher
 from support.natural_rows import Rows, natural_rows
 from support.postgres import temporary_database
 from support.prefect_api import PrefectApi
@@ -27,7 +26,7 @@ from support.prefect_server import PrefectServer
 from support.simulation import Simulator
 from support.waiting import until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("only_deployments")]
 IN_FLIGHT = 8
 LATENCY_S = 0.5
 PROVIDERS = f"""
@@ -81,7 +80,6 @@ def story(
     postgres_server: str,
     migrated_template: str,
     prefect_server: PrefectServer,
-    launcher: Launcher,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Story]:
     folder = tmp_path_factory.mktemp("workers")
@@ -104,7 +102,7 @@ def story(
             "JUDGE_GYM_CHUNK_SIZE": "10",
             "JUDGE_GYM_HOME": str(REPOSITORY),
         }
-        command = CommandLine(folder, environment, launcher)
+        command = CommandLine(folder, environment, in_process=True)
         command("database", "init").fine()
         stack.enter_context(worker(command, "first", limit=3))
         sweep = server.run("sweep/default", file=str(file), at_once=3, only=list(PARTS))

@@ -1,13 +1,12 @@
-"""`judge-gym` as a person runs it: the console script, or a process forked when it has imported."""
+"""`judge-gym` as a person runs it: the console script, or in this process, which spares imports."""
 
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from support.launcher import Launcher
+from support.in_process import run_here
 
 COMMAND = Path(sys.executable).parent / "judge-gym"
 REPOSITORY = Path(__file__).parents[2]
@@ -37,8 +36,8 @@ class CommandLine:
 
     folder: Path
     environment: dict[str, str] = field(default_factory=dict)
-    launcher: Launcher | None = None
-    """Spares a command its imports. It has the same Prefect settings, which they read."""
+    in_process: bool = False
+    """Whether commands run in this process; a start, or another Prefect server, needs its own."""
 
     @property
     def data(self) -> Path:
@@ -46,25 +45,16 @@ class CommandLine:
 
     def __call__(self, *arguments: str | Path, **more: str) -> Ended:
         """Run a command to its end."""
-        if self.launcher is not None and not any(name.startswith("PREFECT_") for name in more):
-            return self._forked(self.launcher, arguments, more)
+        typed = tuple(map(str, arguments))
+        if self.in_process and not any(name.startswith("PREFECT_") for name in more):
+            return Ended(typed, *run_here(typed, self.folder, self.variables() | more))
         process = self.start(*arguments, **more)
         try:
             output, errors = process.communicate(timeout=LONGEST_S)
         except subprocess.TimeoutExpired:
             process.kill()
             raise
-        return Ended(tuple(map(str, arguments)), process.returncode, output, errors)
-
-    def _forked(
-        self, launcher: Launcher, arguments: Sequence[str | Path], more: Mapping[str, str]
-    ) -> Ended:
-        launcher.start(*arguments, folder=self.folder, environment=self.variables() | more)
-        code = launcher.ended(LONGEST_S)
-        if code is None:
-            launcher.kill()
-            code = launcher.wait()
-        return Ended(tuple(map(str, arguments)), code, launcher.output(), launcher.errors())
+        return Ended(typed, process.returncode, output, errors)
 
     def start(self, *arguments: str | Path, **more: str) -> "subprocess.Popen[str]":
         """Start a command."""

@@ -1,0 +1,114 @@
+"""`judge-gym` in this process: its arguments, its folder and its environment, then all as before.
+
+It spares a command its imports, most of a short one's time. What only a process shows (kills,
+signals, a PostgreSQL or a Prefect server of its own, what is logged while importing) needs
+`CommandLine.start`.
+"""
+
+import io
+import logging
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from judge_gym.settings import settings
+from judge_gym.store import embedded
+
+
+def run_here(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str]
+) -> tuple[int, str, str]:
+    """Run `judge-gym` to its end; its exit code, what it printed and its errors."""
+    from deployments.cli.app import main
+
+    output, errors = io.StringIO(), io.StringIO()
+    with (
+        _process_state(folder, arguments, environment),
+        _prefect_settings(environment),
+        _prefect_logs(errors, verbose="--verbose" in arguments),
+        redirect_stdout(output),
+        redirect_stderr(errors),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main()
+    code = ended.value.code
+    return (code if isinstance(code, int) else int(code is not None)), *map(
+        io.StringIO.getvalue, (output, errors)
+    )
+
+
+@contextmanager
+def _process_state(
+    folder: Path, arguments: Sequence[str], environment: Mapping[str, str]
+) -> Iterator[None]:
+    """What a process of its own would have; undone on leaving."""
+    levels = _log_levels()
+    modules = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patch, open(os.devnull) as nothing:
+        patch.chdir(folder)
+        patch.setattr(sys, "argv", ["judge-gym", *arguments])
+        patch.setattr(sys, "path", list(sys.path))
+        patch.setattr(sys, "stdin", nothing)
+        for name in os.environ.keys() - environment.keys():
+            patch.delenv(name)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        inherited = dict(os.environ)
+        settings.cache_clear()
+        try:
+            yield
+        finally:
+            # The command sets defaults, of which the patch knows nothing.
+            for name in os.environ.keys() - inherited.keys():
+                del os.environ[name]
+            embedded.release(folder / "data" / "postgres")
+            # Judges of one's own are modules of the folder.
+            for name in sys.modules.keys() - modules:
+                if str(getattr(sys.modules[name], "__file__", "")).startswith(str(folder)):
+                    del sys.modules[name]
+    for logger, level in levels.items():
+        logger.setLevel(level)
+    settings.cache_clear()
+
+
+def _log_levels() -> dict[logging.Logger, int]:
+    """The level of each logger that a command changes."""
+    loggers = [logging.getLogger(name) for name in ("judge_gym.llm", "EventsWorker", "judge_gym")]
+    return {logger: logger.level for logger in loggers}
+
+
+@contextmanager
+def _prefect_settings(environment: Mapping[str, str]) -> Iterator[None]:
+    """Prefect has read the environment when it was imported."""
+    from prefect.settings import (
+        PREFECT_API_URL,
+        PREFECT_HOME,
+        PREFECT_LOGGING_TO_API_ENABLED,
+        temporary_settings,
+    )
+
+    given = {
+        PREFECT_API_URL: environment.get("PREFECT_API_URL"),
+        PREFECT_HOME: environment.get("PREFECT_HOME"),
+        PREFECT_LOGGING_TO_API_ENABLED: False,
+    }
+    with temporary_settings({key: value for key, value in given.items() if value is not None}):
+        yield
+
+
+@contextmanager
+def _prefect_logs(errors: io.StringIO, *, verbose: bool) -> Iterator[None]:
+    """Prefect's console log among the errors: it holds the stderr of its import."""
+    logger = logging.getLogger("prefect")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logger, "level", logging.INFO if verbose else logging.CRITICAL)
+        for handler in logger.handlers:
+            if hasattr(handler, "console"):
+                patch.setattr(handler.console, "file", errors)
+        logger.manager._clear_cache()
+        yield
+    logger.manager._clear_cache()
