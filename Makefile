@@ -4,13 +4,12 @@ BIN := .venv/bin
 READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
 NOTEBOOKS ?= notebooks/*.ipynb
-# One process more than cores, since tests wait for servers; the long ones, which come first in
-# pyproject.toml, are not left to the end.
+# One process more than cores, since tests wait for servers. Longest first: the order of testpaths.
 PYTEST = $(BIN)/pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() + 1)') \
 	--dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up run test unit database flow end-to-end slow ci stress chaos numeric check bench bench-metrics house format notebooks lock local test-local clean
+.PHONY: help setup demo up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-metrics house format notebooks lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -26,14 +25,11 @@ up: $(READY) ## Run PostgreSQL, Prefect's page, a worker and the simulator until
 run: $(READY) ## Run a sweep file: make run SWEEP=my-sweep.yaml
 	@$(BIN)/judge-gym sweep run $(SWEEP)
 
-test: $(READY) ## Run every test but the slow and the stress tier, on as many cores as there are
+test: $(READY) ## Run the tests of every tier but slow and stress (6 minutes on 2 cores)
 	@$(PYTEST) -m "not slow and not stress"
 
-slow: $(READY) ## Run what takes minutes: `up` with its page, workers, AGENTS.md as typed
+slow: $(READY) ## Run what takes minutes: `up` with its page, workers, the demo, AGENTS.md as typed
 	@$(PYTEST) -m slow
-
-ci: $(READY) ## Run every test at once, the slow and the stress tier included
-	@$(PYTEST)
 
 stress: $(READY) ## Run faults, kills and batches over whole sweeps
 	@$(PYTEST) -m stress
@@ -48,6 +44,9 @@ numeric: $(READY) ## Run the tests of figures again, on another kernel of linear
 
 chaos: $(READY) ## Kill the parts of a run at twenty moments, where the tests have five (5 minutes)
 	@JUDGE_GYM_TEST_KILLS=20 $(BIN)/pytest tests/slow/test_chaos.py
+
+mutations: $(READY) ## Plant 20 faults, one at a time, and print which the tests catch (10 minutes)
+	@$(BIN)/python tests/mutations.py
 
 check: $(READY) ## Check style, types and the direction of imports
 	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports
