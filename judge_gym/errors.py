@@ -4,8 +4,9 @@ Everything the CLI and the flows show to a person derives from `JudgeGymError`; 
 exception is a defect of judge-gym and keeps its traceback.
 """
 
+import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 _LOGIN = re.compile(r"(?<=://)([^\s:/@]*):(?!password@)\S+@")
 """User and password of a URL, but for our own examples. A password may hold an @ itself."""
@@ -47,14 +48,26 @@ class StoreError(JudgeGymError):
 _MOST_LISTED = 12
 
 
-def listing(known: Sequence[str], command: str) -> str:
-    """Return the sentence that tells what there is; the command lists what it leaves out."""
+def did_you_mean(given: object, known: Collection[str]) -> str:
+    """Return "Did you mean …? " if one of `known` is similar to `given`, else ""."""
+    close = difflib.get_close_matches(str(given), known, n=1)
+    return f"Did you mean {close[0]}? " if close else ""
+
+
+def listing(known: Sequence[str], command: str, given: str = "") -> str:
+    """Return a remedy for an unknown name: the most similar one, then those that exist.
+
+    Names at most `_MOST_LISTED`; `command` is the command that lists all.
+    """
     if not known:
         return "There are none yet."
+    suggestion = did_you_mean(given, known)
     shown = ", ".join(known[:_MOST_LISTED])
     if len(known) <= _MOST_LISTED:
-        return f"Known: {shown}."
-    return f"Known: {shown} and {len(known) - _MOST_LISTED} more; `{command}` lists all."
+        return f"{suggestion}Known: {shown}."
+    return (
+        f"{suggestion}Known: {shown} and {len(known) - _MOST_LISTED} more; `{command}` lists all."
+    )
 
 
 def first_line(said: object) -> str:

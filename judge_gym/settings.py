@@ -167,7 +167,7 @@ def _unusable(name: str, layers: Layers) -> tuple[str, str]:
 
     Only numbers of known settings are quoted: any text may be a secret in the wrong place.
     """
-    from judge_gym.design.config_tree import did_you_mean
+    from judge_gym.errors import did_you_mean
 
     variable = f"JUDGE_GYM_{name.upper()}"
     sources = [*reversed(layers), (_place(name), File(Settings)())]
@@ -182,6 +182,12 @@ def _unusable(name: str, layers: Layers) -> tuple[str, str]:
                 "Write settings at the top of the file, above any [table] line.",
             )
         known = list(Settings.model_fields)
+        if name.lower().endswith(("_api_key", "_token", "_secret")):
+            return (
+                f"{where}: {name} is not a setting",
+                f"Remove it, and set the environment variable {name.upper()}: keys are never read "
+                "from a file.",
+            )
         return (
             f"{where}: {name} is not a setting",
             f"{did_you_mean(name, known)}Settings are {', '.join(known)}.",

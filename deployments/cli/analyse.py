@@ -1,16 +1,24 @@
-"""`judge-gym analyse`: figures of a sweep, its experiments, the notebooks and a self-test."""
+"""`judge-gym analyse`: figures of a sweep, its experiments and the notebooks."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from deployments.cli.environment import database, prepare_environment
 from deployments.cli.options import Everything
 from deployments.cli.output import console, show_table
+from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.design.experiment import TaskType
-from judge_gym.settings import REPOSITORY
+from judge_gym.errors import StoreError, listing
+from judge_gym.settings import REPOSITORY, settings
+
+if TYPE_CHECKING:
+    from judge_gym.design.experiment import Experiment
+    from judge_gym.store.progress import Progress
 
 app = typer.Typer(
     help="Compute figures again, read experiments and check the estimators.", no_args_is_help=True
@@ -21,7 +29,7 @@ app.add_typer(experiments, name="experiments")
 
 @app.command()
 def figures(
-    sweep: Annotated[str, typer.Argument(help="The sweep's name.", show_default=False)],
+    sweep: Annotated[str, typer.Argument(help="The sweep's name or file.", show_default=False)],
     everything: Everything = False,
 ) -> None:
     """Compute a sweep's figures again and write its report.
@@ -30,18 +38,18 @@ def figures(
     """
     import asyncio
 
-    from deployments.cli.environment import database, prefect_api, prepare_environment
+    from deployments.cli.environment import prefect_api
     from deployments.cli.results import show_results
-    from judge_gym.settings import settings
     from judge_gym.store.experiments import sweep_tags
 
+    name = name_of(sweep)
     with database() as session:
-        sweep_tags(session, sweep)  # an unknown sweep is said before Prefect is started
+        sweep_tags(session, name)  # raises for an unknown sweep, before Prefect is started
     prepare_environment(settings().data_dir, verbose=False)
     with prefect_api("flows.analysis"):
         from flows.analysis import analysis
 
-        run_id = asyncio.run(analysis(sweep))
+        run_id = asyncio.run(analysis(name))
     show_results(run_id, everything=everything)
 
 
@@ -50,18 +58,13 @@ def notebooks() -> None:
     """List the analysis notebooks and how to open them."""
     files = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
     show_table("Notebooks", ("file", "about"), ((file, _title(file)) for file in files))
-    console.print(
-        "Open one with JupyterLab or an editor, and set the sweep's name in its second cell."
-    )
+    console.print("Open one in JupyterLab or an editor, and name the sweep in its second cell.")
 
 
 def _title(notebook: Path) -> str:
-    """Return the first line of a notebook, without the marks of a heading."""
-    return (
-        str("".join(json.loads(notebook.read_text())["cells"][0]["source"]))
-        .lstrip("# ")
-        .splitlines()[0]
-    )
+    """Return the heading of a notebook."""
+    source: list[str] = json.loads(notebook.read_text())["cells"][0]["source"]
+    return "".join(source).splitlines()[0].lstrip("# ")
 
 
 @experiments.command("list")
@@ -72,50 +75,87 @@ def list_experiments(
     model: Annotated[str | None, typer.Option(help="Only of this judge.")] = None,
 ) -> None:
     """List experiments with their progress in each workflow."""
-    from deployments.cli.environment import database
     from judge_gym.store import listings
+    from judge_gym.store.experiments import experiments_by_id, sweep_tags
     from judge_gym.store.progress import experiment_progress
 
     with database() as session:
-        found = listings.experiments(
+        if sweep is not None:
+            sweep = name_of(sweep)
+            sweep_tags(session, sweep)  # raises for an unknown sweep
+        lines = listings.experiments(
             session, sweep=sweep, task_type=task_type, concept=concept, model=model
         )
-        progress = experiment_progress(session, [one.id for one in found])
-        rows = [
-            (
-                one.tag,
-                one.task_type,
-                one.concept,
-                one.model,
-                *(_state(part) for part in progress[one.id].values()),
-            )
-            for one in found
-        ]
-    columns = ("tag", "task", "concept", "judge", "W3 scoring", "W4 swap", "W5 probe")
+        if not lines:
+            every = listings.experiments(session)
+            _check_name("concept", concept, {line.concept for line in every})
+            _check_name("judge", model, {line.model for line in every})
+        ids = [line.id for line in lines]
+        progress = experiment_progress(session, ids)
+        varying = _varying(experiments_by_id(session, ids))
+    rows = [
+        (
+            line.id,
+            line.tag,
+            line.task_type,
+            line.concept,
+            line.model,
+            varying[line.id],
+            *(_counts(part) for part in progress[line.id].values()),
+        )
+        for line in lines
+    ]
+    columns = ("number", "tag", "task", "concept", "judge", "settings that vary", "W3 scoring",
+               "W4 swap", "W5 probe")  # fmt: skip
     show_table(counted(len(rows), "experiment"), columns, rows)
 
 
+def _check_name(kind: str, name: str | None, names: set[str]) -> None:
+    if name is not None and name not in names:
+        remedy = listing(sorted(names), "judge-gym analyse experiments list", name)
+        raise StoreError(f"There is no experiment with the {kind} {name!r}.", remedy)
+
+
+def _varying(of: "Mapping[int, Experiment]") -> dict[int, str]:
+    """Return the settings of each experiment that differ among these, as axis=value."""
+    from judge_gym.design.axes import axes
+
+    names = [axis.name for axis in axes()]
+    values = {
+        number: {"window": one.window.name} | {name: str(getattr(one, name)) for name in names}
+        for number, one in of.items()
+    }
+    varying = [
+        name for name in ("window", *names) if len({row[name] for row in values.values()}) > 1
+    ]
+    return {
+        number: ", ".join(f"{name}={row[name]}" for name in varying)
+        for number, row in values.items()
+    }
+
+
 @experiments.command()
-def show(tag: Annotated[str, typer.Argument(help="The tag.", show_default=False)]) -> None:
+def show(
+    name: Annotated[
+        str, typer.Argument(metavar="TAG", help="The tag or number.", show_default=False)
+    ],
+) -> None:
     """Show an experiment's design, progress and outcomes."""
-    from deployments.cli.environment import database
-    from judge_gym.store.experiments import experiments_by_tag
+    from judge_gym.store.experiments import experiment_tag, experiments_by_tag
     from judge_gym.store.listings import outcomes
     from judge_gym.store.progress import experiment_progress
 
     with database() as session:
+        tag = experiment_tag(session, name)
         [(experiment_id, experiment)] = experiments_by_tag(session, [tag]).items()
         progress = experiment_progress(session, [experiment_id])[experiment_id]
-        counted = outcomes(session, experiment_id)
+        counts = outcomes(session, experiment_id)
     console.print(experiment.model_dump_json(indent=2, exclude_none=True), markup=False)
-    states = [(workflow, part.state, _state(part)) for workflow, part in progress.items()]
+    states = [(workflow, part.state, _counts(part)) for workflow, part in progress.items()]
     show_table("Workflows", ("workflow", "state", "done"), states)
-    show_table("Samples", ("arm", "status", "samples"), counted)
+    show_table("Samples", ("arm", "status", "samples"), counts)
 
 
-def _state(part: object) -> str:
-    from judge_gym.store.progress import Progress
-
-    assert isinstance(part, Progress)
+def _counts(part: "Progress") -> str:
     failed = f", {part.failed} failed" if part.failed else ""
     return f"{part.done}/{'?' if part.total is None else part.total}{failed}"

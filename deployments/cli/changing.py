@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 Name = Annotated[
     str,
-    typer.Argument(help="A sweep's name or file, or an experiment's tag.", show_default=False),
+    typer.Argument(
+        help="A sweep's name or file, or an experiment's tag or number.", show_default=False
+    ),
 ]
 OfWorkflow = Annotated[Workflow | None, typer.Option("--workflow", help="Only this workflow.")]
 OfFailure = Annotated[

@@ -7,6 +7,7 @@ import typer
 
 from deployments.cli.environment import database, database_engine
 from deployments.cli.output import command, console, show_table
+from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
@@ -19,19 +20,23 @@ app = typer.Typer(
 def export_bundle(
     to: Annotated[Path, typer.Option(help="A new folder.", show_default=False)],
     sweep: Annotated[
-        str | None, typer.Argument(help="The sweep's name.", show_default=False)
+        str | None, typer.Argument(help="The sweep's name or file.", show_default=False)
     ] = None,
     experiment: Annotated[
-        list[str] | None, typer.Option(help="A tag; may be repeated.", show_default=False)
+        list[str] | None,
+        typer.Option(help="An experiment's tag or number; may be repeated.", show_default=False),
     ] = None,
 ) -> None:
     """Export a sweep or experiments, with all they need, to CSV and Parquet."""
+    from judge_gym.store.experiments import experiment_tag
     from judge_gym.store.exporting import export
 
     if (sweep is None) == (not experiment):
         raise ConfigError("Name either a sweep or experiments (--experiment TAG), not both.")
     with database_engine() as engine:
-        manifest = export(engine, to, sweep=sweep, tags=experiment or [])
+        with database() as session:
+            tags = [experiment_tag(session, name) for name in experiment or ()]
+        manifest = export(engine, to, sweep=name_of(sweep) if sweep else None, tags=tags)
     _show_rows({name: table.rows for name, table in manifest.tables.items()}, "rows")
     marked = " Simulated data: not evidence about real models." if manifest.simulated else ""
     console.print(
@@ -118,6 +123,7 @@ def schema(
     """List the analysis views, or the columns of one view."""
     from judge_gym.analysis import describe
 
+    view = view and view.removeprefix("analysis.")
     described = describe(view)
     title = f"Columns of analysis.{view}" if view else "Views of the schema analysis"
     show_table(title, list(described.columns), described.itertuples(index=False))

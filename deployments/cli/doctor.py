@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -62,23 +62,23 @@ def doctor(
     """Check the installation and list problems first, with their fixes."""
     checks = (_python, *_possible_checks())
     findings = [finding for check in checks for finding in _guarded(check)]
-    for state in State:
-        if state is State.SETTING and not with_settings:
-            continue
-        for finding in findings:
-            if finding.state is state:
-                _print(finding)
-    if not with_settings:
-        console.print("List the settings with --settings.", style="dim")
-    if broken := sum(finding.state is State.BROKEN for finding in findings):
+    if broken := print_findings(findings, with_settings=with_settings):
         fail(f"{counted(broken, 'problem')} to fix.")
 
 
-def _print(finding: Finding) -> None:
-    console.print(f"{finding.state} {finding.subject}: ", end="")
-    console.print(finding.detail, markup=False)
-    if finding.remedy:
-        console.print(f"    {finding.remedy}", markup=False)
+def print_findings(findings: Sequence[Finding], *, with_settings: bool) -> int:
+    """Print findings by state, problems first; return the number of problems."""
+    for state in State:
+        if state is State.SETTING and not with_settings:
+            console.print("List the settings with --settings.", style="dim")
+            continue
+        for finding in findings:
+            if finding.state is state:
+                console.print(f"{state} {finding.subject}: ", end="")
+                console.print(finding.detail, markup=False)
+                if finding.remedy:
+                    console.print(f"    {finding.remedy}", markup=False)
+    return sum(finding.state is State.BROKEN for finding in findings)
 
 
 def _possible_checks() -> tuple[Check, ...]:

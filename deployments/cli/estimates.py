@@ -1,6 +1,6 @@
 """The tables of plans, of sweeps and of judges: calls, and what they will use."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from deployments.cli.environment import database
 from deployments.cli.output import console, show_table
@@ -49,8 +49,26 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
     if budget is not None:
         bounds = budget.model_dump(exclude_none=True).items()
         console.print(f"Budget: {', '.join(f'{key} {value:g}' for key, value in bounds)}.")
-        if budget.max_cost_usd is not None and plan.unpriced:
-            console.print("With max_cost_usd, the sweep does not run until every price is known.")
+        for sentence in _over_budget(plan, budget):
+            console.print(sentence, markup=False)
+
+
+def _over_budget(plan: Plan, budget: Budget) -> Iterator[str]:
+    """Yield what will keep the whole sweep from running within its budget."""
+    if budget.max_cost_usd is not None and plan.unpriced:
+        yield "With max_cost_usd, the sweep does not run until every price is known."
+    cost = sum(line.whole.cost_usd or 0 for line in plan.lines if not _is_simulated(line))
+    if budget.max_cost_usd is not None and cost > budget.max_cost_usd:
+        yield (
+            f"Warning: the sweep may cost up to {dollars(cost)} USD, more than max_cost_usd "
+            f"{budget.max_cost_usd:g}. It stops when the budget is used up."
+        )
+    calls = sum(line.at_most for line in plan.lines)
+    if budget.max_calls is not None and calls > budget.max_calls:
+        yield (
+            f"Warning: the sweep may need up to {calls} calls, more than max_calls "
+            f"{budget.max_calls}. It stops when the budget is used up."
+        )
 
 
 def show_judging(title: str, asked: Sequence[Asked], occasion: str = "") -> None:

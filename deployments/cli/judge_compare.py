@@ -10,6 +10,7 @@ import typer
 from deployments.cli.options import Fields, PlanOnly, RetryFailed, fields_of
 from deployments.cli.output import console, errors, say_simulated, show_checks, show_table
 from judge_gym.counting import counted
+from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult
@@ -48,17 +49,26 @@ def compare(
     Judges the same items with both and tests bias and limits of agreement, not a correlation.
     Stored judgements are reused.
     """
-    import asyncio
-
-    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
-    from judge_gym.answers.readability import too_few_readable
     from judge_gym.calibration.checks import Margins
-    from judge_gym.errors import ConfigError
-    from judge_gym.judges import load_judge, read_item_file
     from judge_gym.judges.calibrating.comparing import agreement
     from judge_gym.judges.calibrating.comparing import compare as compared
-    from judge_gym.judges.calibrating.judging import readable_of
-    from judge_gym.settings import settings
+
+    judges, texts = _load(old, new, items, fields)
+    results = _judge(judges, texts, repeats, retry_failed=retry_failed)
+    margins = Margins(replacement_bias=bias, replacement_limits=limits)
+    _show_comparison(judges, compared(judges, texts, results, margins), len(texts), shown)
+    for judge, own_results in zip(judges, results, strict=True):
+        if (labels := agreement(judge, texts, own_results)).labels:
+            console.print(f"{judge.name}: {labels}", markup=False, soft_wrap=True)
+    if any(result.simulated for own_results in results for result in own_results):
+        say_simulated()
+
+
+def _load(
+    old: Path, new: Path, items: Path, fields: list[str] | None
+) -> "tuple[tuple[AnyJudge, AnyJudge], Sequence[Item]]":
+    """Read both judges and the items; raises `ConfigError` if the judges are the same."""
+    from judge_gym.judges import load_judge, read_item_file
 
     judges = load_judge(old), load_judge(new)
     if judges[0].key == judges[1].key:
@@ -66,43 +76,45 @@ def compare(
     read = read_item_file(items, fields_of(fields))
     read.check(judges)
     console.print(read.said(judges[0]), markup=False, soft_wrap=True)
-    given = read.texts
-    prepare_environment(settings().data_dir, verbose=False)
-    with (
-        simulator_for(judge.answered_by for judge in judges),
-        lost_servers_named(),
-        errors.status(f"Judging {counted(len(given), 'item')} twice."),
-    ):
-        results = asyncio.run(_judged(judges, given, repeats, retry_failed=retry_failed))
-    pairs = zip(judges, results, strict=True)
-    if error := too_few_readable(readable_of(judge, side) for judge, side in pairs):
-        raise error
-    margins = Margins(replacement_bias=bias, replacement_limits=limits)
-    found = compared(judges, given, results, margins)
-    _show_comparison(judges, found, len(given), shown)
-    for judge, side in zip(judges, results, strict=True):
-        if (met := agreement(judge, given, side)).labels:
-            console.print(f"{judge.name}: {met}", markup=False, soft_wrap=True)
-    if any(result.simulated for side in results for result in side):
-        say_simulated()
+    return judges, read.texts
 
 
-async def _judged(
+def _judge(
     judges: "tuple[AnyJudge, AnyJudge]",
     items: "Sequence[Item]",
     repeats: int,
     *,
     retry_failed: bool,
 ) -> "tuple[list[JudgeResult], list[JudgeResult]]":
+    """Judge the items with both; raises if fewer than half the answers of one are readable."""
+    import asyncio
+
+    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
+    from judge_gym.answers.readability import too_few_readable
+    from judge_gym.judges.calibrating.judging import readable_of
     from judge_gym.judges.judging import judge_items
     from judge_gym.runtime import runtime
+    from judge_gym.settings import settings
 
-    async with runtime() as current:
-        old, new = judges
-        return (
-            await judge_items(current, old, items, repeats=repeats, retry_failed=retry_failed),
-            await judge_items(current, new, items, repeats=repeats, retry_failed=retry_failed),
-        )
+    async def judge_both() -> "tuple[list[JudgeResult], list[JudgeResult]]":
+        async with runtime() as current:
+            old, new = judges
+            return (
+                await judge_items(current, old, items, repeats=repeats, retry_failed=retry_failed),
+                await judge_items(current, new, items, repeats=repeats, retry_failed=retry_failed),
+            )
+
+    prepare_environment(settings().data_dir, verbose=False)
+    with (
+        simulator_for(judge.answered_by for judge in judges),
+        lost_servers_named(),
+        errors.status(f"Judging {counted(len(items), 'item')} with both judges."),
+    ):
+        results = asyncio.run(judge_both())
+    pairs = zip(judges, results, strict=True)
+    if error := too_few_readable(readable_of(judge, own) for judge, own in pairs):
+        raise error
+    return results
 
 
 def _show_comparison(

@@ -46,7 +46,7 @@ def show_results(run_id: int, next_file: Path | None = None, *, everything: bool
         where = _where(session)
     file = save_report(report, settings().reports_dir)
     places = [("Report", str(file.resolve()))]
-    steps = next_steps(report.facts.run.sweep, next_file)
+    steps = next_steps(report.facts.run.sweep, next_file, imported=report.imported == 1)
     if everything:
         _show_everything(report)
         _pairs([*places, ("Database", where), *steps])
@@ -125,15 +125,18 @@ def psql_command(url: str) -> str:
     return f"psql {shlex.quote(plain._replace(password=None).render_as_string())}"
 
 
-def next_steps(sweep: str, file: Path | None) -> list[tuple[str, str]]:
-    """Return (what for, what to type)."""
+def next_steps(sweep: str, file: Path | None, *, imported: bool = False) -> list[tuple[str, str]]:
+    """Return (purpose, what to type). An imported sweep has no file that could be copied."""
     name = shlex.quote(sweep)
-    again = shlex.quote(_short(file)) if file else "FILE"
+    source = shlex.quote(_short(file)) if file else "FILE"
     program = shlex.quote(command())
+    own_sweep = [
+        ("Your own sweep", f"copy {source}, edit it, then {program} sweep plan COPY"),
+        ("Real models", "set a provider's key and name its model in the copy; see docs/sweeps.md"),
+    ]
     return [
         ("All tables", f"{program} analyse figures {name} --all"),
-        ("Your own sweep", f"copy {again}, edit it, then {program} sweep plan COPY"),
-        ("Real models", "set a provider's key and name its model in the copy; see docs/sweeps.md"),
+        *([] if imported else own_sweep),
         ("Progress", f"{program} sweep status {name}"),
         ("Evidence", f"{program} evidence list"),
         ("Experiments", f"{program} analyse experiments list --sweep {name}"),

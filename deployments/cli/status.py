@@ -1,4 +1,4 @@
-"""`judge-gym sweep status`: how far sweeps are, what they cost, and when they will be done."""
+"""`judge-gym sweep status`: progress, cost, failures and expected end of sweeps."""
 
 import json
 import time
@@ -12,11 +12,15 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from deployments.cli.environment import database, database_engine
 from deployments.cli.options import AsJson
 from deployments.cli.output import as_table, command, console, fail
 from judge_gym.counting import counted
+from judge_gym.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
     from judge_gym.lab.status import Expected, Status
 
 WATCH_S = 2.0
@@ -26,7 +30,7 @@ _DASH = "—"
 def status(
     sweep: Annotated[
         str | None,
-        typer.Argument(help="The sweep's name or file; without one, all.", show_default=False),
+        typer.Argument(help="The sweep's name or file. Default: all sweeps.", show_default=False),
     ] = None,
     watch: Annotated[
         bool, typer.Option("--watch", "-w", help="Refresh until no run is in progress.")
@@ -34,97 +38,96 @@ def status(
     as_json: AsJson = False,
 ) -> None:
     """Show progress, cost, failures and the expected end of sweeps."""
-    from judge_gym.errors import ConfigError
-
     name = None if sweep is None else name_of(sweep)
     if watch and (as_json or name is None):
-        raise ConfigError("--watch follows one sweep on a screen.", "Name it, without --json.")
+        raise ConfigError("--watch shows one sweep on a screen.", "Name the sweep, without --json.")
     if name is None:
         _show_all(as_json=as_json)
     elif watch:
         _watch(name)
     elif as_json:
-        typer.echo(json.dumps(plain(_read(name)), indent=2))
+        with database() as session:
+            typer.echo(json.dumps(plain(_read(session, name)), indent=2))
     else:
-        console.print(_shown(_read(name)))
+        with database() as session:
+            console.print(_view(_read(session, name)))
 
 
 def name_of(sweep: str) -> str:
-    """Return a sweep's name, which may be given as its file."""
+    """Return the name of a sweep given by name or file."""
     from judge_gym.design.sweep import load_sweep
 
     return load_sweep(Path(sweep)).name if sweep.endswith((".yaml", ".yml")) else sweep
 
 
 def plain(status: "Status") -> dict[str, Any]:
-    """Return a status as JSON has it; moments in ISO 8601."""
-    whole = {**asdict(status), "state": status.state, "finished": status.finished}
-    read: dict[str, Any] = json.loads(json.dumps(whole, default=str))
-    return read
+    """Return a status as JSON values, with times in ISO 8601."""
+    fields = {**asdict(status), "state": status.state, "finished": status.finished}
+    values: dict[str, Any] = json.loads(json.dumps(fields, default=str))
+    return values
 
 
-def _read(sweep: str) -> "Status":
-    from deployments.cli.environment import database
+def _read(session: "Session", sweep: str) -> "Status":
     from judge_gym.lab.status import sweep_status
 
-    with database() as session:
+    try:
         return sweep_status(session, sweep)
+    except StoreError as error:
+        remedy = f"{error.remedy} A run that has just started may not be stored yet: try again."
+        raise StoreError(error.message, remedy) from None
 
 
 def _show_all(*, as_json: bool) -> None:
-    from deployments.cli.environment import database
     from judge_gym.lab.status import sweep_status
     from judge_gym.store.experiments import sweep_names
 
     with database() as session:
-        found = [sweep_status(session, name) for name in sweep_names(session)]
+        statuses = [sweep_status(session, name) for name in sweep_names(session)]
     if as_json:
-        typer.echo(json.dumps([plain(one) for one in found], indent=2))
+        typer.echo(json.dumps([plain(status) for status in statuses], indent=2))
         return
     columns = ("sweep", "experiments", "state", "left", "failed", "calls", "cost", "expected end")
-    console.print(as_table("Sweeps", columns, (_line(one) for one in found)))
+    console.print(as_table("Sweeps", columns, map(_row, statuses)))
 
 
-def _line(one: "Status") -> tuple[object, ...]:
-    failed = sum(part.failed for part in one.workflows)
-    unfinished = [part.workflow for part in one.workflows if part.state in ("running", "pending")]
+def _row(status: "Status") -> tuple[object, ...]:
+    failed = sum(part.failed for part in status.workflows)
+    open_parts = [
+        part.workflow for part in status.workflows if part.state in ("running", "pending")
+    ]
     return (
-        one.sweep,
-        one.experiments,
-        f"in {unfinished[0]}" if one.in_progress and unfinished else one.state,
-        _left(one.expected),
+        status.sweep,
+        status.experiments,
+        f"in {open_parts[0]}" if status.in_progress and open_parts else status.state,
+        _left(status.expected),
         failed,
-        one.spent.calls,
-        _cost(one),
-        _end(one.expected),
+        status.spent.calls,
+        _cost(status),
+        _end(status.expected),
     )
 
 
 def _watch(sweep: str) -> None:
-    """Show the status anew while a run is in progress, or until Ctrl-C.
+    """Refresh the status until no run is in progress, or until Ctrl-C.
 
-    Exit code 1 says that no run is in progress and work is left, 75 that it waits for batches.
+    Exits with 1 if work is left, and with 75 if it waits in batches.
     """
     from sqlalchemy.orm import Session
 
     from deployments.cli.sweep import TRY_AGAIN_LATER
-    from judge_gym.lab.status import sweep_status
-    from judge_gym.settings import settings
-    from judge_gym.store.engine import connect
 
-    engine = connect(settings())
+    with database_engine() as engine:
 
-    def read() -> "Status":
-        with Session(engine) as session:
-            return sweep_status(session, sweep)
+        def read() -> "Status":
+            with Session(engine) as session:
+                return _read(session, sweep)
 
-    try:
-        with Live(console=console, auto_refresh=False) as live:
-            last = follow(read, lambda one: live.update(_shown(one), refresh=True))
-    except KeyboardInterrupt:
-        return  # what was shown last stays
-    finally:
-        engine.dispose()
+        try:
+            read()  # an unknown sweep is an error, not an empty screen
+            with Live(console=console, auto_refresh=False) as live:
+                last = follow(read, lambda status: live.update(_view(status), refresh=True))
+        except KeyboardInterrupt:
+            return  # the last status stays on the screen
     if not last.finished:
         fail(
             f"Sweep {sweep} is {last.state}: no run is in progress.",
@@ -134,23 +137,23 @@ def _watch(sweep: str) -> None:
 
 
 def follow(read: Callable[[], "Status"], show: Callable[["Status"], None]) -> "Status":
-    """Read and show until everything is finished or no run is in progress; the last status."""
+    """Read and show the status until no run is in progress; return the last one."""
     while True:
-        one = read()
-        show(one)
-        if one.finished or not one.in_progress:
-            return one
+        status = read()
+        show(status)
+        if status.finished or not status.in_progress:
+            return status
         time.sleep(WATCH_S)
 
 
-def _shown(one: "Status") -> RenderableType:
-    return Group(*_parts(one))
+def _view(status: "Status") -> RenderableType:
+    return Group(*_parts(status))
 
 
-def _parts(one: "Status") -> Iterator[RenderableType]:
-    # A screen that is too short for all of it keeps the beginning.
+def _parts(status: "Status") -> Iterator[RenderableType]:
+    # A short screen shows the beginning only: the most important parts come first.
     yield as_table(
-        f"Sweep {one.sweep}: {counted(one.experiments, 'experiment')}, {one.state}",
+        f"Sweep {status.sweep}: {counted(status.experiments, 'experiment')}, {status.state}",
         ("workflow", "state", "done", "of", "failed", "wait in batches"),
         (
             (
@@ -161,50 +164,54 @@ def _parts(one: "Status") -> Iterator[RenderableType]:
                 part.failed,
                 part.wait_in_batches,
             )
-            for part in one.workflows
+            for part in status.workflows
         ),
     )
     yield Text()
-    yield Text(f"Calls: {one.spent.calls}. Cost so far: {_cost(one)}.")
-    yield Text(f"Left: {_left(one.expected)}. {_sentence(one.expected)}")
+    yield Text(f"Calls: {status.spent.calls}. Cost so far: {_cost(status)}.")
+    yield Text(f"Left: {_left(status.expected)}. {_sentence(status.expected)}")
     yield Text()
-    if one.failures or one.refusals:
+    if status.failures or status.refusals:
         yield as_table(
             "Failures",
-            ("workflow", "class", "failed", "asked again by"),
+            ("workflow", "class", "failed", "retried by"),
             [
-                *((f.workflow, f.failure, f.count, "judge-gym sweep retry") for f in one.failures),
-                *((f.workflow, f.failure, f.calls, "the next run") for f in one.refusals),
+                *(
+                    (f.workflow, f.failure, f.count, "judge-gym sweep retry")
+                    for f in status.failures
+                ),
+                *((f.workflow, f.failure, f.calls, "the next run") for f in status.refusals),
             ],
         )
         yield Text()
-    if one.providers:
+    if status.providers:
         yield as_table(
-            "Lately",
-            ("provider", "calls ended", "a minute", "in flight"),
+            "Last 5 minutes",
+            ("provider", "calls ended", "per minute", "in flight"),
             (
                 (part.provider, part.ended, f"{part.per_minute:.0f}", part.in_flight)
-                for part in one.providers
+                for part in status.providers
             ),
         )
         yield Text()
-    for lowered in one.lowered_limits:
+    for lowered in status.lowered_limits:
         yield Text(
             f"{lowered.provider}: at most {counted(lowered.in_flight, 'request')} in flight in "
             f"process {lowered.process} since {lowered.at:%H:%M:%S} UTC ({lowered.reason})."
         )
     yield as_table(
         "Windows",
-        ("id", "name", "documents", "kept out"),
-        ((part.id, part.name, part.documents, part.dropped) for part in one.windows),
+        ("number", "name", "documents", "dropped"),
+        ((part.id, part.name, part.documents, part.dropped) for part in status.windows),
     )
 
 
-def _cost(one: "Status") -> str:
-    if one.simulated:
+def _cost(status: "Status") -> str:
+    if status.simulated:
         return "0 (simulated)"
-    unknown = f" and the unknown price of {one.spent.unpriced}" if one.spent.unpriced else ""
-    return f"{one.spent.cost_usd:.4g} USD{unknown}"
+    unpriced = status.spent.unpriced
+    unknown = f", and {counted(unpriced, 'call')} of unknown price" if unpriced else ""
+    return f"{status.spent.cost_usd:.4g} USD{unknown}"
 
 
 def _left(expected: "Expected") -> str:

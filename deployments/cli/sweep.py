@@ -216,11 +216,12 @@ def run(
     Exit code 75 means that calls wait in batches: rerun the command later to resume.
     """
     from deployments.cli.results import show_results
-    from judge_gym.errors import ConfigError
+    from judge_gym.errors import ConfigError, did_you_mean
 
     if unknown := set(only or ()) - set(PARTS):
         raise ConfigError(
-            f"A sweep has no part {', '.join(sorted(unknown))}.", f"Use {', '.join(PARTS)}."
+            f"A sweep has no part {', '.join(sorted(unknown))}.",
+            f"{did_you_mean(min(unknown), PARTS)}Use {', '.join(PARTS)}.",
         )
     run_id = run_sweep(file, retry_failed=retry_failed, verbose=verbose, only=only)
     if run_id is not None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import sqlalchemy as sa
 from psycopg import sql
 
-from judge_gym.errors import StoreError, first_line
+from judge_gym.errors import StoreError, did_you_mean, first_line
 from judge_gym.settings import Settings, settings
 from judge_gym.store import views
 from judge_gym.store.copying import Columns, begin_copying, columns_of, copy_out, open_csv
@@ -117,7 +117,9 @@ def _named(connection: sa.Connection, view: str) -> sql.Identifier:
     if view in known:
         return sql.Identifier(views.SCHEMA, view)
     if known:
-        raise StoreError(f"There is no view {view!r}.", f"Use {', '.join(known)}.")
+        raise StoreError(
+            f"There is no view {view!r}.", f"{did_you_mean(view, known)}Use {', '.join(known)}."
+        )
     raise StoreError(
         "This database has no views that you may read.",
         "Have the owner run any command, such as `judge-gym sweep status`, and grant you the role "

@@ -5,9 +5,8 @@ from pathlib import Path
 
 from judge_gym.counting import counted
 from judge_gym.design.budget import Budget
-from judge_gym.design.config_tree import did_you_mean
 from judge_gym.design.frozen import Frozen
-from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.errors import ConfigError, JudgeGymError, did_you_mean
 from judge_gym.llm.pricing import price_of, priced_names
 from judge_gym.llm.providers import Providers
 from judge_gym.runtime import Runtime

@@ -9,9 +9,10 @@ from pydantic import Field, field_validator, model_validator
 from judge_gym.calibration.checks import Margins
 from judge_gym.design.budget import Budget
 from judge_gym.design.config_model import read_model
-from judge_gym.design.config_tree import did_you_mean, read_tree
+from judge_gym.design.config_tree import read_tree
 from judge_gym.design.frozen import Frozen
 from judge_gym.design.legal import Legal
+from judge_gym.errors import did_you_mean
 from judge_gym.model_names import is_simulated_model
 from judge_gym.planted.editing import Expectation
 from judge_gym.planted.families import check_served

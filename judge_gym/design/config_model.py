@@ -11,9 +11,9 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from judge_gym.design.config_tree import Node, Place, did_you_mean, shown
+from judge_gym.design.config_tree import Node, Place, shown
 from judge_gym.design.legal import either, legal_text, models_of
-from judge_gym.errors import ConfigError
+from judge_gym.errors import ConfigError, did_you_mean
 
 M = TypeVar("M", bound=BaseModel)
 

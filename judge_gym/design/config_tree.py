@@ -4,7 +4,6 @@ Data only: no tags, no objects, no duplicate keys, and a limit on aliases. The c
 the keys.
 """
 
-import difflib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from judge_gym.design.files import read_text
-from judge_gym.errors import ConfigError
+from judge_gym.errors import ConfigError, did_you_mean
 
 MAX_VALUES = 100_000
 """Maximum number of values in a file, with aliases expanded."""
@@ -88,12 +87,6 @@ def shown(value: Any) -> str:
         return f"a mapping with {', '.join(map(shown, value))}" if value else "an empty mapping"
     text = repr(value) if isinstance(value, str) else str(value)
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
-
-
-def did_you_mean(given: object, known: Collection[str]) -> str:
-    """Return "Did you mean …? " if one of `known` is similar to `given`, else ""."""
-    close = difflib.get_close_matches(str(given), known, n=1)
-    return f"Did you mean {close[0]}? " if close else ""
 
 
 def read_tree(path: Path) -> Node:

@@ -15,7 +15,7 @@ from typing import Any
 from judge_gym.design.analysis_plan import AnalysisPlan, load_plan
 from judge_gym.design.budget import Budget
 from judge_gym.design.config_model import missing, read_field, read_model
-from judge_gym.design.config_tree import Node, did_you_mean, read_tree, shown
+from judge_gym.design.config_tree import Node, read_tree, shown
 from judge_gym.design.drawing import ControlledDraw, RandomDraw, draw_pairs
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.space import Point, Space, contains
@@ -24,7 +24,7 @@ from judge_gym.design.sweep_blocks import DIMENSIONS, Block, Names, read_blocks
 from judge_gym.design.sweep_draw import pair_spaces, read_draw
 from judge_gym.design.sweep_windows import read_windows
 from judge_gym.design.window import Window
-from judge_gym.errors import ConfigError
+from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.seeds import generator
 
 _NAME = "1 to 80 small letters, digits and hyphens"

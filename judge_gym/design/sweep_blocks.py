@@ -10,12 +10,12 @@ from pydantic import BaseModel
 
 from judge_gym.design.axes import legal_values
 from judge_gym.design.config_model import missing, read_field
-from judge_gym.design.config_tree import Node, Place, did_you_mean, shown
+from judge_gym.design.config_tree import Node, Place, shown
 from judge_gym.design.experiment import RULES, Experiment, RubricSource, family_of
 from judge_gym.design.rubric_file import load_rubric
 from judge_gym.design.space import Box, Choice, box_size
 from judge_gym.design.window import Window
-from judge_gym.errors import ConfigError
+from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.seeds import canonical_json
 
 FIELDS = tuple(Experiment.model_fields)

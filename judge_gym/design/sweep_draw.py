@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from judge_gym.design.axes import axes
 from judge_gym.design.config_model import read_model
-from judge_gym.design.config_tree import Node, did_you_mean, shown
+from judge_gym.design.config_tree import Node, shown
 from judge_gym.design.drawing import ControlledDraw, PairSpace, RandomDraw
 from judge_gym.design.space import Box, Space
 from judge_gym.design.sweep_blocks import DIMENSIONS
+from judge_gym.errors import did_you_mean
 
 
 def read_draw(node: Node, boxes: Sequence[Box]) -> RandomDraw | ControlledDraw:

@@ -7,9 +7,9 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from judge_gym.design.config_tree import did_you_mean, shown
+from judge_gym.design.config_tree import shown
 from judge_gym.design.files import corpus_files
-from judge_gym.errors import EvidenceError
+from judge_gym.errors import EvidenceError, did_you_mean
 from judge_gym.evidence.corpus_files import Row, read_rows
 
 MAX_ROWS = 100_000

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from judge_gym.design.config_model import read_model
-from judge_gym.design.config_tree import Node, did_you_mean, read_tree, shown
+from judge_gym.design.config_tree import Node, read_tree, shown
 from judge_gym.design.frozen import Frozen
+from judge_gym.errors import did_you_mean
 from judge_gym.judges.binary_judge import BinaryJudge
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import CallableJudge, HttpJudge

@@ -74,7 +74,7 @@ class Status:
     cancelled: bool
     """Whether calls of it were cancelled and not asked since."""
     simulated: bool
-    """Whether every judge is simulated, so that nothing costs anything."""
+    """Whether all judges are simulated by name, or a simulator gave every answer so far."""
     experiments: int
     windows: Sequence[WindowLine]
     workflows: Sequence[WorkflowStatus]
@@ -123,6 +123,9 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
     # Calls tell of runs of single workflows, since claims are shared by names that are not theirs.
     claims = {"experiments": [one.tag for one in experiments.values()]}
     at_work = is_in_progress(session, sweep) or (bool(lately) and is_claimed(session, claims))
+    if not at_work:  # calls of a killed run are still stored as sent
+        lately = [replace(part, in_flight=0) for part in lately if part.ended]
+    usage = spent(session, scope)
     end = expected(progress, lately, sum(in_batches.values()), now)
     if not at_work and end.at is not None:
         end = replace(end, at=None, why="no run is in progress")
@@ -131,7 +134,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         at=now,
         in_progress=at_work,
         cancelled=has_cancelled_calls(session, scope),
-        simulated=all(map(is_simulated_model, models)),
+        simulated=all(map(is_simulated_model, models)) or usage.simulated,
         experiments=len(experiments),
         windows=windows(session, of=list(experiments)),
         workflows=[
@@ -147,7 +150,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         ],
         providers=lately,
         lowered_limits=lowered_limits(session, [one.provider for one in lately], now),
-        spent=spent(session, scope),
+        spent=usage,
         failures=kept,
         refusals=refused,
         expected=end,

@@ -142,6 +142,10 @@ class Gateway:
                 raise ProviderRefusedError(*refused) from None
             await self._close(call, row.id, outcome, errors, derive)
             return row.id, outcome
+        except (ModelStoppedError, ProviderRefusedError):
+            if errors:  # its last attempt has ended, so it is no longer in flight
+                await self._ledger.write(Closed(row.id, None, errors, (), now()))
+            raise
         await self._close(call, row.id, answer, errors, derive)
         return row.id, answer
 

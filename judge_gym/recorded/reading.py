@@ -86,8 +86,9 @@ class _Reading:
         name = self._text(row, self._recorded.window_column) or self._recorded.name
         window = self.windows.setdefault(name, RecordedWindow())
         item = self._item(row)
-        if window.items.setdefault(item.key, item) != item:
-            raise self._fault(row, f"item {item.key!r} is described otherwise above")
+        first = window.items.setdefault(item.key, item)
+        if first != item:
+            raise self._fault(row, self._difference(first, item), "Give an item one description.")
         if len(window.items) > MAX_ITEMS:
             raise self._fault(row, f"more than {MAX_ITEMS} items")
         judge = self._recorded.judge or self._named(row, self._recorded.judge_column)
@@ -106,6 +107,21 @@ class _Reading:
             text=normal_text(self._text(row, columns.text)),
             category=normal_line(self._text(row, columns.category), 500),
             truth=self._recorded.truths[truth] if truth else None,
+        )
+
+    def _difference(self, first: RecordedItem, item: RecordedItem) -> str:
+        """Return the first column in which two rows describe an item differently."""
+        columns = self._recorded.item
+        truths: dict[int | None, str] = {None: "empty"}
+        truths |= {stage: repr(name) for name, stage in self._recorded.truths.items()}
+        for name in ("title", "text", "category"):
+            above, here = getattr(first, name), getattr(item, name)
+            if above != here:
+                column = getattr(columns, name)
+                return f"item {item.key!r}: {column} is {here[:80]!r} here and {above[:80]!r} above"
+        return (
+            f"item {item.key!r}: {columns.truth} is {truths[item.truth]} here and "
+            f"{truths[first.truth]} above"
         )
 
     def _judgements(self, row: Row, item: str) -> Iterator[Given]:

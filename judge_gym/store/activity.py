@@ -29,7 +29,7 @@ class Activity:
     """Calls that ended, with an answer or without; those in batches are left out."""
     per_minute: float
     in_flight: int
-    """Calls sent and not ended; after a kill also those that were on their way then."""
+    """Calls sent and not ended. A killed run leaves its calls in flight stored as sent."""
 
 
 @dataclass(frozen=True)

@@ -95,9 +95,17 @@ def experiments_by_tag(session: Session, tags: Sequence[str]) -> dict[int, Exper
         known = session.scalars(sa.select(t.Experiment.tag).order_by(t.Experiment.id)).all()
         raise StoreError(
             f"There is no experiment {', '.join(unknown)}.",
-            listing(known, "judge-gym analyse experiments list"),
+            listing(known, "judge-gym analyse experiments list", unknown[0]),
         )
     return {row.id: stored_experiment(row) for row in rows}
+
+
+def experiment_tag(session: Session, name: str) -> str:
+    """Return the tag of an experiment given by tag or number; an unknown name stays as it is."""
+    tag = sa.select(t.Experiment.tag)
+    if session.scalar(tag.where(t.Experiment.tag == name)) or not name.isdecimal():
+        return name
+    return session.scalar(tag.where(t.Experiment.id == int(name))) or name
 
 
 def experiments_by_id(session: Session, ids: Iterable[int]) -> dict[int, Experiment]:
@@ -121,8 +129,10 @@ def sweep_tags(session: Session, name: str) -> list[str]:
         .order_by(t.Experiment.id)
     ).all()
     if not tags:
-        known = ", ".join(session.scalars(sa.select(t.Sweep.name).order_by(t.Sweep.name)))
-        raise StoreError(f"There is no sweep {name!r}.", f"Known: {known or 'none yet'}.")
+        known = session.scalars(sa.select(t.Sweep.name).order_by(t.Sweep.name)).all()
+        raise StoreError(
+            f"There is no sweep {name!r}.", listing(known, "judge-gym sweep status", name)
+        )
     return list(tags)
 
 

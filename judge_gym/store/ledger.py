@@ -49,10 +49,13 @@ class Sent:
 
 @dataclass(frozen=True)
 class Closed:
-    """How a call ended, and the rows to commit with that."""
+    """How a call ended, and the rows to commit with that.
+
+    Without an outcome no further attempt is made in this run: the call is planned again.
+    """
 
     call_id: int
-    outcome: Answer | Failure
+    outcome: Answer | Failure | None
     errors: Sequence[AttemptError]
     rows: Sequence[Row]
     at: datetime
@@ -315,6 +318,8 @@ def _sending(change: Sent) -> dict[str, Any]:
 
 def _outcome(change: Closed) -> dict[str, Any]:
     row = {"id": change.call_id, "errors": change.errors, "finished_at": change.at}
+    if change.outcome is None:
+        return row | {"status": "planned", "finished_at": None}
     if isinstance(change.outcome, Failure):
         return {**row, "status": "failed"}
     return row | answered(change.outcome)

@@ -12,8 +12,9 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.workflow_names import SCORING, SWAP
-from judge_gym.errors import StoreError
+from judge_gym.errors import StoreError, did_you_mean
 from judge_gym.store import tables as t
+from judge_gym.store.experiments import experiment_tag
 from judge_gym.store.spending import shared_calls, spending_scope
 
 OTHER = "other"
@@ -63,9 +64,9 @@ class Chosen:
 
 
 def chosen(session: Session, name: str) -> Chosen:
-    """Return what a sweep's name or an experiment's tag stands for.
+    """Return the selection of a sweep's name or an experiment's tag or number.
 
-    Raises `StoreError` when there is neither, or both.
+    Raises `StoreError` if there is neither, or both.
     """
     columns = (t.Experiment.id, t.Experiment.tag, t.Experiment.window_id)
     of_sweep = session.execute(
@@ -75,13 +76,14 @@ def chosen(session: Session, name: str) -> Chosen:
         .where(t.Sweep.name == name)
         .order_by(t.Experiment.id)
     ).all()
-    tagged = session.execute(sa.select(*columns).where(t.Experiment.tag == name)).all()
+    tag = experiment_tag(session, name)
+    tagged = session.execute(sa.select(*columns).where(t.Experiment.tag == tag)).all()
     if bool(of_sweep) == bool(tagged):
         many = "a sweep and an experiment" if of_sweep else "no sweep and no experiment"
         raise StoreError(
             f"There is {many} {name!r}.",
-            "List sweeps with `judge-gym sweep status` and experiments with "
-            "`judge-gym analyse experiments list`.",
+            f"{_suggestion(session, name)}List sweeps with `judge-gym sweep status`, and "
+            "experiments with `judge-gym analyse experiments list`.",
         )
     found = of_sweep or tagged
     return Chosen(
@@ -90,6 +92,11 @@ def chosen(session: Session, name: str) -> Chosen:
         windows=tuple(sorted({row.window_id for row in found})),
         shared_keys=tuple(spending_scope(session, name).shared_keys) if of_sweep else (),
     )
+
+
+def _suggestion(session: Session, name: str) -> str:
+    names = sa.union(sa.select(t.Sweep.name), sa.select(t.Experiment.tag))
+    return did_you_mean(name, session.scalars(names).all())
 
 
 def failure_class(failure: Any) -> sa.ColumnElement[str]:

@@ -61,6 +61,8 @@ class Spent:
     ended: int
     failed: int
     """Of `ended`. A model that refuses every call ends the run by itself and is in neither."""
+    simulated: bool = False
+    """Whether a simulator gave every answer, whatever the models are named."""
 
 
 def spending_scope(session: Session, sweep: str) -> Scope:
@@ -119,13 +121,14 @@ def spent(session: Session, scope: Scope) -> Spent:
             sa.func.count().filter(answered, t.Call.cost_usd.is_(None)),
             sa.func.count().filter(answered | failed),
             sa.func.count().filter(failed),
+            sa.func.coalesce(sa.func.bool_and(t.Call.simulated).filter(answered), sa.false()),
         )
         .select_from(t.Call)
         .join(discarded, sa.true())
         .where(calls_of(scope))
     ).one()
-    asked, again, dollars, unpriced, ended, failures = row
-    return Spent(asked + int(again), float(dollars), unpriced, ended, failures)
+    asked, again, dollars, unpriced, ended, failures, simulated = row
+    return Spent(asked + int(again), float(dollars), unpriced, ended, failures, simulated)
 
 
 # The tokens of a reused answer were spent once, by the call that got it.

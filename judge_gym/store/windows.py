@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from judge_gym.design.experiment import EvidenceView
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.design.window import Window
-from judge_gym.errors import StoreError, listing
+from judge_gym.errors import StoreError, did_you_mean, listing
 from judge_gym.evidence.documents import Collected
 from judge_gym.store import tables as t
 
@@ -45,7 +45,9 @@ def load_window(session: Session, window_id: int) -> Window:
     """Return a stored window; raises `StoreError` when there is none with this id."""
     row = session.get(t.Window, window_id)
     if row is None:
-        raise StoreError(f"There is no window {window_id}.", "`judge-gym evidence list` shows all.")
+        raise StoreError(
+            f"There is no window {window_id}.", "List the windows with `judge-gym evidence list`."
+        )
     return Window.model_validate(
         {
             "name": row.name,
@@ -60,7 +62,7 @@ def load_window(session: Session, window_id: int) -> Window:
 
 
 def window_id(session: Session, name: str) -> int:
-    """Return the id of a window, given by id or name; raises `StoreError` listing what there is."""
+    """Return the id of a window given by number or name; raises `StoreError` if it is unknown."""
     rows = session.execute(sa.select(t.Window.id, t.Window.name).order_by(t.Window.id))
     known = rows.tuples().all()
     found = [id_ for id_, _ in known if str(id_) == name] or [
@@ -71,10 +73,13 @@ def window_id(session: Session, name: str) -> int:
     if found:
         raise StoreError(
             f"There are {len(found)} windows {name!r}.",
-            f"Give the id of one: {', '.join(map(str, found))}.",
+            f"Name one by its number: {', '.join(map(str, found))}.",
         )
+    suggestion = did_you_mean(name, {named for _, named in known})
     listed = [f"{id_} ({named})" for id_, named in known]
-    raise StoreError(f"There is no window {name!r}.", listing(listed, "judge-gym evidence list"))
+    raise StoreError(
+        f"There is no window {name!r}.", suggestion + listing(listed, "judge-gym evidence list")
+    )
 
 
 def uncollected(session: Session, window_ids: Sequence[int]) -> list[int]:

@@ -71,6 +71,7 @@ def test_five_failures_alike_stop_a_model_and_what_has_no_answer_stays_missing(
     assert arrived == requests
     assert len(stopped) == 12 - kept
     assert sum(status in ("succeeded", "failed") for status in statuses.values()) == kept
+    assert "sent" not in statuses.values()
     for error in stopped:
         assert "No more calls to real/m were made after 5 failures alike" in error.message
 

@@ -253,7 +253,7 @@ def test_raw_answers_are_parsed_like_a_models(place: Place) -> None:
             "line 3: BA is 'Q'. `decisions` has 'A', 'tie', 'B'; empty is",
         ),
         ("p2,x,A,A,B", "p2,x,A,A,C", "line 3: better is 'C'. `truths` has 'A', 'B'."),
-        ("p1,y,B,A,A", "p1,y,B,A,B", "line 6: item 'p1' is described otherwise above."),
+        ("p1,y,B,A,A", "p1,y,B,A,B", "line 6: item 'p1': better is 'B' here and 'A' above."),
         ("p1,y,B", ",y,B", "line 6: pair is empty."),
         ("pair,judge", "pair,juror", "line 2: there is no 'judge'."),
         ("p3,x,tie", "p3,x", "line 4: 5 values under 6 column names."),

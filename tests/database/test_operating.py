@@ -210,6 +210,11 @@ def test_the_status_of_a_sweep(database: str, tmp_path: Path) -> None:
         [sim] = done.providers
         assert (sim.provider, sim.ended, sim.in_flight) == ("sim", calls, 0)
         assert sim.per_minute == pytest.approx(calls * 6)  # reckoned over 10 s at least
+        # A model of a provider that was answered by a simulator costs nothing either.
+        real_name = sa.update(t.Experiment).where(t.Experiment.tag == tags[0])
+        study.change(lambda session: session.execute(real_name.values(model="openai/gpt-4.1")))
+        assert read().simulated
+        study.change(lambda session: session.execute(real_name.values(model="sim/calm-1")))
         later = study.change(
             lambda session: sweep_status(session, "both", done.at + timedelta(minutes=6))
         )
@@ -239,5 +244,13 @@ def test_the_status_of_a_sweep(database: str, tmp_path: Path) -> None:
             working = until(lambda: (one := read()).in_progress and one, "its lock", 30)
             assert working.state == "in progress"
             assert working.expected.at is not None
+
+        # A killed run leaves calls stored as sent; they are in flight only while a run is at work.
+        lost = sa.update(t.Call).where(t.Call.workflow == "w5-probe")
+        study.change(lambda session: session.execute(lost.values(status="sent", answer=None)))
+        assert [part.in_flight for part in read().providers] == [0]
+        with in_progress(study.runtime.engine, "both"):
+            working = until(lambda: (one := read()).in_progress and one, "its lock", 30)
+            assert working.providers[0].in_flight > 0
 
     judged(database, tmp_path, work)

@@ -58,3 +58,14 @@ def test_a_model_without_a_price_is_told_and_never_free(database: str, tmp_path:
     assert "price of openai" not in said
     assert "+ —" in said
     assert "Budget: max_calls 2000." in said
+    assert "Warning: the sweep may" not in said
+
+
+def test_a_sweep_that_may_cost_more_than_its_budget_is_warned_of(
+    database: str, tmp_path: Path
+) -> None:
+    judges = ("[sim/calm-1, ", "[openai/gpt-4.1-mini, ")
+    budget = "budget: {max_calls: 20, max_cost_usd: 0.001}\nutility_model: sim/u-1\nname: quick"
+    said = planned(database, tmp_path, judges, ("name: quick", budget))
+    assert "more than max_cost_usd 0.001. It stops when the budget is used up." in said
+    assert "calls, more than max_calls 20." in said

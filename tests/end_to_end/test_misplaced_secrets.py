@@ -33,7 +33,11 @@ class Misplaced:
 RUN = (("sweep", "plan", "v.yaml"), ("sweep", "run", "v.yaml", "--verbose"))
 CASES = {
     "an API key among the settings": Misplaced(
-        ("judge-gym.toml, line 2", "openai_api_key is not a setting"),
+        (
+            "judge-gym.toml, line 2",
+            "openai_api_key is not a setting",
+            "set the environment variable OPENAI_API_KEY",
+        ),
         f'workers = 4\nopenai_api_key = "{KEY}"\n',
     ),
     "a table around the settings": Misplaced(

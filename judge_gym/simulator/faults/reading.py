@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from judge_gym.design.config_model import missing, read_model
-from judge_gym.design.config_tree import Node, Place, did_you_mean, shown
-from judge_gym.errors import ConfigError
+from judge_gym.design.config_tree import Node, Place, shown
+from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.simulator.faults.plan import KINDS, Fault, FaultPlan
 from judge_gym.simulator.news.faults import NEWS_KINDS
 

@@ -73,6 +73,7 @@ def test_what_to_type_next_survives_being_pasted(
     assert commands["Progress"] == "'my tools/judge-gym' sweep status 'my sweep'"
     assert "'sweeps/a b.yaml'" in commands["Your own sweep"]
     assert "FILE" in dict(results.next_steps("demo", None))["Your own sweep"]
+    assert "Your own sweep" not in dict(results.next_steps("demo", None, imported=True))
 
 
 @pytest.mark.parametrize(

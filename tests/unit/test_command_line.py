@@ -1,0 +1,72 @@
+"""The commands of the program: how many, how deep, and what their help says."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+
+from deployments.cli.app import app
+from deployments.cli.doctor import Finding, State, print_findings
+
+MOST_AT_THE_TOP = 14
+LONGEST_HELP = 80
+ROOT = typer.main.get_command(app)
+
+
+def parts(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Every group and command below this one, by path."""
+    for name, part in getattr(command, "commands", {}).items():
+        yield " ".join((*path, name)), part
+        yield from parts(part, (*path, name))
+
+
+PARTS = dict(parts(ROOT))
+
+
+def test_a_newcomer_meets_few_groups() -> None:
+    assert len(ROOT.commands) <= MOST_AT_THE_TOP  # type: ignore[attr-defined]
+    assert all(len(path.split()) <= 3 for path in PARTS)
+
+
+@pytest.mark.parametrize("path", PARTS)
+def test_help_is_one_short_sentence_that_begins_with_a_verb(path: str) -> None:
+    sentence = (PARTS[path].help or "").split("\n\n")[0]
+    assert 0 < len(sentence) <= LONGEST_HELP
+    assert sentence.endswith(".")
+    verb = sentence.split()[0].rstrip(",")
+    # An imperative, not "Runs", "Running" or "The".
+    assert verb.istitle()
+    assert not verb.endswith(("s", "ing"))
+    assert verb not in ("A", "An", "The")
+
+
+@pytest.mark.parametrize("path", PARTS)
+def test_every_option_is_explained(path: str) -> None:
+    for parameter in PARTS[path].params:
+        if parameter.name != "help":
+            assert getattr(parameter, "help", None), parameter.name
+
+
+def test_the_doctor_prints_problems_first_and_settings_when_asked(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    findings = [
+        Finding("python", "3.11.9"),
+        Finding("setting workers", "4, from default", state=State.SETTING),
+        Finding("key of spare", "not set", state=State.UNUSED),
+        Finding("key of vault", "not set, used by a.yaml", "Set VAULT_API_KEY.", State.MISSING),
+        Finding("database", "does not answer", "Start it.", State.BROKEN),
+    ]
+    assert print_findings(findings, with_settings=False) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:4] == [
+        "✗ database: does not answer",
+        "    Start it.",
+        "! key of vault: not set, used by a.yaml",
+        "    Set VAULT_API_KEY.",
+    ]
+    assert lines[4:6] == ["✓ python: 3.11.9", "- key of spare: not set"]
+    assert not any("workers" in line for line in lines)
+    assert print_findings(findings[:2], with_settings=True) == 0
+    assert "setting workers: 4, from default" in capsys.readouterr().out
