@@ -187,14 +187,6 @@ def test_a_form_names_what_it_must_be_given(
     for name, given in needed.items():
         before = pages.form(page, name)
         pages.browser.press("Submit")
-        import time
-
-        time.sleep(6)
-        pages.browser.picture(
-            __import__("pathlib").Path(
-                f"/tmp/gate/form-{page}-{name.replace(chr(47), chr(45))}.png"
-            )
-        )
         pages.browser.shows(*(f"'{one}' is a required property" for one in given))
         assert pages.runs(name) == before
 
