@@ -41,9 +41,14 @@ from judge_gym.metrics.consistency import replicate_icc, replicate_variance
 from judge_gym.metrics.entrenchment import calibration, entrenchment
 from judge_gym.metrics.masses import belief, betp, cell_masses, gap, plausibility, singletons
 from judge_gym.metrics.polarization import Divergence, measure_polarization, polarization_by_pair
-from judge_gym.metrics.presentation import Displays, label_bias, position_bias
+from judge_gym.metrics.presentation import (
+    Displays,
+    label_bias,
+    position_bias,
+    swap_sensitivity,
+    verdict_change,
+)
 from judge_gym.metrics.subsets import subset_information, subset_width
-from judge_gym.metrics.swap import swap_sensitivity, verdict_change
 
 JUDGES, REPLICATES, STAGES = 10, 10, 4
 PACKAGE = REPOSITORY / ".judge-gym" / "bench" / "py-dempster-shafer"

@@ -82,7 +82,7 @@ def _asked(
 ) -> tuple["Question", "Setting"]:
     from judge_gym.lab.power.comparisons import level
     from judge_gym.lab.power.study import Question, Setting
-    from judge_gym.metrics.hypotheses_margins import Claim, Direction
+    from judge_gym.metrics.margins import Claim, Direction
 
     direction = one.hypothesis.direction
     value = one.margin + (size if direction is Direction.ABOVE else -size)

@@ -21,9 +21,9 @@ from judge_gym.metrics.belief import (
 )
 from judge_gym.metrics.cells import Verdicts, pignistic
 from judge_gym.metrics.components import variance_components
-from judge_gym.metrics.divergence import mean_jensen_shannon
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.masses import CellMasses, cell_masses
+from judge_gym.metrics.polarization import mean_jensen_shannon
 from judge_gym.store.results import ResultRow
 
 _FEWEST_ITEMS = 4

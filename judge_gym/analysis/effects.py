@@ -14,9 +14,8 @@ from judge_gym.analysis.data import Judge, SweepData
 from judge_gym.analysis.groups import Group, Scope, generator_of, result_row, scopes_of
 from judge_gym.design.axes import axes
 from judge_gym.design.experiment import Experiment, RubricSource
-from judge_gym.metrics.contrasts import paired_contrast, score_shift
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.inference import benjamini_hochberg
+from judge_gym.metrics.inference import benjamini_hochberg, paired_contrast, score_shift
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 

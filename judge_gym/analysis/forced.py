@@ -8,9 +8,9 @@ from judge_gym.analysis.data import Arms, Judge, SweepData
 from judge_gym.analysis.groups import Group, generator_of, result_row
 from judge_gym.metrics.belief import item_distances
 from judge_gym.metrics.cells import FloatArray, Verdicts, pignistic
-from judge_gym.metrics.divergence import mean_jensen_shannon
-from judge_gym.metrics.hypotheses_forced_choice import forced_choice
 from judge_gym.metrics.masses import cell_masses
+from judge_gym.metrics.polarization import mean_jensen_shannon
+from judge_gym.metrics.subsets import forced_choice
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 

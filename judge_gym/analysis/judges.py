@@ -7,9 +7,13 @@ import numpy as np
 from judge_gym.analysis.data import Arm, select
 from judge_gym.analysis.groups import Group
 from judge_gym.metrics.cells import Samples, item_means
-from judge_gym.metrics.consistency import replicate_icc, replicate_variance
+from judge_gym.metrics.consistency import (
+    OutcomeCounts,
+    outcome_rates,
+    replicate_icc,
+    replicate_variance,
+)
 from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, mean_over_items, not_estimable
-from judge_gym.metrics.outcomes import OutcomeCounts, outcome_rates
 from judge_gym.metrics.presentation import Displays, label_bias, position_bias
 from judge_gym.metrics.subsets import subset_information, subset_width
 from judge_gym.store.results import ResultRow

@@ -25,11 +25,11 @@ from judge_gym.metrics.cells import (
     set_counts,
     set_sizes,
 )
-from judge_gym.metrics.dealing import SINGLE_EPSILON, deal
-from judge_gym.metrics.divergence import jensen_shannon
 from judge_gym.metrics.entrenchment import realised_agreement
+from judge_gym.metrics.estimate import t_interval
 from judge_gym.metrics.inference import permutation_p
-from judge_gym.metrics.intervals import t_interval
+from judge_gym.metrics.permutation import SINGLE_EPSILON, deal
+from judge_gym.metrics.polarization import jensen_shannon
 
 DEALS = 500
 """Random deals behind the floor of one item and pair."""

@@ -10,12 +10,12 @@ from judge_gym.analysis.groups import Group, result_row
 from judge_gym.metrics.cells import scores, set_sizes
 from judge_gym.metrics.estimate import not_estimable
 from judge_gym.metrics.inference import benjamini_hochberg
+from judge_gym.metrics.regression import INTERCEPT, MODELS, Fit, ModelSpec, Table, fit_model
 from judge_gym.metrics.regression_checks import (
     beside_least_squares,
     check_by_mixed_model,
     check_by_ordered_logit,
 )
-from judge_gym.metrics.regression_design import INTERCEPT, MODELS, Fit, ModelSpec, Table, fit_model
 from judge_gym.store.results import ResultRow
 
 FEWEST_ITEMS = 10

@@ -7,8 +7,8 @@ from judge_gym.analysis.comparing import adjusted_by_holm
 from judge_gym.analysis.data import Arm, Arms, Judge
 from judge_gym.analysis.groups import Group
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.swap import Arm as Kind
-from judge_gym.metrics.swap import swap_sensitivity, verdict_change, verdict_shift
+from judge_gym.metrics.presentation import Arm as Kind
+from judge_gym.metrics.presentation import swap_sensitivity, verdict_change, verdict_shift
 from judge_gym.store.results import ResultRow
 
 

@@ -18,13 +18,15 @@ from judge_gym.metrics.accuracy import (
     cohens_kappa,
     control_error,
     control_rank_correlation,
+    order_inconsistency,
+    pair_balance,
     share_correct,
     subset_accuracy,
     truth_stages,
+    votes,
 )
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Verdicts
 from judge_gym.metrics.estimate import Estimate, not_estimable
-from judge_gym.metrics.pairwise import order_inconsistency, pair_balance, votes
 from judge_gym.store.results import ResultRow
 
 

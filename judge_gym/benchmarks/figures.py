@@ -9,11 +9,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge_gym.metrics.accuracy import accuracy_by_pair, both_orders_correct, cohens_kappa
+from judge_gym.metrics.accuracy import (
+    accuracy_by_pair,
+    both_orders_correct,
+    cohens_kappa,
+    order_inconsistency,
+    votes,
+)
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Verdicts
 from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, mean_over_items
 from judge_gym.metrics.inference import holm_over
-from judge_gym.metrics.pairwise import order_inconsistency, votes
 from judge_gym.metrics.score_agreement import bland_altman, concordance, rank_agreement
 
 FIRST, TIE, SECOND = 1, 2, 3

@@ -8,8 +8,7 @@ from pydantic import Field
 from judge_gym.design.config_model import read_model
 from judge_gym.design.config_tree import read_tree
 from judge_gym.design.frozen import Frozen
-from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, with_interval
-from judge_gym.metrics.intervals import wilson
+from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, wilson, with_interval
 
 
 class PublishedAccuracy(Frozen):

@@ -8,9 +8,9 @@ from judge_gym.answers.readability import Answers
 from judge_gym.calibration.checks import Check, Margins, Result, claimed, more_items
 from judge_gym.formats import percent, plain
 from judge_gym.metrics.cells import FloatArray, IntArray
+from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.hypotheses_margins import Claim, Direction
-from judge_gym.metrics.outcomes import clustered_share
+from judge_gym.metrics.margins import Claim, Direction
 from judge_gym.metrics.score_agreement import label_agreement
 
 READABLE, AGREEMENT = "readable", "agreement"

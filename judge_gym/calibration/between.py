@@ -8,7 +8,7 @@ import numpy as np
 from judge_gym.calibration.checks import Check, Margins, claimed
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import not_estimable
-from judge_gym.metrics.hypotheses_margins import Claim, Direction
+from judge_gym.metrics.margins import Claim, Direction
 from judge_gym.metrics.score_agreement import error_correlation, rank_agreement, score_alpha
 
 

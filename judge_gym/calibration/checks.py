@@ -9,10 +9,9 @@ from pydantic import Field
 
 from judge_gym.design.frozen import Frozen
 from judge_gym.formats import short
-from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.hypotheses_margins import Claim, Conclusion, conclude
+from judge_gym.metrics.estimate import Estimate, normal_quantile
 from judge_gym.metrics.inference import holm
-from judge_gym.metrics.intervals import normal_quantile
+from judge_gym.metrics.margins import Claim, Conclusion, conclude
 from judge_gym.planted.editing import Expectation
 
 ALPHA = 0.025

@@ -12,7 +12,7 @@ from judge_gym.calibration.checks import Check, Margins, Result, claimed, gated
 from judge_gym.formats import percent, plain
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.hypotheses_margins import Claim, Direction
+from judge_gym.metrics.margins import Claim, Direction
 from judge_gym.metrics.points import (
     BINS,
     HIGHEST,

@@ -13,10 +13,10 @@ import numpy as np
 from judge_gym.calibration.checks import Check, Margins, Result, adjusted, more_items, span
 from judge_gym.formats import percent, plain, short
 from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate, mean_over_items
-from judge_gym.metrics.hypotheses_margins import ALPHA, Claim, Direction, p_at_margin
 from judge_gym.metrics.inference import sign_flip_p
-from judge_gym.metrics.outcomes import clustered_share
+from judge_gym.metrics.margins import ALPHA, Claim, Direction, p_at_margin
 
 
 @dataclass(frozen=True, eq=False)

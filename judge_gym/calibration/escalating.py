@@ -13,10 +13,9 @@ import numpy as np
 from judge_gym.calibration.checks import more_items
 from judge_gym.formats import percent
 from judge_gym.metrics.cells import BoolArray, FloatArray
-from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, mean_over_items, not_estimable
-from judge_gym.metrics.hypotheses_margins import Claim, Direction
-from judge_gym.metrics.intervals import wilson
-from judge_gym.metrics.outcomes import clustered_share
+from judge_gym.metrics.consistency import clustered_share
+from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, mean_over_items, not_estimable, wilson
+from judge_gym.metrics.margins import Claim, Direction
 
 SHARES = (0.1, 0.25, 0.5)
 """Shares of items, the most doubtful first, of which a stronger judge is asked."""

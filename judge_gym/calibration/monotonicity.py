@@ -13,17 +13,16 @@ import numpy as np
 from judge_gym.calibration.checks import ALPHA, Check, Margins, Result, adjusted, span
 from judge_gym.formats import plain, short
 from judge_gym.metrics.cells import FloatArray
-from judge_gym.metrics.effect_sizes import (
+from judge_gym.metrics.estimate import EPSILON, Estimate, mean_over_items, not_estimable, t_interval
+from judge_gym.metrics.inference import (
     equivalence_items,
     equivalence_p,
     items_needed,
     page_trend,
     paired_t_p,
+    sign_flip_p,
     standardised_effects,
 )
-from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
-from judge_gym.metrics.inference import sign_flip_p
-from judge_gym.metrics.intervals import EPSILON, t_interval
 from judge_gym.metrics.points import HIGHEST
 from judge_gym.planted.editing import Expectation
 

@@ -13,7 +13,7 @@ from judge_gym.formats import plain
 from judge_gym.metrics.accuracy import cohens_kappa
 from judge_gym.metrics.cells import FloatArray, Verdicts
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.hypotheses_margins import Claim, Direction
+from judge_gym.metrics.margins import Claim, Direction
 from judge_gym.metrics.points import BINS, bin_of
 from judge_gym.metrics.score_agreement import bland_altman, concordance, rank_agreement
 

@@ -7,9 +7,8 @@ from itertools import combinations
 import numpy as np
 
 from judge_gym.metrics.cells import FloatArray
-from judge_gym.metrics.estimate import Estimate, mean_over_items
+from judge_gym.metrics.estimate import Estimate, mean_over_items, wilson
 from judge_gym.metrics.inference import holm_over, sign_flip_p
-from judge_gym.metrics.intervals import wilson
 
 _POINTS = (0.0, 100.0)
 

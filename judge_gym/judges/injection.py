@@ -14,9 +14,8 @@ from sqlalchemy.orm import Session
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.sweep import Sweep
 from judge_gym.metrics.cells import Verdicts
-from judge_gym.metrics.contrasts import score_shift
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.inference import holm_over
+from judge_gym.metrics.inference import holm_over, score_shift
 from judge_gym.seeds import derive_seed
 from judge_gym.store.sweep_data import judged_documents
 

@@ -1,21 +1,24 @@
-"""Metrics: pure functions from arrays of verdicts to estimates with honest error bars.
+"""Metrics: pure functions from arrays of verdicts to estimates with intervals.
 
-Nothing here reads a database, a file or a dataframe. `cells` holds the common input,
-`estimate` the common output; every other module computes one family of figures:
+Nothing here reads a database or a file. `cells` holds the common input, `estimate` the common
+output and its intervals, `inference` the tests they share. The other modules compute one family of
+figures each:
 
-- `polarization` (with `divergence`): how far judges stand apart, beside its noise floor
-- `belief` (with `masses`, `combination`): conflict, distance and uncertainty of subset verdicts
+- `polarization` (with `permutation`, its null): divergence of judges, beside its noise floor
+- `masses`, `belief`, `subsets`: conflict, distance, uncertainty and width of subset verdicts
 - `entrenchment`: polarization times confidence, and overconfidence
-- `swap`, `contrasts`: paired effects of a rubric, a view or an order of display
-- `outcomes`, `consistency`, `subsets`: abstention, repeatability, width of verdicts
-- `accuracy`: against a known answer or an index
-- `agreement`, `components`, `severity`: agreement beyond chance, what variance is due to, and
-  which judge is strict
-- `effect_sizes`: size, equivalence, trend and power of paired effects
-- `points`, `score_agreement`: scores from 0 to 100: their spread, their repeats, their agreement
-- `correction`, `isotonic`: what few scores of experts make of many of a judge
-- `presentation`: position and label bias
+- `presentation`: swap sensitivity, position bias and label bias
+- `consistency`: outcome rates and repeatability
+- `accuracy`: accuracy against a known answer or an index
+- `agreement`, `components`: agreement beyond chance, variance components, severity of judges
+- `decomposition`: rubric and judgement, separated in the crossed design
+- `regression` (with `regression_checks`, `likelihoods`): the three models of the analysis plan
+- `hypotheses`, `margins`: claims, decided by an interval against a margin
+- `ranking`: levels of a design axis, ranked by controlled pairs
+- `points`, `score_agreement`: scores from 0 to 100: spread, repeatability, agreement
+- `pooling`, `expert_labels`: several raters' scores pooled, and corrected by experts' scores
+- `recompute`: rows of the view `samples` as input for these functions, for notebooks
 
-`intervals` and `inference` hold the statistics they share. All verdicts handed to one call
-were given under the same rubric, or the caller labels the figure as mixing rubrics.
+All verdicts passed to one call were given under the same rubric, or the caller labels the figure
+as mixing rubrics.
 """

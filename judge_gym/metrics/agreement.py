@@ -12,8 +12,14 @@ from enum import StrEnum
 import numpy as np
 
 from judge_gym.metrics.cells import BoolArray, FloatArray, Verdicts, pignistic
-from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, not_estimable, with_interval
-from judge_gym.metrics.intervals import EPSILON, resampled_interval
+from judge_gym.metrics.estimate import (
+    EPSILON,
+    SIGNED_UNIT,
+    Estimate,
+    not_estimable,
+    resampled_interval,
+    with_interval,
+)
 
 
 class Level(StrEnum):

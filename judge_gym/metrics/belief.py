@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from judge_gym.metrics.cells import FloatArray, IntArray
-from judge_gym.metrics.combination import Rule, TooManyProductsError
+from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import (
     SIGNED_UNIT,
     UNIT_INTERVAL,
@@ -20,12 +20,14 @@ from judge_gym.metrics.estimate import (
     caution_below,
     mean_over_items,
     no_lower_than_dealt,
+    normal_quantile,
     not_estimable,
 )
-from judge_gym.metrics.intervals import normal_quantile
 from judge_gym.metrics.masses import (
     CellMasses,
     Masses,
+    Rule,
+    TooManyProductsError,
     belief,
     betp,
     disjoint,
@@ -34,7 +36,6 @@ from judge_gym.metrics.masses import (
     plausibility,
     singletons,
 )
-from judge_gym.metrics.outcomes import clustered_share
 
 DISTANCE_ITEMS = 30
 

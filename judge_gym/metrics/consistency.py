@@ -1,7 +1,7 @@
-"""Internal consistency: does a judge repeat itself on the same item?
+"""Outcome rates of samples, and the internal consistency of a judge on one item.
 
-Low variance alone is no virtue: a constant judge has none. The ICC beside it says how much of a
-verdict's variance tells items apart.
+Low variance alone is no virtue, because a constant judge has none. The ICC is reported beside it:
+the share of a verdict's variance that distinguishes items.
 """
 
 from collections.abc import Sequence
@@ -11,16 +11,67 @@ from statistics import fmean
 
 import numpy as np
 
-from judge_gym.metrics.cells import FloatArray, Samples, Verdicts, scores
+from judge_gym.metrics.cells import FloatArray, IntArray, Samples, Verdicts, scores
 from judge_gym.metrics.estimate import (
+    EPSILON,
     SIGNED_UNIT,
     UNIT_INTERVAL,
     Estimate,
+    clustered_wilson,
     mean_over_items,
     not_estimable,
+    resampled_interval,
     with_interval,
 )
-from judge_gym.metrics.intervals import EPSILON, resampled_interval
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeCounts:
+    """Samples by outcome, each an array with one count per item."""
+
+    scored: IntArray
+    abstained: IntArray
+    unparseable: IntArray
+    refused: IntArray
+    failed: IntArray
+
+
+def outcome_rates(counts: OutcomeCounts) -> list[Estimate]:
+    """Return the rates of abstention, unparseable, refused and failed samples, each in [0, 1].
+
+    Abstention is abstained / (scored + abstained): a judgement that was made. The other three
+    are shares of all samples. Interval: Wilson clustered by item. Needs one sample.
+    """
+    judged = counts.scored + counts.abstained
+    everything = judged + counts.unparseable + counts.refused + counts.failed
+    return [
+        clustered_share("abstention_rate", counts.abstained, judged),
+        clustered_share("unparseable_rate", counts.unparseable, everything),
+        clustered_share("refused_rate", counts.refused, everything),
+        clustered_share("failed_rate", counts.failed, everything),
+    ]
+
+
+def clustered_share(metric: str, successes: IntArray, trials: IntArray) -> Estimate:
+    """Return Σ successes / Σ trials, in [0, 1], with its Wilson interval clustered by item.
+
+    Both arrays hold a count per item. Needs one trial.
+    """
+    n = int(trials.sum())
+    if n == 0:
+        return not_estimable(metric, "there is no sample to count", unit="share")
+    estimate = Estimate(
+        metric,
+        int(successes.sum()) / n,
+        None,
+        None,
+        n,
+        int((trials > 0).sum()),
+        method="share of samples, Wilson interval clustered by item",
+        unit="share",
+    )
+    return with_interval(estimate, clustered_wilson(successes, trials))
+
 
 MIN_REPLICATES = 3
 FAR_APART = 0.5

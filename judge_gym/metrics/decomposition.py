@@ -19,8 +19,14 @@ from itertools import combinations
 import numpy as np
 
 from judge_gym.metrics.cells import FloatArray, IntArray
-from judge_gym.metrics.estimate import Estimate, not_estimable, with_interval
-from judge_gym.metrics.intervals import EPSILON, Interval, t_quantile
+from judge_gym.metrics.estimate import (
+    EPSILON,
+    Estimate,
+    Interval,
+    not_estimable,
+    t_quantile,
+    with_interval,
+)
 
 Term = tuple[str, ...]
 """The factors whose interaction a component belongs to; of one factor, its main effect."""

@@ -14,10 +14,10 @@ from judge_gym.metrics.estimate import (
     caution_below,
     mean_over_items,
     not_estimable,
+    resampled_interval,
     with_interval,
 )
 from judge_gym.metrics.inference import PERMUTATIONS
-from judge_gym.metrics.intervals import resampled_interval
 from judge_gym.metrics.polarization import (
     UNBIASED_REPLICATES,
     Divergence,

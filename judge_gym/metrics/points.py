@@ -11,10 +11,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Samples
-from judge_gym.metrics.consistency import one_way_icc
-from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, not_estimable, with_interval
-from judge_gym.metrics.intervals import EPSILON, resampled_interval, wilson
-from judge_gym.metrics.outcomes import clustered_share
+from judge_gym.metrics.consistency import clustered_share, one_way_icc
+from judge_gym.metrics.estimate import (
+    EPSILON,
+    UNIT_INTERVAL,
+    Estimate,
+    not_estimable,
+    resampled_interval,
+    wilson,
+    with_interval,
+)
 
 HIGHEST = 100.0
 BINS = 5

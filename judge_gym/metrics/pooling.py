@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from judge_gym.metrics.cells import FloatArray, IntArray
-from judge_gym.metrics.combination import dempster
-from judge_gym.metrics.intervals import EPSILON
-from judge_gym.metrics.masses import Masses, betp, singletons
+from judge_gym.metrics.estimate import EPSILON
+from judge_gym.metrics.masses import Masses, betp, dempster, singletons
 
 ROUNDING = 1 / 12
 """Variance, in squared points, that scores have by being whole numbers."""

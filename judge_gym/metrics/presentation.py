@@ -1,18 +1,132 @@
-"""Position and label bias: does a verdict follow where a stage stands, or which letter it has?
+"""Effects of what a judge is shown: a rival's rubric, the position and the letter of a stage.
 
-Identified only while display varies between the replicates of a cell: with a fixed order, the
-first stage and the first position are one thing. What a fixed display does to the scores is
-then the paired `contrasts.score_shift` between experiments with and without randomisation.
+Swap sensitivity takes the samples of one judge for one pair (`of_judges`); several judges are
+averaged within the item. The sham arm, a second rubric of the judge's own, uses the same functions
+with `Arm.SHAM` and shows the effect of any other rubric. Adjust over pairs with
+`inference.holm_over`.
+
+Position and label bias are identified only while the display varies between the replicates of a
+cell: with a fixed order, first stage and first position are the same. The effect of a fixed display
+on scores is `inference.score_shift` between experiments with and without randomisation.
 """
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
 
 import numpy as np
 
-from judge_gym.metrics.cells import FloatArray, IntArray, Samples, item_means
-from judge_gym.metrics.dealing import by_layout, deals_of_each, one_of_each, shuffles
-from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, mean_over_items, not_estimable
-from judge_gym.metrics.inference import PERMUTATIONS, permutation_p
+from judge_gym.metrics.cells import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Probes,
+    Samples,
+    Verdicts,
+    item_means,
+    mean_scores,
+)
+from judge_gym.metrics.estimate import (
+    SIGNED_UNIT,
+    UNIT_INTERVAL,
+    Estimate,
+    caution_below,
+    mean_over_items,
+    not_estimable,
+)
+from judge_gym.metrics.inference import PERMUTATIONS, paired_contrast, permutation_p, score_shift
+from judge_gym.metrics.permutation import (
+    SINGLE_EPSILON,
+    by_layout,
+    deal,
+    deals_of_each,
+    one_of_each,
+    shuffles,
+)
+
+ADVISED_ITEMS = 15
+
+
+class Arm(StrEnum):
+    """Which rubric replaced the judge's own."""
+
+    SWAP = "swap"
+    SHAM = "sham"
+
+
+def swap_sensitivity(
+    own: Probes, other: Probes, rng: np.random.Generator, arm: Arm = Arm.SWAP
+) -> Estimate:
+    """Return mean probe under the other rubric - mean probe under the own one, in [-1, 1].
+
+    Negative: the judge is less sure that experts would agree. Paired per (judge, item); paired
+    t interval and exact sign-flip p. 15 items advised, 34 to find d_z = 0.5.
+    """
+    metric = f"{arm.value}_sensitivity"
+    effect = paired_contrast(metric, own.confidence(), other.confidence(), rng, "probability")
+    return caution_below(effect, ADVISED_ITEMS)
+
+
+def verdict_shift(
+    own: Verdicts, other: Verdicts, rng: np.random.Generator, arm: Arm = Arm.SWAP
+) -> Estimate:
+    """Return the mean signed move of the verdict on the 0-1 scale, other - own, in [-1, 1]."""
+    return caution_below(score_shift(f"{arm.value}_verdict_shift", own, other, rng), ADVISED_ITEMS)
+
+
+def verdict_change(
+    own: Verdicts,
+    other: Verdicts,
+    rng: np.random.Generator,
+    arm: Arm = Arm.SWAP,
+    permutations: int = PERMUTATIONS,
+) -> Estimate:
+    """Return the mean over items of |mean score under the other rubric - under the own|.
+
+    On the 0-1 scale, in [0, 1]. Noise alone makes it positive: `floor` is its mean, and `p` its
+    upper tail, when the samples of a cell are dealt to the two rubrics at random. Interval: t
+    over items. Needs one cell with both rubrics, and several replicates for a floor below it.
+    """
+    metric, unit = f"{arm.value}_verdict_change", "0-1 scale"
+    if own.sizes().shape != other.sizes().shape:
+        raise ValueError(f"{metric}: the rubrics index different judges or items")
+    if own.n_stages != other.n_stages:
+        raise ValueError(f"{metric}: the rubrics have scales of different length")
+    both = (own.sizes() > 0) & (other.sizes() > 0)
+    if not both.any():
+        because = "no judge has verdicts of one item under both rubrics"
+        return not_estimable(metric, because, unit=unit)
+    moved = np.abs(mean_scores(other).value - mean_scores(own).value)
+    per_item, kept = item_means(moved, both)
+    # The weight of each cell in the mean over items: judges of one item share its weight.
+    weight = (both / (np.maximum(both.sum(axis=0), 1) * kept.sum()))[both]
+    cells = _side_by_side(own, other, both)
+    null = deal(cells, partial(_absolute_difference, own.n_stages), rng, permutations, weight)
+    estimate = mean_over_items(metric, per_item, n=len(cells), unit=unit, bounds=UNIT_INTERVAL)
+    method = "mean over items, t interval; floor and p by permutation within cells"
+    p = permutation_p(float(per_item.mean()), null.means, SINGLE_EPSILON)
+    floor = float(weight @ null.per_item)
+    return caution_below(replace(estimate, floor=floor, p=p, method=method), ADVISED_ITEMS)
+
+
+def _side_by_side(own: Verdicts, other: Verdicts, both: BoolArray) -> Verdicts:
+    """Return the verdicts of the cells in `both`: the cells as items, the two rubrics as judges."""
+    cell = np.concatenate([own.cell, other.cell])
+    rows = both.ravel()[cell]
+    return Verdicts(
+        judge=np.repeat([0, 1], [len(own), len(other)])[rows],
+        item=(np.cumsum(both.ravel()) - 1)[cell[rows]],
+        stages=np.concatenate([own.stages, other.stages])[rows],
+        n_judges=2,
+        n_items=int(both.sum()),
+        n_stages=own.n_stages,
+    )
+
+
+def _absolute_difference(n_stages: int, p: FloatArray) -> FloatArray:
+    """Return |mean score of the one - of the other|, of distributions (deals, 2, stages)."""
+    scale = np.arange(n_stages, dtype=p.dtype) / (n_stages - 1)
+    return np.asarray(np.abs((p[:, 1] - p[:, 0]) @ scale))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

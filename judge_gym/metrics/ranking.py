@@ -13,9 +13,15 @@ import numpy as np
 
 from judge_gym.metrics.accuracy import rank_correlation
 from judge_gym.metrics.cells import CellMeans, FloatArray, IntArray, item_means
-from judge_gym.metrics.contrasts import paired_contrast
-from judge_gym.metrics.estimate import Estimate, not_estimable, with_interval
-from judge_gym.metrics.intervals import EPSILON, t_quantile, wilson
+from judge_gym.metrics.estimate import (
+    EPSILON,
+    Estimate,
+    not_estimable,
+    t_quantile,
+    wilson,
+    with_interval,
+)
+from judge_gym.metrics.inference import paired_contrast
 from judge_gym.metrics.regression import t_coefficient
 
 

@@ -10,25 +10,21 @@ from dataclasses import replace
 import numpy as np
 
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
-from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.intervals import EPSILON
-from judge_gym.metrics.ordered_likelihood import proportional_odds
+from judge_gym.metrics.estimate import EPSILON, Estimate
+from judge_gym.metrics.likelihoods import CrossedModel, NoFit, proportional_odds
 from judge_gym.metrics.regression import (
+    INTERCEPT,
     UNTOLD,
     Coefficient,
-    missing_coefficient,
-    t_coefficient,
-    undetermined,
-)
-from judge_gym.metrics.regression_design import (
-    INTERCEPT,
     Fit,
     ModelSpec,
     Table,
     build_design,
+    missing_coefficient,
+    t_coefficient,
+    undetermined,
     with_left_out,
 )
-from judge_gym.metrics.restricted_likelihood import CrossedModel, NoFit
 
 MAX_ROWS = 100_000
 """Rows an ordered logit is fitted to: whole items, drawn by seed, so that its memory is bounded."""
@@ -101,7 +97,7 @@ def ordered_logit(
     """Return proportional-odds coefficients (log odds), standard errors clustered by item.
 
     `design` (n x k) has no intercept; the thresholds are estimated beside it. t interval with
-    items - 1 degrees of freedom. See `ordered_likelihood`.
+    items - 1 degrees of freedom. See `likelihoods`.
     """
     unit, method = "log odds", "ordered logit, clustered by item"
     if not names:  # one judge, one concept: the thresholds are all there is
@@ -134,7 +130,7 @@ def mixed_model(
     judge reads in one item then is the residual, whose variance is not independent evidence. A
     random factor that the design cannot tell apart is left out, with the reason at its variance.
     t interval with items - 1 degrees of freedom, none for the variances. See
-    `restricted_likelihood`.
+    `likelihoods`.
     """
     item = random["item"]
     every = (*names, *_variance_names(random))

@@ -13,22 +13,20 @@ import numpy as np
 
 from judge_gym.metrics.agreement import ratio_or_nan
 from judge_gym.metrics.cells import FloatArray, IntArray
-from judge_gym.metrics.effect_sizes import kendall_tau_b
 from judge_gym.metrics.estimate import (
+    EPSILON,
     SIGNED_UNIT,
     Estimate,
-    mean_over_items,
-    not_estimable,
-    with_interval,
-)
-from judge_gym.metrics.intervals import (
-    EPSILON,
     Interval,
+    mean_over_items,
     normal_quantile,
+    not_estimable,
     resampled_interval,
     t_quantile,
     wilson,
+    with_interval,
 )
+from judge_gym.metrics.inference import kendall_tau_b
 
 MIN_ITEMS = 4
 _POINTS_APART = (-100.0, 100.0)

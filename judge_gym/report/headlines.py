@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from judge_gym.formats import number
-from judge_gym.metrics.hypotheses_list import VALIDITY_CHECKS
-from judge_gym.metrics.pairwise import OF_PAIRS
+from judge_gym.metrics.accuracy import OF_PAIRS
+from judge_gym.metrics.hypotheses import VALIDITY_CHECKS
 from judge_gym.report.findings import NOT_TESTABLE, told_apart
 from judge_gym.report.plots.plot import Panel, Plot
 from judge_gym.report.table import Row, Table

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from judge_gym.analysis.groups import MIXED
 from judge_gym.formats import figure, number, p_value
-from judge_gym.metrics.hypotheses_margins import ALPHA
+from judge_gym.metrics.margins import ALPHA
 from judge_gym.report.scopes import Scope
 from judge_gym.store.results import ResultRow
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judge_gym.metrics.hypotheses_list import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
 from judge_gym.report.spec import Spec
 from judge_gym.report.specs import SPECS
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from judge_gym.formats import number
 from judge_gym.metrics.consistency import MIN_REPLICATES
-from judge_gym.metrics.divergence import jensen_shannon
+from judge_gym.metrics.polarization import jensen_shannon
 from judge_gym.planted import expected as model
 from judge_gym.report.planted_cases import PlantedArm, PlantedGroup, PlantedJudge, PlantedSweep
 from judge_gym.seeds import derive_seed

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from judge_gym.formats import number
-from judge_gym.metrics.hypotheses_margins import ALPHA
-from judge_gym.metrics.pairwise import OF_PAIRS
+from judge_gym.metrics.accuracy import OF_PAIRS
+from judge_gym.metrics.margins import ALPHA
 from judge_gym.report.findings import NOT_TESTABLE, about, because, told_apart
 from judge_gym.store.results import FindingRow
 

@@ -4,10 +4,14 @@ from judge_gym.metrics import components
 from judge_gym.metrics.accuracy import rank_correlation
 from judge_gym.metrics.agreement import gwet_ac, krippendorff_alpha
 from judge_gym.metrics.belief import belief_distance, combination_record, conflict
-from judge_gym.metrics.combination import dubois_prade, pcr6
-from judge_gym.metrics.divergence import jensen_shannon, wasserstein
 from judge_gym.metrics.entrenchment import calibration, entrenchment
-from judge_gym.metrics.polarization import measure_polarization, polarization_by_pair
+from judge_gym.metrics.masses import dubois_prade, pcr6
+from judge_gym.metrics.polarization import (
+    jensen_shannon,
+    measure_polarization,
+    polarization_by_pair,
+    wasserstein,
+)
 from judge_gym.report.spec import Cell, Spec
 
 _FLOOR = (

@@ -1,7 +1,7 @@
 """Tables of the design space: contrasts, axes, concepts, regressions."""
 
 from judge_gym.metrics.accuracy import rank_correlation
-from judge_gym.metrics.contrasts import paired_contrast, paired_difference
+from judge_gym.metrics.inference import paired_contrast, paired_difference
 from judge_gym.metrics.ranking import concept_correlations, pool_pairs, rank_levels
 from judge_gym.metrics.regression import least_squares
 from judge_gym.metrics.regression_checks import mixed_model, ordered_logit

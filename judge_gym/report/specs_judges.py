@@ -5,15 +5,15 @@ from judge_gym.metrics.accuracy import (
     cohens_kappa,
     control_error,
     control_rank_correlation,
+    order_inconsistency,
+    pair_balance,
     set_utilities,
     share_correct,
     subset_accuracy,
 )
 from judge_gym.metrics.belief import self_conflict, stage_support, uncertainty_gap
-from judge_gym.metrics.consistency import replicate_icc, replicate_variance
-from judge_gym.metrics.intervals import clustered_wilson
-from judge_gym.metrics.outcomes import outcome_rates
-from judge_gym.metrics.pairwise import order_inconsistency, pair_balance
+from judge_gym.metrics.consistency import outcome_rates, replicate_icc, replicate_variance
+from judge_gym.metrics.estimate import clustered_wilson
 from judge_gym.metrics.presentation import label_bias, position_bias
 from judge_gym.metrics.subsets import subset_information, subset_width
 from judge_gym.report.spec import Cell, Spec

@@ -1,10 +1,10 @@
 """Tables of what another rubric, or a free choice of stages, does to verdicts."""
 
 from judge_gym.metrics import decomposition
-from judge_gym.metrics.contrasts import paired_contrast, paired_difference
 from judge_gym.metrics.decomposition import polarization_parts
-from judge_gym.metrics.hypotheses_forced_choice import forced_choice
-from judge_gym.metrics.swap import swap_sensitivity, verdict_change
+from judge_gym.metrics.inference import paired_contrast, paired_difference
+from judge_gym.metrics.presentation import swap_sensitivity, verdict_change
+from judge_gym.metrics.subsets import forced_choice
 from judge_gym.report.spec import Cell, Spec
 
 RUBRICS = (

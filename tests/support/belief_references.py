@@ -2,29 +2,27 @@
 
 import numpy as np
 
-from judge_gym.metrics.combination import (
-    conjunctive,
-    dempster,
-    dubois_prade,
-    linear_pool,
-    pcr6,
-    yager,
-)
-from judge_gym.metrics.divergence import jensen_shannon
 from judge_gym.metrics.masses import (
     Masses,
     belief,
     betp,
     commonality,
     conflict,
+    conjunctive,
+    dempster,
     discount,
+    dubois_prade,
     gap,
     jousselme,
+    linear_pool,
     nonspecificity,
+    pcr6,
     plausibility,
     singletons,
     weight_of_conflict,
+    yager,
 )
+from judge_gym.metrics.polarization import jensen_shannon
 
 
 def as_masses(pairs, frame):

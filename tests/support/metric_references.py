@@ -6,21 +6,22 @@ import pytest
 from judge_gym.metrics.accuracy import both_orders_correct, cohens_kappa, set_utilities
 from judge_gym.metrics.agreement import Level, fleiss_kappa, gwet_ac, krippendorff_alpha
 from judge_gym.metrics.cells import pignistic
-from judge_gym.metrics.components import judge_icc, variance_components
+from judge_gym.metrics.components import judge_icc, rating_scale, variance_components
 from judge_gym.metrics.consistency import replicate_icc, replicate_variance
-from judge_gym.metrics.correction import prediction_powered_mean
-from judge_gym.metrics.divergence import g_test, jensen_shannon, wasserstein
-from judge_gym.metrics.effect_sizes import (
+from judge_gym.metrics.entrenchment import calibration, entrenchment
+from judge_gym.metrics.estimate import resampled_interval, t_interval, t_quantile, wilson
+from judge_gym.metrics.expert_labels import prediction_powered_mean
+from judge_gym.metrics.inference import (
+    benjamini_hochberg,
     equivalence_p,
+    holm,
     kendall_tau_b,
     page_trend,
+    sign_flip_p,
     standardised_effects,
 )
-from judge_gym.metrics.entrenchment import calibration, entrenchment
-from judge_gym.metrics.inference import benjamini_hochberg, holm, sign_flip_p
-from judge_gym.metrics.intervals import resampled_interval, t_interval, t_quantile, wilson
-from judge_gym.metrics.severity import rating_scale
-from judge_gym.metrics.swap import swap_sensitivity
+from judge_gym.metrics.polarization import g_test, jensen_shannon, wasserstein
+from judge_gym.metrics.presentation import swap_sensitivity
 from support.references import point_verdicts, probes, read_csv, table_verdicts
 
 RNG = np.random.default_rng(8)

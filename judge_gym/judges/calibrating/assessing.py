@@ -23,9 +23,12 @@ from judge_gym.judges import BinaryJudge, Judge, JudgeResult
 from judge_gym.judges.calibrating.judging import readable_of
 from judge_gym.judges.calibrating.texts import Changed, Texts
 from judge_gym.metrics.cells import FloatArray
-from judge_gym.metrics.correction import prediction_powered_mean
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.isotonic import IsotonicCurve, isotonic_calibration
+from judge_gym.metrics.expert_labels import (
+    IsotonicCurve,
+    isotonic_calibration,
+    prediction_powered_mean,
+)
 from judge_gym.metrics.points import HIGHEST, Scores, to_points
 from judge_gym.planted.editing import Expectation
 from judge_gym.records.items import Item

@@ -12,8 +12,8 @@ from judge_gym.formats import plain
 from judge_gym.judges import Item, Judge, JudgeResult
 from judge_gym.judges.calibrating.assessing import known_points, points_of
 from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.outcomes import clustered_share
 from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.seeds import derive_seed
 

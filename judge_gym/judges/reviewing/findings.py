@@ -22,8 +22,8 @@ from judge_gym.judges.calibrating.comparing import compare
 from judge_gym.judges.calibrating.judging import results_of
 from judge_gym.judges.reviewing.cases import Case, Review, verdicts_of
 from judge_gym.metrics.estimate import Estimate, mean_over_items
-from judge_gym.metrics.hypotheses_margins import ALPHA, Claim, Direction
 from judge_gym.metrics.inference import holm_over, sign_flip_p
+from judge_gym.metrics.margins import ALPHA, Claim, Direction
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
 from judge_gym.store.calibrations import check_values

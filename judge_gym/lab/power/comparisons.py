@@ -14,7 +14,7 @@ from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
 from judge_gym.lab.evidence import views_needed
 from judge_gym.lab.power.study import PLANTABLE
-from judge_gym.metrics.hypotheses_list import HYPOTHESES, VALIDITY_CHECKS, Hypothesis
+from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS, Hypothesis
 from judge_gym.planted.truths import StudyDesign
 from judge_gym.settings import settings
 

@@ -43,10 +43,16 @@ from judge_gym.metrics.entrenchment import calibration, entrenchment
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.masses import cell_masses
 from judge_gym.metrics.polarization import Divergence, measure_polarization
-from judge_gym.metrics.presentation import label_bias, position_bias
+from judge_gym.metrics.presentation import (
+    Arm,
+    label_bias,
+    position_bias,
+    swap_sensitivity,
+    verdict_change,
+    verdict_shift,
+)
 from judge_gym.metrics.regression import least_squares
 from judge_gym.metrics.subsets import subset_information, subset_width
-from judge_gym.metrics.swap import Arm, swap_sensitivity, verdict_change, verdict_shift
 from judge_gym.planted.truth_values import Planted, planted_values
 from judge_gym.planted.truths import StudyDesign, Truth, true_stages
 from judge_gym.seeds import derive_seed

@@ -13,11 +13,10 @@ import numpy as np
 
 from judge_gym.metrics.cells import FloatArray, Probes, Verdicts
 from judge_gym.metrics.components import variance_components
-from judge_gym.metrics.contrasts import paired_difference
 from judge_gym.metrics.entrenchment import calibration
-from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.hypotheses_margins import Claim, difference, p_at_margin
-from judge_gym.metrics.intervals import EPSILON, wilson
+from judge_gym.metrics.estimate import EPSILON, Estimate, wilson
+from judge_gym.metrics.inference import paired_difference
+from judge_gym.metrics.margins import Claim, difference, p_at_margin
 from judge_gym.metrics.polarization import measure_polarization
 from judge_gym.metrics.presentation import Displays
 from judge_gym.planted.truths import DrawnArm, DrawnData, StudyDesign, Truth, draw

@@ -13,8 +13,8 @@ import numpy as np
 from judge_gym.metrics import pooling
 from judge_gym.metrics.accuracy import kappa_of_tables
 from judge_gym.metrics.cells import FloatArray, IntArray
+from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import UNBOUNDED, Estimate, mean_over_items, not_estimable
-from judge_gym.metrics.outcomes import clustered_share
 from judge_gym.metrics.score_agreement import error_correlation
 
 FEWEST_DOCUMENTS = 4

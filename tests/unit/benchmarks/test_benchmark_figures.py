@@ -20,8 +20,7 @@ from judge_gym.benchmarks.published import (
     above_published,
     published_accuracies,
 )
-from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.intervals import wilson
+from judge_gym.metrics.estimate import Estimate, wilson
 
 RECORDED = Path(__file__).parents[4] / "shared" / "data" / "judgebench_judge_decisions.csv"
 CHOICES = {"A>B": FIRST, "A=B": TIE, "B>A": SECOND}

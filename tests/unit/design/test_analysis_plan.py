@@ -7,7 +7,7 @@ import pytest
 
 from judge_gym.design.analysis_plan import KEYS, StoredPlan, load_plan, standing
 from judge_gym.errors import ConfigError
-from judge_gym.metrics.hypotheses_list import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "deployments" / "sweeps" / "plans" / "demo.yaml"
 PLAN = """\

@@ -20,7 +20,7 @@ from judge_gym.lab.power.study import (
     power,
     standard_error,
 )
-from judge_gym.metrics.hypotheses_margins import Claim, Direction
+from judge_gym.metrics.margins import Claim, Direction
 from judge_gym.planted.truth_values import planted_values
 from judge_gym.planted.truths import StudyDesign
 

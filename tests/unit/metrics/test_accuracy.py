@@ -17,7 +17,7 @@ from judge_gym.metrics.accuracy import (
     subset_accuracy,
     truth_stages,
 )
-from judge_gym.metrics.intervals import clustered_wilson, wilson
+from judge_gym.metrics.estimate import clustered_wilson, wilson
 
 
 def test_an_index_maps_to_the_nearest_stage_halves_up():

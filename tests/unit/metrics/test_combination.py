@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge_gym.metrics.combination import (
+from judge_gym.metrics.masses import (
     MAX_PRODUCTS,
+    Masses,
     Rule,
     TooManyProductsError,
+    conflict,
     dempster,
     dubois_prade,
     pcr6,
     yager,
 )
-from judge_gym.metrics.masses import Masses, conflict
 
 SIZE = 3
 QUICK = settings(max_examples=50, deadline=None)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge_gym.metrics.divergence import (
+from judge_gym.metrics.polarization import (
     entropy,
     generalised_jensen_shannon,
     jensen_shannon,

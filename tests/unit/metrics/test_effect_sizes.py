@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.accuracy import accuracy_by_pair
-from judge_gym.metrics.correction import prediction_powered_mean
-from judge_gym.metrics.divergence import g_test
-from judge_gym.metrics.effect_sizes import (
+from judge_gym.metrics.components import rating_scale
+from judge_gym.metrics.expert_labels import prediction_powered_mean
+from judge_gym.metrics.inference import (
     equivalence_items,
     equivalence_p,
     items_needed,
@@ -15,7 +15,7 @@ from judge_gym.metrics.effect_sizes import (
     paired_power,
     standardised_effects,
 )
-from judge_gym.metrics.severity import rating_scale
+from judge_gym.metrics.polarization import g_test
 
 
 def test_three_effect_sizes_of_one_effect():

@@ -8,11 +8,9 @@ from judge_gym.metrics.estimate import (
     ONE_ITEM,
     Estimate,
     caution_below,
+    clustered_wilson,
     mean_over_items,
     not_estimable,
-)
-from judge_gym.metrics.intervals import (
-    clustered_wilson,
     resampled_interval,
     resampled_intervals,
     t_interval,

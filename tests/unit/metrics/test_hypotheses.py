@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
 from judge_gym.metrics.hypotheses import (
+    HYPOTHESES,
+    VALIDITY_CHECKS,
     Figure,
     beyond_sham,
     correct,
@@ -17,8 +19,7 @@ from judge_gym.metrics.hypotheses import (
     examine,
     overall,
 )
-from judge_gym.metrics.hypotheses_list import HYPOTHESES, VALIDITY_CHECKS
-from judge_gym.metrics.hypotheses_margins import (
+from judge_gym.metrics.margins import (
     Claim,
     Conclusion,
     Direction,

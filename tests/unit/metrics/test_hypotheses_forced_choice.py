@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.cells import Verdicts, pignistic, set_sizes
-from judge_gym.metrics.divergence import jensen_shannon, pairwise_mean
-from judge_gym.metrics.hypotheses_forced_choice import forced_choice, widened_at_random
+from judge_gym.metrics.polarization import jensen_shannon, pairwise_mean
+from judge_gym.metrics.subsets import forced_choice, widened_at_random
 
 
 def by_item(verdicts):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from judge_gym.metrics.isotonic import isotonic_calibration
+from judge_gym.metrics.expert_labels import isotonic_calibration
 
 
 def test_the_curve_pools_what_falls():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from judge_gym.metrics.correction import prediction_powered_mean
+from judge_gym.metrics.expert_labels import prediction_powered_mean
 from judge_gym.metrics.score_agreement import error_correlation, label_agreement
 
 RNG_SEED = 3

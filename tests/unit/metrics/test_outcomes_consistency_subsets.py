@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 
-from judge_gym.metrics.consistency import replicate_conflict, replicate_icc, replicate_variance
-from judge_gym.metrics.estimate import NO_SPREAD
-from judge_gym.metrics.intervals import clustered_wilson
-from judge_gym.metrics.outcomes import OutcomeCounts, outcome_rates
+from judge_gym.metrics.consistency import (
+    OutcomeCounts,
+    outcome_rates,
+    replicate_conflict,
+    replicate_icc,
+    replicate_variance,
+)
+from judge_gym.metrics.estimate import NO_SPREAD, clustered_wilson
 from judge_gym.metrics.subsets import subset_information, subset_width
 
 

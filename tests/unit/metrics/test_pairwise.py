@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from judge_gym.metrics.intervals import wilson
-from judge_gym.metrics.pairwise import order_inconsistency, pair_balance, votes
+from judge_gym.metrics.accuracy import order_inconsistency, pair_balance, votes
+from judge_gym.metrics.estimate import wilson
 
 
 def test_votes_by_hand():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from judge_gym.metrics.intervals import wilson
+from judge_gym.metrics.estimate import wilson
 from judge_gym.metrics.points import (
     Scores,
     bin_of,

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge_gym.metrics.cells import AbstentionView, Verdicts, with_abstentions
-from judge_gym.metrics.divergence import jensen_shannon
 from judge_gym.metrics.estimate import NO_SPREAD
 from judge_gym.metrics.polarization import (
     Divergence,
+    jensen_shannon,
     measure_polarization,
     pair_matrix,
     polarization_by_pair,

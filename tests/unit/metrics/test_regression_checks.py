@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics import regression_checks
-from judge_gym.metrics.regression import least_squares
+from judge_gym.metrics.regression import ECC, Fit, least_squares
 from judge_gym.metrics.regression_checks import (
     beside_least_squares,
     check_by_mixed_model,
@@ -16,7 +16,6 @@ from judge_gym.metrics.regression_checks import (
     mixed_model,
     ordered_logit,
 )
-from judge_gym.metrics.regression_design import ECC, Fit
 from support.kernels import printed
 
 SHARED = Path(__file__).resolve().parents[4] / "shared"

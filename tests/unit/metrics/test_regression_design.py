@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from judge_gym.metrics.regression_design import (
+from judge_gym.metrics.regression import (
     ABLATION,
     ECC,
     MODELS,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.cells import CellMeans, Verdicts
-from judge_gym.metrics.contrasts import paired_contrast, score_shift
-from judge_gym.metrics.swap import Arm, swap_sensitivity, verdict_change, verdict_shift
+from judge_gym.metrics.inference import paired_contrast, score_shift
+from judge_gym.metrics.presentation import Arm, swap_sensitivity, verdict_change, verdict_shift
 
 
 def test_swap_sensitivity_pairs_cells_by_item(build_probes, rng):

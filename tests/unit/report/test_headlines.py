@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from deployments.cli import results
-from judge_gym.metrics.hypotheses_list import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
 from judge_gym.report.headlines import (
     CHECKS,
     answers,

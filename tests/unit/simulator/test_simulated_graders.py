@@ -18,7 +18,7 @@ from judge_gym.judges import (
     VerdictName,
     read_items,
 )
-from judge_gym.metrics.intervals import wilson
+from judge_gym.metrics.estimate import wilson
 from judge_gym.planted.editing import Expectation, Perturbed
 from judge_gym.planted.families import grader_file, grader_of
 from judge_gym.planted.perturbations import perturbations

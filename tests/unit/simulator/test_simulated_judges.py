@@ -7,7 +7,7 @@ import pytest
 
 from judge_gym.answers.probability import Probability, parse_probability
 from judge_gym.answers.verdict import ParseFailure, Verdict
-from judge_gym.metrics.intervals import wilson
+from judge_gym.metrics.estimate import wilson
 from judge_gym.planted.families import family_named, planted
 from judge_gym.planted.judging import case_of
 from judge_gym.simulator.writing import write_probability

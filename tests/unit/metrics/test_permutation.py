@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.cells import Verdicts
-from judge_gym.metrics.dealing import FEWEST_DEALS, deal, one_of_each, shuffles
-from judge_gym.metrics.divergence import mean_jensen_shannon
+from judge_gym.metrics.permutation import FEWEST_DEALS, deal, one_of_each, shuffles
+from judge_gym.metrics.polarization import mean_jensen_shannon
 
 
 def verdicts_of(cells):

@@ -1,14 +1,26 @@
-"""A mean of judge scores corrected by a slice of items that experts scored as well."""
+"""Judge scores corrected by the scores that experts gave to a part of the items."""
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from judge_gym.metrics.cells import FloatArray
-from judge_gym.metrics.estimate import UNBOUNDED, Estimate, not_estimable, with_interval
-from judge_gym.metrics.intervals import EPSILON, normal_quantile, t_quantile
+from judge_gym.metrics.estimate import (
+    EPSILON,
+    UNBOUNDED,
+    Estimate,
+    normal_quantile,
+    not_estimable,
+    t_quantile,
+    with_interval,
+)
 
 MIN_LABELLED = 20
 """Fewest labelled items with an interval."""
 _COCHRAN = 25
+POINTS = 11
+"""Points at which an isotonic curve is stored, evenly spaced over the judge's scores."""
+_NO_INTERVAL = "no interval"
 
 
 def prediction_powered_mean(
@@ -70,3 +82,43 @@ def _tuned_weight(expert: FloatArray, judge: FloatArray, judge_alone: FloatArray
         return 0.0
     shared = float(((expert - expert.mean()) * (judge - judge.mean())).mean())
     return float(np.clip(shared / ((1 + len(expert) / len(judge_alone)) * spread), 0.0, 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class IsotonicCurve:
+    """The truth to be expected at the judge's scores `at`, ascending; lines between them."""
+
+    at: FloatArray
+    truth: list[Estimate]
+
+
+def isotonic_calibration(expert: FloatArray, judge: FloatArray) -> IsotonicCurve:
+    """Return the least-squares rising curve of `expert` over `judge`, read at 11 even scores.
+
+    Both hold one entry per labelled item; the curve is in the unit of the expert's scores and is
+    read from the judge's lowest labelled score to its highest. It has no interval: resampling is
+    not consistent for it, and held the truth in 61 to 83% of slices whose labels lie at an end of
+    the scale. Needs 20 labelled items; with fewer, or one judge score for all, the curve is one
+    figure that says so. Source: Barlow et al. 1972, by pool-adjacent-violators.
+    """
+    from scipy.optimize import isotonic_regression
+
+    n, metric = len(expert), "isotonic_truth"
+    because = ""
+    if n < MIN_LABELLED:
+        because = f"it needs {MIN_LABELLED} labelled items, and there are {n}"
+    elif not np.ptp(judge):
+        because = "the judge gives every labelled item the same score"
+    if because:
+        return IsotonicCurve(judge[:1], [not_estimable(metric, because, n=n, n_items=n)])
+    # Items of one score share one value, so they enter as their mean.
+    levels, place, count = np.unique(judge, return_inverse=True, return_counts=True)
+    mean = np.bincount(place, weights=expert) / count
+    at = np.linspace(levels[0], levels[-1], POINTS)
+    values = np.interp(at, levels, isotonic_regression(mean, weights=count.astype(np.float64)).x)
+    method = "isotonic regression"
+    figures = [
+        Estimate(metric, value, None, None, n, n, method=method, reason=_NO_INTERVAL)
+        for value in values.tolist()
+    ]
+    return IsotonicCurve(at, figures)

@@ -7,8 +7,7 @@ tests, and equivalence is tested at twice the strictness of the usual 90% interv
 from dataclasses import dataclass
 from enum import StrEnum
 
-from judge_gym.metrics.estimate import Estimate, not_estimable
-from judge_gym.metrics.intervals import t_quantile
+from judge_gym.metrics.estimate import Estimate, not_estimable, t_quantile
 from judge_gym.metrics.regression import t_coefficient
 
 ALPHA = 0.05
