@@ -1,4 +1,4 @@
-"""Judging a sweep that is judged: `python -m bench.again plan|ledger SWEEP`."""
+"""Judge a finished sweep again: `python -m bench.again plan|ledger SWEEP`."""
 
 import asyncio
 import sys
@@ -14,7 +14,7 @@ from judge_gym.store import tables as t
 
 
 async def main(mode: str, file: Path) -> None:
-    """Plan again; for `ledger`, after the samples were deleted, make them from kept answers."""
+    """Plan again; with `ledger`, restore deleted samples from stored answers."""
     async with runtime() as current:
         run = await prepared(current, file)
         if mode == "ledger":

@@ -1,7 +1,7 @@
-"""The clients that judge-gym is compared with: `python -m bench.bare CLIENT PROMPTS URL`.
+"""Clients to compare judge-gym with: `python -m bench.bare CLIENT PROMPTS URL`.
 
-Bare aiohttp, the openai client, and litellm alone: each asks every line of a prompts file, 100 at
-a time, after one call that warms it up. Nothing is kept but the number of characters that came.
+Bare aiohttp, the openai client, and litellm alone. Each sends every line of a prompts file, 100
+concurrently, after one warm-up call, and keeps only the number of characters received.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ async def bare_aiohttp(url: str) -> AsyncIterator[Ask]:
 
 @asynccontextmanager
 async def openai_client(url: str) -> AsyncIterator[Ask]:
-    """The openai client as it comes, over httpx."""
+    """The openai client with its defaults, over httpx."""
     import openai
 
     async with openai.AsyncOpenAI(base_url=url, api_key="none", max_retries=0) as client:
@@ -51,7 +51,7 @@ async def openai_client(url: str) -> AsyncIterator[Ask]:
 
 @asynccontextmanager
 async def litellm_alone(url: str) -> AsyncIterator[Ask]:
-    """litellm with the parameters that judge-gym's client gives it, and nothing around it."""
+    """litellm alone, with the parameters of judge-gym's client."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     import litellm
@@ -80,7 +80,7 @@ CLIENTS = {"aiohttp": bare_aiohttp, "openai": openai_client, "litellm": litellm_
 
 
 async def main(client: str, prompts: Path, url: str) -> None:
-    """Ask everything, a hundred at a time."""
+    """Send all prompts, a hundred concurrently."""
     first, *bodies = map(json.loads, prompts.read_text().splitlines())
     waiting = iter(bodies)
 

@@ -1,10 +1,10 @@
-"""What the metrics cost at 10⁵ and 10⁶ samples: `python -m bench.belief`.
+"""The cost of the metrics at 10⁵ and 10⁶ samples: `python -m bench.belief`.
 
 Ten judges, ten replicates, four stages, verdicts of one to three neighbouring stages. Bel, Pl,
-BetP, gap and all 45 pairwise conflicts are computed thrice: by this library, by plain
-dictionaries, and by py_dempster_shafer (a tenth or a hundredth of the samples, the time scaled
-up); their results must agree. Then every other metric once, those that resample apart. Times are
-of the processor, so that what else the machine does counts little.
+BetP, gap and all 45 pairwise conflicts are computed three times: by this library, by plain
+dictionaries, and by py_dempster_shafer (on a tenth or a hundredth of the samples, with the time
+scaled up). The results must agree. Then every other metric is computed once; those that resample
+are listed separately. Times are CPU times, so other load on the machine matters little.
 """
 
 import json
@@ -57,7 +57,7 @@ Result = TypeVar("Result")
 
 
 def draw(rows: int) -> Verdicts:
-    """Verdicts that agree roughly, item by item."""
+    """Draw verdicts that roughly agree, item by item."""
     rng = np.random.default_rng(rows)
     items = rows // (JUDGES * REPLICATES)
     judge, item, _ = (part.ravel() for part in np.indices((JUDGES, items, REPLICATES)))
@@ -71,7 +71,7 @@ def draw(rows: int) -> Verdicts:
 
 
 def by_library(verdicts: Verdicts) -> list[float]:
-    """Sums over cells of Bel, Pl and BetP of stage 1 and of the gap; over pairs of k."""
+    """Return sums over cells of Bel, Pl and BetP of stage 1 and of the gap, and over pairs of k."""
     cells = cell_masses(verdicts)
     masses, points = cells.masses, singletons(STAGES)
     low, high, bet = belief(masses, points), plausibility(masses, points), betp(masses)
@@ -81,7 +81,7 @@ def by_library(verdicts: Verdicts) -> list[float]:
 
 
 def by_dictionary(verdicts: Verdicts) -> list[float]:
-    """The same with a dictionary from set to mass per cell."""
+    """Return the same sums, with a dictionary from set to mass per cell."""
     cells: dict[tuple[int, int], Counter[frozenset[int]]] = {}
     rows = zip(verdicts.item.tolist(), verdicts.judge.tolist(), stage_sets(verdicts), strict=True)
     for item, judge, chosen in rows:
@@ -115,7 +115,7 @@ def stage_sets(verdicts: Verdicts) -> list[frozenset[int]]:
 
 
 def by_package(verdicts: Verdicts) -> tuple[float, list[float]] | None:
-    """Seconds and sums by py_dempster_shafer; None where it cannot be installed."""
+    """Return seconds and sums of py_dempster_shafer, or None if it cannot be installed."""
     python = PACKAGE / "bin" / "python"
     if not python.exists():
         venv.create(PACKAGE, with_pip=True, clear=True)
@@ -141,14 +141,14 @@ def by_package(verdicts: Verdicts) -> tuple[float, list[float]] | None:
 
 
 def timed(work: Callable[[], Result]) -> tuple[float, Result]:
-    """Seconds of CPU of the work, and its result."""
+    """Return the CPU seconds of the work, and its result."""
     start = time.process_time()
     result = work()
     return time.process_time() - start, result
 
 
 def compare(rows: int) -> None:
-    """Print the three ways side by side; AssertionError where their results differ."""
+    """Print the three methods side by side; AssertionError if their results differ."""
     verdicts, few = draw(rows), draw(PACKAGE_ROWS)
     by_library(few)
     # Milliseconds: the least of a few.
@@ -227,7 +227,7 @@ def points(verdicts: Verdicts) -> Verdicts:
 
 
 def turned(verdicts: Verdicts) -> Verdicts:
-    """The same cells under another rubric: the verdicts of other items."""
+    """Return the same cells under another rubric, with the verdicts of other items."""
     return replace(verdicts, stages=np.roll(verdicts.stages, JUDGES * REPLICATES))
 
 

@@ -1,7 +1,7 @@
 """The belief measures by py_dempster_shafer: `python bench/belief_package.py < ROWS`.
 
-Runs in an environment of its own. A line of ROWS is an item: a list of judges, each a list of its
-verdicts as lists of stages. Prints seconds of CPU and the sums that `bench.belief` compares.
+Runs in its own environment. A line of ROWS is an item: a list of judges, each a list of verdicts,
+each a list of stages. Prints CPU seconds and the sums that `bench.belief` compares.
 """
 
 import json

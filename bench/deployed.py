@@ -1,6 +1,6 @@
-"""The w3-scoring deployment, run by workers: `python -m bench.deployed SWEEP FLOW_RUNS`.
+"""Run the w3-scoring deployment on workers: `python -m bench.deployed SWEEP FLOW_RUNS`.
 
-The sweep's experiments are shared out over so many flow runs.
+The sweep's experiments are divided among this number of flow runs.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from judge_gym.runtime import runtime
 
 
 async def main(file: Path, flow_runs: int) -> None:
-    """Ask for the flow runs and wait for them."""
+    """Start the flow runs and wait for them."""
     async with runtime() as current:
         tags = (await prepared(current, file)).tags
     with Meter():

@@ -1,4 +1,4 @@
-"""The w3-scoring flow in this process: `python -m bench.flow SWEEP`."""
+"""Run the w3-scoring flow in this process: `python -m bench.flow SWEEP`."""
 
 import asyncio
 import sys

@@ -1,10 +1,10 @@
-"""The gateway beside what is below it and its strongest peer: wall and CPU of a call.
+"""Compare the gateway with the layers below it and with Inspect AI: wall and CPU time of a call.
 
 The same prompts go to the same server on loopback (the simulator, 50 ms, 100 connections) through
 bare aiohttp, the openai client, litellm alone, judge-gym's gateway with its ledger on an embedded
-PostgreSQL, and Inspect AI in an environment of its own, which the first run makes. Each client is
-a process; its CPU is its own with its children's, without the server's and PostgreSQL's, which are
-printed beside it. Imports and one warming call are not counted.
+PostgreSQL, and Inspect AI in its own environment, which the first run creates. Each client is a
+process. Its CPU includes its children, but not the server and PostgreSQL, which are printed beside
+it. Imports and one warm-up call are not counted.
 
     python -m bench.gateway_vs_inspect [--calls 1000] [--repeat 3] [--without inspect ...]
 """
@@ -51,12 +51,12 @@ def main() -> None:
 
 
 def warm_up(here: Place) -> None:
-    """Have the simulator read every article once: it remembers what it read."""
+    """Send every article to the simulator once, since it caches what it read."""
     gateway(here, write_sweep(here.folder, DOCUMENTS))
 
 
 def gateway(here: Place, sweep: Path, prompts: Path | None = None) -> dict[str, Any]:
-    """Judge the sweep through the gateway; its prompts go to a file for the others."""
+    """Judge the sweep through the gateway, and write its prompts to a file for the others."""
     with here.database() as url:
         environment = here.environment(url, chunk_size=100, workers=4)
         found = here.measure([sys.executable, "-m", "bench.judging", str(sweep)], environment)
@@ -66,7 +66,7 @@ def gateway(here: Place, sweep: Path, prompts: Path | None = None) -> dict[str, 
 
 
 def other(here: Place, client: str, prompts: Path) -> dict[str, Any]:
-    """Ask the same prompts through another client."""
+    """Send the same prompts through another client."""
     if client == "inspect":
         command = [str(INSPECT / "bin" / "python"), "-m", "bench.inspect_arm", str(prompts)]
         environment = here.environment() | {"BENCH_BASE_URL": here.url, "BENCH_API_KEY": "none"}
@@ -76,7 +76,7 @@ def other(here: Place, client: str, prompts: Path) -> dict[str, Any]:
 
 
 def make_inspect() -> None:
-    """Make the environment that Inspect AI runs in, unless it is there."""
+    """Create the environment of Inspect AI, unless it exists."""
     python = INSPECT / "bin" / "python"
     there = (
         python.exists()

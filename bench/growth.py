@@ -1,4 +1,4 @@
-"""Whether the gateway's price of a call grows with the run: CPU and peak memory by size.
+"""Measure whether a call costs more in a larger run: CPU and peak memory by size.
 
 python -m bench.growth [--calls 1000 10000 100000] [--repeat 3]
 """

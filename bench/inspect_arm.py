@@ -1,8 +1,8 @@
 """Inspect AI on the same prompts, in its own environment: `python bench/inspect_arm.py PROMPTS`.
 
-Tuned as its documentation says: as many connections and samples as the others have, no display,
-no realtime log, a large log buffer. The measured part is one `eval`, after one of a single sample
-that warms it up; a model is only asked, nothing is scored.
+Tuned according to its documentation: the same number of connections and samples as the others, no
+display, no realtime log, a large log buffer. The measured part is one `eval`, after a warm-up with
+a single sample. Only the model is called; nothing is scored.
 """
 
 import json
@@ -35,7 +35,7 @@ def main(prompts: Path) -> None:
 
 
 def evaluate(bodies: list[dict[str, Any]], logs: str) -> int:
-    """Ask every prompt once; returns how many answers came."""
+    """Send every prompt once; returns the number of answers."""
     given = bodies[0]
     samples = [
         Sample(

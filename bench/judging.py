@@ -1,8 +1,7 @@
 """The gateway with its ledger, without Prefect: `python -m bench.judging SWEEP [cold]`.
 
-Does what the w3-scoring flow does (plan, then chunks, a few at a time), after one judgement that
-warms everything up, unless `cold`. The settings say how large chunks are and how many are in
-progress.
+Does the same as the w3-scoring flow (plan, then chunks, a few concurrently), after one warm-up
+judgement, unless `cold`. The settings determine the size and concurrency of chunks.
 """
 
 import asyncio
@@ -18,7 +17,7 @@ from judge_gym.store.samples import SampleUnit
 
 
 async def main(file: Path, *, warm: bool = True) -> None:
-    """Judge the whole sweep; the measured part begins after the warming judgement."""
+    """Judge the whole sweep; the measured part starts after the warm-up judgement."""
     async with runtime() as current:
         run = await prepared(current, file)
         if warm:
@@ -38,7 +37,7 @@ def planned(current: Runtime, tags: list[str]) -> list[SampleUnit]:
 
 
 async def judge_all(current: Runtime, units: list[SampleUnit]) -> None:
-    """Judge in chunks, as many in progress as the settings say."""
+    """Judge in chunks, with the concurrency of the settings."""
     size = current.settings.chunk_size
     chunks = iter([units[start : start + size] for start in range(0, len(units), size)])
 

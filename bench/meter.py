@@ -1,6 +1,6 @@
 """Wall time, CPU and peak memory of this process; the standard library alone.
 
-Also imported by processes of other environments, which lack what judge-gym has installed.
+Also imported in other environments, which lack judge-gym's dependencies.
 """
 
 import json
@@ -17,15 +17,15 @@ MARK = "MEASURED "
 
 
 def cpu_s() -> float:
-    """Seconds of CPU, user and system, of this process and the children it has waited for."""
+    """Return CPU seconds, user and system, of this process and its finished children."""
     used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
 def peak_mb() -> float:
-    """Highest resident memory of this process, in MB.
+    """Return the peak resident memory of this process, in MB.
 
-    `ru_maxrss` would not do: on Linux it starts from the memory of whoever started the process.
+    `ru_maxrss` is not usable: on Linux it starts from the memory of the parent process.
     """
     status = Path("/proc/self/status")
     if status.exists() and (found := re.search(r"VmHWM:\s+(\d+) kB", status.read_text())):
@@ -35,7 +35,7 @@ def peak_mb() -> float:
 
 
 class Meter:
-    """Measures its block and, on leaving it, says what it found on standard output."""
+    """Measures its block and prints the result to standard output at its end."""
 
     def __init__(self, **facts: Any) -> None:
         self.facts = facts

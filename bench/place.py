@@ -1,7 +1,7 @@
-"""Where measured processes run: an embedded PostgreSQL, a simulator, a providers file.
+"""The servers of measured processes: an embedded PostgreSQL, a simulator, a providers file.
 
-All of it lives in a temporary folder, in processes of their own, so that what they use can be
-told from what the measured client uses.
+They run in a temporary folder and in separate processes, so their use of resources can be separated
+from that of the measured client.
 """
 
 import json
@@ -29,7 +29,7 @@ REPOSITORY = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Place:
-    """The servers, and the environment in which a client finds them."""
+    """The servers, and the environment of their clients."""
 
     folder: Path
     server: embedded.EmbeddedServer
@@ -38,7 +38,7 @@ class Place:
 
     @contextmanager
     def database(self) -> Iterator[str]:
-        """The URL of a new database; dropped in the end."""
+        """Yield the URL of a new database, which is dropped at the end."""
         name = f"bench_{uuid.uuid4().hex}"
         administrator = sa.create_engine(
             self.server.url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool
@@ -53,7 +53,7 @@ class Place:
                 connection.exec_driver_sql(f'DROP DATABASE "{name}" WITH (FORCE)')
 
     def environment(self, database: str = "", **settings: object) -> dict[str, str]:
-        """What a client needs; `settings` are judge-gym's."""
+        """Return the environment of a client; `settings` are judge-gym's."""
         given = {f"JUDGE_GYM_{name.upper()}": str(value) for name, value in settings.items()}
         return {
             **os.environ,
@@ -66,25 +66,25 @@ class Place:
         }
 
     def providers(self, task_slots: int = 1, concurrency: int = 100) -> None:
-        """Write the providers file: so many requests in flight, shared by so many chunks."""
+        """Write the providers file with these numbers of concurrent requests and task slots."""
         (self.folder / "providers.toml").write_text(
             '[sim]\nlitellm = "openai"\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\n'
             f"concurrency = {concurrency}\ntask_slots = {task_slots}\n"
         )
 
     def requests(self) -> int:
-        """How many requests the simulator has had so far."""
+        """Return the number of requests to the simulator so far."""
         stats = self.statistics()
         return int(stats["total"]) + int(stats["refused"])
 
     def statistics(self) -> dict[str, Any]:
-        """What the simulator says of itself."""
+        """Return the simulator's statistics."""
         with urllib.request.urlopen(self.url.removesuffix("/v1") + "/stats", timeout=10) as reply:
             stats: dict[str, Any] = json.load(reply)
         return stats
 
     def measure(self, command: Sequence[str], environment: dict[str, str]) -> dict[str, Any]:
-        """Run a client; its own figures, and what the servers used meanwhile."""
+        """Run a client; return its figures and what the servers used meanwhile."""
         requests, database = self.requests(), tree_cpu_s(self.server.pid)
         simulator = tree_cpu_s(self.simulator_pid)
         done = subprocess.run(

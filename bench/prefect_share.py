@@ -1,13 +1,13 @@
-"""What Prefect adds to judging: the same sweep with and without it.
+"""Measure the overhead of Prefect: the same sweep with and without it.
 
 - without Prefect: `bench.judging`, chunks awaited by a few workers;
-- in process: the w3-scoring flow called in a process, its tasks recorded by a standing server;
-- one worker, two workers: the flow as a deployment, picked up by `prefect worker` from a work pool.
-  Two workers get a flow run each, of one of the sweep's two judges, and share the provider's slots.
+- in process: the w3-scoring flow called in a process, its tasks recorded by a running server;
+- one worker, two workers: the flow as a deployment, run by `prefect worker` from a work pool. Two
+  workers get one flow run each, for one of the sweep's two judges, and share the provider's slots.
 
-Throughput is from the first call written to the ledger to the last answer, which leaves out what
-starting costs; CPU is all of the client's processes, imports included (seconds, not per call).
-What starting a flow run costs stands in a column of its own: from asking for it to its first call.
+Throughput is measured from the first call in the ledger to the last answer, without start-up. CPU
+is that of all client processes, imports included (seconds, not per call). The start-up of a flow
+run, from its request to its first call, has its own column.
 
     python -m bench.prefect_share [--judgements 1000] [--repeat 1] [--workers 1 2]
 """
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def table(measured: dict[str, list[Figures]], judgements: int) -> None:
-    """Print a row for each way."""
+    """Print a row for each setup."""
     base = measured["without Prefect"]
     rows = [
         (
@@ -90,7 +90,7 @@ def run(here: Place, server: int, api: dict[str, str], module: Sequence[str]) ->
 
 
 def deployed(here: Place, server: int, api: dict[str, str], sweep: Path, workers: int) -> Figures:
-    """Judge in flow runs that workers pick up."""
+    """Judge in flow runs on workers."""
     with here.database() as url, ExitStack() as stack:
         environment = here.environment(url, chunk_size=100, workers=4) | api
         environment |= {"JUDGE_GYM_HOME": str(REPOSITORY)}
@@ -109,7 +109,7 @@ def _figures(database: str, begun: float, client_s: float, server_s: float) -> F
 
 
 def pace(database: str, begun: float) -> Figures:
-    """Calls a second from the first call to the last answer, and when the first came."""
+    """Return calls per second from the first call to the last answer, and the time of the first."""
     engine = sa.create_engine(database, poolclass=sa.NullPool)
     with engine.connect() as connection:
         count, first, last = connection.execute(
@@ -144,14 +144,14 @@ def prefect(environment: dict[str, str], *arguments: str) -> None:
 
 @contextmanager
 def worker(environment: dict[str, str], folder: Path) -> Iterator[int]:
-    """A worker of the pool; yields its process id."""
+    """Run a worker of the pool; yields its process id."""
     with process("worker", ["worker", "start", "--pool", "judge-gym"], environment, folder) as pid:
         yield pid
 
 
 @contextmanager
 def prefect_server(folder: Path) -> Iterator[tuple[dict[str, str], int]]:
-    """A standing Prefect server; yields the environment that uses it, and its process id."""
+    """Run a Prefect server; yields the environment that uses it, and its process id."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -175,7 +175,7 @@ def prefect_server(folder: Path) -> Iterator[tuple[dict[str, str], int]]:
 def process(
     name: str, arguments: Sequence[str], environment: dict[str, str], folder: Path
 ) -> Iterator[int]:
-    """A `prefect` process that ends with the block."""
+    """Run a `prefect` process that ends with the block."""
     with (folder / f"{name}.log").open("ab") as log:
         started = subprocess.Popen(
             [sys.executable, "-m", "prefect", *arguments],
@@ -191,7 +191,7 @@ def process(
             try:
                 started.wait(60)
             except subprocess.TimeoutExpired:
-                # What was measured is measured, whatever a worker still waits for.
+                # The measurement is complete, even if a worker still waits.
                 for child in psutil.Process(started.pid).children(recursive=True):
                     child.kill()
                 started.kill()

@@ -1,10 +1,9 @@
-"""Where the gateway's CPU goes: `python -m bench.profile_gateway [--calls N] [--client litellm]`.
+"""Profile the gateway's CPU: `python -m bench.profile_gateway [--calls N] [--client litellm]`.
 
-Runs `bench.judging` (or litellm alone, for comparison) with a timer that fires every two
-milliseconds of CPU, looks at what the event loop is doing, and prints milliseconds of CPU a call:
-by package, and by function with what it calls. CPU used while the loop waits for something is that
-of the threads that read and write the database. Sampling hardly slows the code down, unlike
-cProfile, under which Python code weighs several times what it does.
+Runs `bench.judging` (or litellm alone, for comparison) and samples the event loop every two
+milliseconds of CPU. Prints milliseconds of CPU per call, by package and by function including its
+callees. CPU that is used while the loop waits belongs to the threads that read and write the
+database. Sampling hardly slows the code down; cProfile makes Python code several times slower.
 """
 
 import argparse
@@ -31,7 +30,7 @@ Stack = tuple[str, ...]
 
 
 def main() -> None:
-    """Run the watched client, or be it."""
+    """Start the sampled client, or be it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--calls", type=int, default=2000)
     parser.add_argument("--client", choices=["gateway", "litellm"], default="gateway")
@@ -45,7 +44,7 @@ def main() -> None:
 
 
 def outside(here: Place, client: str, calls: int) -> None:
-    """Start the watched client, which prints the tables."""
+    """Start the sampled client, which prints the tables."""
     warm_up(here)
     sweep, prompts = write_sweep(here.folder, calls), here.folder / "prompts.jsonl"
     given = [str(sweep)]
@@ -58,7 +57,7 @@ def outside(here: Place, client: str, calls: int) -> None:
 
 
 def watched(client: str, *given: str) -> None:
-    """Be the client, sampled while its meter runs."""
+    """Run the client, sampled while its meter runs."""
     sampler = Sampler()
     bare.Meter = judging.Meter = sampler.meter  # type: ignore[attr-defined]
     if client == "litellm":
@@ -77,7 +76,7 @@ class Sampler:
         self.facts: dict[str, Any] = {}
 
     def meter(self, **facts: Any) -> Meter:
-        """A meter that samples what it measures."""
+        """Return a meter that also samples."""
         sampler = self
 
         class Sampling(Meter):
@@ -101,13 +100,13 @@ class Sampler:
 
     @staticmethod
     def names(frame: FrameType | None) -> Iterator[str]:
-        """The functions on the stack, each with its file."""
+        """Return the functions on the stack, each with its file."""
         while frame is not None:
             yield f"{short(frame.f_code.co_filename)}:{frame.f_code.co_name}"
             frame = frame.f_back
 
     def report(self) -> None:
-        """Print milliseconds of CPU a call, on standard error."""
+        """Print milliseconds of CPU per call to standard error."""
         per_sample = self.cpu_s * 1000 / self.stacks.total() / self.facts["calls"]
         own: Counter[str] = Counter()
         inclusive: Counter[str] = Counter()
@@ -128,13 +127,13 @@ class Sampler:
 
 
 def package(function: str) -> str:
-    """The package of a function; judge-gym's by module."""
+    """Return the package of a function, or the module for judge-gym."""
     file = function.rpartition(":")[0]
     return file if file.startswith("judge_gym") else file.split("/")[0]
 
 
 def short(file: str) -> str:
-    """A file's path below site-packages, the standard library or the repository."""
+    """Return a path relative to site-packages, the standard library or the repository."""
     path = file
     for mark in (f"{REPOSITORY}/", "lib/python3.11/", "lib/python3.12/", "lib/python3.13/"):
         path = path.rpartition(mark)[2]

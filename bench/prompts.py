@@ -1,4 +1,4 @@
-"""The prompts of a run, taken from its ledger, for clients that have none of their own."""
+"""Export the prompts of a run from its ledger, for other clients."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from judge_gym.store import tables as t
 
 
 def save_prompts(database: str, file: Path) -> None:
-    """Write every call of a ledger as a line: model, messages, parameters."""
+    """Write one line per call of a ledger: model, messages, parameters."""
     engine = sa.create_engine(database, poolclass=sa.NullPool)
     with engine.connect() as connection, file.open("w") as lines:
         rows = connection.execute(

@@ -1,10 +1,10 @@
-"""What doing everything again costs when everything is done: wall time, and requests (none).
+"""Measure the cost of rerunning a finished sweep: wall time, and requests (none).
 
-A sweep of 1,000 judgements is run to the end by its command, probes and analysis included. Then
+The command runs a sweep of 1,000 judgements, probes and analysis included. Then
 
-- `sweep run` again: the whole command, which finds the sweep finished;
-- planning again: what the w3-scoring flow does to find that nothing is missing;
-- from the ledger: the samples are deleted and made again from the answers the ledger kept.
+- `sweep run` again: the whole command on the finished sweep;
+- planning again: the w3-scoring flow's search for missing judgements;
+- from the ledger: the samples are deleted and restored from the answers in the ledger.
 
     python -m bench.rerun [--judgements 1000]
 """
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def timed(here: Place, command: Sequence[str], environment: dict[str, str]) -> tuple[str, str]:
-    """Run a command to its end; wall time and requests made."""
+    """Run a command; return its wall time and number of requests."""
     requests, start = here.requests(), time.perf_counter()
     subprocess.run(command, env=environment, cwd=REPOSITORY, check=True, stdout=subprocess.DEVNULL)
     return f"{time.perf_counter() - start:.2f}", str(here.requests() - requests)

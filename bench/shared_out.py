@@ -1,4 +1,4 @@
-"""W3 of a sweep, shared out to workers: `python -m bench.shared_out SWEEP AT_ONCE`."""
+"""Run W3 of a sweep on workers: `python -m bench.shared_out SWEEP AT_ONCE`."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""The sweep that is measured: invented articles, one or two simulated judges, a given rubric."""
+"""The measured sweep: invented articles, one or two simulated judges, a given rubric."""
 
 import json
 from pathlib import Path
@@ -63,7 +63,7 @@ def write_sweep(folder: Path, judgements: int, models: tuple[str, ...] = ("sim/c
 
 
 async def prepared(runtime: Runtime, file: Path) -> SweepRun:
-    """Store the sweep and its rubric and collect its window: only judging is left to do."""
+    """Store the sweep and its rubric and collect its window, so that only judging is left."""
     sweep = load_sweep(file)
     run = prepare(runtime, sweep)
     for window in run.windows:

@@ -1,4 +1,4 @@
-"""Printing what was measured: medians with their spread, and ratios to one of the rows."""
+"""Print measurements: medians with their range, and ratios to one of the rows."""
 
 from collections.abc import Mapping, Sequence
 from statistics import median
@@ -51,7 +51,7 @@ def show(
     rows: Sequence[Sequence[str]],
     to: TextIO | None = None,
 ) -> None:
-    """Print a plain table, to standard output unless told otherwise."""
+    """Print a plain table, by default to standard output."""
     table = Table(title=title)
     for number, column in enumerate(columns):
         table.add_column(column, justify="right" if number else "left")
@@ -61,7 +61,7 @@ def show(
 
 
 def spread(values: Sequence[float], digits: int) -> str:
-    """The median, and the lowest and highest when there are several."""
+    """Return the median, with the lowest and highest of several values."""
     middle = f"{median(values):.{digits}f}"
     if len(values) == 1:
         return middle
@@ -69,7 +69,7 @@ def spread(values: Sequence[float], digits: int) -> str:
 
 
 def per_call_ms(figures: Mapping[str, Any], what: str) -> float:
-    """A figure in seconds as milliseconds for a call."""
+    """Return seconds as milliseconds per call."""
     return float(figures[what]) * 1000 / int(figures["calls"])
 
 

@@ -1,9 +1,9 @@
-"""What the views of the schema `analysis` cost at a million samples: plans and times.
+"""Measure the views of the schema `analysis` at a million samples: plans and times.
 
 python -m bench.views_at_scale [--samples 1000000] [--plans FOLDER]
 
-Rows are made by PostgreSQL itself: 20 experiments in ten sweeps of two judges, a call behind every
-sample and a probe of every scored one.
+PostgreSQL generates the rows: 20 experiments in ten sweeps of two judges, a call for every sample
+and a probe for every scored one.
 """
 
 import argparse

@@ -1,10 +1,10 @@
-"""Workers on one PostgreSQL, one Prefect server and one provider limit: what more of them give.
+"""Measure the gain of more workers with one PostgreSQL, Prefect server and provider limit.
 
-A sweep shares W3 out, a flow run per experiment, as many at once as there are workers. Throughput
-is from the first call written to the ledger to the last answer; CPU is of everything from asking
-for the sweep to its end, imports of each flow run's process included. The provider takes a second
-for an answer, and its limit is shared by 16 task slots, of which a flow run holds four: one flow
-run alone may have a quarter of the limit in flight. All of it, the provider too, is on one machine.
+A sweep shares W3, one flow run per experiment, as many concurrently as there are workers.
+Throughput is measured from the first recorded call to the last answer. CPU is that of the whole
+sweep, imports of each flow run's process included. The provider takes a second per answer. Its
+limit is shared by 16 task slots, and a flow run holds four: it may have a quarter of the limit in
+flight. Everything, the provider included, runs on one machine.
 
     python -m bench.workers [--judgements 4000] [--repeat 1] [--workers 1 2 4]
 """
@@ -38,7 +38,7 @@ def main() -> None:
     measured: dict[int, list[Figures]] = defaultdict(list)
     for _ in range(asked.repeat):
         for workers in asked.workers:
-            # A simulator of its own for each, since it remembers the most it had in flight.
+            # Each run has its own simulator, since the simulator records its maximum concurrency.
             with place(LATENCY_S) as here, prefect_server(here.folder) as (api, server):
                 here.providers(SLOTS, IN_FLIGHT)
                 sweep = write_sweep(here.folder, asked.judgements, MODELS)
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def shared_out(here: Place, server: int, api: dict[str, str], sweep: Path, workers: int) -> Figures:
-    """Have workers judge the sweep."""
+    """Judge the sweep on workers."""
     with here.database() as url, ExitStack() as stack:
         environment = here.environment(url, chunk_size=50, workers=4) | api
         environment |= {"JUDGE_GYM_HOME": str(REPOSITORY)}
@@ -70,7 +70,7 @@ def shared_out(here: Place, server: int, api: dict[str, str], sweep: Path, worke
 
 
 def table(measured: dict[int, list[Figures]], judgements: int) -> None:
-    """Print a row for each number of workers: the pace, and where the CPU's time went."""
+    """Print a row for each number of workers: throughput, and CPU by process."""
     base = next(iter(measured.values()))
     rows = [
         (
