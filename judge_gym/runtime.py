@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-import sqlalchemy as sa
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from judge_gym.llm.keys import Keys, KeySource
@@ -27,7 +27,7 @@ class Runtime:
     """Open connections and clients."""
 
     settings: Settings
-    engine: sa.Engine
+    engine: Engine
     providers: Providers
     gateway: "Gateway"
     keys: Keys = field(default_factory=Keys)

@@ -124,16 +124,13 @@ def _settings() -> Iterator[Finding]:
 
 
 def _database() -> Iterator[Finding]:
-    import sqlalchemy as sa
-
     from judge_gym.settings import settings
     from judge_gym.store import migrate
+    from judge_gym.store.engine import server_version
 
     where = "your own" if settings().database_url else "embedded"
     with database_engine() as engine:
-        with engine.connect() as connection:
-            version = connection.scalar(sa.text("SHOW server_version"))
-        yield Finding("database", f"PostgreSQL {version}, {where}")
+        yield Finding("database", f"PostgreSQL {server_version(engine)}, {where}")
         current, newest = migrate.revisions(engine)
     if current == newest:
         yield Finding("migrations", f"{current} of {newest}")

@@ -26,7 +26,7 @@ from judge_gym.model_names import is_simulated_model
 from judge_gym.settings import settings
 
 if TYPE_CHECKING:
-    import sqlalchemy as sa
+    from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
     from judge_gym.simulator.settings import Settings as SimulatorSettings
@@ -87,7 +87,7 @@ def server_settings() -> dict[str, str]:
 
 
 @contextmanager
-def database_engine() -> Iterator["sa.Engine"]:
+def database_engine() -> Iterator["Engine"]:
     """Connect to the configured database, starting the embedded one if needed."""
     from judge_gym.store.engine import connect
 

@@ -52,10 +52,10 @@ def up(
 
 
 def _show_stack(stack: "Stack") -> None:
-    import sqlalchemy as sa
+    from sqlalchemy import make_url
 
     database, records = (
-        sa.make_url(one).render_as_string(hide_password=True)
+        make_url(one).render_as_string(hide_password=True)
         for one in (stack.database, stack.records)
     )
     lines = (

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deployments.local.processes import HOST, supervised
-from judge_gym.errors import JudgeGymError, StoreError, first_line
+from judge_gym.errors import JudgeGymError, StoreError
 from judge_gym.settings import settings
 
 if TYPE_CHECKING:
-    import sqlalchemy as sa
     from fastapi import FastAPI
 
 LOCK = "up.lock"
@@ -83,47 +82,29 @@ def prefect_database(judge_gym: str) -> str:
     A URL in the user's environment wins. The default is `<name>_prefect` in the PostgreSQL of
     `judge_gym`, a URL. Raises `StoreError` when the database cannot be created.
     """
-    import sqlalchemy as sa
+    from sqlalchemy import make_url
+
+    from judge_gym.store.engine import create_database
 
     for variable in _DATABASE_VARIABLES:
         if chosen := os.environ.get(variable):
             return chosen
-    url = sa.make_url(judge_gym)
+    url = make_url(judge_gym)
     own = url.set(
         drivername="postgresql+asyncpg",
         database=f"{url.database}_prefect",
         query={_URL_OPTIONS[key]: value for key, value in url.query.items() if key in _URL_OPTIONS},
     )
-    _create_database(url, str(own.database))
-    return own.render_as_string(hide_password=False)
-
-
-def _create_database(url: "sa.URL", name: str) -> None:
-    """Create a database on the server of `url` unless it exists."""
-    import sqlalchemy as sa
-
-    has_extension = sa.text("SELECT 1 FROM pg_available_extensions WHERE name = :name")
-    exists = sa.text("SELECT 1 FROM pg_database WHERE datname = :name")
-    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
     try:
-        with engine.connect() as connection:
-            if connection.scalar(has_extension, {"name": _EXTENSION}) is None:
-                raise _no_database(name, f"this PostgreSQL lacks the extension {_EXTENSION}")
-            quoted = connection.dialect.identifier_preparer.quote(name)
-            if connection.scalar(exists, {"name": name}) is None:
-                connection.exec_driver_sql(f"CREATE DATABASE {quoted}")
-            # Analysts log in to this server; parameters and logs of runs are not for them.
-            connection.exec_driver_sql(f"REVOKE ALL ON DATABASE {quoted} FROM PUBLIC")
-    except sa.exc.DBAPIError as error:
-        raise _no_database(name, first_line(error.orig)) from None
-
-
-def _no_database(name: str, reason: str) -> StoreError:
-    return StoreError(
-        f"Prefect's database {name} cannot be made: {reason}.",
-        f"Let the user of the database create databases and {_EXTENSION}, or name one by "
-        f"{_DATABASE_VARIABLES[0]} (postgresql+asyncpg://user:password@host/name).",
-    )
+        # Analysts log in to this server; parameters and logs of runs are not for them.
+        create_database(judge_gym, str(own.database), extension=_EXTENSION)
+    except StoreError as error:
+        raise StoreError(
+            f"Prefect's database {own.database} cannot be made: {error.message}.",
+            f"Let the user of the database create databases and {_EXTENSION}, or name one by "
+            f"{_DATABASE_VARIABLES[0]} (postgresql+asyncpg://user:password@host/name).",
+        ) from None
+    return own.render_as_string(hide_password=False)
 
 
 def plain() -> "FastAPI":

@@ -1,6 +1,6 @@
 """Whether a sweep is finished: nothing is missing, and its newest figures are of what there is."""
 
-import sqlalchemy as sa
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.running import run_in_force
@@ -25,7 +25,7 @@ from judge_gym.store.samples import Missing
 from judge_gym.store.windows import missing_views, uncollected
 
 
-def finished_run(engine: sa.Engine, configured: Settings, sweep: Sweep) -> int | None:
+def finished_run(engine: Engine, configured: Settings, sweep: Sweep) -> int | None:
     """Return the analysis run with the figures of a finished sweep; None when in any doubt.
 
     The sweep is stored and W1 to W5 are planned by what the flows plan with, so what is missing

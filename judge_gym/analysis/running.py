@@ -71,7 +71,7 @@ needs.
 
 from importlib.metadata import version
 
-import sqlalchemy as sa
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.absent import absences
@@ -106,7 +106,7 @@ _OF_A_GROUP = (
 _OF_THE_SWEEP = (contrasts, rankings, concepts_compared, forced_choices, regressions)
 
 
-def analyse(engine: sa.Engine, sweep: str) -> int:
+def analyse(engine: Engine, sweep: str) -> int:
     """Compute and store every figure and finding of a sweep; returns the analysis run's id.
 
     One transaction that sees one state of the database, even while a sweep runs. The same data

@@ -6,12 +6,12 @@ from importlib import import_module
 from importlib.util import find_spec
 
 import numpy as np
-import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.errors import first_line
 from judge_gym.gyms.similarity import trigram_similarity
 from judge_gym.metrics.cells import FloatArray
+from judge_gym.store.full_text import full_text
 
 Ranking = list[int]
 RRF_K = 60
@@ -22,37 +22,9 @@ EMBEDDERS = (FASTEMBED, "sentence_transformers")
 SENTENCE_MODEL = "all-MiniLM-L6-v2"
 """What sentence_transformers is asked for; fastembed has a default of its own."""
 
-# Any word of the query may match: contexts are long, and learnings short. Lexemes hold no spaces,
-# so that the operators between them are told apart.
-_FULL_TEXT = sa.text(
-    """
-    WITH learning AS MATERIALIZED (
-        SELECT place, to_tsvector('english', said) AS words
-        FROM unnest(CAST(:texts AS text[])) WITH ORDINALITY AS given (said, place)
-    ), query AS MATERIALIZED (
-        SELECT place, CAST(replace(
-            CAST(plainto_tsquery('english', said) AS text), ' & ', ' | '
-        ) AS tsquery) AS wanted
-        FROM unnest(CAST(:queries AS text[])) WITH ORDINALITY AS given (said, place)
-    )
-    SELECT query.place - 1, learning.place - 1
-    FROM query JOIN learning ON learning.words @@ query.wanted
-    ORDER BY query.place, ts_rank(learning.words, query.wanted) DESC, learning.place
-    """
-)
-
 
 class Unavailable(Exception):
     """A search cannot be made here; the message says why."""
-
-
-def full_text(session: Session, queries: Sequence[str], texts: Sequence[str]) -> list[Ranking]:
-    """Rank by PostgreSQL's full-text search in English, indexed on the fly; only what matches."""
-    rankings: list[Ranking] = [[] for _ in queries]
-    found = session.execute(_FULL_TEXT, {"queries": list(queries), "texts": list(texts)})
-    for query, place in found:
-        rankings[query].append(place)
-    return rankings
 
 
 def trigram(_: Session, queries: Sequence[str], texts: Sequence[str]) -> list[Ranking]:

@@ -70,3 +70,29 @@ def connect(settings: Settings) -> sa.Engine:
             "Upgrade judge-gym, or name another database.",
         ) from None
     return engine
+
+
+def server_version(engine: sa.Engine) -> str:
+    """Return the version of the PostgreSQL server."""
+    with engine.connect() as connection:
+        return str(connection.scalar(sa.text("SHOW server_version")))
+
+
+def create_database(url: str, name: str, *, extension: str) -> None:
+    """Create a database on the server of `url` unless it exists, closed to other logins.
+
+    Raises `StoreError` with the reason when the server refuses or lacks the extension.
+    """
+    has_extension = sa.text("SELECT 1 FROM pg_available_extensions WHERE name = :name")
+    exists = sa.text("SELECT 1 FROM pg_database WHERE datname = :name")
+    engine = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    try:
+        with engine.connect() as connection:
+            if connection.scalar(has_extension, {"name": extension}) is None:
+                raise StoreError(f"this PostgreSQL lacks the extension {extension}")
+            quoted = connection.dialect.identifier_preparer.quote(name)
+            if connection.scalar(exists, {"name": name}) is None:
+                connection.exec_driver_sql(f"CREATE DATABASE {quoted}")
+            connection.exec_driver_sql(f"REVOKE ALL ON DATABASE {quoted} FROM PUBLIC")
+    except sa.exc.DBAPIError as error:
+        raise StoreError(first_line(error.orig)) from None

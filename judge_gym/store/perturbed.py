@@ -1,6 +1,7 @@
 """Texts that models changed, in the database."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
+from dataclasses import dataclass, fields
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -8,10 +9,22 @@ from sqlalchemy.orm import Session
 from judge_gym.store import tables as t
 
 
-def perturbed_texts(session: Session, keys: Collection[str]) -> Mapping[str, t.PerturbedText]:
-    """Return key → what came of it, of those that have been asked for."""
-    found = session.scalars(sa.select(t.PerturbedText).where(_of(keys)))
-    return {row.key: row for row in found}
+@dataclass(frozen=True)
+class StoredPerturbation:
+    """A text as a model changed it; `text` is set when the status is `changed`, else `failure`."""
+
+    key: str
+    status: str
+    text: str | None
+    failure: str | None
+    simulated: bool
+
+
+def perturbed_texts(session: Session, keys: Collection[str]) -> dict[str, StoredPerturbation]:
+    """Return key → the changed text or why there is none; keys without a row are left out."""
+    columns = [getattr(t.PerturbedText, field.name) for field in fields(StoredPerturbation)]
+    rows = session.execute(sa.select(*columns).where(_of(keys)))
+    return {row.key: StoredPerturbation(*row) for row in rows}
 
 
 def forget_failures(session: Session, keys: Collection[str]) -> None:

@@ -149,7 +149,7 @@ class _Asking:
         return Call(key, WORKFLOW, AGENT, model, prompt, parameters, replicate=part)
 
 
-def _made(original: str, row: t.PerturbedText) -> Made:
+def _made(original: str, row: store.StoredPerturbation) -> Made:
     if row.text is not None:
         return Perturbed(row.text, differences(original, row.text))
     why = NotMade if row.status == "failed" else NothingToChange
