@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-import psycopg
-
 from deployments.local.prefect_server import (
     LOCK,
     WITH_REPORTS,
@@ -30,7 +28,7 @@ from deployments.local.processes import is_free, supervised
 from judge_gym.errors import JudgeGymError
 from judge_gym.settings import REPOSITORY, Settings
 from judge_gym.store import embedded
-from judge_gym.store.engine import connect, database_url
+from judge_gym.store.engine import connect, database_url, watched_server
 
 if TYPE_CHECKING:
     from deployments.bootstrap import Step
@@ -172,19 +170,10 @@ def _lock(data: Path, port: int) -> Iterator[None]:
 @contextmanager
 def _postgres(folder: Path, url: str) -> Iterator[Part]:
     try:
-        # A connection ends with its server, so no process has to be watched.
-        with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
-            yield Part("PostgreSQL", lambda: _lost(connection), folder / "server.log")
+        with watched_server(url) as lost:
+            yield Part("PostgreSQL", lost, folder / "server.log")
     finally:
         embedded.release(folder)
-
-
-def _lost(connection: "psycopg.Connection[tuple[object, ...]]") -> bool:
-    try:
-        connection.execute("SELECT 1")
-    except psycopg.OperationalError:
-        return True
-    return False
 
 
 @contextmanager

@@ -1,7 +1,9 @@
 """The engine: the server named by JUDGE_GYM_DATABASE_URL, else the embedded one."""
 
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
+import psycopg
 import sqlalchemy as sa
 from alembic.util import CommandError
 from pydantic import SecretStr
@@ -96,3 +98,21 @@ def create_database(url: str, name: str, *, extension: str) -> None:
             connection.exec_driver_sql(f"REVOKE ALL ON DATABASE {quoted} FROM PUBLIC")
     except sa.exc.DBAPIError as error:
         raise StoreError(first_line(error.orig)) from None
+
+
+@contextmanager
+def watched_server(url: str) -> Iterator[Callable[[], bool]]:
+    """Yield a function that says whether the server of `url` is gone.
+
+    It holds one connection, which ends with its server: no process has to be watched.
+    """
+    with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
+
+        def is_lost() -> bool:
+            try:
+                connection.execute("SELECT 1")
+            except psycopg.OperationalError:
+                return True
+            return False
+
+        yield is_lost

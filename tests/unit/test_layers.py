@@ -1,5 +1,6 @@
 """The dependency rule of CONTRIBUTING, enforced; and that the command line starts light."""
 
+import ast
 import logging
 import subprocess
 import sys
@@ -53,3 +54,55 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
     assert "judge-gym" in done.stdout or "sweep" in done.stdout
     assert "heavy: []" in done.stdout
+
+
+SHARED_TYPES = {
+    ("sqlalchemy", "Engine"),
+    ("sqlalchemy", "make_url"),
+    ("sqlalchemy.exc", "OperationalError"),
+    ("sqlalchemy.orm", "Session"),
+}
+"""What rooms above the store may import of SQLAlchemy: to pass connections on, not to query."""
+STATEMENTS = {"exec_driver_sql", "execute", "scalar", "scalars"}
+
+
+def statements(source: str) -> list[str]:
+    """Return the imports and calls of a module by which it could query the database itself."""
+    faults = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            faults += [one.name for one in node.names if one.name.split(".")[0] == "sqlalchemy"]
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sqlalchemy"):
+            names = {(node.module, one.name) for one in node.names}
+            faults += [".".join(map(str, one)) for one in sorted(names - SHARED_TYPES)]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            faults += [f"{node.func.attr}()"] if node.func.attr in STATEMENTS else []
+    return faults
+
+
+def test_only_the_store_queries_the_database() -> None:
+    files = [
+        file
+        for root in ("judge_gym", "tasks", "flows", "deployments")
+        for file in (REPOSITORY / root).rglob("*.py")
+        if (REPOSITORY / "judge_gym" / "store") not in file.parents
+    ]
+    assert len(files) > 100
+    faults = {str(file.relative_to(REPOSITORY)): statements(file.read_text()) for file in files}
+    assert {file: found for file, found in faults.items() if found} == {}
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "import sqlalchemy as sa",
+        "def f():\n    import sqlalchemy.orm",
+        "from sqlalchemy import Engine, select",
+        "from sqlalchemy.dialects.postgresql import insert",
+        "def f(session, query):\n    return session.scalars(query).all()",
+        "def f(connection):\n    connection.exec_driver_sql('DROP TABLE samples')",
+    ],
+)
+def test_a_planted_statement_is_found(planted: str) -> None:
+    assert len(statements(planted)) == 1
+    assert statements("from sqlalchemy import Engine\nfrom sqlalchemy.orm import Session") == []
