@@ -42,4 +42,6 @@ async def benchmark(
         except BudgetPassedError as stopped:
             table = await report_benchmark(judges, items, mapping, limit)
             raise PartlyJudgedError(stopped, table) from stopped
+        if run.waits:
+            return await run.state(retry_failed=False)
         return await run.state(await report_benchmark(judges, items, mapping, limit))

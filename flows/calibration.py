@@ -32,6 +32,8 @@ async def calibration(file: Path, retry_failed: bool = False) -> State[Path]:
     async with locked_run("calibrations", [design.name]) as run:
         try:
             await perturb_missing(run, originals, design, retry_failed=retry_failed)
+            if run.waits:
+                return await run.state(retry_failed=False)
             items = run.query(load_texts, design).items
             await judge_missing(
                 run, judges, items, repeats=design.repeats, retry_failed=retry_failed
@@ -42,6 +44,8 @@ async def calibration(file: Path, retry_failed: bool = False) -> State[Path]:
             except StoreError:  # nothing was judged
                 raise stopped from None
             raise PartlyJudgedError(stopped, page) from stopped
+        if run.waits:
+            return await run.state(retry_failed=False)
         try:
             page = await report_calibration(file)
         except StoreError:  # nothing was judged: the state says why

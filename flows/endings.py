@@ -82,17 +82,19 @@ class RunSummary:
         self.answers += other.answers
         self.waiting += other.waiting
 
-    async def state(self, runtime: Runtime, data: Any = None) -> State[Any]:
+    async def state(self, runtime: Runtime, data: Any = None, **changes: Any) -> State[Any]:
         """Return the flow's final state, which names what failed, the first cause first.
 
-        `data` becomes the data of a success.
+        `data` becomes the data of a success; `changes` are parameters that differ in the next run
+        of a flow that waits.
 
         The state is no success when fewer than half of a judge's answers are readable. While calls
         wait in batches, the flow ends as waiting; the next run retries what failed.
         """
         if self.waiting:
             what = [f"{count} {where}" for where, count in sorted(self.waiting.items())]
-            return await run_again_later(runtime, Waiting("; ".join(what + self.problems)))
+            waiting = Waiting("; ".join(what + self.problems))
+            return await run_again_later(runtime, waiting, **changes)
         done = ", ".join(f"{count} {status}" for status, count in sorted(self.outcomes.items()))
         if failure := self._failure():
             await _tag_as_partial()

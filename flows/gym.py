@@ -7,7 +7,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from flows.judged_items import PartlyJudgedError, judge_missing
-from flows.running import Run, Work, locked_run
+from flows.running import Run, locked_run, work_of
 from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.gyms.evaluating import LoadedGym, answers_of, items_of, lacking, made, read_gym
 from tasks.events import emit_failure
@@ -30,12 +30,16 @@ async def gym(file: Path, retry_failed: bool = False) -> State[Path]:
     async with locked_run("gyms", [loaded.gym.name]) as run:
         try:
             await _make_missing(run, file, loaded, retry_failed=retry_failed)
+            if run.waits:
+                return await run.state(retry_failed=False)
             outputs = await asyncio.to_thread(made, run.runtime, loaded)
             run.summary.answers += answers_of(loaded, outputs)
             items = items_of(loaded, outputs)
             await judge_missing(run, [loaded.judge], items, retry_failed=retry_failed)
         except BudgetPassedError as stopped:
             raise PartlyJudgedError(stopped, await report_gym(file)) from stopped
+        if run.waits:
+            return await run.state(retry_failed=False)
         return await run.state(await report_gym(file))
 
 
@@ -43,12 +47,15 @@ async def _make_missing(run: Run, file: Path, loaded: LoadedGym, *, retry_failed
     outputs = await asyncio.to_thread(made, run.runtime, loaded)
     models = {candidate.name: candidate.asks for candidate in loaded.gym.candidates}
     works = [
-        Work(
+        work_of(
+            run.runtime,
             make_candidates,
-            run.runtime.providers.of(model).name if (model := models[name]) else "",
+            models[name] or "",
             cases,
             f"cases by {name}",
-            {"file": file, "candidate": name, "retry_failed": retry_failed},
+            file=file,
+            candidate=name,
+            retry_failed=retry_failed,
         )
         for name, cases in lacking(loaded, outputs, retry_failed=retry_failed).items()
     ]

@@ -44,4 +44,6 @@ async def judge_review(
             page = await report_review(file, day)
             message = f"{stopped.message} What was judged until then: {page.resolve()}."
             raise type(stopped)(message, stopped.remedy) from stopped
+        if run.waits:
+            return await run.state(day=day, retry_failed=False)
         return await run.state(await report_review(file, day))

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from flows.running import Run, Work
+from flows.running import Run, work_of
 from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.judges import Item, Judge, ModelJudge
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.judging import Asked, answers_of, missing
 from judge_gym.judges.calibrating.texts import rewritings
-from judge_gym.runtime import Runtime
 from judge_gym.store.readability import of_rewritings
 from tasks.judges import judge_texts, perturb_texts
 
@@ -47,9 +46,18 @@ async def judge_asked(
         units = run.query(
             missing, judge, each.items, repeats, retry_failed=retry_failed, occasion=occasion
         )
-        arguments = {"judge": judge, "repeats": repeats, "occasion": occasion}
-        label = f"texts by {judge.name}"
-        works.append(Work(judge_texts, _provider(run.runtime, judge), units, label, arguments))
+        works.append(
+            work_of(
+                run.runtime,
+                judge_texts,
+                judge.model if isinstance(judge, ModelJudge) else "",
+                units,
+                f"texts by {judge.name}",
+                judge=judge,
+                repeats=repeats,
+                occasion=occasion,
+            )
+        )
     await run.do_all("texts", works)
     run.summary.answers += [
         run.query(answers_of, each.judge, each.items, each.repeats, occasion) for each in asked
@@ -64,13 +72,8 @@ async def perturb_missing(
         return
     wanted = rewritings(originals, design)
     units = run.query(perturbing.missing, wanted, retry_failed=retry_failed)
-    provider = run.runtime.providers.of(design.perturber.model).name
-    label = f"texts changed by {design.perturber.model}"
-    work = Work(perturb_texts, provider, units, label, {"perturber": design.perturber})
+    perturber = design.perturber
+    label = f"texts changed by {perturber.model}"
+    work = work_of(run.runtime, perturb_texts, perturber.model, units, label, perturber=perturber)
     await run.do_all("changed texts", [work])
     run.count(of_rewritings, [each.key for each in wanted])
-
-
-def _provider(runtime: Runtime, judge: Judge) -> str:
-    """Return the provider whose limit bounds a judge; empty for a custom judge."""
-    return runtime.providers.of(judge.model).name if isinstance(judge, ModelJudge) else ""

@@ -18,9 +18,8 @@ from prefect.logging import get_run_logger
 from flows.endings import RunSummary
 from flows.progress import Counted
 from judge_gym.answers.readability import Answers
-from judge_gym.asking.batching import any_open
 from judge_gym.asking.budgeting import SweepBudget, spending_check
-from judge_gym.asking.engine import WAITING
+from judge_gym.asking.engine import WAITING, any_batch_open
 from judge_gym.errors import JudgeGymError, first_line
 from judge_gym.llm.breaker import ModelStoppedError
 from judge_gym.runtime import Runtime
@@ -71,12 +70,10 @@ class Run:
         what: str,
         task: Task[..., Any],
         by_model: Mapping[str, Sequence[Any]],
-        *,
-        as_batches: bool = True,
         **arguments: Any,
     ) -> None:
         """Do the missing work of every model; `what` names its units in the plural."""
-        works = by_provider(self.runtime, task, by_model, what, as_batches=as_batches, **arguments)
+        works = by_provider(self.runtime, task, by_model, what, **arguments)
         await self.do_all(what, works)
 
     async def do_all(self, what: str, works: Sequence[Work]) -> None:
@@ -88,9 +85,17 @@ class Run:
         """Read how many stored answers of each judge are readable; too few are no success."""
         self.summary.answers += self.query(answers, *arguments)
 
-    async def state(self, data: Any = None) -> State[Any]:
-        """Return the flow's final state; `data` is what it returns on success."""
-        return await self.summary.state(self.runtime, data)
+    @property
+    def waits(self) -> bool:
+        """Whether calls wait in batches, so that later steps of the flow have to wait, too."""
+        return bool(self.summary.waiting)
+
+    async def state(self, data: Any = None, **changes: Any) -> State[Any]:
+        """Return the flow's final state; `data` is what it returns on success.
+
+        `changes` are parameters that differ in the next run of a flow that waits for batches.
+        """
+        return await self.summary.state(self.runtime, data, **changes)
 
 
 @asynccontextmanager
@@ -126,22 +131,32 @@ def by_provider(
     task: Task[..., Any],
     by_model: Mapping[str, Sequence[Any]],
     label: str,
-    *,
-    as_batches: bool = True,
     **arguments: Any,
 ) -> list[Work]:
     """Return one `Work` per provider, with the units of its models one after the other.
 
-    A provider that takes batches has one per model, since a batch is of one model, unless
-    `as_batches` is false.
+    A provider that takes batches has one per model, since a batch is of one model.
     """
     works: dict[str, Work] = {}
     for model, missing in by_model.items():
-        provider = runtime.providers.of(model)
-        batches = as_batches and provider.batch
-        work = Work(task, provider.name, [], label, arguments, batches)
-        works.setdefault(model if batches else provider.name, work).units.extend(missing)
+        work = work_of(runtime, task, model, [], label, **arguments)
+        works.setdefault(model if work.as_batches else work.provider, work).units.extend(missing)
     return list(works.values())
+
+
+def work_of(
+    runtime: Runtime,
+    task: Task[..., Any],
+    model: str,
+    units: Sequence[Any],
+    label: str,
+    **arguments: Any,
+) -> Work:
+    """Return the units of one model; an empty name has no provider, such as a custom judge."""
+    if not model:
+        return Work(task, "", list(units), label, arguments)
+    provider = runtime.providers.of(model)
+    return Work(task, provider.name, list(units), label, arguments, provider.batch)
 
 
 async def run_chunks(
@@ -156,7 +171,7 @@ async def run_chunks(
     there. Any other `JudgeGymError` stops new chunks, lets those in progress end, and is raised.
     `check` runs before each chunk, and raises when no new chunk may begin.
     """
-    batch_errors = await collect_batches() if await any_open(runtime) else []
+    batch_errors = await collect_batches() if await any_batch_open(runtime) else []
     summary = RunSummary()
     progress = Counted(what, sum(len(work.units) for work in works))
     await progress.add({})

@@ -38,9 +38,8 @@ async def w2_rubric(
         by_owner: dict[str, list[RubricRequest]] = defaultdict(list)
         for request in run.query(rubrics.missing_rubrics, chosen, sham=sham):
             by_owner[request.owner_model].append(request)
-        # A rubric is a conversation: each call depends on the answer before.
         what = "second rubrics" if sham else "rubrics"
-        await run.do(what, write_rubrics, by_owner, as_batches=False, critic_model=critic_model)
+        await run.do(what, write_rubrics, by_owner, critic_model=critic_model)
         requests = rubrics.requests_of(chosen, sham=sham)
         run.count(of_generated_rubrics, [rubrics.request_key(request) for request in requests])
         return await run.state()

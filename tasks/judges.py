@@ -1,7 +1,6 @@
 """The tasks of judges for products: a chunk of texts judged or changed, and the pages."""
 
 import asyncio
-from collections import Counter
 from datetime import date
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from judge_gym.judges.benchmarking import load_judges, load_set, read_report
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.estimating import read_findings, store_checks
 from judge_gym.judges.calibrating.texts import Rewriting
-from judge_gym.judges.judging import judge_items
+from judge_gym.judges.judging import judge_missing
 from judge_gym.judges.reviewing.cases import Review, load_review
 from judge_gym.judges.reviewing.findings import store_findings
 from judge_gym.panel import PanelState, load_document, load_panel
@@ -37,8 +36,7 @@ async def judge_texts(
 ) -> dict[str, int]:
     """Judge these texts; returns counts of judgements by status."""
     async with runtime() as current:
-        results = await judge_items(current, judge, units, repeats=repeats, occasion=occasion)
-    return dict(Counter(result.status for result in results))
+        return dict(await judge_missing(current, judge, units, repeats=repeats, occasion=occasion))
 
 
 @task(name="perturb-texts", **WRITING)

@@ -1,11 +1,8 @@
 """The tasks of W1 to W5: collect a window, then one chunk of one provider's work each."""
 
-from collections import Counter
-
 from prefect import task
 
-from judge_gym.asking import batching
-from judge_gym.asking.engine import all_of
+from judge_gym.asking.engine import collect_batches as collected_batches
 from judge_gym.design.experiment import EvidenceView
 from judge_gym.lab import evidence, judging, probing, rubrics
 from judge_gym.questions.rubricer import RubricRequest
@@ -40,8 +37,7 @@ async def make_views(units: list[int], view: EvidenceView, model: str) -> dict[s
 async def write_rubrics(units: list[RubricRequest], critic_model: str) -> dict[str, int]:
     """Have these rubrics written and rated; returns counts by status."""
     async with runtime() as current:
-        writing = (rubrics.write_rubric(current, request, critic_model) for request in units)
-        return dict(Counter(await all_of(writing)))
+        return dict(await rubrics.write_rubrics(current, units, critic_model))
 
 
 @task(name="judge", **WRITING)
@@ -62,4 +58,4 @@ async def probe(units: list[ProbeUnit]) -> dict[str, int]:
 async def collect_batches() -> list[str]:
     """Take in every batch that has ended; returns why providers could not be asked."""
     async with runtime() as current:
-        return await batching.collect(current)
+        return await collected_batches(current)

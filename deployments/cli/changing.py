@@ -157,7 +157,7 @@ def _show_work(title: str, runs: "Iterable[FoundRun]", batches: Mapping[int, int
 
 
 async def _cancel_all(runs: "Sequence[FoundRun]", batches: Iterable[int]) -> None:
-    from judge_gym.asking.batching import cancel as cancel_batch
+    from judge_gym.asking.engine import cancel_batch
     from tasks.runtime import runtime
 
     if runs:
@@ -302,7 +302,7 @@ def cancel_one_batch(
     from judge_gym.settings import settings
 
     prepare_environment(settings().data_dir, verbose=False)
-    from judge_gym.asking.batching import cancel as cancel_batch
+    from judge_gym.asking.engine import cancel_batch
     from tasks.runtime import runtime
 
     async def status() -> str:

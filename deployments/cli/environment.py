@@ -11,7 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from deployments.cli.output import errors
+import typer
+
+from deployments.cli.output import console, errors
 from deployments.local.prefect_server import (
     api_url,
     new_password,
@@ -243,9 +245,22 @@ def simulator_for(models: Iterable[str]) -> AbstractContextManager[None]:
     return simulator() if any(map(is_simulated_model, models)) else nullcontext()
 
 
-def result_of(state: Any) -> Any:
-    """Return what a flow has ended with; raises what it has failed with."""
+TRY_AGAIN_LATER = 75
+"""The exit status while calls wait in batches: EX_TEMPFAIL of sysexits.h."""
+
+
+def result_of(state: Any, again: str = "") -> Any:
+    """Return a flow's result; raises the error of one that failed.
+
+    Exits while calls wait in batches; `again` is the command that takes them in.
+    """
+    from flows.endings import Waiting
+
     result = asyncio.run(state.aresult(raise_on_failure=False))
     if isinstance(result, BaseException):
         raise result
+    if isinstance(result, Waiting):
+        resume = f"{result.what}. Rerun the command when they have ended"
+        console.print(f"{resume}: {again}" if again else f"{resume}.", markup=False, soft_wrap=True)
+        raise typer.Exit(TRY_AGAIN_LATER)
     return result

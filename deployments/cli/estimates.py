@@ -4,13 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from deployments.cli.environment import database
 from deployments.cli.output import console, show_table
-from judge_gym.asking.budgeting import how_to_price
+from judge_gym.asking.budgeting import budget_warning, how_to_price, spender_of
 from judge_gym.asking.estimating import Estimate
 from judge_gym.calibration.design import Perturber
 from judge_gym.design.budget import Budget
 from judge_gym.gyms.use import Use
 from judge_gym.judges import ModelJudge
-from judge_gym.judges.budgeting import budget_warning
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.planning import plan_judging, plan_perturbing
@@ -77,7 +76,12 @@ def show_judging(title: str, asked: Sequence[Asked], occasion: str = "") -> None
         providers = load_providers(settings().providers_file)
         plans = plan_judging(session, providers, settings(), asked, occasion)
         warnings = [
-            budget_warning(session, one.judge, one.calls, one.used.cost_usd if one.used else None)
+            budget_warning(
+                session,
+                spender_of(one.judge),
+                one.calls,
+                one.used.cost_usd if one.used else None,
+            )
             for one in plans
             if isinstance(one.judge, ModelJudge)
         ]
@@ -105,7 +109,7 @@ def show_perturbing(perturber: Perturber, wanted: Sequence[Rewriting]) -> None:
     with database() as session:
         providers = load_providers(settings().providers_file)
         to_do, used = plan_perturbing(session, providers, settings(), wanted)
-        warning = budget_warning(session, perturber, to_do, used.cost_usd)
+        warning = budget_warning(session, spender_of(perturber), to_do, used.cost_usd)
     simulated = is_simulated_model(model)
     row = (model, len(wanted) - to_do, to_do, *_whole([used], simulated=simulated))
     show_table("Texts that a model changes first", ("model", "changed", "to change", *_USED), [row])

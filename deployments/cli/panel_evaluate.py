@@ -95,6 +95,7 @@ async def _show_plan(panel: "Panel", labelled: "Sequence[LabelledDocument]") -> 
 async def _evaluated(
     panel: "Panel", labelled: "Sequence[LabelledDocument]", error_price: float
 ) -> "tuple[Evaluation, Path]":
+    from deployments.cli.environment import TRY_AGAIN_LATER
     from judge_gym.panel.evaluating.evaluation import evaluate as evaluated
     from judge_gym.panel.evaluating.reviewing import prices_of, review_all
     from judge_gym.report.panel_evaluation import save_panel_evaluation
@@ -109,6 +110,10 @@ async def _evaluated(
                 labelled,
                 lambda ended: status.update(f"Reviewed {ended} of {documents}."),
             )
+        if reviewed.waiting:
+            wait = f"{counted(reviewed.waiting, 'document')} of panel {panel.name} wait in batches"
+            console.print(f"{wait}. Rerun the command when they have ended.", markup=False)
+            raise typer.Exit(TRY_AGAIN_LATER)
         calls = [call for state in reviewed.states if state for call in state.call_ids]
         found = evaluated(panel, labelled, reviewed, prices_of(current, calls), error_price)
         folder = current.settings.reports_dir

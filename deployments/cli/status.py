@@ -114,7 +114,7 @@ def _watch(sweep: str) -> None:
     """
     from sqlalchemy.orm import Session
 
-    from deployments.cli.sweep import TRY_AGAIN_LATER
+    from deployments.cli.environment import TRY_AGAIN_LATER
 
     with database_engine() as engine:
 

@@ -55,8 +55,6 @@ def axes() -> None:
 
 POLL_S = 0.5
 _IMPORTED = ("flows.sweep", "judge_gym.llm.gateway")
-TRY_AGAIN_LATER = 75
-"""EX_TEMPFAIL of sysexits.h."""
 _TITLES = {
     "w1-evidence": "W1 evidence",
     "w2-rubric": "W2 rubrics",
@@ -119,14 +117,7 @@ async def _run(file: Path, sweep: Sweep, options: dict[str, Any]) -> Any:
 
 
 def _run_id(state: Any, file: Path) -> int | None:
-    from flows.endings import Waiting
-
-    result = result_of(state)
-    if isinstance(result, Waiting):
-        again = f"{command()} sweep run {shlex.quote(str(file))}"
-        said = f"{result.what}. Rerun the command when they have ended: {again}"
-        console.print(said, markup=False, soft_wrap=True)
-        raise typer.Exit(TRY_AGAIN_LATER)
+    result = result_of(state, again=f"{command()} sweep run {shlex.quote(str(file))}")
     return None if result is None else int(result)
 
 

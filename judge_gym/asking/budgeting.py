@@ -1,7 +1,12 @@
-"""Holding a sweep to its budget: prices known before it starts, spending read as it goes on."""
+"""Budgets: prices are checked before anything is spent, spending while it goes on."""
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
+
+from sqlalchemy.orm import Session
 
 from judge_gym.counting import counted
 from judge_gym.design.budget import Budget
@@ -9,15 +14,18 @@ from judge_gym.design.frozen import Frozen
 from judge_gym.errors import ConfigError, JudgeGymError, did_you_mean
 from judge_gym.llm.pricing import price_of, priced_names
 from judge_gym.llm.providers import Providers
+from judge_gym.records.calls import Call
 from judge_gym.runtime import Runtime
-from judge_gym.store.spending import Spent, spending_scope, spent
+from judge_gym.store.spending import Scope, Spent, spending_scope, spent
 
 ENOUGH_ENDED = 20
 """Calls that must have ended before the share of failures among them means something."""
+UNBOUNDED = 10**9
+"""Questions that a budget without a bound on calls or cost pays for."""
 
 
 class BudgetPassedError(JudgeGymError):
-    """A sweep has used what its file allows; it goes on when the file allows more."""
+    """A budget is used up; the work resumes when it is raised."""
 
 
 class SweepBudget(Frozen):
@@ -30,29 +38,74 @@ class SweepBudget(Frozen):
     limits: Budget
     """The bounds themselves."""
 
+    def spender(self, models: Sequence[str] = ()) -> "Spender":
+        """Return the sweep, with the models that it calls, as a spender."""
+        return Spender(
+            f"Sweep {self.sweep}", frozenset(models), self.limits, sweep=self.sweep, file=self.file
+        )
 
-def check_priced(providers: Providers, models: Iterable[str], budget: SweepBudget) -> None:
-    """Raise `ConfigError` when a cost is bounded and a model's price is in no list."""
-    for model in sorted(models):
-        if error := unpriced(providers, model, budget.limits, str(budget.file)):
-            raise error
+
+@dataclass(frozen=True)
+class Spender:
+    """Who spends within a budget: a sweep, a judge, a perturber, a gym's writer or a panel."""
+
+    called: str
+    """Its name in messages, such as "Judge 'notes'"."""
+    models: frozenset[str]
+    limits: Budget
+    keys: tuple[str, ...] = ()
+    """The second parts of the keys of its calls, unless it is a sweep."""
+    sweep: str = ""
+    """The name of the sweep it is, if it is one."""
+    file: Path | None = None
+    """Where its budget is set, as far as that is known."""
+
+    @property
+    def where(self) -> str:
+        """Where its budget is set, in words."""
+        return f"in {self.file}" if self.file else "where it is set"
+
+    def scope(self, session: Session) -> Scope:
+        """Return whose calls count; raises `StoreError` for a sweep that is not stored."""
+        if self.sweep:
+            return spending_scope(session, self.sweep)
+        return Scope(sweep="", shared_keys=self.keys)
 
 
-def unpriced(
-    providers: Providers, model: str, limits: Budget, bounded_by: str
-) -> ConfigError | None:
-    """Return what to say when a cost is bounded and the model's price is in no list."""
-    if limits.max_cost_usd is None or price_of(providers, model) is not None:
-        return None
-    return ConfigError(
-        f"{bounded_by}: budget.max_cost_usd is {limits.max_cost_usd:g}, but the price of {model} "
-        "is in no list, so its cost cannot be bounded.",
-        f"{how_to_price(providers, model)} Or bound max_calls instead.",
-    )
+class Bounded(Protocol):
+    """Whoever calls one model within a budget of its own."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def budget(self) -> Budget | None: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def called(self) -> str: ...
+
+
+def spender_of(bounded: Bounded) -> Spender:
+    """Return a judge, perturber or writer as a spender."""
+    limits = bounded.budget or Budget()
+    return Spender(bounded.called, frozenset({bounded.model}), limits, keys=(bounded.key,))
+
+
+def check_priced(providers: Providers, spender: Spender) -> None:
+    """Raise `ConfigError` when a cost is bounded and the price of a model is unknown."""
+    limit = spender.limits.max_cost_usd
+    for model in sorted(spender.models):
+        if limit is not None and price_of(providers, model) is None:
+            name = spender.file or spender.called
+            raise ConfigError(
+                f"{name}: budget.max_cost_usd is {limit:g}, but the price of {model} "
+                "is in no list, so its cost cannot be bounded.",
+                f"{how_to_price(providers, model)} Or bound max_calls instead.",
+            )
 
 
 def how_to_price(providers: Providers, model: str) -> str:
-    """Return where a price for this model is to be written, and a name like it that has one."""
+    """Return where to set a price for this model, and a name like it that has one."""
     provider, _, name = model.partition("/")
     return (
         f"{did_you_mean(name, priced_names(providers.of(model)))}"
@@ -65,14 +118,85 @@ def spending_check(runtime: Runtime, budget: SweepBudget | None) -> Callable[[],
     """Return what raises `BudgetPassedError` once the budget is passed; None without one."""
     if budget is None or budget.limits == Budget():
         return None
+    spender = budget.spender()
     with runtime.session() as session:
-        scope = spending_scope(session, budget.sweep)
+        scope = spender.scope(session)
 
     def check() -> None:
         with runtime.session() as session:
-            _raise_if_passed(budget, spent(session, scope))
+            error = passed_error(spender, spent(session, scope))
+        if error:
+            raise error
 
     return check
+
+
+def check_spent(runtime: Runtime, spender: Spender) -> Spent:
+    """Return what was used; raises `BudgetPassedError` once the budget is used up."""
+    with runtime.session() as session:
+        used = spent(session, spender.scope(session))
+    if error := passed_error(spender, used):
+        raise error
+    return used
+
+
+def remaining(runtime: Runtime, spender: Spender, calls: Sequence[Call], waiting: int = 0) -> int:
+    """Return how many questions with such opening calls the rest of the budget pays for.
+
+    A call costs at most its prompt and its longest answer. `waiting` questions are in batches,
+    which have cost nothing yet. Raises `BudgetPassedError` once the budget is used up.
+    """
+    limits = spender.limits
+    if limits == Budget():
+        return UNBOUNDED
+    used = check_spent(runtime, spender)
+    left = float(UNBOUNDED)
+    if limits.max_calls is not None:
+        left = (limits.max_calls - used.calls) / len(calls)
+    if limits.max_cost_usd is not None:
+        cost = sum(_highest_cost(runtime.providers, call) for call in calls)
+        unspent = limits.max_cost_usd - used.cost_usd
+        left = min(left, unspent / cost - waiting if cost else left)
+    return max(0, math.floor(left))
+
+
+def budget_warning(session: Session, spender: Spender, calls: int, cost_usd: float | None) -> str:
+    """Return a warning when a plan of these calls exceeds the budget; empty when it does not.
+
+    `cost_usd` is what they are expected to cost, None where that is not known.
+    """
+    if spender.limits == Budget() or not calls:
+        return ""
+    used = spent(session, spender.scope(session))
+    if error := passed_error(spender, used):
+        return str(error)
+    needed = {"max_calls": (used.calls, calls), "max_cost_usd": (used.cost_usd, cost_usd or 0)}
+    for key, (before, more) in needed.items():
+        limit = getattr(spender.limits, key)
+        if limit is not None and before + more > limit:
+            return (
+                f"{spender.called} will stop before the end: budget.{key} is {limit:g}, {before:g} "
+                f"used, and this needs {more:g} more. Raise budget.{key} {spender.where}."
+            )
+    return ""
+
+
+def passed_error(spender: Spender, used: Spent) -> BudgetPassedError | None:
+    """Return the error of a budget that is used up; None within all its bounds."""
+    bound = passed(spender.limits, used)
+    if bound is None:
+        return None
+    key, limit = bound
+    remedy = f"Raise budget.{key} {spender.where} and rerun the command to resume."
+    if key == "max_failures_share":
+        remedy = (
+            "Fix the cause of the errors in the ledger (llm_calls) and rerun the command with "
+            f"retry_failed. Or: {remedy[0].lower()}{remedy[1:]}"
+        )
+    return BudgetPassedError(
+        f"{spender.called} has passed its budget: {key} is {limit:g}, and {summary(used)}.",
+        f"Completed work is stored. {remedy}",
+    )
 
 
 def passed(limits: Budget, used: Spent) -> tuple[str, float] | None:
@@ -81,36 +205,26 @@ def passed(limits: Budget, used: Spent) -> tuple[str, float] | None:
         return "max_cost_usd", limits.max_cost_usd
     if limits.max_calls is not None and used.calls >= limits.max_calls:
         return "max_calls", limits.max_calls
-    if limits.max_failures_share is not None and _fails_too_often(limits.max_failures_share, used):
-        return "max_failures_share", limits.max_failures_share
+    most = limits.max_failures_share
+    if most is not None and used.ended >= ENOUGH_ENDED and used.failed > most * used.ended:
+        return "max_failures_share", most
     return None
 
 
-def _raise_if_passed(budget: SweepBudget, used: Spent) -> None:
-    bound = passed(budget.limits, used)
-    if bound is None:
-        return
-    key, limit = bound
-    raise BudgetPassedError(
-        f"Sweep {budget.sweep} has passed its budget: {key} is {limit:g}, and {said(used)}.",
-        "What was in flight is kept. "
-        + (
-            "See the errors in the ledger (llm_calls), mend their cause and run it again with "
-            f"retry_failed; or raise {key} in {budget.file} and run it again."
-            if key == "max_failures_share"
-            else f"Raise {key} in {budget.file} and rerun the command to resume."
-        ),
-    )
-
-
-def _fails_too_often(most: float, used: Spent) -> bool:
-    return used.ended >= ENOUGH_ENDED and used.failed > most * used.ended
-
-
-def said(used: Spent) -> str:
+def summary(used: Spent) -> str:
     """Return what was used in words."""
     unknown = f" and the unknown cost of {used.unpriced}" if used.unpriced else ""
     return (
         f"{counted(used.calls, 'call')} cost {used.cost_usd:.4g} USD{unknown}; "
         f"{used.failed} of {used.ended} that ended have failed"
     )
+
+
+def _highest_cost(providers: Providers, call: Call) -> float:
+    """Return the most that a call may cost, in US dollars; 0 for a model without a price."""
+    price = price_of(providers, call.model)
+    if price is None:
+        return 0.0
+    longest = call.parameters.max_tokens
+    prompt = call.tokens_at_most(longest) - longest
+    return (prompt * price.prompt + longest * price.completion) / 1e6

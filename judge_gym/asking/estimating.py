@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from judge_gym.asking.examples import ARTICLE_WORDS
 from judge_gym.llm.capabilities import taken_by
 from judge_gym.llm.pricing import count_tokens, price_of
 from judge_gym.llm.providers import Price, Provider, Providers
@@ -29,6 +28,10 @@ USUAL_ANSWER_TOKENS = {
 """Tokens of an answer to each agent, where the ledger has none to go by."""
 USUAL_LATENCY_S, USUAL_SIMULATED_LATENCY_S = 10.0, 0.1
 """Seconds that an answer takes, where the ledger has none to go by."""
+
+
+ARTICLE_WORDS = 800
+"""Words of an article that is not collected yet."""
 
 
 @dataclass(frozen=True)

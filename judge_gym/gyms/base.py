@@ -19,7 +19,7 @@ from judge_gym.evidence.typed_rows import TypedRows, read_typed_rows
 from judge_gym.gyms.use import Use, use_of_judge
 from judge_gym.judges import Item
 from judge_gym.judges.calibrating.judging import Asked
-from judge_gym.judges.judging import judge_items
+from judge_gym.judges.judging import judge_missing
 from judge_gym.records.items import LONGEST_TEXT
 from judge_gym.runtime import Runtime
 
@@ -113,8 +113,7 @@ class Gym(Frozen, Generic[C, K]):
         asked = await asyncio.to_thread(self.judged, runtime, candidate, cases)
         if asked is None:
             return Counter()
-        said = await judge_items(runtime, asked.judge, asked.items, retry_failed=retry_failed)
-        return Counter(result.status for result in said)
+        return await judge_missing(runtime, asked.judge, asked.items, retry_failed=retry_failed)
 
     def plan(self, runtime: Runtime, candidate: K, cases: Sequence[C]) -> Use:
         """Return what a candidate's calls will use, but for what is kept."""

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
+from judge_gym.asking.budgeting import budget_warning, spender_of
 from judge_gym.asking.estimating import Estimate
 from judge_gym.judges import Judge, ModelJudge
-from judge_gym.judges.budgeting import budget_warning
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.planning import plan_judging
 from judge_gym.runtime import Runtime
@@ -33,7 +33,9 @@ def use_of_judge(runtime: Runtime, name: str, asked: Asked) -> Use:
         [plan] = plan_judging(session, runtime.providers, runtime.settings, [asked])
         warning = ""
         if isinstance(asked.judge, ModelJudge) and plan.used:
-            warning = budget_warning(session, asked.judge, plan.calls, plan.used.cost_usd)
+            warning = budget_warning(
+                session, spender_of(asked.judge), plan.calls, plan.used.cost_usd
+            )
     return Use(name, model_of(asked.judge), plan.calls, plan.used, warning)
 
 

@@ -9,14 +9,13 @@ from typing import ClassVar, Generic, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from judge_gym.asking.engine import all_of
+from judge_gym.asking.budgeting import spender_of
+from judge_gym.asking.engine import ask_all
 from judge_gym.asking.estimating import estimate, per_call
-from judge_gym.asking.origin import origin
+from judge_gym.asking.questions import End, Question, Turns, seed_source
 from judge_gym.design.budget import Budget
 from judge_gym.gyms.base import Candidate, Case, Gym, Name, Output, Text
 from judge_gym.gyms.use import Use
-from judge_gym.judges.base import CONCURRENCY
-from judge_gym.judges.budgeting import check_price, check_spent
 from judge_gym.model_names import is_simulated_model
 from judge_gym.planted.families import check_served
 from judge_gym.prompts import render, template_hash
@@ -82,15 +81,15 @@ class Writer(Candidate):
     def call(self, runtime: Runtime, text: str, form: str) -> Call:
         """Return the question about a text; `form` says what the answer is to be."""
         key = f"gym/{self.key}/{digest(text, form)}"
-        drawn = origin(runtime.settings, key, _ONLY)
+        source = seed_source(runtime.settings, key, _ONLY)
         shown = [ShownDocument("", text)]
-        mark = fence_mark(drawn.key, shown)
+        mark = fence_mark(source.key, shown)
         prompt = render(_TEMPLATE, task=self.prompt, documents=shown, form=form, mark=mark)
         parameters = Parameters(
             temperature=self.temperature,
             top_p=1,
             max_tokens=self.max_tokens,
-            seed=drawn.seed(self.model, prompt),
+            seed=source.seed(self.model, prompt),
         )
         return Call(key, WORKFLOW, AGENT, self.model, prompt, parameters, replicate=_ONLY)
 
@@ -98,36 +97,28 @@ class Writer(Candidate):
 async def write(
     runtime: Runtime, writer: Writer, texts: Sequence[str], form: str, *, retry_failed: bool
 ) -> Counter[str]:
-    """Ask a writer for what is not written yet, with `retry_failed` for what failed, too.
+    """Have written what is missing, with `retry_failed` what failed, too.
 
-    Returns counts by how it ended. Raises `ConfigError` when its cost cannot be bounded,
-    `BudgetPassedError` once its budget is used up, `ProviderRefusedError` as every call does.
+    Returns counts by how it ended, `waiting` among them. Raises `ConfigError` when the cost cannot
+    be bounded, `BudgetPassedError` once the budget is used up, `ProviderRefusedError` when every
+    call would fail the same way.
     """
     if not writer.model:
         return Counter()
-    check_price(runtime, writer)
     calls = {call.key: call for call in (writer.call(runtime, text, form) for text in texts)}
     with runtime.session() as session:
         done = outcomes_of(session, calls)
-    missing = [
-        call
+    missing = (
+        Question((call,), _written)
         for key, call in calls.items()
         if key not in done or (retry_failed and isinstance(done[key], Failure))
-    ]
-    # Under a budget no more is begun at once than may be in progress: it is read in between.
-    size = CONCURRENCY if writer.budget else max(1, len(missing))
-    ends: Counter[str] = Counter()
-    for start in range(0, len(missing), size):
-        check_spent(runtime, writer)
-        some = missing[start : start + size]
-        opened = await runtime.gateway.open(some)
-        with runtime.gateway.chunk(some):
-            asked = (
-                runtime.gateway.ask(call, lambda *_: (), row)
-                for call, row in zip(some, opened, strict=True)
-            )
-            ends += Counter(_status(outcome) for _, outcome in await all_of(asked))
-    return ends
+    )
+    return (await ask_all(runtime, missing, budget=spender_of(writer))).counts
+
+
+def _written(turns: Turns) -> End[None]:
+    # What was written is read from the ledger: there is no row to derive.
+    return End("failed" if isinstance(turns[-1].outcome, Failure) else "written")
 
 
 class WritingGym(Gym[S, Writer], Generic[S]):
@@ -193,7 +184,3 @@ def _cost(outcome: Answer | Failure | None) -> float:
     if not isinstance(outcome, Answer):
         return 0.0
     return math.nan if outcome.cost_usd is None else outcome.cost_usd
-
-
-def _status(outcome: Answer | Failure) -> str:
-    return "failed" if isinstance(outcome, Failure) else "written"

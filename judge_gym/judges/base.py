@@ -13,8 +13,6 @@ from judge_gym.records.items import Item, Label
 from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.seeds import digest
 
-CONCURRENCY = 8
-"""Judgements in progress at once, where nobody says otherwise."""
 _NOT_IDENTITY = {"name", "budget"}
 
 
@@ -122,15 +120,18 @@ class Judge(Frozen):
         items: Sequence[Item],
         *,
         repeats: int = 1,
-        concurrency: int = CONCURRENCY,
+        concurrency: int | None = None,
         retry_failed: bool = False,
     ) -> list[JudgeResult]:
         """Judge each item `repeats` times; returns item by item, repeat by repeat.
 
-        What is already judged is not asked again, with `retry_failed` only what has not `failed`.
+        What is already judged is not judged again, with `retry_failed` only what has not `failed`.
+        At most `concurrency` judgements are in progress at once; without it as many as the
+        provider's limits allow, or 8 of a custom judge.
+
         Raises `ConfigError` for an item that does not fit, `ProviderRefusedError` when every call
-        would fail the same way, `BudgetPassedError` when the judge's budget is used up; what had
-        been judged until then is kept.
+        would fail the same way, `BudgetPassedError` when the judge's budget is used up,
+        `JudgementsWaitError` when a judgement is in an open batch; completed judgements are stored.
         """
         # The database and litellm, which reading a judge file must not pay.
         from judge_gym.judges.judging import judge_items

@@ -1,20 +1,61 @@
-"""Judging items: what is missing, asked at once within bounds, and what is stored then."""
+"""Judging items: what is missing becomes questions, and every judgement a row."""
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from judge_gym.asking.engine import all_of
-from judge_gym.errors import ConfigError
-from judge_gym.judges.asking import Asking, Unit, result_values
-from judge_gym.judges.base import CONCURRENCY, Judge
-from judge_gym.judges.budgeting import check_price, check_spent
+from judge_gym.asking.budgeting import check_priced, spender_of
+from judge_gym.asking.engine import WAITING, all_of, ask_all
+from judge_gym.asking.questions import (
+    End,
+    Question,
+    Turns,
+    any_simulated,
+    last_turns,
+    may_retry,
+    seed_source,
+    total_seconds,
+)
+from judge_gym.counting import counted
+from judge_gym.errors import ConfigError, JudgeGymError
+from judge_gym.judges.base import Judge
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import Ask, OwnJudge
+from judge_gym.prompts import Prompt
+from judge_gym.records.calls import Answer, Call, Parameters, Row
 from judge_gym.records.items import Item, distinct
-from judge_gym.records.judgements import JudgeResult
+from judge_gym.records.judgements import JudgeResult, Reading
 from judge_gym.runtime import Runtime
+from judge_gym.settings import Settings
 from judge_gym.store import judging as store
+from judge_gym.store import tables as t
+
+WORKFLOW, AGENT = "judging", "judge"
+CUSTOM_CONCURRENCY = 8
+"""Judgements in progress at once of a custom judge, which no provider's limits bound."""
+
+
+class JudgementsWaitError(JudgeGymError):
+    """Judgements that are needed now are in a batch that has not ended."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One judgement that is missing."""
+
+    item: Item
+    item_id: int
+    repeat: int
+    occasion: str = ""
+    """Why it is judged anew, such as the date of a review."""
+
+    @property
+    def turn(self) -> str:
+        """What tells it from other judgements of the item by the same judge."""
+        return f"{self.occasion}/{self.repeat}" if self.occasion else str(self.repeat)
 
 
 async def judge_items(
@@ -23,22 +64,63 @@ async def judge_items(
     items: Sequence[Item],
     *,
     repeats: int = 1,
-    concurrency: int = CONCURRENCY,
+    concurrency: int | None = None,
     retry_failed: bool = False,
     occasion: str = "",
 ) -> list[JudgeResult]:
-    """Judge with a runtime that is open; see `Judge.score_batch`.
+    """Judge with a runtime that is open, without batches; see `Judge.score_batch`.
 
-    A model's calls are bounded by its provider's limits, too. What was judged on another
-    `occasion`, such as the date of a review, is asked anew.
+    What was judged on another `occasion`, such as the date of a review, is judged anew. Raises
+    `JudgementsWaitError` when a judgement is in an open batch, too.
+    """
+    ends = await judge_missing(
+        runtime,
+        judge,
+        items,
+        repeats=repeats,
+        concurrency=concurrency,
+        retry_failed=retry_failed,
+        occasion=occasion,
+        in_batches=False,
+    )
+    if waiting := ends[WAITING]:
+        raise JudgementsWaitError(
+            f"{judge.called}: {counted(waiting, 'judgement')} of {len(items) * repeats} "
+            "in a batch that has not ended.",
+            "Rerun the command when the batch has ended.",
+        )
+    with runtime.session() as session:
+        judge_id, ids = (
+            store.save_judge(session, judge.record),
+            store.save_items(session, distinct(items)),
+        )
+        results = store.results(session, judge.record, judge_id, items, ids, repeats, occasion)
+    return [of_item[repeat] for of_item in results for repeat in range(repeats)]
+
+
+async def judge_missing(
+    runtime: Runtime,
+    judge: Judge,
+    items: Sequence[Item],
+    *,
+    repeats: int = 1,
+    concurrency: int | None = None,
+    retry_failed: bool = False,
+    occasion: str = "",
+    in_batches: bool = True,
+) -> Counter[str]:
+    """Make the judgements that are missing; returns how many ended in each status.
+
+    Those that wait in a batch count as `waiting`. See `judge_items`.
     """
     for name, given in (("repeats", repeats), ("concurrency", concurrency)):
-        if given < 1:
+        if given is not None and given < 1:
             raise ConfigError(f"{name} is {given}.", "Use 1 or more.")
     for item in items:
         judge.check(item)
     if isinstance(judge, ModelJudge):
-        check_price(runtime, judge)
+        runtime.providers.check({judge.model})
+        check_priced(runtime.providers, spender_of(judge))
     texts = distinct(items)
     with runtime.session() as session:
         judge_id = store.save_judge(session, judge.record)
@@ -46,49 +128,84 @@ async def judge_items(
         if retry_failed:
             store.forget_failures(session, judge_id, ids.values(), repeats, occasion)
         done = store.judged(session, judge_id, ids.values(), repeats, occasion)
-    missing = [
+    units = [
         Unit(item, ids[item.key], repeat, occasion)
         for repeat in range(repeats)
         for item in texts
         if (ids[item.key], repeat) not in done
     ]
-    if isinstance(judge, ModelJudge):
-        await _by_model(runtime, judge, judge_id, missing, concurrency)
-    elif isinstance(judge, OwnJudge) and missing:
-        await _by_own(runtime, judge, judge_id, missing, concurrency)
-    with runtime.session() as session:
-        results = store.results(session, judge.record, judge_id, items, ids, repeats, occasion)
-    return [of_item[repeat] for of_item in results for repeat in range(repeats)]
+    if isinstance(judge, OwnJudge):
+        return await _by_custom(runtime, judge, judge_id, units, concurrency or CUSTOM_CONCURRENCY)
+    assert isinstance(judge, ModelJudge)
+    outcomes = await ask_all(
+        runtime,
+        (_question(runtime.settings, judge, judge_id, unit) for unit in units),
+        budget=spender_of(judge),
+        at_once=concurrency,
+        in_batches=in_batches,
+    )
+    return outcomes.counts
 
 
-async def _by_model(
-    runtime: Runtime, judge: ModelJudge, judge_id: int, missing: Sequence[Unit], concurrency: int
-) -> None:
-    gateway = runtime.gateway
-    turns = asyncio.Semaphore(concurrency)
-    # Under a budget no more is begun at once than may be in progress: it is read in between.
-    size = concurrency if judge.budget else runtime.settings.chunk_size
-    for start in range(0, len(missing), size):
-        check_spent(runtime, judge)
-        asked = [Asking(runtime, judge, judge_id, unit) for unit in missing[start : start + size]]
-        calls = [call for one in asked for call in one.calls]
-        opened = iter(await gateway.open(calls))
-        rows = [[next(opened) for _ in one.calls] for one in asked]
+def _question(
+    settings: Settings, judge: ModelJudge, judge_id: int, unit: Unit
+) -> Question[Reading]:
+    key = f"judge/{judge.key}/{unit.item.key}/{unit.turn}"
 
-        async def make(number: int) -> None:
-            async with turns:
-                await asked[number].make(rows[number])  # noqa: B023 — awaited in this round
+    def call(part: str, prompt: Prompt) -> Call:
+        """Return a call of this judgement; no two of them share a seed or a cached answer."""
+        source = seed_source(settings, f"{key}/{part}", f"{unit.turn}/{part}")
+        parameters = Parameters(
+            temperature=judge.temperature,
+            top_p=judge.top_p,
+            max_tokens=judge.max_tokens,
+            seed=source.seed(judge.model, prompt),
+            json_answer=True,
+        )
+        return Call(
+            f"{key}/{part}",
+            WORKFLOW,
+            AGENT,
+            judge.model,
+            prompt,
+            parameters,
+            replicate=source.replicate,
+        )
 
-        with gateway.chunk(calls):
-            await all_of(make(number) for number in range(len(asked)))
+    prompts = judge.prompts(unit.item, seed_source(settings, key, unit.turn).key)
+    calls = tuple(call(str(order), prompt) for order, prompt in enumerate(prompts))
+
+    def then(turns: Turns) -> Call | End[Reading] | None:
+        last, shown = turns[-1], unit.item.shown
+        reading = judge.read(last.outcome, shown)
+        if reading.status == "unparseable" and may_retry(turns):
+            assert isinstance(last.outcome, Answer)
+            messages, failure = last.call.prompt.messages, reading.failure or ""
+            again = judge.prompt_again(messages, last.outcome.text, failure)
+            return call(f"{last.opening}/again", again)
+        if last.opening < len(calls) - 1:
+            return None
+        before = (judge.read(turn.outcome, shown) for turn in last_turns(turns)[:-1])
+        whole = judge.combined((*before, reading))
+        values = result_values(
+            judge_id,
+            unit,
+            whole,
+            call_ids=[turn.call_id for turn in turns],
+            duration_s=total_seconds(turns),
+            simulated=unit.item.simulated or any_simulated(turns),
+        )
+        return End(whole.status, (Row(t.JudgeResult, values),), whole)
+
+    return Question(calls, then)
 
 
-async def _by_own(
-    runtime: Runtime, judge: OwnJudge, judge_id: int, missing: Sequence[Unit], concurrency: int
-) -> None:
-    turns = asyncio.Semaphore(concurrency)
+async def _by_custom(
+    runtime: Runtime, judge: OwnJudge, judge_id: int, units: Sequence[Unit], at_once: int
+) -> Counter[str]:
+    turns = asyncio.Semaphore(at_once)
 
-    async def make(ask: Ask, unit: Unit) -> None:
+    async def make(ask: Ask, unit: Unit) -> str:
         async with turns:
             started = time.perf_counter()
             reading = await judge.ask(ask, unit.item, unit.repeat)
@@ -100,6 +217,36 @@ async def _by_own(
                 simulated=unit.item.simulated,
             )
             await asyncio.to_thread(store.save_result, runtime.engine, values)
+            return reading.status
 
+    if not units:
+        return Counter()
     async with judge.opened() as ask:
-        await all_of(make(ask, unit) for unit in missing)
+        return Counter(await all_of(make(ask, unit) for unit in units))
+
+
+def result_values(
+    judge_id: int,
+    unit: Unit,
+    reading: Reading,
+    *,
+    call_ids: Sequence[int] = (),
+    duration_s: float | None,
+    simulated: bool,
+) -> dict[str, Any]:
+    """Return the row of a judgement."""
+    return {
+        "judge_id": judge_id,
+        "item_id": unit.item_id,
+        "repeat": unit.repeat,
+        "occasion": unit.occasion,
+        "status": reading.status,
+        "score": reading.score,
+        "subscores": dict(reading.subscores),
+        "verdict": reading.verdict,
+        "reason": reading.reason,
+        "failure": reading.failure,
+        "call_ids": list(call_ids),
+        "duration_s": duration_s,
+        "simulated": simulated,
+    }

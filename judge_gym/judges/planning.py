@@ -7,10 +7,10 @@ from sqlalchemy.orm import Session
 
 from judge_gym.asking.estimating import Estimate, estimate, per_call
 from judge_gym.judges import Judge, ModelJudge
-from judge_gym.judges.asking import AGENT
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.calibrating.texts import Rewriting
+from judge_gym.judges.judging import AGENT
 from judge_gym.llm.providers import Providers
 from judge_gym.questions.perturber import longest_answer, perturb_prompt
 from judge_gym.records.items import distinct

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from judge_gym.asking.engine import Question, ask_all
-from judge_gym.asking.origin import origin
+from judge_gym.asking.engine import ask_all
+from judge_gym.asking.questions import Outcome, Question, one_call, seed_source
 from judge_gym.design.experiment import EvidenceView, Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.view import VIEWS, View
@@ -16,7 +16,7 @@ from judge_gym.evidence.documents import Collected
 from judge_gym.evidence.firecrawl_client import FirecrawlAccess
 from judge_gym.evidence.sources import collect
 from judge_gym.questions.editor import EditedText, read_view, view_prompt
-from judge_gym.records.calls import Answer, Call, Failure, Parameters
+from judge_gym.records.calls import Call, Parameters
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import tables as t
@@ -29,8 +29,8 @@ AGENTS: dict[EvidenceView, str] = {
 }
 """Who makes each view."""
 FIRECRAWL_KEY = "FIRECRAWL_API_KEY"
-_TOKENS_A_WORD = 4
 _ONLY = "0"  # a view is made once, so it has one replicate
+_TOKENS_A_WORD = 4
 """More than any tokenizer needs for prose in a language with spaces."""
 
 
@@ -83,17 +83,17 @@ async def make_views(
         windows.save_views(session, rows)
     ends = Counter(row["status"] for row in rows)
     if not by_library:
-        asked = [
+        questions = [
             _question(one, runtime.settings, model) for one in wanted if one.source_text is not None
         ]
-        ends += await ask_all(runtime, asked)
+        ends += (await ask_all(runtime, questions)).counts
     return ends
 
 
-def _question(one: windows.ViewToMake, settings: Settings, model: str) -> Question:
+def _question(one: windows.ViewToMake, settings: Settings, model: str) -> Question[None]:
     limit = settings.summary_words
-    drawn = origin(settings, one.call_key, _ONLY)
-    prompt = view_prompt(one.view, one.source_text or "", limit, drawn.key)
+    source = seed_source(settings, one.call_key, _ONLY)
+    prompt = view_prompt(one.view, one.source_text or "", limit, source.key)
     call = Call(
         key=one.call_key,
         workflow="w1-evidence",
@@ -104,18 +104,18 @@ def _question(one: windows.ViewToMake, settings: Settings, model: str) -> Questi
             temperature=0,
             top_p=1,
             max_tokens=longest_answer(one.view, limit),
-            seed=drawn.seed(model, prompt),
+            seed=source.seed(model, prompt),
         ),
         replicate=_ONLY,
     )
 
-    def read(outcome: Answer | Failure) -> dict[str, Any]:
+    def read(outcome: Outcome) -> dict[str, Any]:
         made = read_view(one.view, limit, outcome)
         if isinstance(made, EditedText):
             return _ready(one, made, model)
         return _failed(one, made.failure, model)
 
-    return Question(call, t.View, read, about_simulated=one.simulated)
+    return one_call(call, t.View, read, about_simulated=one.simulated)
 
 
 def longest_answer(view: EvidenceView, limit: int) -> int:

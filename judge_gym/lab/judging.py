@@ -7,15 +7,15 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from judge_gym.asking.engine import Question, ask_all
-from judge_gym.asking.origin import origin
+from judge_gym.asking.engine import ask_all
+from judge_gym.asking.questions import Outcome, Question, one_call, seed_source
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import Strategies, resolve
 from judge_gym.design.strategies.sampling import Sampling
 from judge_gym.design.strategies.scoring import Scoring
 from judge_gym.questions.scorer import read_judgement, scoring_prompt
-from judge_gym.records.calls import Answer, Call, Failure, Parameters
+from judge_gym.records.calls import Call, Parameters
 from judge_gym.records.shown import Presentation, ShownDocument, present
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
@@ -45,7 +45,7 @@ async def judge(runtime: Runtime, units: Sequence[SampleUnit]) -> Counter[str]:
     with runtime.session() as session:
         contexts = _contexts(session, units)
         questions = [_question(context, runtime.settings) for context in contexts]
-    return await ask_all(runtime, questions)
+    return (await ask_all(runtime, questions)).counts
 
 
 def _contexts(session: Session, units: Sequence[SampleUnit]) -> list[_Context]:
@@ -76,7 +76,7 @@ def _contexts(session: Session, units: Sequence[SampleUnit]) -> list[_Context]:
     return contexts
 
 
-def _question(context: _Context, settings: Settings) -> Question:
+def _question(context: _Context, settings: Settings) -> Question[None]:
     experiment = context.experiment
     sample_key = (
         experiment.key,
@@ -89,8 +89,8 @@ def _question(context: _Context, settings: Settings) -> Question:
     presentation = present(experiment, *sample_key)
     strategies = resolve(experiment)
     replicate = str(context.unit.replicate)
-    drawn = origin(settings, call_key, replicate)
-    prompt = scoring_prompt(experiment, context.rubric, context.documents, presentation, drawn.key)
+    source = seed_source(settings, call_key, replicate)
+    prompt = scoring_prompt(experiment, context.rubric, context.documents, presentation, source.key)
     call = Call(
         key=call_key,
         workflow="w3-scoring" if context.arm == "own" else "w4-swap",
@@ -99,13 +99,13 @@ def _question(context: _Context, settings: Settings) -> Question:
         prompt=prompt,
         parameters=parameters(
             strategies,
-            drawn.seed(experiment.model, prompt),
+            source.seed(experiment.model, prompt),
             json_answer=strategies.of(Scoring).structured,
         ),
         experiment_id=context.experiment_id,
         replicate=replicate,
     )
-    return Question(
+    return one_call(
         call,
         t.Sample,
         lambda outcome: _sample(context, presentation, outcome),
@@ -123,9 +123,7 @@ def parameters(strategies: Strategies, seed: int, *, json_answer: bool = False) 
     return Parameters(**asdict(strategies.of(Sampling)), seed=seed, json_answer=json_answer)
 
 
-def _sample(
-    context: _Context, presentation: Presentation, outcome: Answer | Failure
-) -> dict[str, Any]:
+def _sample(context: _Context, presentation: Presentation, outcome: Outcome) -> dict[str, Any]:
     return {
         **asdict(context.unit),
         "scale_size": context.experiment.scale_size,

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from sqlalchemy.orm import Session
 
 from judge_gym.asking.estimating import Estimate, PerCall, assumptions, estimate, per_call
-from judge_gym.asking.examples import Examples, Subject, ViewRequest
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.bundling import Bundling
@@ -15,6 +14,7 @@ from judge_gym.design.strategies.sampling import Sampling
 from judge_gym.design.swap_plan import MostDivergent, SwapPlan
 from judge_gym.design.sweep import Sweep
 from judge_gym.lab.evidence import AGENTS, longest_answer, views_needed
+from judge_gym.lab.examples import Examples, Subject, ViewRequest
 from judge_gym.lab.rubrics import LONGEST_ANSWER, request_key, requests_of
 from judge_gym.lab.sweeps import unapplied, utility_model
 from judge_gym.llm.capabilities import taken_by

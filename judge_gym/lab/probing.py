@@ -7,14 +7,14 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from judge_gym.asking.engine import Question, ask_all
-from judge_gym.asking.origin import origin
+from judge_gym.asking.engine import ask_all
+from judge_gym.asking.questions import Outcome, Question, one_call, seed_source
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.probing import Probing
 from judge_gym.lab.judging import parameters, score_key
 from judge_gym.questions.prober import ScoredSample, probe_prompt, read_confidence
-from judge_gym.records.calls import Answer, Call, Failure
+from judge_gym.records.calls import Call
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import samples as store
@@ -32,12 +32,12 @@ def plan_probing(session: Session, tags: Sequence[str]) -> dict[str, list[ProbeU
 async def probe(runtime: Runtime, units: Sequence[ProbeUnit]) -> Counter[str]:
     """Make these probes; returns how many ended in each probe status."""
     with runtime.session() as session:
-        asked = _probes(session, units)
-        impossible = [one.failed() for one in asked if one.conversation_is_gone]
+        probes = _probes(session, units)
+        impossible = [one.failed() for one in probes if one.conversation_is_gone]
         store.save_probes(session, impossible)
-    questions = [one.question(runtime.settings) for one in asked if not one.conversation_is_gone]
-    ends = await ask_all(runtime, questions)
-    return ends + Counter(row["status"] for row in impossible)
+    questions = [one.question(runtime.settings) for one in probes if not one.conversation_is_gone]
+    outcomes = await ask_all(runtime, questions)
+    return outcomes.counts + Counter(row["status"] for row in impossible)
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ class _Probe:
         continues = resolve(self.experiment).of(Probing).continues_conversation
         return continues and not self.scored.messages
 
-    def question(self, settings: Settings) -> Question:
+    def question(self, settings: Settings) -> Question[None]:
         sample_id, replicate = self.unit
         call_key = f"probe/{self.score_key}/{replicate}"
         # Two samples may look the same, and are asked about separately all the same.
         repetition = f"{self.sample_replicate}/{replicate}"
-        drawn = origin(settings, call_key, repetition)
-        prompt = probe_prompt(self.experiment, self.scored, drawn.key)
+        source = seed_source(settings, call_key, repetition)
+        prompt = probe_prompt(self.experiment, self.scored, source.key)
         call = Call(
             key=call_key,
             workflow="w5-probe",
@@ -73,12 +73,12 @@ class _Probe:
             model=self.experiment.model,
             prompt=prompt,
             parameters=parameters(
-                resolve(self.experiment), drawn.seed(self.experiment.model, prompt)
+                resolve(self.experiment), source.seed(self.experiment.model, prompt)
             ),
             experiment_id=self.experiment_id,
             replicate=repetition,
         )
-        return Question(
+        return one_call(
             call, t.Probe, _reader(sample_id, replicate), about_simulated=self.simulated
         )
 
@@ -133,7 +133,7 @@ def _probes(session: Session, units: Sequence[ProbeUnit]) -> list[_Probe]:
 
 
 def _reader(sample_id: int, replicate: int) -> Any:
-    def read(outcome: Answer | Failure) -> dict[str, Any]:
+    def read(outcome: Outcome) -> dict[str, Any]:
         confidence = asdict(read_confidence(outcome))
         return {"sample_id": sample_id, "replicate": replicate, **confidence}
 

@@ -1,16 +1,27 @@
 """W2: every rubric that experiments need, written once, validated, and rated by a critic."""
 
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from judge_gym.asking.engine import ask_all
+from judge_gym.asking.questions import (
+    End,
+    Question,
+    SeedSource,
+    Turn,
+    Turns,
+    may_retry,
+    seed_source,
+)
 from judge_gym.design.experiment import Experiment, family_of
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.rubrics import Rubrics
+from judge_gym.prompts import Prompt
 from judge_gym.questions.critic import NoQuality, Quality, critic_prompt, read_quality
 from judge_gym.questions.rubricer import (
     ASKED_AGAIN,
@@ -20,9 +31,8 @@ from judge_gym.questions.rubricer import (
     rubric_again_prompt,
     rubric_prompt,
 )
-from judge_gym.records.calls import Answer, Call, Failure, Parameters, Row, is_simulated
+from judge_gym.records.calls import Answer, Call, Parameters, Row
 from judge_gym.runtime import Runtime
-from judge_gym.seeds import derive_seed
 from judge_gym.settings import Settings
 from judge_gym.store import rubrics as store
 from judge_gym.store import tables as t
@@ -71,62 +81,59 @@ def missing_rubrics(
     return [request for key, request in requests.items() if key not in existing]
 
 
-async def write_rubric(runtime: Runtime, request: RubricRequest, critic_model: str) -> str:
-    """Have a rubric written and rated; returns its status: ready, refused or failed.
+async def write_rubrics(
+    runtime: Runtime, requests: Sequence[RubricRequest], critic_model: str
+) -> Counter[str]:
+    """Have rubrics written and rated; returns counts by status: ready, refused or failed.
 
-    A rubric with faults is asked for again, with the faults, at most twice; then it is a failed
-    rubric, never a mended or truncated one.
+    A rubric with faults is returned to its author with the faults, at most twice; then it is a
+    failed rubric, never a mended or truncated one.
     """
+    settings = runtime.settings
+    questions = [_question(settings, request, critic_model) for request in requests]
+    return (await ask_all(runtime, questions)).counts
+
+
+def _question(settings: Settings, request: RubricRequest, critic_model: str) -> Question[None]:
     key = request_key(request)
-    prompt = rubric_prompt(request)
-    for attempt in range(ASKED_AGAIN + 1):
-        last = attempt == ASKED_AGAIN
-        call = _call(
-            f"rubric/{key}/{attempt}", "rubricer", request.owner_model, prompt, request.temperature
-        )
-        call_id, outcome = await runtime.gateway.ask(
-            call, partial(_failed_rows, request, call, last)
-        )
-        read = read_rubric(request, outcome)
+
+    def written(attempt: int, prompt: Prompt) -> Call:
+        call_key = f"rubric/{key}/{attempt}"
+        # A variant is another draw of the same prompt.
+        source = seed_source(settings, call_key, f"{request.variant}/{attempt}")
+        owner, temperature = request.owner_model, request.temperature
+        return _call(call_key, "rubricer", owner, prompt, source, temperature)
+
+    def rated(rubric: Rubric) -> Call:
+        call_key = f"critic/{key}"
+        source = seed_source(settings, call_key, "0")
+        prompt = critic_prompt(rubric, request.concept, request.country, source.key)
+        return _call(call_key, "critic", critic_model, prompt, source)
+
+    def then(turns: Turns) -> Call | End[None]:
+        *before, last = turns
+        if last.call.agent == "critic":
+            author = before[-1]
+            rubric = read_rubric(request, author.outcome)
+            assert isinstance(rubric, Rubric)
+            values = _rated(settings, request, rubric, read_quality(last.outcome))
+            return _end({**values, "critic_model": critic_model}, author)
+        read = read_rubric(request, last.outcome)
         if isinstance(read, Rubric):
-            by = _by(call, call_id, outcome)
-            return await _rate(runtime, request, read, {**by, "critic_model": critic_model})
-        if read.final or last:
-            break
-        assert isinstance(outcome, Answer)  # a failure is final
-        prompt = rubric_again_prompt(prompt.messages, outcome.text, read)
-    return "failed"
+            return rated(read)
+        if read.final or not may_retry(turns, ASKED_AGAIN):
+            return _end(_failed(request, read), last)
+        assert isinstance(last.outcome, Answer)
+        messages = last.call.prompt.messages
+        return written(len(turns), rubric_again_prompt(messages, last.outcome.text, read))
+
+    return Question((written(0, rubric_prompt(request)),), then)
 
 
-def _failed_rows(
-    request: RubricRequest, call: Call, last: bool, call_id: int, outcome: Answer | Failure
-) -> list[Row]:
-    """Return the row of a rubric that failed for good; none while it may still be mended."""
-    read = read_rubric(request, outcome)
-    if isinstance(read, Rubric) or not (read.final or last):
-        return []
-    return [Row(t.Rubric, {**_failed(request, read), **_by(call, call_id, outcome)})]
-
-
-def _by(call: Call, call_id: int, outcome: Answer | Failure) -> dict[str, Any]:
-    return {"call_id": call_id, "simulated": is_simulated(call, outcome)}
-
-
-async def _rate(
-    runtime: Runtime, request: RubricRequest, rubric: Rubric, by: dict[str, Any]
-) -> str:
-    key = f"critic/{request_key(request)}"
-    prompt = critic_prompt(rubric, request.concept, request.country, key)
-
-    def rated(outcome: Answer | Failure) -> dict[str, Any]:
-        return _rated(runtime.settings, request, rubric, read_quality(outcome))
-
-    def rows(_: int, outcome: Answer | Failure) -> list[Row]:
-        return [Row(t.Rubric, {**rated(outcome), **by})]
-
-    _, outcome = await runtime.gateway.ask(_call(key, "critic", by["critic_model"], prompt), rows)
-    status: str = rated(outcome)["status"]
-    return status
+def _end(values: dict[str, Any], author: Turn) -> End[None]:
+    """Return the end of a rubric whose row has these values; `author` is its last draft."""
+    values |= {"call_id": author.call_id, "simulated": author.is_simulated}
+    return End(values["status"], (Row(t.Rubric, values),))
 
 
 def _request(experiment: Experiment, owner: str, variant: int) -> RubricRequest:
@@ -142,17 +149,24 @@ def _request(experiment: Experiment, owner: str, variant: int) -> RubricRequest:
     )
 
 
-def _call(key: str, agent: str, model: str, prompt: Any, temperature: float = 0.0) -> Call:
+def _call(
+    key: str,
+    agent: str,
+    model: str,
+    prompt: Prompt,
+    source: SeedSource,
+    temperature: float = 0.0,
+) -> Call:
     # Rubrics and marks are instruments, not measurements: no sampling noise but in a sham, which
     # shows what that noise alone does.
     parameters = Parameters(
         temperature=temperature,
         top_p=1,
         max_tokens=LONGEST_ANSWER,
-        seed=derive_seed("call", key),
+        seed=source.seed(model, prompt),
         json_answer=True,
     )
-    return Call(key, "w2-rubric", agent, model, prompt, parameters)
+    return Call(key, "w2-rubric", agent, model, prompt, parameters, replicate=source.replicate)
 
 
 def _of(request: RubricRequest) -> dict[str, Any]:

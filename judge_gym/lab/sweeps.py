@@ -56,7 +56,7 @@ def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> Sw
     for sentence in unapplied(runtime.providers, experiments, model):
         _log.warning("Not applied: %s", sentence)
     if budget := _budget(sweep):
-        check_priced(runtime.providers, models_of(experiments) | {model}, budget)
+        check_priced(runtime.providers, budget.spender([*models_of(experiments), model]))
     with runtime.session() as session:
         run = register(session, runtime.settings, sweep)
         if retry_failed:

@@ -129,7 +129,7 @@ class Gateway:
         await self._keys.of(self._provider(call))
         row = opened or (await self.open([call]))[0]
         if row.answer is not None:
-            await self._ledger.write(Derived(derive(row.id, row.answer)))
+            await self.store(derive(row.id, row.answer))
             return row.id, row.answer
         errors: list[AttemptError] = []
         try:
@@ -148,6 +148,10 @@ class Gateway:
             raise
         await self._close(call, row.id, answer, errors, derive)
         return row.id, answer
+
+    async def store(self, rows: Sequence[Row]) -> None:
+        """Commit rows that follow from answers the ledger has, or from none."""
+        await self._ledger.write(Derived(rows))
 
     def forget_refusals(self) -> None:
         """Ask refused models again: a process that stays outlives what was wrong with them."""

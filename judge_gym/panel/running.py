@@ -9,17 +9,18 @@ A panel that escalates asks its first raters so, and the others only where those
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from judge_gym.asking.budgeting import BudgetPassedError, passed, said, unpriced
-from judge_gym.asking.engine import all_of
+from judge_gym.asking.budgeting import Spender, check_priced, check_spent
+from judge_gym.asking.engine import all_of, ask_all
+from judge_gym.asking.questions import Question
 from judge_gym.design.budget import Budget
 from judge_gym.model_names import is_simulated_model
-from judge_gym.panel import questions, rows
+from judge_gym.panel import questions
 from judge_gym.panel.agreement import agreement_of, item_agreements
-from judge_gym.panel.asking import Asking, Ended
 from judge_gym.panel.document import PanelDocument
 from judge_gym.panel.panel import Panel
+from judge_gym.panel.questions import Attempt, Ended
 from judge_gym.panel.state import (
     CONSENSUS,
     DONE,
@@ -29,6 +30,7 @@ from judge_gym.panel.state import (
     ConsensusState,
     PanelState,
     RaterState,
+    Review,
     Step,
     Verdict,
 )
@@ -38,12 +40,13 @@ from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
 from judge_gym.store import panels as store
 from judge_gym.store.claims import claimed
-from judge_gym.store.spending import Scope, spent
 
+V = TypeVar("V")
 Emit = Callable[[PanelState], Awaitable[None] | None]
-"""Is given each state in order, and awaited before the run goes on."""
+"""Is given each state in order, and awaited before the run continues."""
 LEAST = 2
 """Reviews without which there is no consensus."""
+IN_A_BATCH = "its call is in a batch that has not ended"
 _log = logging.getLogger(__name__)
 
 
@@ -52,172 +55,157 @@ async def run_panel(
 ) -> PanelState:
     """Review a document and return the last state, whose phase is `done` or `error`.
 
-    What was reviewed before is kept and shown again without asking; raters that failed are asked
-    again. Only one run at a time works on the same document with the same panel: another one waits
-    in phase `idle`, and finds what the first has done.
+    Stored reviews are shown again without a call; raters that failed are asked again. Only one run
+    at a time works on the same document with the same panel: another one waits in phase `idle`, and
+    finds what the first has done.
 
     Cancelled, it leaves rows of status `cancelled`, and emits nothing more. Raises `ConfigError`
     before anything is emitted when a model, its price or its key is missing, `BudgetPassedError`
-    when the panel's budget is used up; whatever `emit` raises ends the run, too.
+    when the panel's budget is used up; an error of `emit` ends the run, too.
     """
     await check_panel(runtime, panel)
-    with runtime.session() as session:
-        place = store.place_of(session, panel.record, document.record)
-    run = _Run(runtime, panel, document, place, emit)
+    review = PanelReview(runtime, panel, document)
+    run = _LiveRun(runtime, panel, review, emit)
     await run.begin()
 
     def waiting() -> None:
         _log.info("Another run of panel %s reviews %s: waiting for it.", panel.name, document.id)
 
-    async with claimed(runtime.engine, "panels", [run.key], waiting):
+    async with claimed(runtime.engine, "panels", [review.key], waiting):
         try:
             return await run.go()
         except asyncio.CancelledError:
-            run.cancelled()
+            review.cancelled()
             raise
 
 
 async def check_panel(runtime: Runtime, panel: Panel) -> None:
     """Raise what would keep a panel from being asked at all; see `run_panel`."""
+    spender = spender_of_panel(panel)
     runtime.providers.check(panel.models)
-    limits = panel.budget or Budget()
+    check_priced(runtime.providers, spender)
     for model in sorted(panel.models):
         await runtime.keys.of(runtime.providers.of(model))
-        if error := unpriced(runtime.providers, model, limits, f"Panel {panel.name!r}"):
-            raise error
-    with runtime.session() as session:
-        used = spent(session, Scope(sweep="", shared_keys=[panel.key]))
-    if bound := passed(limits, used):
-        key, limit = bound
-        raise BudgetPassedError(
-            f"Panel {panel.name!r} has passed its budget: {key} is {limit:g}, and {said(used)}.",
-            f"What it has reviewed is kept. Raise budget.{key} of the panel and run it again.",
-        )
+    check_spent(runtime, spender)
 
 
-class _Run:
-    """A run in progress: its state, and where its rows belong."""
+def spender_of_panel(panel: Panel) -> Spender:
+    """Return the panel as a spender."""
+    models, limits = frozenset(panel.models), panel.budget or Budget()
+    return Spender(f"Panel {panel.name!r}", models, limits, keys=(panel.key,))
 
-    def __init__(
-        self,
-        runtime: Runtime,
-        panel: Panel,
-        document: PanelDocument,
-        place: store.Place,
-        emit: Emit,
-    ) -> None:
+
+class PanelReview:
+    """A document before a panel: the questions that are missing, and the state so far.
+
+    It makes no calls: whoever asks the questions gives it their ends.
+    """
+
+    def __init__(self, runtime: Runtime, panel: Panel, document: PanelDocument) -> None:
         self._runtime, self._panel, self._document = runtime, panel, document
-        self._place, self._emit = place, emit
-        self._turn = asyncio.Lock()
+        with runtime.session() as session:
+            self._place = store.place_of(session, panel.record, document.record)
         self._before: Mapping[str, store.Before[StoredReview]] = {}
         self._consensus_before: store.Before[StoredConsensus] = store.Before()
-        self._state = first_state(panel, document)
+        self.state = first_state(panel, document)
         self.key = f"panel/{panel.key}/{document.key}"
 
-    async def begin(self) -> None:
-        """Emit the first state."""
-        await self._told(self._state)
-
-    async def go(self) -> PanelState:
-        """Ask everybody; returns the last state."""
+    def load(self) -> None:
+        """Read what earlier runs have stored."""
         with self._runtime.session() as session:
             self._before = store.reviews_before(session, self._place)
             self._consensus_before = store.consensus_before(session, self._place)
-        escalate, places = self._panel.escalate, range(len(self._panel.raters))
-        first = len(places) if escalate is None else escalate.first
-        await self._rate_all(places[:first])
-        if escalate is not None and self._agree(escalate.within):
-            await self._spare(places[first:])
-        else:
-            await self._rate_all(places[first:])
-        reviews = [rater.review for rater in self._state.raters if rater.review]
+
+    def change(self, **changes: Any) -> PanelState:
+        """Go on to the next state, and return it."""
+        number = self.state.sequence + 1
+        self.state = self.state.model_copy(update={**changes, "sequence": number})
+        return self.state
+
+    def rater_changes(self, index: int, **changes: Any) -> tuple[RaterState, ...]:
+        """Return the raters with these changes of one of them."""
+        raters = list(self.state.raters)
+        raters[index] = raters[index].model_copy(update=changes)
+        return tuple(raters)
+
+    def stored_review(self, index: int) -> dict[str, Any] | None:
+        """Return what the state says of a stored review; None without one."""
+        done = self._rater_before(index).done
+        if done is None:
+            return None
+        return questions.kept(done) | {"review": questions.kept_review(done)}
+
+    def rater_question(self, index: int) -> Question[Ended[Review]]:
+        """Return the question to a rater without a stored review."""
+        panel, before = self._panel, self._rater_before(index)
+        rater, state = panel.raters[index], self.state.raters[index]
+        # Raters that are alike give independent answers, also where answers are reused.
+        twin = panel.raters[:index].count(rater)
+        attempt: Attempt[Review] = Attempt(
+            f"{self.key}/{state.name}/{before.errors}",
+            f"{twin}/{before.errors}",
+            lambda ended: questions.review_row(self._place, state, before.attempts, ended),
+        )
+        return questions.rater_question(self._runtime, panel, index, self._document, attempt)
+
+    def agree(self) -> bool:
+        """Prepare the consensus; returns whether there are enough reviews for one."""
+        reviews = [rater.review for rater in self.state.raters if rater.review]
         if len(reviews) < LEAST:
-            return await self._too_few()
+            given, asked = len(reviews), len(self._panel.raters)
+            why = f"{given} of {asked} raters gave a review, and a consensus needs {LEAST}"
+            self._save_end("error", why)
+            self.change(phase=ERROR, error=why)
+            return False
         scale = self._panel.rubric.scale
-        await self._move(
+        self.change(
             phase=CONSENSUS,
             agreement=agreement_of([one.overall_score for one in reviews], scale),
             item_agreement=item_agreements(reviews, scale),
-            consensus=self._consensus(status="running"),
+            consensus=self.state.consensus.model_copy(update={"status": "running"}),
         )
-        return await self._reconcile()
+        return True
 
-    def cancelled(self) -> None:
-        """Keep that the run was stopped, unless it has come to its end before."""
-        if not self._state.has_ended:
-            self._keep("cancelled", "cancelled: the run was stopped from outside")
+    def stored_verdict(self) -> dict[str, Any] | None:
+        """Return what the state says of a stored consensus on these reviews; None without one."""
+        done = self._consensus_before.done
+        if done is None or list(done.review_ids) != self._review_ids():
+            return None
+        return questions.kept(done) | {"verdict": questions.kept_verdict(done)}
 
-    def _agree(self, within: int) -> bool:
-        """Whether all raters that were asked gave a review, and near enough overall scores."""
-        asked = [rater for rater in self._state.raters if rater.status != "waiting"]
-        scores = [rater.review.overall_score for rater in asked if rater.review]
-        return len(scores) == len(asked) and max(scores) - min(scores) <= within
+    def arbiter_question(self) -> Question[Ended[Verdict]]:
+        """Return the question to the arbiter about the reviews there are."""
+        raters, errors = self.state.raters, self._consensus_before.errors
+        reviews = [rater.model_dump(include={"name", "review"}) for rater in raters]
+        review_ids = self._review_ids()
+        attempt: Attempt[Verdict] = Attempt(
+            f"{self.key}/arbiter/{digest(reviews)}/{errors}",
+            f"0/{errors}",
+            lambda ended: self._consensus_row(review_ids, ended),
+        )
+        return questions.arbiter_question(self._runtime, self._panel, raters, attempt)
 
-    async def _spare(self, places: Sequence[int]) -> None:
-        """Leave these raters unasked, but for what they have said before, which costs nothing."""
-        for place in places:
-            name = self._panel.names[place]
-            if self._before.get(name, store.Before()).done is not None:
-                await self._rate(place, name)
-            else:
-                await self._set_rater(place, self._state.phase, status="spared")
-
-    async def _rate_all(self, places: Sequence[int]) -> None:
-        if self._runtime.settings.panel_parallel:
-            await all_of(self._rate(place, TOGETHER) for place in places)
-        else:
-            for place in places:
-                await self._rate(place, self._panel.names[place])
-
-    async def _rate(self, place: int, phase: str) -> None:
-        await self._set_rater(place, phase, status="running")
-        rater = self._state.raters[place]
-        before = self._before.get(rater.name, store.Before())
-        if before.done is not None:
-            changes = rows.kept(before.done) | {"review": rows.kept_review(before.done)}
-        else:
-            key = f"{self.key}/{rater.name}/{before.errors}"
-            ended = await Asking(
-                self._runtime,
-                questions.of_rater(self._panel, place, self._document, key),
-                lambda end: rows.review_row(self._place, rater, before.attempts, end),
-            ).make()
-            changes = rows.told(ended) | {"review": ended.value}
-        await self._set_rater(place, phase, **changes)
-        review = self._state.raters[place].review
-        score = review.overall_score if review else None
-        _log_end(rater.name, self._state.raters[place], score)
-
-    async def _reconcile(self) -> PanelState:
-        before, review_ids = self._consensus_before, self._review_ids()
-        if before.done is not None and list(before.done.review_ids) == review_ids:
-            changes = rows.kept(before.done) | {"verdict": rows.kept_verdict(before.done)}
-        else:
-            reviews = [rater.model_dump(include={"name", "review"}) for rater in self._state.raters]
-            key = f"{self.key}/arbiter/{digest(reviews)}/{before.errors}"
-            ended = await Asking(
-                self._runtime,
-                questions.of_arbiter(self._panel, self._state.raters, key),
-                lambda end: self._consensus_row(review_ids, end),
-            ).make()
-            changes = rows.told(ended) | {"verdict": ended.value}
-        consensus = self._consensus(**changes)
+    def conclude(self, changes: Mapping[str, Any]) -> PanelState:
+        """End with what the arbiter said; returns the last state."""
+        consensus = self.state.consensus.model_copy(update=changes)
         verdict = consensus.verdict
         _log_end("arbiter", consensus, verdict.final_score if verdict else None)
         if verdict is not None:
-            return await self._move(phase=DONE, consensus=consensus)
+            return self.change(phase=DONE, consensus=consensus)
         why = f"The arbiter gave no consensus: {consensus.error}"
-        return await self._move(phase=ERROR, consensus=consensus, error=why)
+        return self.change(phase=ERROR, consensus=consensus, error=why)
 
-    async def _too_few(self) -> PanelState:
-        given, asked = len(self._state.reviewed), len(self._panel.raters)
-        why = f"{given} of {asked} raters gave a review, and a consensus needs {LEAST}"
-        self._keep("error", why)
-        return await self._move(phase=ERROR, error=why)
+    def cancelled(self) -> None:
+        """Store that the run was stopped, unless it has come to its end before."""
+        if not self.state.has_ended:
+            self._save_end("cancelled", "cancelled: the run was stopped from outside")
 
-    def _keep(self, status: Literal["error", "cancelled"], why: str) -> None:
-        """Keep that the run ended before the arbiter was asked."""
-        ended: Ended[Verdict] = Ended(status, None, None, why, None, (), self._state.simulated)
+    def _rater_before(self, index: int) -> store.Before[StoredReview]:
+        return self._before.get(self._panel.names[index], store.Before())
+
+    def _save_end(self, status: Literal["error", "cancelled"], why: str) -> None:
+        """Store that the run ended before the arbiter was asked."""
+        ended: Ended[Verdict] = Ended(status, None, None, why, None, (), self.state.simulated)
         review_ids = self._review_ids()
         with self._runtime.session() as session:
             store.save(session, self._consensus_row(review_ids, ended))
@@ -228,35 +216,97 @@ class _Run:
 
     def _consensus_row(self, review_ids: list[int], ended: Ended[Verdict]) -> Row:
         # One row a run, whatever ends it: the first of them stays.
-        return rows.consensus_row(
+        return questions.consensus_row(
             self._place,
             self._consensus_before.attempts,
             ended,
             model=self._panel.arbiter.model,
             review_ids=review_ids,
-            agreement=self._state.agreement,
+            agreement=self.state.agreement,
         )
 
-    def _consensus(self, **changes: Any) -> ConsensusState:
-        return self._state.consensus.model_copy(update=changes)
 
-    async def _set_rater(self, place: int, phase: str, **changes: Any) -> None:
-        raters = list(self._state.raters)
-        raters[place] = raters[place].model_copy(update=changes)
-        await self._move(phase=phase, raters=tuple(raters))
+class _LiveRun:
+    """A run that somebody watches: every state is emitted, after all that came before."""
 
-    async def _move(self, **changes: Any) -> PanelState:
-        """Go on to the next state and emit it, after all that came before."""
-        number = self._state.sequence + 1
-        self._state = state = self._state.model_copy(update={**changes, "sequence": number})
-        await self._told(state)
+    def __init__(self, runtime: Runtime, panel: Panel, review: PanelReview, emit: Emit) -> None:
+        self._runtime, self._panel, self._review, self._emit = runtime, panel, review, emit
+        self._turn = asyncio.Lock()
+
+    async def begin(self) -> None:
+        """Emit the first state."""
+        await self._emitted(self._review.state)
+
+    async def go(self) -> PanelState:
+        """Ask raters and arbiter; returns the last state."""
+        review = self._review
+        review.load()
+        escalate, indices = self._panel.escalate, range(len(self._panel.raters))
+        first = len(indices) if escalate is None else escalate.first
+        await self._rate_all(indices[:first])
+        if escalate is not None and self._agree(escalate.within):
+            await self._spare(indices[first:])
+        else:
+            await self._rate_all(indices[first:])
+        enough = review.agree()
+        await self._emitted(review.state)
+        if not enough:
+            return review.state
+        changes = review.stored_verdict()
+        if changes is None:
+            ended = await self._ask(review.arbiter_question())
+            changes = ended.changes | {"verdict": ended.value}
+        state = review.conclude(changes)
+        await self._emitted(state)
         return state
 
-    async def _told(self, state: PanelState) -> None:
+    def _agree(self, within: int) -> bool:
+        """Whether all raters that were asked gave a review, and near enough overall scores."""
+        asked = [rater for rater in self._review.state.raters if rater.status != "waiting"]
+        scores = [rater.review.overall_score for rater in asked if rater.review]
+        return len(scores) == len(asked) and max(scores) - min(scores) <= within
+
+    async def _spare(self, indices: Sequence[int]) -> None:
+        """Leave these raters unasked, except for stored reviews, which cost nothing."""
+        for index in indices:
+            if self._review.stored_review(index) is not None:
+                await self._rate(index, self._panel.names[index])
+            else:
+                await self._set_rater(index, self._review.state.phase, status="spared")
+
+    async def _rate_all(self, indices: Sequence[int]) -> None:
+        if self._runtime.settings.panel_parallel:
+            await all_of(self._rate(index, TOGETHER) for index in indices)
+        else:
+            for index in indices:
+                await self._rate(index, self._panel.names[index])
+
+    async def _rate(self, index: int, phase: str) -> None:
+        await self._set_rater(index, phase, status="running")
+        changes = self._review.stored_review(index)
+        if changes is None:
+            ended = await self._ask(self._review.rater_question(index))
+            changes = ended.changes | {"review": ended.value}
+        await self._set_rater(index, phase, **changes)
+        rater = self._review.state.raters[index]
+        _log_end(rater.name, rater, rater.review.overall_score if rater.review else None)
+
+    async def _ask(self, question: Question[Ended[V]]) -> Ended[V]:
+        (end,) = (await ask_all(self._runtime, [question], in_batches=False)).ends
+        if end is None or end.value is None:
+            simulated = is_simulated_model(question.calls[0].model)
+            return Ended("error", None, None, IN_A_BATCH, None, (), simulated)
+        return end.value
+
+    async def _set_rater(self, index: int, phase: str, **changes: Any) -> None:
+        raters = self._review.rater_changes(index, **changes)
+        await self._emitted(self._review.change(phase=phase, raters=raters))
+
+    async def _emitted(self, state: PanelState) -> None:
         async with self._turn:  # first come, first served
-            told = self._emit(state)
-            if told is not None:
-                await told
+            emitted = self._emit(state)
+            if emitted is not None:
+                await emitted
 
 
 def first_state(panel: Panel, document: PanelDocument) -> PanelState:
@@ -287,5 +337,6 @@ def first_state(panel: Panel, document: PanelDocument) -> PanelState:
 
 
 def _log_end(name: str, step: Step, score: int | None) -> None:
-    """Log how a question ended; never what was said, which may quote the document."""
-    _log.info("%s: %s, score %s in %.0f ms.", name, step.status, score, step.latency_ms)
+    """Log how a question ended; never the answer, which may quote the document."""
+    took = "an unknown time" if step.latency_ms is None else f"{step.latency_ms:.0f} ms"
+    _log.info("%s: %s, score %s in %s.", name, step.status, score, took)

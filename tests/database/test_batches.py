@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from judge_gym.asking import batching
+from judge_gym.asking.engine import cancel_batch, collect_batches
 from judge_gym.llm import gateway as gateways
 from judge_gym.llm.batches.desk import BatchError
 from judge_gym.llm.gateway import ProviderRefusedError
@@ -237,7 +237,7 @@ def test_a_client_killed_while_it_asks_after_a_batch_holds_nobody_up(
                     until, lambda: faults_given(faulty) > before, "a download", START_S
                 )
                 # Another process has the batch: this one leaves it alone, and sends nothing.
-                await batching.collect(runtime)
+                await collect_batches(runtime)
                 assert (await judge_on(runtime, tags))["waiting"] == CALLS
             finally:
                 process.kill()
@@ -286,15 +286,15 @@ def test_the_calls_of_a_cancelled_batch_are_asked_directly_by_the_next_run(
             study, tags = await prepared(runtime, articles)
             assert (await judge_on(runtime, tags))["waiting"] == CALLS
             [batch] = study.all(sa.select(t.Batch))
-            assert await batching.cancel(runtime, batch.id) == "cancelling"
+            assert await cancel_batch(runtime, batch.id) == "cancelling"
             until_ended = asyncio.to_thread(until, lambda: ended(base_url), "its end", START_S)
             assert {one["status"] for one in await until_ended} == {"cancelled"}
-            await batching.collect(runtime)
+            await collect_batches(runtime)
             left = calls(study)
             assert {(call.status, call.batch_id) for call in left} == {("cancelled", batch.id)}
             assert {call.errors[0]["kind"] for call in left} == {"unanswered"}
             with pytest.raises(BatchError, match="no open batch"):
-                await batching.cancel(runtime, batch.id)
+                await cancel_batch(runtime, batch.id)
             assert (await judge_on(runtime, tags)).total() == CALLS
             assert outcomes(runtime.engine) == directly
             assert len(batches_at(base_url)) == 1
@@ -323,9 +323,9 @@ def test_a_planned_batch_that_was_never_sent_is_cancelled_here_alone(
             [batch] = study.all(sa.select(t.Batch))
             assert batch.status == "planned"
             assert "500" in batch.error or "on purpose" in batch.error
-            assert await batching.collect(runtime) == [batch.error]
+            assert await collect_batches(runtime) == [batch.error]
             set_faults(faulty)
-            assert await batching.cancel(runtime, batch.id) == "cancelled"
+            assert await cancel_batch(runtime, batch.id) == "cancelled"
             assert batches_at(faulty) == known
             assert {call.status for call in calls(study)} == {"cancelled"}
 
@@ -359,7 +359,7 @@ def test_a_provider_that_is_not_there_has_lost_no_batch(
             await judge_on(runtime, tags)
         wrong = faulty.removesuffix("/v1") + "/elsewhere"
         async with runtime_at(database, wrong, batch=True) as runtime:
-            assert await batching.collect(runtime)
+            assert await collect_batches(runtime)
         [batch] = study.all(sa.select(t.Batch))
         assert batch.status == "submitted"
         assert "not_found" in batch.error or "404" in batch.error

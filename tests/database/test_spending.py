@@ -209,16 +209,15 @@ def test_a_bounded_cost_needs_prices() -> None:
         Path("providers.toml"),
     )
     budget = SweepBudget(sweep="mine", file=Path("my.yaml"), limits=Budget(max_cost_usd=5))
-    check_priced(providers, ["sim/calm-1", "local/cheap", "openai/gpt-4.1"], budget)
+    check_priced(providers, budget.spender(["sim/calm-1", "local/cheap", "openai/gpt-4.1"]))
     unlisted = ["sim/calm-1", "local/dear"]
     with pytest.raises(ConfigError) as error:
-        check_priced(providers, unlisted, budget)
+        check_priced(providers, budget.spender(unlisted))
     assert "the price of local/dear is in no list" in error.value.message
     assert 'prices."dear" = {prompt = ' in error.value.remedy
     assert "table [local] of providers.toml" in error.value.remedy
     with pytest.raises(ConfigError, match=r"openai/gpt-4\.1-minni is in no list") as error:
-        check_priced(providers, ["openai/gpt-4.1-minni"], budget)
+        check_priced(providers, budget.spender(["openai/gpt-4.1-minni"]))
     assert error.value.remedy.startswith("Did you mean gpt-4.1-mini? ")
-    check_priced(
-        providers, unlisted, SweepBudget(sweep="mine", file=Path("m"), limits=Budget(max_calls=5))
-    )
+    calls = SweepBudget(sweep="mine", file=Path("m"), limits=Budget(max_calls=5))
+    check_priced(providers, calls.spender(unlisted))

@@ -173,14 +173,13 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     assert "Raise budget.max_calls" in error.remedy
     page = settings().reports_dir / "calibration-own.html"
     assert str(page.resolve()) in error.message
-    # eight are in progress at once
-    gap = "40 of 48 judgements are missing"
+    gap = "44 of 48 judgements are missing"
     assert gap in " ".join(ended.output.split())
     assert gap in page.read_text()
     assert gap in (page.parent / "LOGBOOK.md").read_text()
     assert "use good" in page.read_text().lower()
     assert {(row[0], row[6]) for row in checks(database)} == {("good", True), ("mumbling", False)}
-    assert "good, sim/good-1 │ 8 │ 16 │ 16 │" in planned(two)
+    assert "good, sim/good-1 │ 4 │ 20 │ 20 │" in planned(two)
 
     bound(two, 4000)
     before = len(checks(database))
@@ -199,7 +198,7 @@ def test_a_budget_used_up_before_ends_a_calibration_at_once_and_plans_warn_of_it
     # Of other texts nothing is judged when the budget is used up already.
     items = two.parent / "items.jsonl"
     items.write_text(items.read_text().replace("ships", "boats"))
-    assert "Judge 'good' has passed its budget: max_calls is 4, and 8 calls" in planned(two)
+    assert "Judge 'good' has passed its budget: max_calls is 4, and 4 calls" in planned(two)
 
     error = commanded(two).exception
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from judge_gym.asking import batching
+from judge_gym.asking.engine import collect_batches
 from judge_gym.lab import judging, scoring
 from judge_gym.store import tables as t
 from support.rig import runtime_at
@@ -25,7 +25,7 @@ ROUNDS = 20
 
 async def judge_on(runtime: Any, tags: list[str]) -> Any:
     """One run of W3: take in what has ended, then judge what is missing; how it ended."""
-    await batching.collect(runtime)
+    await collect_batches(runtime)
     with runtime.session() as session:
         missing, _ = scoring.plan_scoring(session, tags)
     units = [unit for units in missing.by_model.values() for unit in units]

@@ -104,7 +104,11 @@ class Study:
         """W2; returns the status of each rubric written."""
         with self.runtime.session() as session:
             missing = rubrics.missing_rubrics(session, experiments, sham=sham)
-        return [await rubrics.write_rubric(self.runtime, one, critic) for one in missing]
+        return [
+            status
+            for one in missing
+            for status in await rubrics.write_rubrics(self.runtime, [one], critic)
+        ]
 
     async def score(self, tags: Sequence[str]) -> Any:
         """W3; returns the outcomes counted."""

@@ -9,11 +9,17 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from judge_gym.asking.engine import all_of
-from judge_gym.asking.origin import origin
+from judge_gym.asking.budgeting import spender_of
+from judge_gym.asking.engine import ask_all
+from judge_gym.asking.questions import (
+    End,
+    Question,
+    Turns,
+    any_simulated,
+    may_retry,
+    seed_source,
+)
 from judge_gym.calibration.design import Perturber
-from judge_gym.judges.base import CONCURRENCY
-from judge_gym.judges.budgeting import check_price, check_spent
 from judge_gym.judges.calibrating.texts import Found, Rewriting
 from judge_gym.planted.editing import Made, NothingToChange, NotMade, Perturbed, differences
 from judge_gym.prompts import Prompt
@@ -25,8 +31,9 @@ from judge_gym.questions.perturber import (
     perturb_prompt,
     read_rewritten,
 )
-from judge_gym.records.calls import Answer, Call, Failure, Opened, Parameters, Row, is_simulated
+from judge_gym.records.calls import Answer, Call, Parameters, Row
 from judge_gym.runtime import Runtime
+from judge_gym.settings import Settings
 from judge_gym.store import perturbed as store
 from judge_gym.store import tables as t
 
@@ -61,68 +68,51 @@ def expected(session: Session, wanted: Sequence[Rewriting]) -> dict[str, Found]:
 async def perturb(
     runtime: Runtime, perturber: Perturber, wanted: Sequence[Rewriting]
 ) -> Counter[str]:
-    """Have the model make these; returns how many ended in each status.
+    """Have the model make these; returns how many ended in each status, `waiting` among them.
 
     Raises `ConfigError` for a model of no provider, `BudgetPassedError` once the budget is used up.
     """
-    check_price(runtime, perturber)
-    ends: Counter[str] = Counter()
-    # Under a budget no more is begun at once than may be in progress: it is read in between.
-    size = CONCURRENCY if perturber.budget else max(1, len(wanted))
-    for start in range(0, len(wanted), size):
-        check_spent(runtime, perturber)
-        asked = [_Asking(runtime, perturber, one) for one in wanted[start : start + size]]
-        calls = [one.call for one in asked]
-        opened = await runtime.gateway.open(calls)
-        with runtime.gateway.chunk(calls):
-            pairs = zip(asked, opened, strict=True)
-            ends.update(await all_of(one.make(row) for one, row in pairs))
-    return ends
+    questions = (_question(runtime.settings, perturber, one) for one in wanted)
+    return (await ask_all(runtime, questions, budget=spender_of(perturber))).counts
 
 
-class _Asking:
-    """One rewriting in the making; its row is committed with the last answer."""
+def _question(settings: Settings, perturber: Perturber, wanted: Rewriting) -> Question[None]:
+    key = f"perturbed/{perturber.key}/{wanted.key}"
 
-    def __init__(self, runtime: Runtime, perturber: Perturber, wanted: Rewriting) -> None:
-        self._runtime, self._wanted = runtime, wanted
-        self._key = f"perturbed/{perturber.key}/{wanted.key}"
-        drawn = origin(runtime.settings, self._key, "0")
-        prompt = perturb_prompt(wanted.text, wanted.description, wanted.severity, drawn.key)
-        self.call = self._call("0", prompt)
-        """What is asked first."""
-        self._call_ids: list[int] = []
-        self._simulated = wanted.simulated
-        self._status = ""
+    def call(part: str, prompt: Prompt) -> Call:
+        source = seed_source(settings, f"{key}/{part}", part)
+        parameters = Parameters(
+            temperature=1,
+            top_p=1,
+            max_tokens=longest_answer(wanted.text),
+            seed=source.seed(wanted.model, prompt),
+        )
+        return Call(
+            f"{key}/{part}",
+            WORKFLOW,
+            AGENT,
+            wanted.model,
+            prompt,
+            parameters,
+            replicate=source.replicate,
+        )
 
-    async def make(self, opened: Opened) -> str:
-        """Ask, once more if need be; returns the status it ended in."""
-        outcome = await self._ask(self.call, opened, last=False)
-        unusable = read_rewritten(self._wanted.text, outcome)
-        if isinstance(unusable, Unusable) and isinstance(outcome, Answer):
-            before = self.call.prompt.messages
-            again = perturb_again_prompt(before, outcome.text, unusable.reason)
-            await self._ask(self._call("again", again), None, last=True)
-        return self._status
+    def then(turns: Turns) -> Call | End[None]:
+        last = turns[-1]
+        read = read_rewritten(wanted.text, last.outcome)
+        if isinstance(read, Rewritten):
+            return end(turns, "changed", text=read.text)
+        if not isinstance(read, Unusable):
+            return end(turns, read.status, failure=read.failure)
+        if not may_retry(turns):
+            return end(turns, "unusable", failure=read.reason)
+        assert isinstance(last.outcome, Answer)
+        messages, text = last.call.prompt.messages, last.outcome.text
+        return call("again", perturb_again_prompt(messages, text, read.reason))
 
-    async def _ask(self, call: Call, opened: Opened | None, *, last: bool) -> Answer | Failure:
-        def derive(call_id: int, outcome: Answer | Failure) -> list[Row]:
-            self._call_ids.append(call_id)
-            self._simulated |= is_simulated(call, outcome)
-            read = read_rewritten(self._wanted.text, outcome)
-            if isinstance(read, Unusable) and not last:
-                return []
-            if isinstance(read, Rewritten):
-                return [self._row("changed", text=read.text)]
-            if isinstance(read, Unusable):
-                return [self._row("unusable", failure=read.reason)]
-            return [self._row(read.status, failure=read.failure)]
-
-        _, outcome = await self._runtime.gateway.ask(call, derive, opened)
-        return outcome
-
-    def _row(self, status: str, *, text: str | None = None, failure: str | None = None) -> Row:
-        self._status = status
-        wanted = self._wanted
+    def end(
+        turns: Turns, status: str, *, text: str | None = None, failure: str | None = None
+    ) -> End[None]:
         values: dict[str, Any] = {
             "key": wanted.key,
             "perturbation": wanted.perturbation,
@@ -132,21 +122,14 @@ class _Asking:
             "status": status,
             "text": text,
             "failure": failure,
-            "call_ids": list(self._call_ids),
-            "simulated": self._simulated,
+            "call_ids": [turn.call_id for turn in turns],
+            "simulated": wanted.simulated or any_simulated(turns),
         }
-        return Row(t.PerturbedText, values)
+        return End(status, (Row(t.PerturbedText, values),))
 
-    def _call(self, part: str, prompt: Prompt) -> Call:
-        key, model = f"{self._key}/{part}", self._wanted.model
-        drawn = origin(self._runtime.settings, key, part)
-        parameters = Parameters(
-            temperature=1,
-            top_p=1,
-            max_tokens=longest_answer(self._wanted.text),
-            seed=drawn.seed(model, prompt),
-        )
-        return Call(key, WORKFLOW, AGENT, model, prompt, parameters, replicate=part)
+    mark_from = seed_source(settings, key, "0").key
+    prompt = perturb_prompt(wanted.text, wanted.description, wanted.severity, mark_from)
+    return Question((call("0", prompt),), then)
 
 
 def _made(original: str, row: store.StoredPerturbation) -> Made:

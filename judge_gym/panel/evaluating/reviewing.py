@@ -1,69 +1,139 @@
-"""Having a panel review a labelled set: through `run_panel`, so that nothing is asked twice."""
+"""Having a panel review a labelled set: all raters of all documents at once, then the arbiters."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from judge_gym.asking.budgeting import BudgetPassedError
-from judge_gym.asking.engine import all_of
+from judge_gym.asking.budgeting import BudgetPassedError, remaining
+from judge_gym.asking.engine import any_batch_open, ask_all, collect_batches
 from judge_gym.llm.pricing import FREE
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel.evaluating.labelled import LabelledDocument
 from judge_gym.panel.panel import Panel
-from judge_gym.panel.running import check_panel, run_panel
+from judge_gym.panel.running import PanelReview, check_panel, spender_of_panel
 from judge_gym.panel.state import PanelState
 from judge_gym.runtime import Runtime
 from judge_gym.store.calls import call_costs, token_use
+from judge_gym.store.claims import claimed
 
-AT_ONCE = 4
-"""Documents under review at a time; each holds a connection of the database."""
+GROUP = 64
+"""Documents that are locked and reviewed together, unless their questions go in batches."""
 
 
 @dataclass(frozen=True)
 class Reviewed:
-    """The last state of each document's run, in order; None for one that was not begun.
+    """The last state of each document's review, in order; None for one that has not ended.
 
-    `stopped` is the panel's budget, where that ended it.
+    `stopped` is the error of the panel's budget, where that ended it; `waiting` counts the
+    documents with a question in a batch that has not ended.
     """
 
     states: Sequence[PanelState | None]
     stopped: BudgetPassedError | None
+    waiting: int = 0
 
 
 async def review_all(
     runtime: Runtime,
     panel: Panel,
     labelled: Sequence[LabelledDocument],
-    told: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int], None] = lambda _: None,
 ) -> Reviewed:
-    """Have every document reviewed; what was reviewed before is not asked again.
+    """Have every document reviewed by all raters, even if the panel escalates.
 
-    All raters are asked, even if the panel escalates.
-
-    `told` is given the number of documents that have ended. A budget that is passed ends it
-    without an error; raises otherwise as `run_panel` does, before anybody is asked.
+    The questions of all raters are asked at once, or submitted as batches, then those of the
+    arbiter; stored reviews are not asked again. `progress` is given the number of documents that
+    have ended. A budget that is passed ends it without an error; raises otherwise as `run_panel`
+    does, before any call.
     """
     await check_panel(runtime, panel)
+    if await any_batch_open(runtime):
+        await collect_batches(runtime)
     everybody = panel.model_copy(update={"escalate": None})
-    turn, ended = asyncio.Semaphore(AT_ONCE), 0
+    reviews = [PanelReview(runtime, everybody, one.document) for one in labelled]
+    batched = any(runtime.providers.of(model).batch for model in panel.models)
+    most, start, waiting, ended = len(reviews) if batched else GROUP, 0, 0, 0
     stopped: BudgetPassedError | None = None
 
-    async def one(document: LabelledDocument) -> PanelState | None:
-        nonlocal ended, stopped
-        async with turn:
-            if stopped is not None:
-                return None
-            try:
-                state = await run_panel(runtime, everybody, document.document, emit=lambda _: None)
-            except BudgetPassedError as passed:
-                stopped = passed
-                return None
-            ended += 1
-            told(ended)
-            return state
+    def count() -> None:
+        nonlocal ended
+        ended += 1
+        progress(ended)
 
-    states = await all_of(one(document) for document in labelled)
-    return Reviewed(states, stopped)
+    while start < len(reviews):
+        try:
+            size = await _affordable(runtime, everybody, reviews[start], waiting, most)
+        except BudgetPassedError as passed:
+            stopped = passed
+            break
+        group = reviews[start : start + size]
+        start += size
+        async with claimed(runtime.engine, "panels", [one.key for one in group], lambda: None):
+            try:
+                waiting += await _review(runtime, everybody, group, count)
+            except asyncio.CancelledError:
+                for review in group:
+                    review.cancelled()
+                raise
+    states = [one.state if one.state.has_ended else None for one in reviews]
+    return Reviewed(states, stopped, waiting)
+
+
+async def _affordable(
+    runtime: Runtime, panel: Panel, review: PanelReview, waiting: int, most: int
+) -> int:
+    """Return how many documents like this one may be reviewed together; at least one.
+
+    Raises `BudgetPassedError` once the budget is used up.
+    """
+    if panel.budget is None:
+        return most
+    raters = [review.rater_question(index).calls[0] for index in range(len(panel.raters))]
+    # The arbiter reads less than a rater, and is bounded like one.
+    calls = [*raters, raters[-1]]
+    left = await asyncio.to_thread(remaining, runtime, spender_of_panel(panel), calls, waiting)
+    return max(1, min(left, most))
+
+
+async def _review(
+    runtime: Runtime, panel: Panel, group: Sequence[PanelReview], count: Callable[[], None]
+) -> int:
+    """Review these documents; returns how many wait in batches."""
+    asked: list[tuple[PanelReview, int]] = []
+    for review in group:
+        review.load()
+        for index in range(len(panel.raters)):
+            if (stored := review.stored_review(index)) is not None:
+                review.change(raters=review.rater_changes(index, **stored))
+            else:
+                asked.append((review, index))
+    questions = (review.rater_question(index) for review, index in asked)
+    waiting: set[str] = set()
+    for (review, index), end in zip(asked, (await ask_all(runtime, questions)).ends, strict=True):
+        if end is None or end.value is None:
+            waiting.add(review.key)
+        else:
+            changes = end.value.changes | {"review": end.value.value}
+            review.change(raters=review.rater_changes(index, **changes))
+    to_reconcile: list[PanelReview] = []
+    for review in group:
+        if review.key in waiting:
+            continue
+        if not review.agree():
+            count()
+        elif (stored := review.stored_verdict()) is not None:
+            review.conclude(stored)
+            count()
+        else:
+            to_reconcile.append(review)
+    verdicts = await ask_all(runtime, (review.arbiter_question() for review in to_reconcile))
+    for review, last in zip(to_reconcile, verdicts.ends, strict=True):
+        if last is None or last.value is None:
+            waiting.add(review.key)
+        else:
+            review.conclude(last.value.changes | {"verdict": last.value.value})
+            count()
+    return len(waiting)
 
 
 def prices_of(runtime: Runtime, call_ids: Sequence[int]) -> dict[int, float]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy.orm import Session
 
+from judge_gym.asking.estimating import ARTICLE_WORDS
 from judge_gym.design.experiment import EvidenceView, Experiment
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
@@ -23,8 +24,6 @@ from judge_gym.store.rubrics import applied_key
 
 SUBJECTS, ITEMS = 20, 3
 """How many experiments, requests or windows of a kind are looked at, and items of each."""
-ARTICLE_WORDS = 800
-"""The length of an article that is not there yet."""
 ANSWER_WORDS = 300
 """The length of the answer that a probe in the same conversation repeats."""
 _CLAUSE = ("the", "court", "heard", "two", "newspapers", "and", "the", "minister", "answered")
