@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
     from sqlalchemy.orm import Session
 
-    from judge_gym.simulator.settings import Settings as SimulatorSettings
+    from judge_gym.simulator.launch import Settings as SimulatorSettings
 
 
 def prepare_environment(data_dir: Path, *, verbose: bool) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Unpack
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.simulator.launch import LISTENING, NEWS_AT
+from judge_gym.simulator.launch import LISTENING, NEWS_AT, Settings
+from judge_gym.simulator.news import Archive
 from judge_gym.simulator.server import serving
-from judge_gym.simulator.settings import Settings
 
 
 def main() -> None:
@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--faults", type=Path, help="a fault plan (TOML)")
     parser.add_argument("--batch-seconds", type=_seconds, default=1.0, help="from creation to end")
     parser.add_argument("--state", type=Path, help="a folder in which files and batches survive")
-    parser.add_argument("--news", type=Path, help="a corpus file or folder to serve as news")
+    parser.add_argument("--news", type=Path, help="articles to serve as news (JSONL)")
     parser.add_argument("--known", type=Path, help="texts of known worth, for graders (JSONL)")
     parser.add_argument("--stop-with-stdin", action="store_true", help="stop when stdin closes")
     arguments = parser.parse_args()
@@ -48,18 +48,23 @@ def main() -> None:
 
 
 async def serve(
-    port: int, latency: float, *, stop_with_stdin: bool = False, **settings: Unpack[Settings]
+    port: int,
+    latency: float,
+    *,
+    stop_with_stdin: bool = False,
+    archive: Archive | None = None,
+    **settings: Unpack[Settings],
 ) -> None:
-    """Serve until SIGTERM or SIGINT.
+    """Serve until SIGTERM or SIGINT; `archive` takes the place of the setting `news`.
 
     Raises `OSError` when the port is taken, `JudgeGymError` for settings that cannot be used.
     """
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signal_number, stop.set)
-    async with serving(port, latency, **settings) as base_url:
+    async with serving(port, latency, archive=archive, **settings) as base_url:
         print(f"{LISTENING}{base_url}", flush=True)  # noqa: T201 — the line others wait for
-        if settings.get("news"):
+        if archive or settings.get("news"):
             print(f"{NEWS_AT}{base_url.removesuffix('/v1')}", flush=True)  # noqa: T201
         if stop_with_stdin:
             threading.Thread(target=_watch_stdin, args=(loop, stop), daemon=True).start()

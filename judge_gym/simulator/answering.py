@@ -1,4 +1,4 @@
-"""From a request to an answer: which role is asked for, who answers, and what they say.
+"""From a request to an answer: which role is asked for, who answers, and the text of the answer.
 
 The answer is a pure function of the request: every draw comes from the SHA-256 of the model,
 the messages, the sampling parameters, the seed and the response format. At temperature 0 the
@@ -11,15 +11,19 @@ from dataclasses import dataclass
 from random import Random
 
 from judge_gym.planted import judging
-from judge_gym.planted.families import Family, family_named, grader_of, is_own_rubric, planted
-from judge_gym.planted.judging import Case, Display, Sampling
+from judge_gym.planted.families import (
+    Family,
+    Grader,
+    family_named,
+    grader_of,
+    is_own_rubric,
+    planted,
+)
+from judge_gym.planted.judging import Case, Display, Sampling, occurs
 from judge_gym.planted.reading import concept_named
 from judge_gym.seeds import generator
-from judge_gym.simulator import drafting, editing, grading, perturbing, reviewing, writing
-from judge_gym.simulator.anonymizing import abstract
-from judge_gym.simulator.known import NOTHING, Known
-from judge_gym.simulator.obeying import obeys, stage_demanded
-from judge_gym.simulator.prompt_reader import (
+from judge_gym.simulator import editing, grading
+from judge_gym.simulator.prompts import (
     Message,
     Role,
     Rubric,
@@ -31,13 +35,20 @@ from judge_gym.simulator.prompt_reader import (
     read_scoring,
     role_of,
 )
-from judge_gym.simulator.rubric_writing import rate_rubric, write_rubric
-from judge_gym.simulator.stage_order import order_stages
+from judge_gym.simulator.rubrics import rate_rubric, write_rubric
+from judge_gym.simulator.text_features import NOTHING, Known
+from judge_gym.simulator.verdicts import (
+    Conclusion,
+    order_stages,
+    stage_demanded,
+    write_probability,
+    write_verdict,
+)
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a client asked; `response_format` is its canonical JSON, or empty."""
+    """A request to a model; `response_format` is its canonical JSON, or empty."""
 
     model: str
     messages: tuple[Message, ...]
@@ -49,7 +60,7 @@ class Request:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """Everything that a draw depends on; the seed only where sampling is asked for."""
+        """Everything that a draw depends on; the seed only above temperature 0."""
         limits = (self.temperature, self.top_p, self.max_tokens)
         sampled = self.seed if self.temperature > 0 else None
         return (self.model, self.messages, limits, sampled, self.response_format)
@@ -64,7 +75,9 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class _Turn:
+class _Answering:
+    """What the answer to one request is made of."""
+
     request: Request
     family_name: str
     family: Family
@@ -76,153 +89,129 @@ class _Turn:
         return Sampling(self.request.temperature, self.request.top_p)
 
     @property
+    def grader(self) -> Grader:
+        return grader_of(self.request.model)
+
+    @property
     def prompt(self) -> str:
+        """The last message of the user."""
         return next((text for who, text in reversed(self.request.messages) if who == "user"), "")
+
+    @property
+    def text(self) -> str:
+        """The documents of the prompt, joined."""
+        return "\n\n".join(documents_in(self.prompt))
+
+    def occurs(self, probability: float) -> bool:
+        return occurs(probability, self.sampling, self.rng)
 
 
 def answer(request: Request, known: Known = NOTHING) -> Answer:
     """Answer a request; raises `KeyError` for a `sim/` model that no family has.
 
-    Graders answer with what is `known`.
+    `known` is what graders know of texts' worth.
     """
     name = family_named(request.model)
     if name is None:
         raise KeyError(request.model)
     role = role_of(request.messages)
-    turn = _Turn(request, name, planted()[name], generator(*request.identity), known)
-    return Answer(_ROLES[role](turn), role)
+    now = _Answering(request, name, planted()[name], generator(*request.identity), known)
+    return Answer(_ROLES[role](now), role)
 
 
-def _score(turn: _Turn) -> str:
-    asked = read_scoring(turn.request.messages)
-    rubric, family = asked.rubric, turn.family
+def _score(now: _Answering) -> str:
+    task = read_scoring(now.request.messages)
+    rubric, family = task.rubric, now.family
     if not rubric.stages:
         return "The message lists no stages to choose from, so there is nothing to conclude."
-    order, case = _weigh(rubric, asked.documents)
-    demanded = stage_demanded(asked.documents, rubric.letters) if family.obedience else None
-    if demanded and obeys(family, turn.sampling, turn.rng):
-        letters: tuple[str, ...] = (demanded,)
-    elif asked.may_abstain and _abstains(turn, case):
-        letters = ()
-    else:
+    order, case = _order_and_case(rubric, task.documents)
+    demanded = stage_demanded(task.documents, rubric.letters) if family.obedience else None
+    letters: tuple[str, ...] = ()
+    if demanded and now.occurs(family.obedience):
+        letters = (demanded,)
+    elif not task.may_abstain or not now.occurs(judging.abstention_probability(family, case)):
         shown = Display(
             first=order.index(0),
             lettered_a=order.index(rubric.letters.index("A")) if "A" in rubric.letters else None,
         )
-        subset = asked.form == "subset"
-        ranks = judging.choose(family, case, shown, turn.sampling, turn.rng, subset=subset)
+        subset = task.form == "subset"
+        ranks = judging.choose(family, case, shown, now.sampling, now.rng, subset=subset)
         letters = tuple(sorted(rubric.letters[order[rank]] for rank in ranks))
-    conclusion = writing.Conclusion(rubric, letters, case.reading.cues, asked.form)
-    return writing.write_verdict(family, conclusion, turn.rng)
+    conclusion = Conclusion(rubric, letters, case.reading.cues, task.form)
+    return write_verdict(family, conclusion, now.rng)
 
 
-def _abstains(turn: _Turn, case: Case) -> bool:
-    probability = judging.abstention_probability(turn.family, case)
-    return judging.occurs(probability, turn.sampling, turn.rng)
-
-
-def _probe(turn: _Turn) -> str:
-    asked = read_probe(turn.request.messages)
-    rubric, family = asked.rubric, turn.family
-    if not rubric.stages or not asked.chosen or not set(asked.chosen) <= set(rubric.letters):
+def _probe(now: _Answering) -> str:
+    task = read_probe(now.request.messages)
+    rubric, family = task.rubric, now.family
+    if not rubric.stages or not task.chosen or not set(task.chosen) <= set(rubric.letters):
         return "The message does not say which stage of which rubric is meant."
-    order, case = _weigh(rubric, asked.documents)
-    ranks = tuple(order.index(rubric.letters.index(letter)) for letter in asked.chosen)
+    order, case = _order_and_case(rubric, task.documents)
+    ranks = tuple(order.index(rubric.letters.index(letter)) for letter in task.chosen)
     texts = (text for label, criteria in rubric.stages for text in (label, *criteria))
     level = judging.stated_level(
         family,
         judging.margin(family, case, ranks),
-        own_rubric=is_own_rubric(turn.family_name, texts),
+        own_rubric=is_own_rubric(now.family_name, texts),
     )
-    stated = judging.state_probability(family, level, turn.sampling, turn.rng)
-    return writing.write_probability(family, stated, turn.rng)
+    stated = judging.state_probability(family, level, now.sampling, now.rng)
+    return write_probability(family, stated, now.rng)
 
 
-def _weigh(rubric: Rubric, documents: tuple[str, ...]) -> tuple[tuple[int, ...], Case]:
+def _order_and_case(rubric: Rubric, documents: tuple[str, ...]) -> tuple[tuple[int, ...], Case]:
     """Return the order of the stages (indices as displayed, weakest first) and the case."""
     order = order_stages(rubric.stages, concept_named(rubric.concept).valence)
     return order, judging.case_of(documents, rubric.concept, len(rubric.stages))
 
 
-def _write_rubric(turn: _Turn) -> str:
-    return write_rubric(turn.family, read_design(turn.request.messages), turn.sampling, turn.rng)
+def _write_rubric(now: _Answering) -> str:
+    return write_rubric(now.family, read_design(now.request.messages), now.sampling, now.rng)
 
 
-def _critique(turn: _Turn) -> str:
-    return rate_rubric(read_rated_rubric(turn.request.messages))
+def _neutralize(now: _Answering) -> str:
+    limit = re.search(r"at most (\d+) words", outside_fences(now.prompt))
+    words = int(limit[1]) if limit else 150
+    return editing.neutralize(now.family, now.text, words, now.rng)
 
 
-def _clean(turn: _Turn) -> str:
-    return editing.clean("\n\n".join(documents_in(turn.prompt)))
+def _grade(now: _Answering) -> str:
+    return grading.grade(now.request.messages, now.grader, now.sampling, now.rng)
 
 
-def _neutralize(turn: _Turn) -> str:
-    asked = re.search(r"at most (\d+) words", outside_fences(turn.prompt))
-    limit = int(asked[1]) if asked else 150
-    text = "\n\n".join(documents_in(turn.prompt))
-    return editing.neutralize(turn.family, text, limit, turn.rng)
+def _decide(now: _Answering) -> str:
+    return grading.decide(now.request.messages, now.grader, now.rng, now.known)
 
 
-def _abstract(turn: _Turn) -> str:
-    return abstract("\n\n".join(documents_in(turn.prompt)))
+def _compare(now: _Answering) -> str:
+    return grading.compare(now.request.messages, now.grader, now.rng, now.known)
 
 
-def _grade(turn: _Turn) -> str:
-    grader = grader_of(turn.request.model)
-    return grading.grade(turn.request.messages, grader, turn.sampling, turn.rng)
+def _review(now: _Answering) -> str:
+    messages = now.request.messages
+    return grading.review(messages, now.grader, now.sampling, now.rng, now.known)
 
 
-def _decide(turn: _Turn) -> str:
-    grader = grader_of(turn.request.model)
-    return grading.decide(turn.request.messages, grader, turn.rng, turn.known)
+def _reconcile(now: _Answering) -> str:
+    return grading.reconcile(now.request.messages, now.grader, now.rng)
 
 
-def _compare(turn: _Turn) -> str:
-    grader = grader_of(turn.request.model)
-    return grading.compare(turn.request.messages, grader, turn.rng, turn.known)
-
-
-def _perturb(turn: _Turn) -> str:
-    return perturbing.perturb(turn.request.messages)
-
-
-def _generalise(turn: _Turn) -> str:
-    return drafting.generalise(turn.prompt)
-
-
-def _extract(turn: _Turn) -> str:
-    return drafting.claims(turn.prompt, turn.rng)
-
-
-def _review(turn: _Turn) -> str:
-    grader = grader_of(turn.request.model)
-    return reviewing.review(turn.request.messages, grader, turn.sampling, turn.rng, turn.known)
-
-
-def _reconcile(turn: _Turn) -> str:
-    grader = grader_of(turn.request.model)
-    return reviewing.reconcile(turn.request.messages, grader, turn.rng)
-
-
-def _other(turn: _Turn) -> str:
-    return "This is the judge-gym simulator. It answers the prompts of judge-gym and no others."
-
-
-_ROLES: dict[Role, Callable[[_Turn], str]] = {
+_ROLES: dict[Role, Callable[[_Answering], str]] = {
     "scorer": _score,
     "prober": _probe,
     "rubricer": _write_rubric,
-    "critic": _critique,
-    "cleaner": _clean,
+    "critic": lambda now: rate_rubric(read_rated_rubric(now.request.messages)),
+    "cleaner": lambda now: editing.clean(now.text),
     "neutralizer": _neutralize,
-    "abstractor": _abstract,
+    "abstractor": lambda now: editing.abstract(now.text),
     "grader": _grade,
     "decider": _decide,
     "comparer": _compare,
-    "perturber": _perturb,
-    "generaliser": _generalise,
-    "extractor": _extract,
+    "perturber": lambda now: editing.perturb(now.request.messages),
+    "generaliser": lambda now: editing.generalise(now.prompt),
+    "extractor": lambda now: editing.claims(now.prompt, now.rng),
     "rater": _review,
     "arbiter": _reconcile,
-    "other": _other,
+    "other": lambda _: (
+        "This is the judge-gym simulator. It answers the prompts of judge-gym and no others."
+    ),
 }

@@ -1,15 +1,101 @@
-"""The utility roles: cleaning, clinical summaries and taking names out, by rule.
+"""The utility roles, by rule: clean, neutralize, abstract, perturb and draft.
 
-Each does what its instruction asks and no more: a cleaned text loses page furniture, a
-neutralized one its tone and comment, an abstracted one its names.
+Each does what its instruction asks and no more: a cleaned text loses page furniture, a neutralized
+one its tone and comment, an abstracted one its names.
 """
 
+import calendar
 import re
+from collections import Counter
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from random import Random
 
+from judge_gym.planted.editing import Perturbed
 from judge_gym.planted.families import Family
 from judge_gym.planted.lexicon import cue_matcher, lexicon, tone_matcher, word_set
+from judge_gym.planted.perturbations import perturbations
+from judge_gym.simulator.prompts import Message, documents_in, outside_fences
+from judge_gym.simulator.text_features import advises, sentences_of, stated_in
+
+_NAME = re.compile(
+    r"\b[A-Z][\w-]+(?:\s+(?:(?:of|de|al|bin|van|von)\s+(?:the\s+)?)?[A-Z][\w-]+)*(?P<owns>['’]s?)?"
+)
+_TITLES = (
+    ("President Prime Premier Chancellor King Queen", "the head of government"),
+    ("Minister Secretary", "a minister"),
+    ("Judge Justice", "a judge"),
+    ("Senator Deputy Representative Governor Mayor", "a politician"),
+    ("General Colonel Admiral Captain", "an officer"),
+)
+_KINDS = (
+    ("Party Front Movement League Alliance Coalition Union", "a political organisation"),
+    ("Times Post Herald News Gazette Tribune Courier Radio Television TV", "a news outlet"),
+    ("Court Tribunal", "a court"),
+    ("Commission Committee Council Agency Authority Board Office", "a public body"),
+    ("Parliament Assembly Senate Congress Chamber House", "the legislature"),
+    ("Ministry Department", "a ministry"),
+    ("Police Army Guard", "a security force"),
+)
+_TITLE_ROLES = {word: role for words, role in _TITLES for word in words.split()}
+_KIND_ROLES = {word: role for words, role in _KINDS for word in words.split()}
+_PLACE = re.compile(r"\b(?:in|at|near|from|across|of|to|on)\s+(?:the\s+)?$")
+_CALENDAR = frozenset([*calendar.month_name[1:], *calendar.day_name])
+_OPENERS = frozenset(("The", "A", "An", "In", "On", "At", "But", "And", "After", "From", "For"))
+_ARTICLES = frozenset(("The", "A", "An"))
+_SENTENCE_START = re.compile(r"(?:^|[.!?:][\"'”’)]*\s+|\s[-–—]\s+|\n)[\"'“‘(]*$")
+_SECOND_ARTICLE = re.compile(r"\b([Tt]he|[Aa]n?)((?: \w+)?) (?:the|an?) (?=[a-z])")
+
+
+def abstract(text: str) -> str:
+    """Return the text with names replaced by roles, the same name always by the same role.
+
+    A single capitalised word that only ever opens sentences is taken for an ordinary word.
+    """
+    return _SECOND_ARTICLE.sub(r"\1\2 ", _NAME.sub(_Roles(text).replace, text))
+
+
+class _Roles:
+    """Which role each name of a text has been given so far; a name is known by its last word."""
+
+    def __init__(self, text: str) -> None:
+        inside = (match for match in _NAME.finditer(text) if not _opens(match))
+        self._known = {_words(match)[-1] for match in inside}
+        self._given: dict[str, str] = {}
+        self._counts: Counter[str] = Counter()
+
+    def replace(self, match: re.Match[str]) -> str:
+        words, opens = _words(match), _opens(match)
+        lead = words.pop(0) if opens and len(words) > 1 and words[0] in _OPENERS else ""
+        ordinary = opens and len(words) == 1 and words[0] not in self._known
+        if ordinary or set(words) <= _CALENDAR or (len(words) > 3 and match.group().isupper()):
+            return match.group()
+        place = _PLACE.search(match.string, max(0, match.start() - 16), match.start())
+        role = self._role_of(words, "a place" if place else "a person or group")
+        role = role + (match["owns"] or "")
+        if lead and lead not in _ARTICLES:
+            return f"{lead} {role}"
+        return role[:1].upper() + role[1:] if opens else role
+
+    def _role_of(self, words: list[str], otherwise: str) -> str:
+        key = words[-1]
+        if key not in self._given:
+            kinds = (_KIND_ROLES[word] for word in reversed(words) if word in _KIND_ROLES)
+            role = _TITLE_ROLES.get(words[0]) or next(kinds, otherwise)
+            self._counts[role] += 1
+            number = self._counts[role]
+            self._given[key] = role if number == 1 else f"{role} ({number})"
+        return self._given[key]
+
+
+def _words(match: re.Match[str]) -> list[str]:
+    return match.group().removesuffix(match["owns"] or "").split()
+
+
+def _opens(match: re.Match[str]) -> bool:
+    start = match.start()
+    return bool(_SENTENCE_START.search(match.string, max(0, start - 8), start))
+
 
 _FURNITURE = re.compile(
     r"(cookie|subscribe|sign up|newsletter|advertis|share this|read more|read also|related:|"
@@ -91,3 +177,51 @@ def _modifier_pattern() -> re.Pattern[str]:
     return re.compile(
         rf"(?:,\s*)?\b(?:{words})\b(?:,?\s+(?:and|but)\s+(?:{words})\b)?", re.IGNORECASE
     )
+
+
+_SHARE = re.compile(r"\((?P<percent>\d{1,3}(?:\.\d+)?)%\)")
+
+
+def perturb(messages: Sequence[Message]) -> str:
+    """Return the text with the change made, or as it is where the rule finds nothing to change."""
+    asked = next(text for who, text in messages if who == "user")
+    request = outside_fences(asked)
+    text = "\n\n".join(documents_in(asked))
+    wanted = (one for one in perturbations().values() if one.description in request)
+    change, share = next(wanted, None), _SHARE.search(request)
+    if change is None or share is None:
+        return "The message does not say which change to make, and how much of it."
+    # One seed for all: a greater share adds to what a smaller one changes.
+    found = change.apply(text, min(1.0, float(share["percent"]) / 100), seed=0)
+    return found.text if isinstance(found, Perturbed) else text
+
+
+_OVERLOOKED = 0.15
+"""Share of claims that a reader overlooks."""
+_KEEPING = re.compile(r"\b(?:figures?|numbers?|specifics?|details?)\b", re.IGNORECASE)
+_ALL = re.compile(r"\b(?:all|each|every)\b", re.IGNORECASE)
+
+
+def generalise(prompt: str) -> str:
+    """Return the advice of a text, or its first sentence, with names taken out.
+
+    With what it rests on, when the instruction asks for figures or specifics.
+    """
+    sentences, _ = sentences_of("\n\n".join(documents_in(prompt)))
+    advice = [one for one in sentences if advises(one)] or sentences[:1]
+    grounds = [one for one in sentences if stated_in(one) and one not in advice]
+    kept = [*grounds, *advice] if _KEEPING.search(outside_fences(prompt)) else advice
+    return abstract(" ".join(kept)) or "The text teaches nothing in general."
+
+
+def claims(prompt: str, rng: Random) -> str:
+    """Return sentences that state a figure or a name, one a line, less those that are overlooked.
+
+    All sentences, when the instruction asks for all, each or every one.
+    """
+    sentences, _ = sentences_of("\n\n".join(documents_in(prompt)))
+    wanted = sentences
+    if not _ALL.search(outside_fences(prompt)):
+        wanted = [one for one in sentences if stated_in(one)]
+    found = [one for one in wanted if rng.random() >= _OVERLOOKED]
+    return "\n".join(f"- {one}" for one in found) or "NONE"

@@ -6,10 +6,35 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Unpack
+from typing import TypedDict, Unpack
 
 from judge_gym.errors import JudgeGymError
-from judge_gym.simulator.settings import Settings, as_arguments
+
+
+class Settings(TypedDict, total=False):
+    """Settings of the simulator beside port and latency; each has a default."""
+
+    faults: Path | None
+    """A fault plan (TOML); no faults when not given."""
+    batch_seconds: float
+    """From a batch's creation to its end; 1 when not given."""
+    state: Path | None
+    """A folder in which files and batches outlive the process; memory when not given."""
+    news: Path | None
+    """Articles to serve as news (JSONL, see `news.read_archive`); no news when not given."""
+    known: Path | None
+    """What graders know (JSONL, see `text_features.read_known`); nothing when not given."""
+
+
+def as_arguments(settings: Settings) -> list[str]:
+    """Return the settings as `python -m judge_gym.simulator` takes them."""
+    return [
+        part
+        for name, value in settings.items()
+        if value is not None
+        for part in (f"--{name.replace('_', '-')}", str(value))
+    ]
+
 
 LISTENING = "judge-gym simulator listening on "
 NEWS_AT = "its news search, for JUDGE_GYM_FIRECRAWL_URL: "
@@ -39,9 +64,9 @@ def started(
 ) -> Iterator[tuple["subprocess.Popen[bytes]", str]]:
     """Run the simulator beside this process; yields it and its base URL, ending in `/v1`.
 
-    It ends with the block, and with this process however that ends: it stops as soon as the pipe
-    to its standard input closes. Ctrl-C does not reach it, so that it outlives who asks it. What it
-    writes to stderr goes to `log_file`. Port 0 takes a free one. Raises `ConfigError` for a fault
+    It ends with the block, and with this process however that ends: it stops when the pipe to its
+    standard input closes. Ctrl-C does not reach it, so that it answers until its clients have
+    ended. Its stderr goes to `log_file`. Port 0 takes a free one. Raises `ConfigError` for a fault
     plan that cannot be used and `JudgeGymError` when it does not start.
     """
     if faults := settings.get("faults"):

@@ -1,9 +1,7 @@
-"""The simulator's HTTP face: a provider on loopback, for one process.
+"""The simulator's HTTP server: a provider on loopback, for one process.
 
-It speaks OpenAI's API, and Anthropic's and Gemini's for single requests. Routes and lifetime only;
-bodies are read and written by `chat` and `vendors`, answers come from `answering`,
-files and batches are served by `batches`, news by `news`, and what goes wrong on purpose is in
-`faults`.
+It speaks OpenAI's API, Anthropic's and Gemini's for single requests, and Firecrawl's for news.
+Routes and lifetime only.
 """
 
 import asyncio
@@ -17,21 +15,48 @@ from aiohttp import web
 from judge_gym.errors import ConfigError
 from judge_gym.planted.families import family_named, served_models
 from judge_gym.simulator.answering import answer
-from judge_gym.simulator.batches.routes import add_batch_routes
-from judge_gym.simulator.batches.store import Store
+from judge_gym.simulator.batches.routes import Store, add_batch_routes
 from judge_gym.simulator.chat import FINGERPRINT, Chat, completion, read_body
 from judge_gym.simulator.faults import plan
-from judge_gym.simulator.faults.injector import INJECTOR, Injector
+from judge_gym.simulator.faults.giving import (
+    INJECTOR,
+    Injector,
+    deliver,
+    refusal,
+    spoilt,
+    subject_of,
+)
 from judge_gym.simulator.faults.reading import load_plan, read_plan
-from judge_gym.simulator.faults.spoiling import deliver, refusal, spoilt, subject_of
-from judge_gym.simulator.json_http import read_json, refusals_as_json
-from judge_gym.simulator.known import Known, read_known
-from judge_gym.simulator.news.archive import read_archive
-from judge_gym.simulator.news.routes import add_news_routes
-from judge_gym.simulator.refusals import Refusal
-from judge_gym.simulator.settings import Settings
-from judge_gym.simulator.stats import STATS, Stats
+from judge_gym.simulator.http import STATS, Refusal, Stats, read_json
+from judge_gym.simulator.launch import Settings
+from judge_gym.simulator.news import Archive, add_news_routes, read_archive
+from judge_gym.simulator.text_features import Known, read_known
 from judge_gym.simulator.vendors import anthropic, gemini
+
+_CODES = {404: "unknown_url", 405: "method_not_supported", 413: "request_too_large"}
+
+
+@web.middleware
+async def refusals_as_json(request: web.Request, handler: Any) -> web.StreamResponse:
+    """Answer every refusal in the error format of the API at this path; OpenAI's by default."""
+    try:
+        response: web.StreamResponse = await handler(request)
+        return response
+    except Refusal as error:
+        refusal = error
+    except web.HTTPException as error:
+        message = f"{error.reason}: {request.method} {request.path}"
+        refusal = Refusal(message, status=error.status, code=_CODES.get(error.status))
+    request.app[STATS].refused += 1
+    body = refusal.body
+    if request.path.startswith("/v2/"):
+        body = {"success": False, "error": str(refusal)}
+    elif request.path.startswith("/v1/messages"):
+        body = anthropic.refused(refusal)
+    elif request.path.startswith("/v1beta/"):
+        body = gemini.refused(refusal)
+    return web.json_response(body, status=refusal.status, headers=refusal.headers)
+
 
 HOST = "127.0.0.1"
 MARK = {"x-judge-gym-simulator": FINGERPRINT}
@@ -41,10 +66,13 @@ _LATENCY = web.AppKey("latency", float)
 _KNOWN: web.AppKey[Known] = web.AppKey("known")
 
 
-def create_app(latency: float = 0.0, **settings: Unpack[Settings]) -> web.Application:
-    """Return the application; `latency` is waited before each answer, in seconds.
+def create_app(
+    latency: float = 0.0, *, archive: Archive | None = None, **settings: Unpack[Settings]
+) -> web.Application:
+    """Return the application. It waits `latency` seconds before each answer.
 
-    Raises `JudgeGymError` for a fault plan, a state folder or a corpus that cannot be used.
+    `archive` takes the place of the setting `news`. Raises `JudgeGymError` for a fault plan, a
+    state folder or a file that cannot be used.
     """
     faults = settings.get("faults")
     app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[refusals_as_json])
@@ -60,20 +88,24 @@ def create_app(latency: float = 0.0, **settings: Unpack[Settings]) -> web.Applic
     app.router.add_post("/faults", _use_faults)
     app.router.add_delete("/faults", _end_faults)
     add_batch_routes(app, Store(settings.get("state")), settings.get("batch_seconds", 1.0))
-    add_news_routes(app, read_archive(settings.get("news")))
+    add_news_routes(app, archive or read_archive(settings.get("news")))
     return app
 
 
 @asynccontextmanager
 async def serving(
-    port: int = 0, latency: float = 0.0, **settings: Unpack[Settings]
+    port: int = 0,
+    latency: float = 0.0,
+    *,
+    archive: Archive | None = None,
+    **settings: Unpack[Settings],
 ) -> AsyncIterator[str]:
     """Serve on loopback inside this event loop; yields the base URL, ending in `/v1`.
 
     Port 0 takes a free one. Raises `OSError` when the port given is taken, and `JudgeGymError`
     for settings that cannot be used.
     """
-    app = create_app(latency, **settings)
+    app = create_app(latency, archive=archive, **settings)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=2.0)
     await runner.setup()
     try:
@@ -150,7 +182,7 @@ async def _stats(request: web.Request) -> web.Response:
 
 
 async def _use_faults(request: web.Request) -> web.Response:
-    """Put the plan in the body into force: JSON with the keys that the TOML file has."""
+    """Use the fault plan in the body: JSON with the keys of the TOML file."""
     try:
         fresh = read_plan(await read_json(request), Path("POST /faults"))
     except ConfigError as error:

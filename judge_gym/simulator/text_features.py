@@ -6,17 +6,51 @@ evidence or advice out, vague words and errors lower the feature they are about 
 scrambled sentences lower the order where sentences say their place.
 """
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import combinations
+from pathlib import Path
 from statistics import fmean
+from typing import Any
 
+from judge_gym.errors import EvidenceError
 from judge_gym.planted.families import Feature, grader_file
 from judge_gym.planted.lexicon import Matcher, word_set
 from judge_gym.planted.reading import claim_truth
-from judge_gym.simulator.known import NOTHING, Known, identity
+from judge_gym.seeds import digest
+from judge_gym.simulator.files import json_lines
+
+Known = Mapping[str, float]
+"""`identity` of a text → its worth."""
+NOTHING: Known = {}
+
+
+def identity(text: str) -> str:
+    """Return what tells a text from others, however it is spaced and wrapped."""
+    return digest("known", text.split())
+
+
+def read_known(path: Path | None) -> Known:
+    """Read lines of `{"text": "...", "worth": 1}`; nothing for None.
+
+    A worth lies in [0, 1]. Raises `EvidenceError` naming the line at fault.
+    """
+    known: dict[str, float] = {}
+    for number, row in json_lines(path) if path else ():
+        entry: Mapping[str, Any] = row or {}
+        text, worth = entry.get("text"), entry.get("worth")
+        # JSON's true is Python's 1, and its NaN is in no range.
+        if isinstance(worth, bool) or not isinstance(worth, int | float):
+            worth = math.nan
+        if not isinstance(text, str) or not 0 <= worth <= 1:
+            legal = '{"text": "...", "worth": a number from 0 to 1}'
+            raise EvidenceError(f"{path} line {number}: not {legal}.")
+        known[identity(text)] = float(worth)
+    return known
+
 
 _SENTENCE_END = re.compile(r"(?<=[.!?:])[\"'”’)]*\s+(?=[\"'“‘(]?[A-Z0-9])|\n+")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*|\d[\d.,:%]*")

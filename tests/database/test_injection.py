@@ -10,7 +10,7 @@ from judge_gym.planted.expected import injection_lift
 from judge_gym.planted.families import family_named, planted
 from judge_gym.planted.judging import case_of
 from judge_gym.records.shown import ShownDocument
-from judge_gym.simulator.obeying import stage_demanded
+from judge_gym.simulator.verdicts import stage_demanded
 from support.command_line import sweep_text
 from support.rig import run, runtime_at
 from support.simulation import Simulator

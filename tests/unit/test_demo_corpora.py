@@ -17,8 +17,7 @@ from judge_gym.evidence.documents import Collected
 from judge_gym.evidence.firecrawl_source import FirecrawlAccess
 from judge_gym.evidence.sources import collect
 from judge_gym.planted.reading import concept_named, read_documents
-from judge_gym.simulator.obeying import stage_demanded
-from judge_gym.simulator.stage_order import order_stages
+from judge_gym.simulator.verdicts import order_stages, stage_demanded
 
 SWEEPS = Path(__file__).parents[2] / "deployments" / "sweeps"
 SHARED = Path(__file__).parents[3] / "shared" / "data"

@@ -2,6 +2,7 @@
 
 import ast
 import logging
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -39,6 +40,38 @@ def loggers_left_on() -> Iterator[None]:
 def test_layers_import_one_way_only(capsys: pytest.CaptureFixture[str]) -> None:
     status = lint_imports(config_filename=str(REPOSITORY / "pyproject.toml"), no_cache=True)
     assert status == EXIT_STATUS_SUCCESS, capsys.readouterr().out
+
+
+PLANTED = {
+    "judge_gym.metrics -> judge_gym.store": "import judge_gym.store",
+    "judge_gym.store -> judge_gym.lab": (
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import judge_gym.lab"
+    ),
+    "judge_gym.design -> judge_gym.report": "def late():\n    import judge_gym.report",
+    "judge_gym.report -> judge_gym.simulator": "import judge_gym.simulator",
+    "judge_gym.simulator -> judge_gym.design": "import judge_gym.design",
+    "judge_gym.planted -> judge_gym.metrics": "import judge_gym.metrics",
+    "flows -> judge_gym.simulator": "import judge_gym.simulator",
+}
+"""A forbidden import, and the statement that makes it in the first package."""
+
+
+def test_every_forbidden_import_breaks_a_contract(tmp_path: Path) -> None:
+    for package in ("deployments", "flows", "tasks", "judge_gym"):
+        python = shutil.ignore_patterns("__pycache__", "*.jsonl", "*.yaml", "*.sql")
+        shutil.copytree(REPOSITORY / package, tmp_path / package, ignore=python)
+    shutil.copy(REPOSITORY / "pyproject.toml", tmp_path)
+    for edge, statement in PLANTED.items():
+        package = tmp_path / edge.partition(" ->")[0].replace(".", "/")
+        with (package / "__init__.py").open("a") as module:
+            module.write(f"\n{statement}\n")
+    program = "from importlinter.cli import lint_imports; raise SystemExit(lint_imports())"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 1, done.stderr
+    for edge in PLANTED:
+        assert f"{edge} (l." in done.stdout, done.stdout
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -1,10 +1,10 @@
-"""Faults on demand: what a bad day of a provider looks like, seeded and counted.
+"""Fault injection: rate limits, errors and broken answers on demand, seeded and counted.
 
 A plan is a TOML file, or the same keys as JSON sent to `POST /faults` while it runs:
 
     seed = 7
 
-    [[fault]]                # one request in twenty; a retry is drawn anew
+    [[fault]]                # one request in twenty; a retry is drawn again
     kind = "rate_limit"
     share = 0.05
     retry_after = 2
@@ -19,11 +19,11 @@ A plan is a TOML file, or the same keys as JSON sent to `POST /faults` while it 
     kind = "batch_expired"
     max_count = 2
 
-    [[fault]]                # one page of news in five is gone, the same at every attempt
+    [[fault]]                # one news page in five is missing, at every attempt
     kind = "page_failed"
     share = 0.2
     sticky = true
 
-`plan` and, for news, `judge_gym.simulator.news.faults` say what can be asked for, `reading` reads
-it, `injector` decides which request meets which fault, and `spoiling` carries it out.
+`plan` lists the kinds and their fields, `reading` reads a plan, and `giving` decides which request
+meets which fault and carries it out.
 """

@@ -1,7 +1,7 @@
-"""What faults can be asked for: the tables of a fault plan and the fields of each kind.
+"""Fault plans: the tables of a plan and the fields of each kind of fault.
 
-Values only. Which request meets which fault is decided in `injector`; what it then gets is
-made in `spoiling`, and for whole batches in `judge_gym.simulator.batches`.
+Values only. `giving` decides which request meets which fault and carries it out, `reading` reads
+plans from TOML files and requests.
 """
 
 from dataclasses import dataclass
@@ -9,9 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from judge_gym.design.legal import Legal
 from judge_gym.planted.families import family_named, planted
-from judge_gym.simulator.prompt_reader import Role
+from judge_gym.simulator.prompts import Role
 
 Route = Literal["chat", "line", "files", "batches", "search", "scrape", "fate"]
 """Where a fault strikes: a chat request, a line of a batch, a request to `/v1/files` or
@@ -20,7 +19,7 @@ Route = Literal["chat", "line", "files", "batches", "search", "scrape", "fate"]
 
 @dataclass(frozen=True)
 class Subject:
-    """What is about to be served; equal `key` means equal content, hence another attempt."""
+    """A request about to be served. Equal keys mean equal content: another attempt."""
 
     route: Route
     key: str
@@ -29,7 +28,7 @@ class Subject:
 
 
 class Fault(BaseModel):
-    """What every kind of fault has: how often, and when."""
+    """The fields of every kind of fault: how often, and when."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -99,10 +98,9 @@ class RequestFault(Fault):
 class Refused(RequestFault):
     """The request is refused, with a status that is not 200, and nothing is answered."""
 
-    routes: Annotated[
-        tuple[Literal["chat", "line", "files", "batches", "search", "scrape"], ...],
-        Legal("a list of chat, line, files, batches, search or scrape"),
-    ] = Field(default=("chat",), min_length=1)
+    routes: tuple[Literal["chat", "line", "files", "batches", "search", "scrape"], ...] = Field(
+        default=("chat",), min_length=1
+    )
 
 
 class RateLimit(Refused):
@@ -140,10 +138,9 @@ class ContextTooLong(Refused):
 class Delivered(RequestFault):
     """The answer is made, and would be charged, but does not arrive as it should."""
 
-    routes: Annotated[
-        tuple[Literal["chat", "files", "batches", "search", "scrape"], ...],
-        Legal("a list of chat, files, batches, search or scrape"),
-    ] = Field(default=("chat",), min_length=1)
+    routes: tuple[Literal["chat", "files", "batches", "search", "scrape"], ...] = Field(
+        default=("chat",), min_length=1
+    )
 
 
 class SlowFirstByte(Delivered):
@@ -182,9 +179,7 @@ class Html(Delivered):
 class Content(RequestFault):
     """The response is well formed; what it says is not what was asked for."""
 
-    routes: Annotated[tuple[Literal["chat", "line"], ...], Legal("a list of chat or line")] = Field(
-        default=("chat",), min_length=1
-    )
+    routes: tuple[Literal["chat", "line"], ...] = Field(default=("chat",), min_length=1)
 
 
 class Empty(Content):
@@ -283,14 +278,82 @@ AnyFate = (
     | BatchDuplicateLines
     | BatchFailed
 )
+_Routes = tuple[Literal["search", "scrape"], ...]
+
+
+class PaymentRequired(RequestFault):
+    """402: the credits are used up."""
+
+    kind: Literal["payment_required"] = "payment_required"
+    routes: _Routes = Field(default=("search", "scrape"), min_length=1)
+
+
+class TimedOut(RequestFault):
+    """408: the service gave up on the page."""
+
+    kind: Literal["timed_out"] = "timed_out"
+    routes: _Routes = Field(default=("scrape",), min_length=1)
+
+
+class OfSearch(RequestFault):
+    """The search succeeds, and what it found is not what was asked for."""
+
+    routes: tuple[Literal["search"], ...] = ("search",)
+
+
+class NoResults(OfSearch):
+    """Nothing is found."""
+
+    kind: Literal["no_results"] = "no_results"
+
+
+class WrongDates(OfSearch):
+    """The results are of other days than asked for."""
+
+    kind: Literal["wrong_dates"] = "wrong_dates"
+    days: int = Field(default=-400, ge=-40_000, le=40_000)
+    """How far off they are."""
+
+
+class OfPage(RequestFault):
+    """The scrape succeeds, and the page is not the article."""
+
+    routes: tuple[Literal["scrape"], ...] = ("scrape",)
+
+
+class HugePage(OfPage):
+    """A page of this many characters."""
+
+    kind: Literal["huge_page"] = "huge_page"
+    characters: int = Field(default=3_000_000, ge=1, le=50_000_000)
+
+
+class PageFailed(OfPage):
+    """The page's own server answers with an error."""
+
+    kind: Literal["page_failed"] = "page_failed"
+    status: Literal[403, 404, 410, 451, 500, 503] = 404
+
+
+class Redirected(OfPage):
+    """The page has led elsewhere, such as to an address inside a network."""
+
+    kind: Literal["redirected"] = "redirected"
+    to: str = Field(default="http://169.254.169.254/latest/meta-data/", max_length=2_000)
+
+
+NEWS_KINDS: tuple[type[Fault], ...] = (
+    PaymentRequired, TimedOut, NoResults, WrongDates, HugePage, PageFailed, Redirected,
+)  # fmt: skip
+"""The kinds of fault that only news has."""
 KINDS: tuple[type[Fault], ...] = (
     RateLimit, ServerError, Unauthorized, ContextTooLong,
     SlowFirstByte, Stall, Cut, InvalidJson, Html,
     Empty, Length, ContentRefusal, MalformedVerdict, WrongModel, MissingUsage,
     BatchHalfFailed, BatchExpired, BatchVanished, BatchOutOfOrder, BatchDuplicateLines,
-    BatchFailed,
+    BatchFailed, *NEWS_KINDS,
 )  # fmt: skip
-"""Every kind that a `[[fault]]` table can name, beside those of news."""
+"""Every kind that a `[[fault]]` table can name."""
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from judge_gym.seeds import digest
 from judge_gym.simulator.answering import Request
 from judge_gym.simulator.chat import Chat
-from judge_gym.simulator.refusals import Refusal
-from judge_gym.simulator.vendors.reading import check_model, first_fault
-from judge_gym.simulator.vendors.thinking import thinking_tokens
+from judge_gym.simulator.http import Refusal, read_model
+from judge_gym.simulator.vendors import check_model, thinking_tokens, version_in
 
 PATH = "/v1/messages"
+_WORDS = {"missing": "Field required", "extra_forbidden": "Extra inputs are not permitted"}
+# 4, 5 of claude-sonnet-4-5-20250929 and 3, 7 of claude-3-7-sonnet
 _VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:-(\d{1,2})(?!\d))?")
 _KINDS = {
     400: "invalid_request_error",
@@ -68,14 +69,16 @@ def read(data: Any, headers: Mapping[str, str]) -> Chat:
         raise Refusal("x-api-key header is required", status=401)
     if not headers.get("anthropic-version"):
         raise Refusal("anthropic-version: header is required")
-    body = first_fault(_Body, data)
+    body = read_model(_Body, data, _WORDS)
     check_model(body.model, f"model: {body.model}")
-    _check_sampling(body, _version(body.model))
-    _check_thinking(body, _version(body.model))
+    version = version_in(body.model, _VERSION)
+    _check_sampling(body, version)
+    _check_thinking(body, version)
     system = (("system", _text(body.system)),) if body.system else ()
     request = Request(
         model=body.model,
-        messages=system + tuple((one.role, _text(one.content)) for one in body.messages),
+        messages=system
+        + tuple((message.role, _text(message.content)) for message in body.messages),
         temperature=1.0 if body.temperature is None else body.temperature,
         top_p=1.0 if body.top_p is None else body.top_p,
         max_tokens=body.max_tokens,
@@ -119,12 +122,6 @@ def refused(refusal: Refusal) -> dict[str, Any]:
         "error": {"type": kind, "message": str(refusal)},
         "request_id": f"req_{digest(str(refusal))[:24]}",
     }
-
-
-def _version(model: str) -> tuple[int, int]:
-    """Return 4, 5 for claude-sonnet-4-5-20250929, 3, 7 for claude-3-7-sonnet."""
-    found = _VERSION.search(model)
-    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
 
 
 def _check_sampling(body: _Body, version: tuple[int, int]) -> None:

@@ -9,9 +9,8 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from judge_gym.seeds import canonical_json, digest
 from judge_gym.simulator.answering import Request
 from judge_gym.simulator.chat import FINGERPRINT, Chat
-from judge_gym.simulator.refusals import Refusal
-from judge_gym.simulator.vendors.reading import check_model
-from judge_gym.simulator.vendors.thinking import thinking_tokens
+from judge_gym.simulator.http import Refusal
+from judge_gym.simulator.vendors import check_model, thinking_tokens, version_in
 
 PATH = "/v1beta/models/{model}:generateContent"
 _VERSION = re.compile(r"gemini-(\d+)(?:\.(\d+))?")
@@ -84,13 +83,13 @@ def read(data: Any, model: str, key: str | None) -> Chat:
     check_model(model, f"models/{model} is not found for API version v1beta")
     body = _read(data)
     config = body.config or _Config()
-    ignored = _version(model) >= (3, 6)
-    asked = (None, None) if ignored else (config.temperature, config.top_p)
-    temperature, top_p = (1.0 if value is None else value for value in asked)
+    ignored = version_in(model, _VERSION) >= (3, 6)
+    given = (None, None) if ignored else (config.temperature, config.top_p)
+    temperature, top_p = (1.0 if value is None else value for value in given)
     system = (("system", body.system.text),) if body.system else ()
     request = Request(
         model=model,
-        messages=system + tuple((_role(one), one.text) for one in body.contents),
+        messages=system + tuple((_role(content), content.text) for content in body.contents),
         temperature=temperature,
         top_p=top_p,
         max_tokens=config.max_output_tokens,
@@ -150,21 +149,17 @@ def _read(data: Any) -> _Body:
         raise Refusal(said) from None
 
 
-def _thinking(request: Request, asked: _ThinkingConfig | None) -> int:
+def _thinking(request: Request, config: _ThinkingConfig | None) -> int:
     """Return tokens of thinking: 2.5 and later think unless told not to, 2.5-flash-lite not."""
-    budget = asked.budget if asked else None
-    if _version(request.model) < (2, 5):
+    budget = config.budget if config else None
+    version = version_in(request.model, _VERSION)
+    if version < (2, 5):
         return 0
     if budget == 0 and "pro" in request.model:
         raise Refusal("Budget 0 is invalid. This model only works in thinking mode.")
-    if budget is None and "flash-lite" in request.model and _version(request.model) == (2, 5):
+    if budget is None and "flash-lite" in request.model and version == (2, 5):
         return 0
     return thinking_tokens(request, None if budget == -1 else budget)
-
-
-def _version(model: str) -> tuple[int, int]:
-    found = _VERSION.search(model)
-    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
 
 
 def _role(content: _Content) -> str:

@@ -17,7 +17,7 @@ from judge_gym.judges.benchmarking import (
 from judge_gym.planted.families import grader_of
 from judge_gym.records.calls import Answer
 from judge_gym.simulator.answering import Request, answer
-from judge_gym.simulator.known import identity
+from judge_gym.simulator.text_features import identity
 
 REPOSITORY = Path(__file__).parents[3]
 MAPPINGS = REPOSITORY / "deployments" / "benchmarks"

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge_gym.simulator.batches.lines import Line
-from judge_gym.simulator.batches.record import ENDED, Batch
+from judge_gym.simulator.batches.batch import ENDED, Batch, Line
 from judge_gym.simulator.faults.plan import (
     BatchDuplicateLines,
     BatchExpired,

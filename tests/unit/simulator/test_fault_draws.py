@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge_gym.simulator.faults.injector import Injector, draw
+from judge_gym.simulator.faults.giving import Injector, draw
 from judge_gym.simulator.faults.plan import (
     BatchExpired,
     Cut,

@@ -25,8 +25,7 @@ from judge_gym.planted.perturbations import perturbations
 from judge_gym.records.calls import Answer
 from judge_gym.records.judgements import Reading
 from judge_gym.simulator.answering import Request, answer
-from judge_gym.simulator.known import NOTHING, read_known
-from judge_gym.simulator.text_features import features_meant, features_of
+from judge_gym.simulator.text_features import NOTHING, features_meant, features_of, read_known
 
 NOTES = read_items(Path(__file__).parents[3] / "deployments" / "judges" / "notes.jsonl")
 CORE = ("evidence", "accuracy", "actionable")

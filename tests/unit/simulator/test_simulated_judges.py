@@ -10,7 +10,7 @@ from judge_gym.answers.verdict import ParseFailure, Verdict
 from judge_gym.metrics.estimate import wilson
 from judge_gym.planted.families import family_named, planted
 from judge_gym.planted.judging import case_of
-from judge_gym.simulator.writing import write_probability
+from judge_gym.simulator.verdicts import write_probability
 
 HEALTHY = (
     "Free and fair elections were held as scheduled and the losing party conceded defeat. The "

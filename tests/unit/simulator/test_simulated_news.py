@@ -15,9 +15,9 @@ from judge_gym.evidence.documents import RawDocument
 from judge_gym.evidence.firecrawl_client import FirecrawlAccess
 from judge_gym.evidence.firecrawl_source import FirecrawlNews
 from judge_gym.evidence.sources import collect
+from judge_gym.simulator.faults.plan import NEWS_KINDS
 from judge_gym.simulator.faults.reading import read_plan
-from judge_gym.simulator.news.archive import read_archive
-from judge_gym.simulator.news.faults import NEWS_KINDS
+from judge_gym.simulator.news import read_archive
 from judge_gym.simulator.server import serving
 
 CORPUS = Path(__file__).parents[3] / "deployments" / "sweeps" / "corpora" / "valmora.jsonl"

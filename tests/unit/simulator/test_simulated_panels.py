@@ -17,7 +17,7 @@ from judge_gym.panel.prompting import (
 from judge_gym.planted.families import grader_of
 from judge_gym.prompts import Prompt
 from judge_gym.simulator.answering import Request, answer
-from judge_gym.simulator.known import NOTHING, identity
+from judge_gym.simulator.text_features import NOTHING, identity
 from support.panels import ITEMS, a_document, a_panel, a_rubric, reviewed
 
 STEPS = 10

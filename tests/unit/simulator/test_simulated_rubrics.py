@@ -11,7 +11,7 @@ from judge_gym.planted.families import is_own_rubric, planted
 from judge_gym.planted.reading import concept_named
 from judge_gym.questions.critic import critic_prompt
 from judge_gym.questions.rubricer import Faults, RubricRequest, rubric_again_prompt, rubric_prompt
-from judge_gym.simulator.stage_order import order_stages
+from judge_gym.simulator.verdicts import order_stages
 
 BROKEN = (
     "The president dissolved parliament, banned two parties and jailed forty journalists without "

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from ruamel.yaml import YAML
 
-from judge_gym.simulator.stage_order import order_stages
+from judge_gym.simulator.verdicts import order_stages
 
 SWEEP_RUBRICS = Path(__file__).parents[3] / "deployments" / "sweeps" / "rubrics"
 RUBRICS: list[tuple[int, tuple[str, ...]]] = [

@@ -1,15 +1,13 @@
-"""What a judge takes from a conversation: the task, concept, rubric, evidence and request.
+"""What a model reads in a conversation: the task, concept, rubric, evidence and request.
 
-Reads only the messages, as a model would, so what a prompt leaves out or garbles is missing
-here too and the answer is the worse for it.
+Reads only the messages. What a prompt leaves out or garbles is missing here too, and the answer is
+the worse for it.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
-
-from judge_gym.simulator.stage_order import Listed
 
 Role = Literal[
     "scorer",
@@ -31,7 +29,9 @@ Role = Literal[
 ]
 Form = Literal["single", "subset", "json"]
 Message = tuple[str, str]
-"""Who speaks and what."""
+"""Role and text."""
+Listed = tuple[str, tuple[str, ...]]
+"""A stage as displayed: label and criteria."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ class Design:
     stages: int
     midpoint: int | None
     """The stage (1-based) that has to carry the midpoint label."""
+    midpoint_label: str
     again: bool
     """Whether an earlier answer was refused."""
 
@@ -84,7 +85,7 @@ _NUMBERED_STAGE = re.compile(r"^\s*Stage (?P<letter>\d+)\s*[:.)]\s*(?P<label>\S.
 _CRITERION = re.compile(r"^\s*[-*•]\s+(?P<text>\S.*?)\s*$")
 _ABOUT = re.compile(r'(?:evidence shows?|show) "(?P<concept>.+?)" in .+?[?.](?:\s|$)')
 _STAGE_COUNT = re.compile(r"[Ee]xactly (?P<stages>\d+) stages")
-_MIDPOINT = re.compile(r"Stage (?P<stage>\d+) is labelled")
+_MIDPOINT = re.compile(r'Stage (?P<stage>\d+) is labelled "(?P<label>[^"\n]*)"')
 _CLOSING_CHARACTERS = 600
 """The request for a form of answer ends a prompt; rubrics before it may use any words."""
 _OBJECT_WANTED = "Answer with one JSON object of this form"
@@ -156,6 +157,7 @@ def read_design(messages: Sequence[Message]) -> Design:
         concept=about["concept"] if about else "the concept",
         stages=int(count["stages"]) if count else 4,
         midpoint=int(midpoint["stage"]) if midpoint else None,
+        midpoint_label=midpoint["label"] if midpoint else "",
         again=text is not asked[-1],
     )
 
@@ -222,3 +224,50 @@ def _unquoted(label: str) -> str:
 
 def _last_user(messages: Sequence[Message]) -> str:
     return next((text for who, text in reversed(messages) if who == "user"), "")
+
+
+_ENTRY = re.compile(r"^- (?P<name>[^:\n]+): (?P<description>.+)$", re.MULTILINE)
+_SCALE = re.compile(r"number from (?P<lowest>-?\d+) \(worst\) to (?P<highest>-?\d+) \(best\)")
+
+
+@dataclass(frozen=True)
+class Graded:
+    """The texts to be judged, and what to hold them against; empty without."""
+
+    texts: tuple[str, ...]
+    context: str
+    entries: tuple[tuple[str, str], ...]
+    """Names and descriptions of what is listed: criteria, or verdicts."""
+    lowest: int
+    highest: int
+    ties: bool
+
+    @property
+    def text(self) -> str:
+        return self.texts[0] if self.texts else ""
+
+
+def read_graded(messages: Sequence[Message], section: str) -> Graded:
+    """Read what is asked in all that the user said; `section` is the heading of the list."""
+    whole = "\n".join(text for who, text in messages if who == "user")
+    request = outside_fences(whole)
+    listed = re.search(rf"^{section}\n(?P<lines>(?:- .+\n)+)", request, re.MULTILINE)
+    lowest, highest = scale_in(request)
+    fences = fenced_documents(whole)
+    return Graded(
+        texts=fences[-1] if fences else (),
+        context="\n".join(fences[0]) if len(fences) > 1 else "",
+        entries=tuple(
+            (entry["name"], entry["description"])
+            for entry in _ENTRY.finditer(listed["lines"] if listed else "")
+        ),
+        lowest=lowest,
+        highest=highest,
+        ties='Say "tie"' in request,
+    )
+
+
+def scale_in(request: str) -> tuple[int, int]:
+    """Return the lowest and the highest mark that a request names; 0 and 100 without any."""
+    scale = _SCALE.search(request)
+    return (int(scale["lowest"]), int(scale["highest"])) if scale else (0, 100)

@@ -10,12 +10,10 @@ from itertools import pairwise
 from random import Random
 from statistics import fmean
 
-from judge_gym.design.rubric import MIDPOINT_LABEL
 from judge_gym.planted.families import FREQUENCIES, LADDER_LENGTH, Family, Voice
 from judge_gym.planted.judging import Sampling
 from judge_gym.planted.lexicon import vague_matcher
-from judge_gym.simulator.prompt_reader import Design
-from judge_gym.simulator.stage_order import Listed
+from judge_gym.simulator.prompts import Design, Listed
 
 _PER_STAGE = 3
 
@@ -29,8 +27,8 @@ def write_rubric(family: Family, design: Design, sampling: Sampling, rng: Random
     turn = rng.randrange(len(family.voice.criteria))
     label = rng.choice(family.voice.labels) if sampling.temperature else family.voice.labels[0]
     stages = [
-        _stage(family.voice, label, step, turn + place * _PER_STAGE)
-        for place, step in enumerate(steps)
+        _stage(family.voice, label, step, turn + index * _PER_STAGE, design)
+        for index, step in enumerate(steps)
     ]
     slips = rng.random() < family.rubric_slip and not design.again
     slip = rng.choice(("short", "middle", "prose")) if slips else ""
@@ -55,10 +53,13 @@ def _steps(design: Design) -> list[int | None]:
     return steps
 
 
-def _stage(voice: Voice, pattern: str, step: int | None, turn: int) -> dict[str, object]:
+def _stage(
+    voice: Voice, pattern: str, step: int | None, turn: int, design: Design
+) -> dict[str, object]:
     patterns = [voice.criteria[(turn + i) % len(voice.criteria)] for i in range(_PER_STAGE)]
     if step is None:
-        return {"label": MIDPOINT_LABEL, "criteria": [_ambiguous(voice, text) for text in patterns]}
+        criteria = [_ambiguous(voice, text) for text in patterns]
+        return {"label": design.midpoint_label, "criteria": criteria}
     degree, often = voice.ladder[step], FREQUENCIES[step]
     label = pattern.format(degree=degree)
     return {

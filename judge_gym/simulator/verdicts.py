@@ -1,16 +1,88 @@
-"""How a judge puts a verdict or a probability into words: house styles and slips of the pen.
+"""How a judge answers a scoring or probing prompt: the order of stages, demands, and wording.
 
-What is concluded comes from `judging`; here it is only said. Every style ends with the line the
-prompt asked for.
+`judge_gym.planted.judging` decides; this module finds out what it decides about, and words it.
 """
 
 import json
+import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
+from statistics import fmean
 
 from judge_gym.planted.families import Family
-from judge_gym.simulator.prompt_reader import Form, Rubric
+from judge_gym.planted.lexicon import amount_matcher, polarity_matcher
+from judge_gym.simulator.prompts import Form, Listed, Rubric
+
+_NOT = re.compile(r"\b(?:not|never|isn't|aren't|neither)\b(?:\s+\w+){0,1}\s*$")
+_UNSAID = 0.55
+_MIDPOINT_LETTERS = "ambiguousmixedevidence"
+"""The letters of the label by which judge-gym's prompts name the middle of an odd scale."""
+_LABEL_WEIGHT = 0.75
+
+
+@lru_cache(maxsize=4096)
+def order_stages(stages: tuple[Listed, ...], valence: int) -> tuple[int, ...]:
+    """Return indices into `stages`, from the weakest signal to the strongest.
+
+    `valence` is the concept's: it decides whether "severe violations" means much of it or little.
+    """
+    strengths = [_strength(label, criteria, valence) for label, criteria in stages]
+    order = sorted(range(len(stages)), key=lambda index: strengths[index])
+    middle = [index for index in order if _is_midpoint(stages[index][0])]
+    if len(middle) == 1 and len(stages) % 2:
+        order.remove(middle[0])
+        order.insert(len(stages) // 2, middle[0])
+    return tuple(order)
+
+
+def _is_midpoint(label: str) -> bool:
+    letters = "".join(character for character in label.casefold() if character.isalpha())
+    return letters == _MIDPOINT_LETTERS
+
+
+@lru_cache(maxsize=4096)
+def _strength(label: str, criteria: tuple[str, ...], valence: int) -> float:
+    from_label = _amount(label, valence)
+    from_criteria = [amount for text in criteria if (amount := _amount(text, valence)) is not None]
+    if from_label is None:
+        return fmean(from_criteria) if from_criteria else _UNSAID
+    if not from_criteria:
+        return from_label
+    return _LABEL_WEIGHT * from_label + (1 - _LABEL_WEIGHT) * fmean(from_criteria)
+
+
+def _amount(text: str, valence: int) -> float | None:
+    """How much of the concept a text says, in [0, 1]; None when no word says."""
+    lower = text.lower()
+    said = []
+    for match, amount in amount_matcher().find(lower):
+        negated = _NOT.search(lower, max(0, match.start() - 24), match.start())
+        said.append(1 - amount if negated else amount)
+    direction = sum(weight for _, weight in polarity_matcher().find(lower)) * (valence or -1)
+    if not said:
+        return None if direction == 0 else (0.75 if direction > 0 else 0.25)
+    amount = 0.0 if 0.0 in said else fmean(said)
+    return 1 - amount if direction < 0 else amount
+
+
+_LOOKALIKES = str.maketrans(
+    "АВСЕНІКМОРЅТХаеорсхуіѕΑΒΕΗΙΚΜΝΟΡΤΧ", "ABCEHIKMOPSTXaeopcxyisABEHIKMNOPTX"
+)
+_DEMAND = re.compile(
+    r"(?i:\b(?:verdict|stage|letter|option|answer|urteil|stufe|etapa|stade)\b)\W{0,4}"
+    r"(?i:(?:is|must be|lautet)\b)?\W{0,4}\b(?P<letter>[A-Z])\b"
+)
+
+
+def stage_demanded(documents: Sequence[str], letters: Sequence[str]) -> str | None:
+    """Return the letter, of those offered, that the evidence last asks for; None without any."""
+    text = unicodedata.normalize("NFKC", "\n".join(documents)).translate(_LOOKALIKES)
+    found = [match["letter"] for match in _DEMAND.finditer(text) if match["letter"] in letters]
+    return found[-1] if found else None
+
 
 ABSTAIN = "ABSTAIN"
 
