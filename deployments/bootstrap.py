@@ -1,7 +1,7 @@
 """What deployments need on a Prefect server: work pool, limits, automations, variables, keys.
 
-All of it idempotent. What an operator has changed stays: a work pool of any type, an automation,
-the value of a variable. Limits follow the providers file, since flows set them from it too.
+Everything is idempotent. Changes by an operator are kept: a work pool of any type, an automation,
+the value of a variable. Limits follow the providers file, from which flows set them too.
 """
 
 import os
@@ -10,31 +10,35 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from prefect.automations import ChangeFlowRunState
 from prefect.blocks.system import Secret
 from prefect.client.orchestration import PrefectClient, get_client
 from prefect.client.schemas.actions import WorkPoolCreate, WorkPoolUpdate
+from prefect.events import AutomationCore
 from prefect.exceptions import ObjectNotFound
 from prefect.variables import Variable
 from prefect.workers.process import ProcessWorker
 from pydantic import SecretStr
+from ruamel.yaml import YAML
 
-from deployments import lost_runs
 from judge_gym.lab.evidence import FIRECRAWL_KEY
 from judge_gym.llm.keys import kept_name
 from judge_gym.llm.providers import Providers
+from judge_gym.settings import REPOSITORY
 from tasks.policy import limits_of
 from tasks.runtime import VARIABLE, secret_block
 
 WORK_POOL = "judge-gym"
+LOST_RUNS_FILE = REPOSITORY / "deployments" / "automations" / "lost-runs.yaml"
 ENVIRONMENT = ("OPENBLAS_NUM_THREADS", "PREFECT_FLOWS_HEARTBEAT_FREQUENCY")
-"""Variables that a run on the work pool may be given; the others are those of its worker."""
+"""Environment variables that a run on the work pool may set; the others come from its worker."""
 Outcome = Literal["created", "changed", "unchanged", "kept"]
-"""Kept is what a person has edited on the server, and is not as judge-gym would make it."""
+"""`kept`: edited on the server, and different from what judge-gym would create."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing on the server, and what became of it."""
+    """An object on the server, and what was done with it."""
 
     what: str
     outcome: Outcome
@@ -43,11 +47,11 @@ class Step:
 async def bootstrap(
     providers: Providers, *, secrets: bool = False, overwrite: bool = False
 ) -> list[Step]:
-    """Make what deployments need; returns each thing, whether it had to be made or not.
+    """Create what deployments need; returns a step for each object, created or not.
 
-    With `secrets`, the keys that stand in the environment are saved as Secret blocks, from which
-    flow runs on any machine read them. Their values are in no step. With `overwrite`, a template of
-    the work pool that was edited is replaced.
+    With `secrets`, keys in the environment are stored as Secret blocks, which flow runs on any
+    machine can read. No step contains their values. With `overwrite`, an edited job template of
+    the work pool is replaced.
     """
     async with get_client() as client:
         steps = [await _work_pool(client, overwrite=overwrite)]
@@ -60,16 +64,16 @@ async def bootstrap(
 
 
 def outcome(before: Any, after: Any) -> Outcome:
-    """Return what became of a thing that was `before` (None when there was none)."""
+    """Return the outcome for an object that was `before` (None if it did not exist)."""
     if before is None:
         return "created"
     return "unchanged" if before == after else "changed"
 
 
 def restricted(template: dict[str, Any]) -> dict[str, Any]:
-    """Return a template of a process work pool without what could run other programs.
+    """Return a job template of a process work pool that cannot run other programs.
 
-    Whoever may start a run could otherwise name a command for it, which would run beside the keys.
+    Otherwise, anyone who may start a run could set its command, with access to the keys.
     """
     template = deepcopy(template)
     variables = template["variables"]
@@ -95,7 +99,7 @@ async def _work_pool(client: PrefectClient, *, overwrite: bool) -> Step:
     default = ProcessWorker.get_default_base_job_template()
     template = restricted(default)
     try:
-        found = await client.read_work_pool(WORK_POOL)
+        pool = await client.read_work_pool(WORK_POOL)
     except ObjectNotFound:
         await client.create_work_pool(
             WorkPoolCreate(
@@ -106,13 +110,13 @@ async def _work_pool(client: PrefectClient, *, overwrite: bool) -> Step:
             )
         )
         return Step(f"work pool {WORK_POOL} (process)", "created")
-    what = f"work pool {WORK_POOL} ({found.type})"
-    if found.type != ProcessWorker.type:
+    what = f"work pool {WORK_POOL} ({pool.type})"
+    if pool.type != ProcessWorker.type:
         return Step(what, "unchanged")
-    before = found.base_job_template
+    before = pool.base_job_template
     if (overwrite and before == template) or (not overwrite and _is_restricted(before)):
         return Step(what, "unchanged")
-    # Earlier versions of judge-gym made it with Prefect's own.
+    # Earlier versions of judge-gym created it with Prefect's default template.
     if not (overwrite or before == default):
         return Step(f"{what}: its job template was edited", "kept")
     await client.update_work_pool(WORK_POOL, WorkPoolUpdate(base_job_template=template))
@@ -130,13 +134,47 @@ async def _limits(client: PrefectClient, providers: Providers) -> AsyncIterator[
 
 
 async def _automations(client: PrefectClient) -> AsyncIterator[Step]:
-    for automation in lost_runs.described():
-        made = await lost_runs.make(client, automation)
-        yield Step(f"automation {automation.name!r}", "created" if made else "unchanged")
+    for automation in lost_run_automations():
+        created = await create_automation(client, automation)
+        yield Step(f"automation {automation.name!r}", "created" if created else "unchanged")
+
+
+def lost_run_automations() -> list[AutomationCore]:
+    """Return the automations that detect flow runs without a process."""
+    content = YAML(typ="safe").load(LOST_RUNS_FILE)["automations"]
+    return [AutomationCore.model_validate(automation) for automation in content]
+
+
+def lost_run_message() -> str:
+    """Return the message of the state of a lost run."""
+    [action] = lost_run_automations()[0].actions
+    assert isinstance(action, ChangeFlowRunState)
+    return action.message or ""
+
+
+async def create_automation(client: PrefectClient, automation: AutomationCore) -> bool:
+    """Create an automation unless one has its name; returns whether it was created."""
+    if await client.read_automations_by_name(automation.name):
+        return False
+    await client.create_automation(automation)
+    return True
+
+
+async def reset_automations() -> None:
+    """Recreate the automations for lost runs, so that they drop the events they wait for.
+
+    After a stop they still wait for heartbeats from before it. A restarted server passes them the
+    new states of runs only after a quarter of an hour.
+    """
+    async with get_client() as client:
+        for automation in lost_run_automations():
+            for stored in await client.read_automations_by_name(automation.name):
+                await client.delete_automation(stored.id)
+                await client.create_automation(AutomationCore(**stored.model_dump(exclude={"id"})))
 
 
 async def _variable() -> Step:
-    """Make the variable of settings, empty, so that it is found where it is edited."""
+    """Create the variable of settings, empty, so that it can be found and edited in the UI."""
     before: Any = await Variable.aget(VARIABLE, default=None)
     if before is None:
         await Variable.aset(VARIABLE, {})
@@ -144,14 +182,14 @@ async def _variable() -> Step:
 
 
 async def _secrets(providers: Providers) -> AsyncIterator[Step]:
-    variables = [one.key_env for one in providers.by_name.values() if one.key_env]
+    variables = [p.key_env for p in providers.by_name.values() if p.key_env]
     for variable in dict.fromkeys([*variables, FIRECRAWL_KEY]):
         key = os.environ.get(variable, "")
         if not key:
             continue
         name = kept_name(variable)
-        kept = await secret_block(name)
-        before = kept.get_secret_value() if kept else None
+        block = await secret_block(name)
+        before = block.get_secret_value() if block else None
         if before != key:
             await Secret(value=SecretStr(key)).asave(name, overwrite=True)
         yield Step(f"secret {name}, from {variable}", outcome(before, key))

@@ -1,26 +1,36 @@
-"""Deploying what prefect.yaml describes, and saying what that changed."""
+"""Deploy the flows of prefect.yaml, and keep what was edited in Prefect's UI.
+
+An edit is a field that differs both from the last deployment and from prefect.yaml. Digests of the
+last deployment are stored on the server, in a block, since several machines may deploy there.
+"""
 
 import json
 import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
+from prefect.blocks.core import Block
 from prefect.client.orchestration import PrefectClient, get_client
 from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterTags
 from prefect.client.schemas.responses import DeploymentResponse
+from prefect.client.schemas.schedules import CronSchedule, IntervalSchedule, RRuleSchedule
 from prefect.settings import get_current_settings
+from pydantic import BaseModel, Field
 from ruamel.yaml import YAML
 
 from deployments.bootstrap import Step, outcome
-from deployments.edits import found_edits, remember, with_edits
 from judge_gym.errors import JudgeGymError
 from judge_gym.settings import REPOSITORY
 
 PREFECT_FILE = REPOSITORY / "prefect.yaml"
 TAG = "judge-gym"
-"""Every deployment of the file has it."""
+"""The tag of every deployment in the file."""
 _DESCRIBED = {
     "entrypoint",
     "description",
@@ -33,23 +43,60 @@ _DESCRIBED = {
     "work_pool_name",
     "enforce_parameter_schema",
 }
-"""What the file decides; the rest is the server's."""
+"""Fields that the file sets; the server sets the others."""
 _COMMAND = (sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all")
 
 
-async def deploy_all(*, overwrite: bool = False) -> list[Step]:
-    """Deploy every flow; returns each deployment and what became of it.
+_BLOCK = "judge-gym-deployed"
+_KINDS: dict[str, type[BaseModel]] = {
+    "cron": CronSchedule,
+    "interval": IntervalSchedule,
+    "rrule": RRuleSchedule,
+}
 
-    What a person has edited on the server since the last time stays and is named, unless
-    `overwrite`. Raises `JudgeGymError` when Prefect refuses a deployment.
+
+class Deployed(Block):
+    """The last deployment by `judge-gym database init` or `up`: deployment → field → digest."""
+
+    _block_type_name = "judge-gym deployed"
+    _block_type_slug = "judge-gym-deployed"
+    digests: dict[str, dict[str, str]] = Field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A field of a deployment that was edited on the server, in the format of prefect.yaml."""
+
+    deployment: str
+    key: tuple[str, str]
+    """Its entrypoint and name in prefect.yaml."""
+    field: str
+    here: Any
+    in_file: Any
+
+    def __str__(self) -> str:
+        here, there = _by_name(self.field, self.here), _by_name(self.field, self.in_file)
+        different = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+        differences = [
+            f"{name} is {_shown(here.get(name))}, in prefect.yaml {_shown(there.get(name))}"
+            for name in different
+        ]
+        return f"deployment {self.deployment}: {'; '.join(differences)}"
+
+
+async def deploy_all(*, overwrite: bool = False) -> list[Step]:
+    """Deploy every flow; returns a step for each deployment, and for each edit that was kept.
+
+    Edits on the server since the last deployment are kept and listed, unless `overwrite`. Raises
+    `JudgeGymError` if Prefect refuses a deployment.
     """
     described = _described_in_file()
     async with get_client() as client:
         before = await _deployments(client)
-        edits = [] if overwrite else await found_edits(before, described)
-        _prefect_deploy(with_edits(described, edits))
+        edits = [] if overwrite else await _edits_of(before, described)
+        _prefect_deploy(_with_edits(described, edits))
         after = await _deployments(client)
-    await remember(after, edits)
+    await _store_digests(after, edits)
     return [
         Step(
             f"deployment {name}",
@@ -69,7 +116,7 @@ def _described_in_file() -> dict[str, Any]:
 
 def _prefect_deploy(described: dict[str, Any]) -> None:
     environment = os.environ | {"PREFECT_API_URL": get_current_settings().api.url or ""}
-    # Left open, it is filled in where the flow runs, which may be another machine.
+    # If unset, it is filled in where the flow runs, which may be another machine.
     environment.pop("JUDGE_GYM_HOME", None)
     with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
         json.dump(described, file)
@@ -84,19 +131,19 @@ def _prefect_deploy(described: dict[str, Any]) -> None:
             check=False,
         )
     if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines()
+        output = (done.stderr or done.stdout).strip().splitlines()
         raise JudgeGymError(
-            f"Prefect did not deploy {PREFECT_FILE}: {said[-1] if said else 'no reason given'}",
-            f"See all it says with: cd {REPOSITORY} && prefect --no-prompt deploy --all",
+            f"Prefect did not deploy {PREFECT_FILE}: {output[-1] if output else 'no reason given'}",
+            f"To see all of its output: cd {REPOSITORY} && prefect --no-prompt deploy --all",
         )
 
 
 async def _deployments(client: PrefectClient) -> dict[str, DeploymentResponse]:
-    """Return flow/deployment → what the server holds, of the deployments that have our tag."""
+    """Return flow/deployment → the deployment on the server, for those with our tag."""
     ours = DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG]))
-    found = await client.read_deployments(deployment_filter=ours)
-    flows = {one.flow_id: (await client.read_flow(one.flow_id)).name for one in found}
-    return {f"{flows[one.flow_id]}/{one.name}": one for one in found}
+    deployments = await client.read_deployments(deployment_filter=ours)
+    flows = {one.flow_id: (await client.read_flow(one.flow_id)).name for one in deployments}
+    return {f"{flows[one.flow_id]}/{one.name}": one for one in deployments}
 
 
 def _described(deployment: DeploymentResponse) -> dict[str, Any]:
@@ -107,3 +154,129 @@ def _described(deployment: DeploymentResponse) -> dict[str, Any]:
         for one in sorted(deployment.schedules, key=lambda one: one.slug or "")
     ]
     return described | {"limit": limit.limit if limit else None, "schedules": schedules}
+
+
+async def _edits_of(
+    before: Mapping[str, DeploymentResponse], described: Mapping[str, Any]
+) -> list[Edit]:
+    """Return the edits of these deployments, which are keyed by flow/deployment."""
+    stored = (await _deployed()).digests
+    edits = []
+    for name, deployment in sorted(before.items()):
+        for given in described["deployments"]:
+            key = (str(given["entrypoint"]), str(given["name"]))
+            if key != (deployment.entrypoint, deployment.name):
+                continue
+            for field, read in _FIELDS.items():
+                here, in_file = read(deployment), _in_file(field, given)
+                if here != in_file and _digest(here) != stored.get(name, {}).get(field):
+                    edits.append(Edit(name, key, field, here, in_file))
+    return edits
+
+
+def _with_edits(described: Mapping[str, Any], edits: Iterable[Edit]) -> dict[str, Any]:
+    """Return the content of prefect.yaml with these edits applied."""
+    changed = deepcopy(dict(described))
+    for edit in edits:
+        for deployment in changed["deployments"]:
+            if (deployment["entrypoint"], deployment["name"]) == edit.key:
+                deployment[edit.field] = edit.here
+    return changed
+
+
+async def _store_digests(after: Mapping[str, DeploymentResponse], edits: Iterable[Edit]) -> None:
+    """Store digests of these deployments; edited fields keep their old digest."""
+    deployed = await _deployed()
+    edited = {(edit.deployment, edit.field) for edit in edits}
+    digests = {
+        name: {
+            field: _digest(read(deployment))
+            if (name, field) not in edited
+            else deployed.digests.get(name, {}).get(field, "")
+            for field, read in _FIELDS.items()
+        }
+        for name, deployment in after.items()
+    }
+    if digests != deployed.digests:
+        await Deployed(digests=digests).asave(_BLOCK, overwrite=True)
+
+
+async def _deployed() -> Deployed:
+    try:
+        return await Deployed.aload(_BLOCK)
+    except ValueError:  # no block yet
+        return Deployed()
+
+
+def _schedule(schedule: Any, **beside: Any) -> dict[str, Any]:
+    """Return a schedule in the format of prefect.yaml."""
+    return {
+        key: value
+        for key, value in (schedule.model_dump(mode="json") | beside).items()
+        if value is not None
+    }
+
+
+def _schedules(deployment: DeploymentResponse) -> list[dict[str, Any]]:
+    found = [
+        _schedule(one.schedule, slug=one.slug, active=one.active, parameters=one.parameters or {})
+        for one in deployment.schedules
+    ]
+    return sorted(found, key=lambda one: json.dumps(one.get("slug")))
+
+
+def _schedules_in_file(given: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    found = []
+    for one in given:
+        kind = next(kind for key, kind in _KINDS.items() if key in one)
+        fields = {key: value for key, value in one.items() if key in kind.model_fields}
+        beside = {"active": one.get("active", True), "parameters": one.get("parameters", {})}
+        found.append(_schedule(kind.model_validate(fields), slug=one.get("slug"), **beside))
+    return sorted(found, key=lambda one: json.dumps(one.get("slug")))
+
+
+def _limit(deployment: DeploymentResponse) -> dict[str, Any] | None:
+    limit, options = deployment.global_concurrency_limit, deployment.concurrency_options
+    if limit is None:
+        return None
+    strategy = {"collision_strategy": options.collision_strategy.value} if options else {}
+    return {"limit": limit.limit, **strategy}
+
+
+_FIELDS: dict[str, Callable[[DeploymentResponse], Any]] = {
+    "parameters": lambda one: one.parameters,
+    "schedules": _schedules,
+    "description": lambda one: one.description,
+    "tags": lambda one: one.tags,
+    "concurrency_limit": _limit,
+}
+"""Fields that can be edited in the UI, in the format of prefect.yaml."""
+
+
+def _in_file(field: str, described: Mapping[str, Any]) -> Any:
+    given = described.get(field)
+    if field == "schedules":
+        return _schedules_in_file(given or [])
+    return given or {} if field == "parameters" else given
+
+
+def _digest(value: Any) -> str:
+    return sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def _by_name(field: str, value: Any) -> dict[str, Any]:
+    """Return the parts of a field, keyed by their description."""
+    if field == "parameters":
+        return {f"parameter {name}": one for name, one in value.items()}
+    if field != "schedules":
+        return {field: value}
+    return {
+        f"schedule {one.get('slug', number)}, {key},": given
+        for number, one in enumerate(value, 1)
+        for key, given in one.items()
+        if key != "slug"
+    }
+
+
+def _shown(value: Any) -> str:
+    return "not there" if value is None else json.dumps(value, default=str)

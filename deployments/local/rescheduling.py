@@ -20,8 +20,7 @@ from prefect.client.schemas.filters import (
 from prefect.client.schemas.objects import FlowRun, StateType
 from prefect.states import Scheduled
 
-from deployments import lost_runs
-from deployments.bootstrap import WORK_POOL
+from deployments.bootstrap import WORK_POOL, lost_run_message
 
 MESSAGE = "The process ended with `judge-gym up`. The next installation resumes the run."
 
@@ -46,7 +45,7 @@ async def reschedule_lost() -> int:
     marked = [
         run
         for run in await _in_state(StateType.CRASHED)
-        if run.state is not None and run.state.message == lost_runs.message()
+        if run.state is not None and run.state.message == lost_run_message()
     ]
     return await _schedule([run for run in unfinished if not _has_process(run)] + marked)
 

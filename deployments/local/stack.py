@@ -122,12 +122,12 @@ def running(settings: Settings, port: int, *, overwrite: bool) -> Iterator[Stack
 
 async def _prepared(*, overwrite: bool) -> "tuple[list[Step], int]":
     # Prefect reads the environment when it is imported.
+    from deployments.bootstrap import reset_automations
     from deployments.cli.database import made_ready
     from deployments.local.rescheduling import reschedule_lost
-    from deployments.lost_runs import begin_anew
 
     # Before the deployment, which takes long enough for the automations to finish their reset.
-    await begin_anew()
+    await reset_automations()
     return await made_ready(overwrite=overwrite), await reschedule_lost()
 
 

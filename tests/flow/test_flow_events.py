@@ -12,7 +12,7 @@ from prefect.events import Automation, AutomationCore
 from prefect.flow_engine import run_flow_async
 from ruamel.yaml import YAML
 
-from deployments import lost_runs
+from deployments.bootstrap import create_automation, lost_run_automations, reset_automations
 from flows.sweep import sweep
 from flows.w1_evidence import w1_evidence
 from support.command_line import REPOSITORY
@@ -118,11 +118,11 @@ def test_a_window_that_collected_nothing_is_told(file: Path) -> None:
 def test_the_automations_for_lost_runs_are_made_once_and_begin_anew_as_they_are() -> None:
     async def make() -> list[bool]:
         async with get_client() as client:
-            return [await lost_runs.make(client, one) for one in lost_runs.described()]
+            return [await create_automation(client, one) for one in lost_run_automations()]
 
     async def kept() -> list[Automation]:
         async with get_client() as client:
-            names = [one.name for one in lost_runs.described()]
+            names = [one.name for one in lost_run_automations()]
             return [one for name in names for one in await client.read_automations_by_name(name)]
 
     async def remove() -> None:
@@ -136,7 +136,7 @@ def test_the_automations_for_lost_runs_are_made_once_and_begin_anew_as_they_are(
     assert asyncio.run(make()) == [False, False]
     before = asyncio.run(kept())
     assert len(before) == 2
-    asyncio.run(lost_runs.begin_anew())
+    asyncio.run(reset_automations())
     after = asyncio.run(kept())
     assert [one.model_dump(exclude={"id"}) for one in after] == [
         one.model_dump(exclude={"id"}) for one in before
