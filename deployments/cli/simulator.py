@@ -82,7 +82,7 @@ def simulator(
 
 def _archive(news: Path) -> "Archive":
     """Return the readable documents of a corpus as news; raises `JudgeGymError` for a bad path."""
-    from judge_gym.evidence.corpus_source import read_corpus
+    from judge_gym.evidence.corpus import read_corpus
     from judge_gym.evidence.documents import RawDocument
     from judge_gym.simulator.news import Archive, Article
 

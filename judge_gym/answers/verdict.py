@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from judge_gym.answers.assertion import DOUBTS, unasserted, withdrawn
+from judge_gym.answers.assertion import DOUBTS, Standing, quotations, unasserted, withdrawn
 from judge_gym.answers.json_object import JsonObject, find_json_objects
-from judge_gym.answers.quotation import Standing, quotations
 from judge_gym.answers.text import (
     AnswerText,
     ClosingLine,

@@ -8,8 +8,8 @@ from pathlib import Path
 from judge_gym.benchmarks.mapping import Benchmark, Better, PairColumns, ScoreColumns
 from judge_gym.design.files import corpus_files
 from judge_gym.errors import EvidenceError
-from judge_gym.evidence.corpus_files import Row, read_rows
 from judge_gym.evidence.normal_text import normal_line, normal_text
+from judge_gym.evidence.rows import Row, read_rows
 
 MAX_ITEMS = 100_000
 """Most items of one benchmark."""

@@ -1,4 +1,4 @@
-"""Collecting the documents of a window: sources, screening, cleaning and source tiers.
+"""Collects the documents of a window: sources, screening, cleaning and source tiers.
 
-Returns plain values and never writes them anywhere; the caller persists.
+Returns plain values and stores nothing.
 """

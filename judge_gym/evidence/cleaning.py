@@ -1,7 +1,7 @@
-"""The `cleaned` view without a model: page furniture out, the article's words untouched.
+"""The `cleaned` view: removes page furniture without a model and keeps the words of the article.
 
-HTML goes through trafilatura. Plain text and markdown lose only what is plainly not the article:
-images, link targets, runs of links, lines repeated down the page and the usual notices.
+HTML goes through trafilatura. Plain text and markdown lose images, link targets, runs of links,
+lines that repeat on the page, and common notices (cookies, subscriptions, copyright).
 """
 
 import re
@@ -12,7 +12,7 @@ from judge_gym.evidence.normal_text import normal_text
 
 _HTML_START = re.compile(r"\s*(<!doctype html|<html\b|<body\b)", re.IGNORECASE)
 _HTML_BLOCK = re.compile(r"</(p|div|article|section|li|h[1-6])>", re.IGNORECASE)
-# Bounded, so that a line of a thousand brackets costs no more than a line of text.
+# Bounded, so that a line of a thousand brackets takes no longer than a line of text.
 _LABEL, _TARGET = r"\[([^\]\n]{0,300})\]", r"\([^)\n]{0,2000}\)"
 _IMAGE = re.compile(f"!{_LABEL}{_TARGET}")
 _LINK = re.compile(_LABEL + _TARGET)
@@ -39,9 +39,9 @@ _WORD = re.compile(r"\w+(?:['’.,-]\w+)*")
 
 
 def clean(text_or_html: str) -> str:
-    """Return the article without page furniture; may be empty when nothing else was there."""
-    seen = without_hidden_text(text_or_html)
-    return _without_furniture(normal_text(_extract(seen) if _is_html(seen) else seen))
+    """Return the article without page furniture; empty when the page has nothing else."""
+    visible = without_hidden_text(text_or_html)
+    return _without_furniture(normal_text(_extract(visible) if _is_html(visible) else visible))
 
 
 def word_count(text: str) -> int:
@@ -60,8 +60,7 @@ def _extract(html: str) -> str:
     # Deferred: importing trafilatura costs a third of a second that no other use pays.
     import trafilatura
 
-    found = trafilatura.extract(html, include_comments=False)
-    return found or ""
+    return trafilatura.extract(html, include_comments=False) or ""
 
 
 def _without_furniture(text: str) -> str:
@@ -86,7 +85,7 @@ def _without_link_runs(lines: list[str]) -> list[str]:
         if not line or (_LINK.search(line) and _LINK_LINE.fullmatch(line)):
             run.append(line)
             continue
-        if sum(1 for one in run if one) < _LINK_RUN:
+        if sum(1 for link in run if link) < _LINK_RUN:
             kept.extend(run)
         kept.extend([""] if run else [])
         kept.append(line)

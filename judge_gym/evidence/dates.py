@@ -1,6 +1,7 @@
-"""Reading publication dates: what corpora, feeds and search results write.
+"""Publication dates as corpora, feeds and search results write them.
 
-Only unambiguous forms are read; `05/11/2026` is refused rather than guessed.
+Only unambiguous forms are read: `05/11/2026` gives None, because its month is unknown. Libraries
+guess here (docs/decisions/0023-dates-urls-and-hidden-text.md).
 """
 
 import re
@@ -20,10 +21,10 @@ _AGO = re.compile(r"(\d{1,4}) (minute|min|hour|day)s? ago")
 
 
 def parse_date(text: str) -> date | None:
-    """Return the day `text` names, as written (no change of time zone), or None.
+    """Return the day that `text` names, in its own time zone, or None.
 
-    A month or a year alone is its first day, so that `2022` falls into a window that begins on
-    2022-01-01. Reads ISO 8601, RFC 2822 and English month names.
+    Reads ISO 8601, RFC 2822 and English month names. A month or a year alone is its first day, so
+    that `2022` lies in a window that begins on 2022-01-01.
     """
     written = " ".join(text.lower().split())
     try:
@@ -41,9 +42,9 @@ def parse_date(text: str) -> date | None:
 
 
 def parse_age(text: str, today: date) -> date | None:
-    """Return the day a search result's age names ("3 hours ago", "2 days ago"), or None.
+    """Return the day of an age such as "3 hours ago" or "2 days ago", or None.
 
-    Weeks, months and years are refused: they do not name a day.
+    Weeks, months and years give None, because they name no day.
     """
     written = " ".join(text.lower().split())
     if written == "yesterday":

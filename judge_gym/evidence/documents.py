@@ -1,7 +1,6 @@
-"""What collecting yields: documents that were kept, and the reason for each that was not.
+"""Values of a collection: documents that are kept, and a reason for each that is dropped.
 
-Values only. Where documents come from is in the `*_source` modules, which of them are kept is
-in `screening`.
+`corpus` and `firecrawl` read documents; `screening` decides which are kept.
 """
 
 from collections import Counter
@@ -34,7 +33,7 @@ class RawDocument:
     """One document as its source gave it, before screening."""
 
     origin: str
-    """Where it stood, for people: `news.csv line 3`, or the address of a search result."""
+    """Location for people: `news.csv line 3`, or `search result 2`."""
     text: str
     url: str = ""
     title: str = ""
@@ -42,7 +41,7 @@ class RawDocument:
     truth: Truth | None = None
     category: str = ""
     simulated: bool = False
-    """Whether the simulator served it."""
+    """Whether the simulator produced it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +49,9 @@ class Document:
     """One document of a window, screened: the `raw` view of a piece of evidence."""
 
     url: str
-    """As the source gave it; empty when it gave none."""
+    """As written in the source; empty without one."""
     canonical_url: str
-    """Identity within a window; `corpus:…` when the source gave no address."""
+    """Identity within a window; `corpus:…` without an address."""
     domain: str
     title: str
     published: date | None
@@ -63,11 +62,11 @@ class Document:
     truth: Truth | None
     """The known answer, where the source has one; for the analysis, never for a prompt."""
     category: str
-    """The part of a benchmark it belongs to; empty when the source names none."""
+    """Part of a benchmark; empty without one."""
     cut_from: int | None
-    """Length in characters before the text was cut; None when it was not."""
+    """Length in characters before the text was cut; None for a whole text."""
     simulated: bool
-    """Whether the simulator served it: what is judged of it is no finding."""
+    """Whether the simulator produced it: judgements of it are no finding."""
 
     @property
     def truncated(self) -> bool:
@@ -76,7 +75,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A document that was kept out, and why."""
+    """A dropped document and the reason."""
 
     url: str
     title: str
@@ -86,25 +85,25 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """The outcome for one window: every document is in exactly one of the two."""
+    """The documents of one window, kept or dropped."""
 
     documents: tuple[Document, ...]
     dropped: tuple[Dropped, ...]
 
     def dropped_by_reason(self) -> dict[Reason, int]:
-        """Return how many documents were kept out for each reason, most frequent first."""
-        return dict(Counter(one.reason for one in self.dropped).most_common())
+        """Return the number of dropped documents per reason, most frequent first."""
+        return dict(Counter(document.reason for document in self.dropped).most_common())
 
 
 class Source(Protocol):
-    """Somewhere documents come from."""
+    """A source of documents."""
 
     async def collect(self, window: Window) -> Iterable[RawDocument | Dropped]:
-        """Return what the source has for `window`, in its own order.
+        """Return the documents for `window`, in the order of the source.
 
-        What the source itself must refuse (an unreadable row, a failed page) comes as `Dropped`.
-        The result may be read lazily from a file of any size. Raises `EvidenceError`, while
-        being read too, when the source as a whole cannot be used.
+        Unreadable rows and failed pages are `Dropped`. The result may be a lazy iterator over a
+        file of any size. Raises `EvidenceError`, also during iteration, when the source as a
+        whole cannot be used.
         """
         ...
 

@@ -1,9 +1,9 @@
-"""Text that a page's readers never see: taken out before anything else looks at a document.
+"""Removes text that readers of a page do not see, before a document is used in any way.
 
-It sees what stands in the markup itself: comments, elements marked hidden, and inline styles that
-hide, shrink, move off the page or print in the colour of the ground. Rules of a style sheet are
-not followed. Everything else stays character for character, so plain text and markdown with a
-few tags in them may be given too.
+Removed are comments, elements marked hidden, and elements whose inline style hides them, shrinks
+them, moves them off the page or prints them in the colour of the background. Style sheets are not
+evaluated. All other characters stay as they are, so plain text and markdown with a few tags are
+accepted too. An HTML parser would rewrite them (docs/decisions/0023-dates-urls-and-hidden-text.md).
 """
 
 import re
@@ -22,17 +22,17 @@ HIDDEN_SELECTORS = (
     "[style*='opacity:0;']",
     "[style*='opacity: 0;']",
 )
-"""The same as CSS selectors, as far as they go, for who turns pages into text elsewhere."""
+"""The same rules as CSS selectors, where CSS has one, for a service that converts pages."""
 
-# Bounded, and never over another "<": a page of a million brackets costs one pass.
+# Bounded, and never across another "<": a page of a million brackets takes one pass.
 _MARKUP = re.compile(
     r"<!--.*?(?:-->|\Z)"
     r"|</(?P<end>[a-zA-Z][a-zA-Z0-9-]{0,30})[^<>]{0,100}>"
     r"|<(?P<start>[a-zA-Z][a-zA-Z0-9-]{0,30})"
-    r"(?P<about>(?:\"[^\"<]{0,4000}\"|'[^'<]{0,4000}'|[^<>\"'])*)>",
+    r"(?P<attributes_text>(?:\"[^\"<]{0,4000}\"|'[^'<]{0,4000}'|[^<>\"'])*)>",
     re.DOTALL,
 )
-# In markdown a link's definition prints as nothing, so it serves as a comment.
+# Markdown does not print a link definition, so it can serve as a comment.
 _MARKDOWN_COMMENT = re.compile(
     r"^ {0,3}\[[^\]\n]{1,80}\]: *(?:#|<>|//)[ \t]*[\"'(][^\n]*\n?", re.MULTILINE
 )
@@ -68,63 +68,65 @@ class _Element:
 
 
 def without_hidden_text(text: str) -> str:
-    """Return `text` without what a reader of the page would not see; a second time: no change."""
+    """Return `text` without its hidden parts."""
     if "<" in text:
         text = "".join(_seen_parts(text))
     return _MARKDOWN_COMMENT.sub("", text) if "]:" in text else text
 
 
 def _seen_parts(text: str) -> Iterator[str]:
-    """Yield what is outside of hidden elements, tags included."""
+    """Yield the parts outside hidden elements, with their tags."""
     above: list[_Element] = []
     kept_to = 0
     for match in _MARKUP.finditer(text):
         was_hidden = bool(above) and above[-1].hidden
         if match["start"]:
-            _open(above, match["start"].lower(), match["about"])
+            _open(above, match["start"].lower(), match["attributes_text"])
         elif match["end"]:
             _close(above, match["end"].lower())
         is_hidden = bool(above) and above[-1].hidden
         void = match["start"] is not None and match["start"].lower() in _VOID
         comment = match["start"] is None and match["end"] is None
         if was_hidden and not is_hidden:
-            # A hidden element goes with its end tag; what closes it from outside stays.
+            # Drop the end tag of a hidden element; keep a tag of an outer element that closes it.
             kept_to = match.end() if match["end"] else match.start()
-        elif not was_hidden and (is_hidden or comment or (void and _hides(match["about"]))):
+        elif not was_hidden and (
+            is_hidden or comment or (void and _hides(match["attributes_text"]))
+        ):
             yield text[kept_to : match.start()]
             kept_to = match.end()
     if not (above and above[-1].hidden):
         yield text[kept_to:]
 
 
-def _open(above: list[_Element], name: str, about: str) -> None:
+def _open(above: list[_Element], name: str, attributes_text: str) -> None:
     if name in _ENDS_AT_ITS_LIKE and above and above[-1].name == name:
         above.pop()
     if name in _VOID or len(above) == _DEEPEST:
         return
     outer = above[-1] if above else _Element("", False, "", "")
-    style = _style(about)
+    style = _style(attributes_text)
     colour = _last(_COLOUR, style) or outer.colour
     ground = _last(_GROUND, style) or outer.ground
     hidden = (
         outer.hidden
         or name in _UNSEEN_ELEMENTS
-        or _hides(about)
+        or _hides(attributes_text)
         or (colour != "" and colour == ground)
     )
     above.append(_Element(name, hidden, colour, ground))
 
 
 def _close(above: list[_Element], name: str) -> None:
-    """Close the innermost element of this name, and with it those left open inside."""
-    for place in range(len(above) - 1, -1, -1):
-        if above[place].name == name:
-            del above[place:]
+    """Close the innermost open element of this name, and all elements inside it."""
+    for index in range(len(above) - 1, -1, -1):
+        if above[index].name == name:
+            del above[index:]
             return
 
 
-def _hides(about: str) -> bool:
-    attributes = _attributes(about)
+def _hides(attributes_text: str) -> bool:
+    attributes = _attributes(attributes_text)
     return (
         "hidden" in attributes
         or attributes.get("aria-hidden", "").strip().lower() == "true"
@@ -133,15 +135,15 @@ def _hides(about: str) -> bool:
     )
 
 
-def _attributes(about: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for match in _ATTRIBUTE.finditer(about):
-        found.setdefault(match[1].lower(), next((v for v in match.groups()[1:] if v), ""))
-    return found
+def _attributes(attributes_text: str) -> dict[str, str]:
+    attributes: dict[str, str] = {}
+    for match in _ATTRIBUTE.finditer(attributes_text):
+        attributes.setdefault(match[1].lower(), next((v for v in match.groups()[1:] if v), ""))
+    return attributes
 
 
-def _style(about: str) -> str:
-    return _plain_style(_attributes(about).get("style", ""))
+def _style(attributes_text: str) -> str:
+    return _plain_style(_attributes(attributes_text).get("style", ""))
 
 
 def _plain_style(style: str) -> str:
@@ -149,11 +151,11 @@ def _plain_style(style: str) -> str:
 
 
 def _last(pattern: re.Pattern[str], style: str) -> str:
-    """Return the colour that a style's last such rule names, in one spelling; "" for none."""
-    found = pattern.findall(style)
-    if not found:
+    """Return the colour of the last matching rule in canonical spelling; "" without one."""
+    colours = pattern.findall(style)
+    if not colours:
         return ""
-    colour = _NAMED.get(found[-1], found[-1])
+    colour = _NAMED.get(colours[-1], colours[-1])
     if rgb := _RGB.fullmatch(colour):
         return "#" + "".join(f"{int(part):02x}" for part in rgb.groups())
     if re.fullmatch(r"#[0-9a-f]{3}", colour):

@@ -1,7 +1,7 @@
-"""Text as judge-gym keeps it: one form for what looks the same, nothing that cannot be seen.
+"""Text in the form that judge-gym stores: normalised, without invisible characters.
 
-A document can hide instructions in characters a reader never sees; they are removed here, before
-anything else looks at the text. What can be seen is left as it is.
+A document can hide instructions in characters that readers do not see. They are removed here,
+before a text is used in any way. Visible characters stay.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""Which documents a window keeps, and why the others are kept out.
+"""Decides which documents a window keeps, and gives a reason for each that is dropped.
 
-Pure: the same documents in the same order give the same outcome. Only the documents kept and
-one short record for each that is not stay in memory, so the input may be of any length.
+Pure: the same documents in the same order give the same result. Memory holds the documents kept
+and a short record per dropped one, so the input may be of any length.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ MAX_TITLE_CHARACTERS = 500
 
 @dataclass(frozen=True)
 class Rules:
-    """What a window keeps. Dates are inclusive; lengths are in characters of normalised text."""
+    """Limits of a window. Dates are inclusive; lengths are characters of normalised text."""
 
     max_documents: int
     start: date | None = None
@@ -31,23 +31,23 @@ class Rules:
     max_characters: int = MAX_CHARACTERS
 
     def __post_init__(self) -> None:
-        # A text is cut no shorter than 4/5 of the maximum, and must still be long enough then.
+        # Cutting leaves at least 4/5 of the maximum, which must not be below the minimum.
         if not 1 <= self.min_characters <= self.max_characters * 4 // 5:
             raise ValueError("min_characters must be 1 to four fifths of max_characters")
 
 
 def screen(raw: Iterable[RawDocument | Dropped], rules: Rules) -> Collected:
-    """Return the documents that `rules` keep, in order, and the reason for each other one.
+    """Return the documents that `rules` keep, in order, and the reason for each dropped one.
 
-    The first reason that applies is given: the source's own, the address, the dates, the
-    length, a duplicate of a kept document, the limit.
+    The first reason that applies is given: that of the source, the address, the dates, the length,
+    a duplicate of a kept document, the limit.
     """
     screening = _Screening(rules)
-    for one in raw:
-        if isinstance(one, Dropped):
-            screening.dropped.append(_shortened(one))
+    for document in raw:
+        if isinstance(document, Dropped):
+            screening.dropped.append(_shortened(document))
         else:
-            screening.take(one)
+            screening.add(document)
     return Collected(tuple(screening.kept), tuple(screening.dropped))
 
 
@@ -57,9 +57,9 @@ class _Screening:
     kept: list[Document] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
     _origins: dict[str, str] = field(default_factory=dict)
-    """Canonical address and content hash of each kept document → where it stood."""
+    """Canonical address and content hash of each kept document → its origin."""
 
-    def take(self, raw: RawDocument) -> None:
+    def add(self, raw: RawDocument) -> None:
         outcome = self._judge(raw)
         if isinstance(outcome, Document):
             self._origins[outcome.canonical_url] = raw.origin
@@ -120,11 +120,11 @@ def _drop(raw: RawDocument, reason: Reason, detail: str) -> Dropped:
     return _shortened(Dropped(raw.url, raw.title, reason, f"{raw.origin}: {detail}"))
 
 
-def _shortened(one: Dropped) -> Dropped:
-    """Bound what an outside text can put into the records people read."""
+def _shortened(dropped: Dropped) -> Dropped:
+    """Bound the length of untrusted text in the record."""
     return Dropped(
-        url=normal_line(one.url, MAX_TITLE_CHARACTERS),
-        title=normal_line(one.title, MAX_TITLE_CHARACTERS),
-        reason=one.reason,
-        detail=normal_line(one.detail, MAX_TITLE_CHARACTERS),
+        url=normal_line(dropped.url, MAX_TITLE_CHARACTERS),
+        title=normal_line(dropped.title, MAX_TITLE_CHARACTERS),
+        reason=dropped.reason,
+        detail=normal_line(dropped.detail, MAX_TITLE_CHARACTERS),
     )

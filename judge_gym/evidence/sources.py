@@ -1,14 +1,12 @@
-"""From a window to its documents: the one place that knows which source is which."""
+"""From a window to its documents: opens the source that the window names."""
 
 import asyncio
 
 from judge_gym.design.window import BenchmarkSource, CorpusSource, FirecrawlSource, Window
 from judge_gym.errors import EvidenceError
-from judge_gym.evidence.benchmark_source import BenchmarkFiles
-from judge_gym.evidence.corpus_source import CorpusFiles
+from judge_gym.evidence.corpus import BenchmarkFiles, CorpusFiles
 from judge_gym.evidence.documents import Collected, Source
-from judge_gym.evidence.firecrawl_client import FirecrawlAccess
-from judge_gym.evidence.firecrawl_source import FirecrawlNews
+from judge_gym.evidence.firecrawl import FirecrawlAccess, FirecrawlNews
 from judge_gym.evidence.screening import MAX_CHARACTERS, MIN_CHARACTERS, Rules, screen
 
 
@@ -22,13 +20,13 @@ def open_source(window: Window, access: FirecrawlAccess) -> Source:
     if isinstance(source, FirecrawlSource):
         return FirecrawlNews(access)
     raise EvidenceError(
-        f"Window {window.name} holds recorded judgements; it has nothing to collect.",
-        "Bring its items in with `judge-gym data import-verdicts`.",
+        f"Window {window.name} holds recorded judgements, so there is nothing to collect.",
+        "Import its items with `judge-gym data import-verdicts`.",
     )
 
 
 def rules_of(window: Window, max_characters: int = MAX_CHARACTERS) -> Rules:
-    """Return what `window` keeps; benchmark items may be of any length but empty."""
+    """Return the limits of `window`; benchmark items may have any length above 0."""
     benchmark = isinstance(window.source, BenchmarkSource)
     return Rules(
         max_documents=window.max_documents,
@@ -42,10 +40,10 @@ def rules_of(window: Window, max_characters: int = MAX_CHARACTERS) -> Rules:
 async def collect(
     window: Window, access: FirecrawlAccess, max_characters: int = MAX_CHARACTERS
 ) -> Collected:
-    """Return the documents of `window` and the reason for each one kept out.
+    """Return the documents of `window` and the reason for each dropped one.
 
     Raises `EvidenceError` when the source as a whole cannot be used.
     """
     raw = await open_source(window, access).collect(window)
-    # Files are read while being screened, which may take long: not on the event loop.
+    # Screening reads files and may take long, so it must not block the event loop.
     return await asyncio.to_thread(screen, raw, rules_of(window, max_characters))

@@ -1,6 +1,6 @@
-"""Source tier by domain: how much weight a reader would give the outlet before reading.
+"""Source tier by domain: the weight that a reader would give the outlet before reading.
 
-The lists are data, in `tiers.toml`; they are coarse on purpose and never shown to a judge.
+The lists are data, in `tiers.toml`. They are coarse on purpose, and prompts never include them.
 """
 
 import tomllib
@@ -21,7 +21,7 @@ OTHER = Tier("other", 0.10)
 
 
 def tier_of(domain: str) -> Tier:
-    """Return the tier of `domain`, judged by the domain itself and every domain above it.
+    """Return the tier of `domain`, by the domain itself and every domain above it.
 
     `news.example.ac.uk` is looked up as itself, `example.ac.uk`, `ac.uk` and `uk`; the most
     specific entry decides. An unlisted or empty domain is `other`.

@@ -1,4 +1,4 @@
-"""Addresses: one spelling for each, and which may be fetched.
+"""Addresses: their canonical spelling, and whether they may be fetched.
 
 Nothing here resolves a name or opens a connection.
 """
@@ -23,16 +23,15 @@ _NUMERIC_LABEL = re.compile(r"(\d+|0x[0-9a-f]*)", re.IGNORECASE)
 
 
 class BadUrl(ValueError):
-    """Not an http or https address that evidence may carry."""
+    """Not an http or https address that evidence may have."""
 
 
 def canonical_url(url: str) -> str:
-    """Return the one spelling of `url` that identifies it.
+    """Return the canonical spelling of `url`, the identity of a document.
 
-    Lower-case scheme and host (international names in their ASCII form), no fragment, no
-    default port, no tracking parameters, query sorted, no trailing slash. Applying it twice
-    changes nothing. Raises `BadUrl` for anything but a plain http or https address: another
-    scheme, no host, a user name in it, over 2,000 characters.
+    Lower-case scheme and host (international names in ASCII), sorted query; no fragment, default
+    port, tracking parameter or trailing slash. Idempotent. Raises `BadUrl` for another scheme than
+    http and https, a missing host, a user name, and more than 2,000 characters.
     """
     if len(url) > MAX_URL_CHARACTERS:
         raise BadUrl(f"the address has {len(url)} characters, at most {MAX_URL_CHARACTERS} allowed")
@@ -59,11 +58,11 @@ def domain_of(url: str) -> str:
 
 
 def is_public(url: str) -> bool:
-    """Return whether `url` looks like a page of the public web, by its spelling alone.
+    """Return whether the spelling of `url` is that of a page of the public web.
 
-    False for other schemes, private, loopback, link-local and reserved addresses in any
-    notation, single-label names and names of local networks. A public name may still resolve
-    to a private address: only whoever fetches it can see that.
+    False for other schemes, private, loopback, link-local and reserved addresses in any notation,
+    single-label names and names of local networks. A public name may still resolve to a private
+    address; the code that fetches it must check that.
     """
     try:
         host = urlsplit(canonical_url(url)).hostname or ""
@@ -82,7 +81,7 @@ def _is_global(host: str) -> bool:
         address = ipaddress.ip_address(host)
     except ValueError:
         return False
-    # Outside of it lie mapped and translated IPv4 addresses; inside, tunnels to any of them.
+    # Mapped and translated IPv4 addresses lie outside of 2000::/3, tunnels to them inside.
     if isinstance(address, ipaddress.IPv6Address) and (
         address not in _GLOBAL_UNICAST or address.sixtofour or address.teredo
     ):

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from judge_gym.answers.assertion import DOUBTS, unasserted, withdrawn
+from judge_gym.answers.assertion import DOUBTS, Quotations, unasserted, withdrawn
 from judge_gym.answers.json_object import JsonObject, find_json_objects
-from judge_gym.answers.quotation import Quotations
 from judge_gym.answers.verdict import ParseFailure
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)", re.DOTALL)

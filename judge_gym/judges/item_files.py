@@ -11,7 +11,7 @@ from pathlib import Path
 from judge_gym.design.config_tree import shown
 from judge_gym.design.files import corpus_digest
 from judge_gym.errors import ConfigError, EvidenceError
-from judge_gym.evidence.typed_rows import read_typed_rows
+from judge_gym.evidence.rows import read_typed_rows
 from judge_gym.judges.base import Judge
 from judge_gym.judges.labels import check_on
 from judge_gym.records.items import COLUMNS, Item, distinct, known_fields

@@ -13,7 +13,7 @@ from judge_gym.design.strategies.view import VIEWS, View
 from judge_gym.errors import EvidenceError
 from judge_gym.evidence.cleaning import clean, word_count
 from judge_gym.evidence.documents import Collected
-from judge_gym.evidence.firecrawl_client import FirecrawlAccess
+from judge_gym.evidence.firecrawl import FirecrawlAccess
 from judge_gym.evidence.sources import collect
 from judge_gym.questions.editor import EditedText, read_view, view_prompt
 from judge_gym.records.calls import Call, Parameters

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from judge_gym.design.files import corpus_files
 from judge_gym.errors import EvidenceError
-from judge_gym.evidence.corpus_files import Row, read_rows
 from judge_gym.evidence.normal_text import normal_line, normal_text
+from judge_gym.evidence.rows import Row, read_rows
 from judge_gym.recorded.mapping import Choice, Recorded, VerdictColumn
 
 MAX_JUDGEMENTS = 2_000_000

@@ -92,7 +92,7 @@ def test_planted_obedience_is_recovered_and_other_judges_show_none(
 
 
 async def twins(sweep: Sweep) -> list[tuple[Any, Any]]:
-    from judge_gym.evidence.firecrawl_client import FirecrawlAccess
+    from judge_gym.evidence.firecrawl import FirecrawlAccess
     from judge_gym.evidence.sources import collect
 
     clean, attacked = [

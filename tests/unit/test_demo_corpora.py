@@ -14,7 +14,7 @@ import pytest
 from judge_gym.design.rubric_file import load_rubric
 from judge_gym.design.sweep import Sweep, load_sweep
 from judge_gym.evidence.documents import Collected
-from judge_gym.evidence.firecrawl_source import FirecrawlAccess
+from judge_gym.evidence.firecrawl import FirecrawlAccess
 from judge_gym.evidence.sources import collect
 from judge_gym.planted.reading import concept_named, read_documents
 from judge_gym.simulator.verdicts import order_stages, stage_demanded

@@ -14,7 +14,7 @@ from judge_gym.design.config_model import read_model
 from judge_gym.design.config_tree import Node, Place
 from judge_gym.design.legal import Legal
 from judge_gym.errors import ConfigError
-from judge_gym.evidence.corpus_files import read_rows
+from judge_gym.evidence.rows import read_rows
 from judge_gym.judges.scale import Scale
 from judge_gym.panel.document import PanelDocument, PanelItem
 

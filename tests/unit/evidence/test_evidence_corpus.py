@@ -10,10 +10,10 @@ import pytest
 
 from judge_gym.design.window import BenchmarkSource, CorpusSource, Window
 from judge_gym.errors import ConfigError, EvidenceError, JudgeGymError
-from judge_gym.evidence import corpus_files
-from judge_gym.evidence.corpus_source import read_corpus
+from judge_gym.evidence import rows as row_files
+from judge_gym.evidence.corpus import read_corpus
 from judge_gym.evidence.documents import Dropped, RawDocument
-from judge_gym.evidence.firecrawl_source import FirecrawlAccess
+from judge_gym.evidence.firecrawl import FirecrawlAccess
 from judge_gym.evidence.sources import collect
 
 SHARED = Path(__file__).parents[4] / "shared" / "data"
@@ -126,7 +126,7 @@ def test_a_csv_row_that_does_not_fit_its_header_is_dropped(tmp_path):
 
 
 def test_values_larger_than_the_limit(tmp_path, monkeypatch):
-    monkeypatch.setattr(corpus_files, "MAX_ROW_CHARACTERS", 200_000)
+    monkeypatch.setattr(row_files, "MAX_ROW_CHARACTERS", 200_000)
     limit = csv.field_size_limit(131_072)
     try:
         large, huge = "x" * 150_000, "y" * 200_100

@@ -11,9 +11,9 @@ from pydantic import SecretStr
 
 from judge_gym.design.window import FirecrawlSource, Window
 from judge_gym.errors import EvidenceError
-from judge_gym.evidence import firecrawl_source
+from judge_gym.evidence import firecrawl
 from judge_gym.evidence.documents import Dropped, RawDocument
-from judge_gym.evidence.firecrawl_source import FirecrawlAccess, FirecrawlNews
+from judge_gym.evidence.firecrawl import FirecrawlAccess, FirecrawlNews
 from judge_gym.evidence.sources import collect
 
 KEY = "fc-not-a-real-key"
@@ -229,7 +229,7 @@ def test_a_page_that_fails_is_dropped_alone():
             f"{address}html": [html],
             f"{address}gone": page("Not found", statusCode=404),
             f"{address}empty": page(" \n"),
-            f"{address}big": page("x" * (firecrawl_source.MAX_PAGE_CHARACTERS + 1)),
+            f"{address}big": page("x" * (firecrawl.MAX_PAGE_CHARACTERS + 1)),
             f"{address}moved": page(url="http://169.254.169.254/latest"),
         },
     )

@@ -12,8 +12,7 @@ import pytest
 from judge_gym.design.window import FirecrawlSource, Window
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.evidence.documents import RawDocument
-from judge_gym.evidence.firecrawl_client import FirecrawlAccess
-from judge_gym.evidence.firecrawl_source import FirecrawlNews
+from judge_gym.evidence.firecrawl import FirecrawlAccess, FirecrawlNews
 from judge_gym.evidence.sources import collect
 from judge_gym.simulator.faults.plan import NEWS_KINDS
 from judge_gym.simulator.faults.reading import read_plan

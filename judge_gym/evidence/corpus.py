@@ -1,6 +1,7 @@
 """Documents from corpus files: JSONL or CSV with a title, address, date and text per row.
 
-Reading only; what is kept of it is decided in `screening`.
+A benchmark is a corpus in which every row has a truth. Reading only: `screening` decides which
+documents are kept.
 """
 
 import math
@@ -13,9 +14,9 @@ from typing import Any
 from judge_gym.design.files import corpus_files
 from judge_gym.design.window import Window
 from judge_gym.errors import EvidenceError
-from judge_gym.evidence.corpus_files import Row, read_rows
 from judge_gym.evidence.dates import ACCEPTED_DATES, parse_date
 from judge_gym.evidence.documents import Dropped, RawDocument, RawStream, Truth
+from judge_gym.evidence.rows import Row, read_rows
 
 ACCEPTED_NAMES: Mapping[str, tuple[str, ...]] = {
     "title": ("title", "headline", "name"),
@@ -25,12 +26,12 @@ ACCEPTED_NAMES: Mapping[str, tuple[str, ...]] = {
     "truth": (),
     "category": (),
 }
-"""Our name → the names a file may use for it without saying so; the first with a value wins.
-Truth and category are never guessed from a name: `fields` has to say where they stand."""
+"""Our field → column names that are recognised; the first column with a value is used. Truth and
+category have none: `fields` must name their columns."""
 
 
 class _RowFault(ValueError):
-    """What makes one row unreadable."""
+    """A row that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,10 @@ class CorpusFiles:
 
     path: Path
     fields: Mapping[str, str] = field(default_factory=dict)
-    """Our name → the file's, where they differ."""
+    """Our field → the column of the file, where the names differ."""
 
     async def collect(self, window: Window) -> RawStream:
-        """Return the corpus's documents in file and row order, read as they are asked for.
+        """Return the documents of the corpus lazily, in file and row order.
 
         Raises `EvidenceError` for an unusable path, mapping or file.
         """
@@ -50,7 +51,7 @@ class CorpusFiles:
 
 
 def read_corpus(path: Path, fields: Mapping[str, str]) -> RawStream:
-    """Yield a document, or the reason there is none, for each row of the files of `path`.
+    """Yield a document or a reason for each row of the files of `path`.
 
     `fields` overrides `ACCEPTED_NAMES`. Raises `EvidenceError` when `fields` has an unknown key,
     or when no row of a file can be read, or a column of `fields` is in none of its rows.
@@ -146,7 +147,7 @@ def _published(name: str, value: Any) -> date | None:
 
 
 def _truth(name: str, value: Any) -> Truth | None:
-    """What reads as a number is one, in CSV and JSON alike; any other text is a label."""
+    """Return a number where the text is one, in CSV and JSON alike; any other text is a label."""
     written = _short(name, value).strip()
     if not written:
         return None
@@ -159,3 +160,35 @@ def _truth(name: str, value: Any) -> Truth | None:
     if not math.isfinite(number):
         raise _RowFault(f"field {name!r} is {written!r}, not a finite number")
     return number
+
+
+DEFAULT_TRUTH = "truth"
+
+
+@dataclass(frozen=True)
+class BenchmarkFiles:
+    """A benchmark file or folder as a source of documents."""
+
+    path: Path
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Our field → the column of the file; the default column of the truth is `truth`."""
+
+    async def collect(self, window: Window) -> RawStream:
+        """Return the items lazily, in file and row order.
+
+        Raises `EvidenceError` as a corpus does, and for an item that cannot be read or has no
+        truth, because a benchmark without some of its items is another benchmark.
+        """
+        return self._items()
+
+    def _items(self) -> RawStream:
+        fields = {"truth": DEFAULT_TRUTH, **self.fields}
+        for item in read_corpus(self.path, fields):
+            if isinstance(item, Dropped):
+                raise EvidenceError(f"{self.path}: {item.detail}.", "Mend or remove this item.")
+            if item.truth is None:
+                raise EvidenceError(
+                    f"{self.path}: {item.origin}: no truth in field {fields['truth']!r}.",
+                    "Give every item its known answer, or name the field under `fields`.",
+                )
+            yield item

@@ -1,0 +1,285 @@
+"""Rows of JSONL and CSV files: raw values with line numbers, or typed values with a name each.
+
+`design.files` lists the files of a corpus.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from judge_gym.design.config_tree import shown
+from judge_gym.design.files import corpus_files
+from judge_gym.errors import EvidenceError, did_you_mean
+
+MAX_ROW_CHARACTERS = 10_000_000
+"""Longest JSONL line in bytes and longest CSV value in characters that is read."""
+_SEPARATOR = re.compile(r'"?sep=([,;\t|])"?\s*')
+_QUOTED = re.compile(r'"[^"]*"')
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One record of a file, or the reason why it cannot be read."""
+
+    line: int
+    """Line of the file on which the record starts, from 1."""
+    values: dict[str, Any]
+    fault: str = ""
+
+
+def read_rows(file: Path) -> Iterator[Row]:
+    """Yield the records of `file` one at a time.
+
+    A record that cannot be read is a row with a fault. Raises `EvidenceError` when the file cannot
+    be opened or parsed any further.
+    """
+    try:
+        if file.suffix.lower() == ".csv":
+            yield from _csv_rows(file)
+        else:
+            with file.open("rb") as handle:
+                yield from _json_rows(handle)
+    except OSError as error:
+        raise _unreadable(file, error) from error
+
+
+def _unreadable(file: Path, error: OSError) -> EvidenceError:
+    return EvidenceError(f"{file} cannot be read: {error.strerror or error}.")
+
+
+def _csv_rows(file: Path) -> Iterator[Row]:
+    # The limit is global to the csv module. Raising it does not affect other readers.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_ROW_CHARACTERS))
+    with file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
+        first = handle.readline(MAX_ROW_CHARACTERS)
+        # A line in which Excel names the separator.
+        given = _SEPARATOR.fullmatch(first)
+        before = 1 if given else 0
+        if not given:
+            handle.seek(0)
+        reader = csv.reader(handle, delimiter=given[1] if given else _delimiter(first))
+        line = 1
+        try:
+            header = next(reader, [])
+            _check_header(file, header)
+            while True:
+                line = before + reader.line_num + 1
+                cells = next(reader, None)
+                if cells is None:
+                    return
+                # Spreadsheets leave rows of empty cells below the last one.
+                if any(cell.strip() for cell in cells):
+                    yield _csv_row(line, header, cells)
+        except csv.Error as error:
+            raise EvidenceError(
+                f"{file} line {line}: not CSV from here on: {error}.",
+                "Check the quotes around this value.",
+            ) from error
+
+
+def _delimiter(header: str) -> str:
+    """Return the separator: the most frequent of comma, semicolon and tab."""
+    outside = _QUOTED.sub("", header)
+    return max(",;\t", key=outside.count)
+
+
+def _check_header(file: Path, header: list[str]) -> None:
+    repeated = [name for place, name in enumerate(header) if name and name in header[:place]]
+    if repeated:
+        raise EvidenceError(
+            f"{file} line 1: column {repeated[0]!r} is there twice.",
+            "Rename or remove one of them: which holds the values cannot be told.",
+        )
+    if any("\udc80" <= letter <= "\udcff" for name in header for letter in name):
+        raise EvidenceError(f"{file} line 1: not UTF-8.", "Save the file as UTF-8.")
+
+
+def _csv_row(line: int, header: list[str], cells: list[str]) -> Row:
+    values = dict(zip(header, cells, strict=False))
+    if len(cells) != len(header):
+        return Row(line, values, f"{len(cells)} values under {len(header)} column names")
+    return Row(line, values, _encoding_fault(values))
+
+
+def _json_rows(handle: BinaryIO) -> Iterator[Row]:
+    for number, line in enumerate(_bounded_lines(handle), start=1):
+        if len(line) > MAX_ROW_CHARACTERS:
+            yield Row(number, {}, f"longer than {MAX_ROW_CHARACTERS} bytes")
+        elif line.strip():
+            yield _json_row(number, line)
+
+
+def _json_row(number: int, line: bytes) -> Row:
+    try:
+        values = json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        return Row(number, {}, "not UTF-8")
+    except (ValueError, RecursionError) as error:
+        return Row(number, {}, f"not JSON: {error}")
+    if not isinstance(values, dict):
+        return Row(number, {}, "not a JSON object")
+    return Row(number, values, _encoding_fault(values))
+
+
+def _bounded_lines(handle: BinaryIO) -> Iterator[bytes]:
+    """Yield each line; of a line that is too long only the beginning."""
+    while line := handle.readline(MAX_ROW_CHARACTERS + 1):
+        rest = line
+        while len(rest) > MAX_ROW_CHARACTERS and not rest.endswith(b"\n"):
+            rest = handle.readline(MAX_ROW_CHARACTERS + 1)
+        yield line
+
+
+def _encoding_fault(values: dict[str, Any]) -> str:
+    for name, value in values.items():
+        if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+            return f"field {name!r} is not UTF-8"
+    return ""
+
+
+MAX_ROWS = 100_000
+"""Most rows of one corpus."""
+_LONGEST_ADVICE = 300
+_MEND = "Mend or remove this row."
+R = TypeVar("R", bound=BaseModel)
+
+
+@dataclass(frozen=True, eq=False)
+class TypedRows(Generic[R]):
+    """The rows of a corpus, with their locations and columns."""
+
+    rows: tuple[R, ...]
+    places: tuple[str, ...]
+    """File and line of each row."""
+    columns: tuple[str, ...]
+    """Every column of the files, in order."""
+    used: Mapping[str, str]
+    """Field → the column that it was read from."""
+
+
+def read_typed(path: Path, form: type[R], **more: Any) -> tuple[R, ...]:
+    """Return the rows of `read_typed_rows`."""
+    return read_typed_rows(path, form, **more).rows
+
+
+def read_typed_rows(
+    path: Path,
+    form: type[R],
+    columns: Sequence[str] = (),
+    fields: Mapping[str, str] | None = None,
+    **more: Any,
+) -> TypedRows[R]:
+    """Read the rows of a JSONL or CSV file, or of a folder of them, in file and row order.
+
+    `columns` are the fields of `form` that come from the file (default: all), and `more` holds
+    values that all rows share. A field is read from the column of its name, whatever its case, or
+    from the column that `fields` names. Blank values count as missing. A row without an `id` is
+    named by its number. Other columns are ignored. Raises `EvidenceError` with file, line, column
+    and value for the first row that cannot be read, a repeated id, and a missing column.
+    """
+    reading = _Reading(form, columns or tuple(form.model_fields), fields or {}, more)
+    for file in corpus_files(path):
+        for row in read_rows(file):
+            reading.add(file, row)
+    return reading.result(path)
+
+
+class _Reading(Generic[R]):
+    def __init__(
+        self,
+        form: type[R],
+        names: Sequence[str],
+        fields: Mapping[str, str],
+        more: Mapping[str, Any],
+    ) -> None:
+        self._form, self._names, self._fields, self._more = form, names, fields, more
+        self._rows: dict[str, R] = {}
+        self._places: list[str] = []
+        self._columns: dict[str, None] = {}
+        self._used: dict[str, str] = {}
+
+    def add(self, file: Path, row: Row) -> None:
+        """Add a row of the file."""
+        if row.fault:
+            remedy = "Save the file as UTF-8." if "not UTF-8" in row.fault else _MEND
+            raise _fault(file, row, row.fault, remedy)
+        self._columns.update(dict.fromkeys(row.values))
+        values = self._values(file, row)
+        given = values.pop("id", len(self._rows) + 1)
+        name = str(given) if isinstance(given, int) else given
+        one = self._typed(file, row, {**values, "id": name, **self._more})
+        if name in self._rows:
+            raise _fault(file, row, f"id is {name!r}, which a row above has, too")
+        if len(self._rows) == MAX_ROWS:
+            raise _fault(file, row, f"more than {MAX_ROWS} rows")
+        self._rows[name] = one
+        self._places.append(f"{file} line {row.line}")
+
+    def result(self, path: Path) -> TypedRows[R]:
+        """Return the rows; raises `EvidenceError` without any."""
+        if not self._rows:
+            raise EvidenceError(f"{path} has no row.", f"A row has {', '.join(self._names)}.")
+        for field, column in self._fields.items():
+            if column not in self._columns:
+                raise EvidenceError(
+                    f"{path}: fields: {field} is {column!r}, and no row has such a column.",
+                    f"{did_you_mean(column, list(self._columns))}{_listed(self._columns)}",
+                )
+        places, columns = tuple(self._places), tuple(self._columns)
+        return TypedRows(tuple(self._rows.values()), places, columns, self._used)
+
+    def _values(self, file: Path, row: Row) -> dict[str, Any]:
+        values = {}
+        for name in self._names:
+            column = self._column(file, row, name)
+            value = None if column is None else row.values.get(column)
+            if column is None or value is None or (isinstance(value, str) and not value.strip()):
+                continue
+            values[name], self._used[name] = value, column
+        return values
+
+    def _column(self, file: Path, row: Row, name: str) -> str | None:
+        """Return the column of a field; None without one."""
+        if name in self._fields:
+            return self._fields[name]
+        if name in row.values:
+            return name
+        alike = [column for column in row.values if column.strip().lower() == name]
+        if len(alike) > 1:
+            both = " and ".join(map(repr, alike))
+            raise _fault(
+                file, row, f"columns {both} are both {name}", f"Name one: fields: {{{name}: ...}}."
+            )
+        return alike[0] if alike else None
+
+    def _typed(self, file: Path, row: Row, values: dict[str, Any]) -> R:
+        try:
+            return self._form.model_validate(values)
+        except ValidationError as error:
+            fault = error.errors()[0]
+        name = str(fault["loc"][0])
+        column = self._column(file, row, name) or name
+        if fault["type"] != "missing":
+            message = fault["msg"].removeprefix("Value error, ")
+            raise _fault(file, row, f"{column} is {shown(fault['input'])}: {message}")
+        if column in row.values:
+            raise _fault(file, row, f"{column} is empty")
+        raise _fault(
+            file, row, f"there is no {column!r}",
+            f"{_listed(row.values)} Map one with fields: {{{name}: COLUMN}}.",
+        )  # fmt: skip
+
+
+def _listed(columns: Mapping[str, object]) -> str:
+    listed = f"The columns are {', '.join(map(repr, columns))}."
+    return listed if len(listed) <= _LONGEST_ADVICE else f"{listed[:_LONGEST_ADVICE]}…"
+
+
+def _fault(file: Path, row: Row, what: str, remedy: str = _MEND) -> EvidenceError:
+    return EvidenceError(f"{file} line {row.line}: {what}.", remedy)
