@@ -11,7 +11,7 @@ from prefect.runtime import flow_run
 from judge_gym.asking.engine import WAITING
 from judge_gym.lab.status import progress_of
 from judge_gym.runtime import Runtime
-from judge_gym.store.claims import in_progress
+from judge_gym.store.locks import in_progress
 from judge_gym.store.progress import Progress, share_done
 from tasks.artifacts import Bar, only_logged
 

@@ -24,7 +24,7 @@ from judge_gym.errors import JudgeGymError, first_line
 from judge_gym.llm.breaker import ModelStoppedError
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
-from judge_gym.store.claims import claimed
+from judge_gym.store.locks import locked
 from tasks.lab import collect_batches
 from tasks.policy import declare_limits, provider_tag
 from tasks.runtime import given, runtime
@@ -122,7 +122,7 @@ async def lock(runtime: Runtime, kind: str, names: Iterable[object]) -> AsyncIte
     def waiting() -> None:
         get_run_logger().warning("Another run works on these %s: waiting for it to end.", kind)
 
-    async with claimed(runtime.engine, kind, names, waiting):
+    async with locked(runtime.engine, kind, names, waiting):
         yield
 
 

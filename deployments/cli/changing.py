@@ -67,14 +67,14 @@ def retry(
     """
     from sqlalchemy.orm import Session
 
-    from judge_gym.store.claims import idle
     from judge_gym.store.cleaning import check_failure, forget_failures, kept_failures
+    from judge_gym.store.locks import exclusive
 
     with database_engine() as engine, Session(engine) as session, session.begin():
         chosen = choose(session, name)
         selection = chosen.selection(workflow or "", failure or "")
         check_failure(session, selection)
-        with idle(engine, chosen.claims):
+        with exclusive(engine, chosen.locks):
             kept = kept_failures(session, selection)
             count = sum(one.count for one in kept)
             if not count:
@@ -108,8 +108,8 @@ def cancel(name: Name, workflow: OfWorkflow = None, yes: Yes = False) -> None:
     """
     from sqlalchemy.orm import Session
 
-    from judge_gym.store.cancelling import cancel_calls, without_answer
-    from judge_gym.store.claims import idle
+    from judge_gym.store.cleaning import cancel_calls, without_answer
+    from judge_gym.store.locks import exclusive
     from judge_gym.store.selecting import calls, ledger_lines, waiting_in_batches
 
     prepare_environment(settings().data_dir, verbose=False)
@@ -132,7 +132,7 @@ def cancel(name: Name, workflow: OfWorkflow = None, yes: Yes = False) -> None:
             raise typer.Exit
         asyncio.run(_cancel_all(deployed, batches))
         with (
-            idle(engine, chosen.claims, PATIENCE_S if deployed else 0),
+            exclusive(engine, chosen.locks, PATIENCE_S if deployed else 0),
             Session(engine) as session,
             session.begin(),
         ):

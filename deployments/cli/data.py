@@ -28,8 +28,8 @@ def export_bundle(
     ] = None,
 ) -> None:
     """Export a sweep or experiments, with all they need, to CSV and Parquet."""
+    from judge_gym.store.bundles import export
     from judge_gym.store.experiments import experiment_tag
-    from judge_gym.store.exporting import export
 
     if (sweep is None) == (not experiment):
         raise ConfigError("Name either a sweep or experiments (--experiment TAG), not both.")
@@ -54,7 +54,7 @@ def import_bundle(
 
     Existing rows are kept. Importing the folder again changes nothing.
     """
-    from judge_gym.store.importing import import_bundle as read_bundle
+    from judge_gym.store.bundle_reading import import_bundle as read_bundle
 
     with database_engine() as engine:
         manifest, new = read_bundle(engine, folder)

@@ -24,7 +24,7 @@ def roles() -> None:
     Grant them to logins. All other logins lose the right to connect to this database. Running
     the command again changes nothing.
     """
-    from judge_gym.store.roles import READER, WRITER, create_roles
+    from judge_gym.store.read_only import READER, WRITER, create_roles
 
     with database_engine() as engine:
         warnings = create_roles(engine)
@@ -157,15 +157,15 @@ def clean(
     """
     from sqlalchemy.orm import Session
 
-    from judge_gym.store.claims import idle
     from judge_gym.store.cleaning import Removal, check_failure, removal, removed_calls
     from judge_gym.store.cleaning import clean as delete
+    from judge_gym.store.locks import exclusive
 
     with database_engine() as engine, Session(engine) as session, session.begin():
         chosen = choose(session, name)
         selection = chosen.selection(workflow or "", failure or "")
         check_failure(session, selection)
-        with idle(engine, chosen.claims):
+        with exclusive(engine, chosen.locks):
             going = removal(session, selection)
             lines = removed_calls(session, selection, keep_derived=keep_derived)
             calls = sum(one.calls for one in lines)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult
     from judge_gym.judges.calibrating.comparing import Comparison
     from judge_gym.judges.reviewing.cases import Review
-    from judge_gym.store.reviews import ReviewRow
+    from judge_gym.store.judges import ReviewRow
 
 _LONGEST_CELL = 90
 
@@ -205,7 +205,7 @@ def _run_review(file: Path, loaded: "Review", of: date, *, retry_failed: bool) -
         simulator_for,
     )
     from judge_gym.settings import settings
-    from judge_gym.store.reviews import reviews_of
+    from judge_gym.store.judges import reviews_of
 
     prepare_environment(settings().data_dir, verbose=False)
     with (

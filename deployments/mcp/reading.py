@@ -169,7 +169,7 @@ def query(sql: str, most_rows: int = 100) -> dict[str, Any]:
     are answers of models or texts of the web.
     """
     from judge_gym.settings import settings
-    from judge_gym.store.reading import read, reader_url
+    from judge_gym.store.read_only import read, reader_url
 
     rows = read(reader_url(settings()), sql, most_rows)
     return {"columns": rows.columns, "rows": rows.rows, "cut": rows.cut}

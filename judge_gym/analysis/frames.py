@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from judge_gym.store.copying import Columns, open_csv
-from judge_gym.store.view_rows import is_nested, view_reader
+from judge_gym.store.bulk import Columns, open_csv
+from judge_gym.store.views import is_nested, view_reader
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -91,8 +91,7 @@ from judge_gym.analysis.swaps import swap_effects
 from judge_gym.analysis.testing import findings
 from judge_gym.analysis.truths import accuracies
 from judge_gym.seeds import digest
-from judge_gym.store.plans import Planned, planned
-from judge_gym.store.results import ResultRow, latest_run, save_run
+from judge_gym.store.results import Planned, ResultRow, latest_run, planned, save_run
 
 _OF_A_GROUP = (
     comparisons,

@@ -16,8 +16,7 @@ from judge_gym.metrics.hypotheses import (
     examine,
 )
 from judge_gym.seeds import canonical_json
-from judge_gym.store.plans import Planned
-from judge_gym.store.results import FindingRow, ResultRow
+from judge_gym.store.results import FindingRow, Planned, ResultRow
 
 _ACCURACY, _PAIRED = "accuracy", "pair_balance"
 

@@ -15,7 +15,7 @@ from judge_gym.gyms.use import model_of
 from judge_gym.judges import Item, JudgeResult, load_judge
 from judge_gym.judges.calibrating.judging import Asked, results_of
 from judge_gym.runtime import Runtime
-from judge_gym.store.judging import item_costs
+from judge_gym.store.judges import item_costs
 
 Rankings = list[Ranking] | Unavailable
 _NOTHING = "(no learning was found)"

@@ -25,7 +25,7 @@ from judge_gym.metrics.points import to_points
 from judge_gym.records.items import distinct
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
-from judge_gym.store.judging import item_costs
+from judge_gym.store.judges import item_costs
 
 SCORE = "score"
 """The judge's, in points of 100; the first measure of every gym."""

@@ -31,7 +31,7 @@ from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import to_points
 from judge_gym.seeds import derive_seed
-from judge_gym.store.judging import item_costs
+from judge_gym.store.judges import item_costs
 
 Results = Sequence[JudgeResult | None]
 """What a judge said of each item, in the order of the items; None where it is not judged yet."""

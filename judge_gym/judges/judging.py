@@ -30,7 +30,7 @@ from judge_gym.records.items import Item, distinct
 from judge_gym.records.judgements import JudgeResult, Reading
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
-from judge_gym.store import judging as store
+from judge_gym.store import judges as store
 from judge_gym.store import tables as t
 
 WORKFLOW, AGENT = "judging", "judge"

@@ -12,21 +12,22 @@ from judge_gym.counting import counted
 from judge_gym.design.workflow_names import PROBE
 from judge_gym.errors import StoreError
 from judge_gym.model_names import is_simulated_model
-from judge_gym.store.activity import (
+from judge_gym.store.batches import waiting
+from judge_gym.store.cleaning import Kept, kept_failures
+from judge_gym.store.experiments import experiments_by_tag, sweep_tags
+from judge_gym.store.listings import WindowLine, windows
+from judge_gym.store.locks import is_in_progress, is_locked
+from judge_gym.store.progress import (
     RECENT,
     Activity,
     LoweredLimit,
+    Progress,
     Refusal,
     activity,
     lowered_limits,
     refusals,
+    sweep_progress,
 )
-from judge_gym.store.batches import waiting
-from judge_gym.store.claims import is_claimed, is_in_progress
-from judge_gym.store.cleaning import Kept, kept_failures
-from judge_gym.store.experiments import experiments_by_tag, sweep_tags
-from judge_gym.store.listings import WindowLine, windows
-from judge_gym.store.progress import Progress, sweep_progress
 from judge_gym.store.selecting import Selection
 from judge_gym.store.spending import Spent, has_cancelled_calls, spending_scope, spent
 
@@ -120,9 +121,9 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
     failed = Counter({name: part.failed for name, part in progress.items()})
     failed |= _summed((one.workflow, one.count) for one in kept)
     failed += _summed((one.workflow, one.calls) for one in refused)
-    # Calls tell of runs of single workflows, since claims are shared by names that are not theirs.
-    claims = {"experiments": [one.tag for one in experiments.values()]}
-    at_work = is_in_progress(session, sweep) or (bool(lately) and is_claimed(session, claims))
+    # Calls tell of runs of single workflows, since other names can share their locks.
+    locks = {"experiments": [one.tag for one in experiments.values()]}
+    at_work = is_in_progress(session, sweep) or (bool(lately) and is_locked(session, locks))
     if not at_work:  # calls of a killed run are still stored as sent
         lately = [replace(part, in_flight=0) for part in lately if part.ended]
     usage = spent(session, scope)

@@ -23,7 +23,7 @@ from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import experiments as store
 from judge_gym.store.cleaning import forget_failures
-from judge_gym.store.plans import register_plan
+from judge_gym.store.results import register_plan
 from judge_gym.store.selecting import Selection
 
 _log = logging.getLogger(__name__)

@@ -39,7 +39,7 @@ from judge_gym.records.panels import StoredConsensus, StoredReview
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
 from judge_gym.store import panels as store
-from judge_gym.store.claims import claimed
+from judge_gym.store.locks import locked
 
 V = TypeVar("V")
 Emit = Callable[[PanelState], Awaitable[None] | None]
@@ -71,7 +71,7 @@ async def run_panel(
     def waiting() -> None:
         _log.info("Another run of panel %s reviews %s: waiting for it.", panel.name, document.id)
 
-    async with claimed(runtime.engine, "panels", [review.key], waiting):
+    async with locked(runtime.engine, "panels", [review.key], waiting):
         try:
             return await run.go()
         except asyncio.CancelledError:

@@ -11,7 +11,7 @@ from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.in_short import MEANS
 from judge_gym.report.markdown import escaped_inside
 from judge_gym.report.writing import put_in_place
-from judge_gym.store.reviews import ReviewRow
+from judge_gym.store.judges import ReviewRow
 
 _A_PERSON_DECIDES = (
     "A person decides. This page recommends and changes nothing: no judge file, and no judge."

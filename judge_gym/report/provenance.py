@@ -9,8 +9,7 @@ from judge_gym.counting import counted
 from judge_gym.design.experiment import Experiment
 from judge_gym.report.calls import cost
 from judge_gym.report.table import Row, Table
-from judge_gym.store.plans import plan_of_run
-from judge_gym.store.results import RunInfo
+from judge_gym.store.results import RunInfo, plan_of_run
 from judge_gym.store.spending import CallSums
 from judge_gym.store.sweep_data import judgement_span
 

@@ -23,8 +23,8 @@ from judge_gym.records.attempts import (
 from judge_gym.records.batches import BatchCall, ProviderBatch, StoredBatch
 from judge_gym.records.calls import Answer, Failure, Request
 from judge_gym.store import tables as t
+from judge_gym.store.bulk import packed
 from judge_gym.store.ledger import CLOSED, answered
-from judge_gym.store.recordset import packed
 from judge_gym.store.spending import Scope, calls_of
 
 _OPEN = t.Batch.status.in_(t.OPEN_BATCHES)
@@ -82,7 +82,7 @@ def plan(engine: sa.Engine, provider: str, model: str, call_ids: Sequence[int]) 
 
 
 @contextmanager
-def claimed(engine: sa.Engine, batch_id: int) -> Iterator[StoredBatch | None]:
+def locked(engine: sa.Engine, batch_id: int) -> Iterator[StoredBatch | None]:
     """Lock an open batch; yields None when another process has it or it has ended.
 
     The lock belongs to a connection of its own and ends with it, however this process ends.

@@ -17,8 +17,8 @@ import tenacity
 
 from judge_gym.records.attempts import AttemptError
 from judge_gym.records.calls import Answer, Call, Failure, Opened, Request, Row
+from judge_gym.store.bulk import inserting, packed, recordset
 from judge_gym.store.calls import opened_as
-from judge_gym.store.recordset import inserting, packed, recordset
 from judge_gym.store.tables import OPEN_BATCHES, Batch
 from judge_gym.store.tables import Call as CallRow
 

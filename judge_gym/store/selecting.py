@@ -54,8 +54,8 @@ class Chosen:
         return Selection(tuple(self.experiments), workflow, failure, self.shared_keys)
 
     @property
-    def claims(self) -> dict[str, list[str]]:
-        """What runs hold while they work on any of it, as `claims` names it."""
+    def locks(self) -> dict[str, list[str]]:
+        """The names that runs lock while they work on any of it, by kind."""
         return {
             "experiments": list(self.experiments.values()),
             "windows": [str(one) for one in self.windows],

@@ -8,8 +8,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.design.analysis_plan import AnalysisPlan
 from judge_gym.store import tables as t
-from judge_gym.store.plans import planned, register_plan
-from judge_gym.store.results import FindingRow, latest_run, load_findings
+from judge_gym.store.results import FindingRow, latest_run, load_findings, planned, register_plan
 from support.lab import SWEEP, Lab, labels, rubric
 
 COMMON = {"rubric": {"provided": rubric(*labels(4))}}

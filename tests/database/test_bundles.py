@@ -15,10 +15,9 @@ from judge_gym.analysis import running as analysis
 from judge_gym.design.analysis_plan import AnalysisPlan
 from judge_gym.errors import StoreError
 from judge_gym.store import tables as t
-from judge_gym.store.bundle import NOT_IN_BUNDLES, TABLES
-from judge_gym.store.exporting import export
-from judge_gym.store.importing import import_bundle
-from judge_gym.store.plans import register_plan
+from judge_gym.store.bundle_reading import import_bundle
+from judge_gym.store.bundles import NOT_IN_BUNDLES, TABLES, export
+from judge_gym.store.results import register_plan
 from judge_gym.store.rubrics import OLD_SHAM, SHAM
 from support.lab import SWEEP, Lab
 from support.postgres import temporary_database

@@ -9,8 +9,7 @@ from sqlalchemy.orm import Session
 from judge_gym.errors import StoreError
 from judge_gym.store import batches as batch_rows
 from judge_gym.store import tables as t
-from judge_gym.store.cancelling import cancel_calls
-from judge_gym.store.cleaning import clean, removed_calls
+from judge_gym.store.cleaning import cancel_calls, clean, removed_calls
 from judge_gym.store.ledger import Ledger
 from judge_gym.store.selecting import Selection
 from support.judged import fail, judged, sample_ids, unprobed

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from judge_gym.analysis import describe, load
 from judge_gym.errors import StoreError
 from judge_gym.store import views
-from judge_gym.store.roles import READER, create_roles
+from judge_gym.store.read_only import READER, create_roles
 from support.lab import SWEEP, Lab
 from support.logins import login
 

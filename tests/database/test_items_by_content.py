@@ -10,7 +10,7 @@ from judge_gym.judges import Criterion, Item, RubricJudge
 from judge_gym.judges.judging import judge_items
 from judge_gym.seeds import digest
 from judge_gym.store import migrate
-from judge_gym.store.judging import save_judge
+from judge_gym.store.judges import save_judge
 from support.judge_runs import ITEMS
 from support.misbehaving import answers, misbehaving
 from support.postgres import temporary_database

@@ -14,11 +14,16 @@ from judge_gym.errors import StoreError
 from judge_gym.lab import probing, scoring
 from judge_gym.lab.status import Status, sweep_status
 from judge_gym.store import tables as t
-from judge_gym.store.cancelling import cancel_calls, without_answer
-from judge_gym.store.claims import claimed, idle, in_progress
-from judge_gym.store.cleaning import Kept, forget_failures, kept_failures
+from judge_gym.store.cleaning import (
+    Kept,
+    cancel_calls,
+    forget_failures,
+    kept_failures,
+    without_answer,
+)
 from judge_gym.store.experiments import register_experiment
 from judge_gym.store.ledger import Ledger
+from judge_gym.store.locks import exclusive, in_progress, locked
 from judge_gym.store.selecting import Selection, chosen, ledger_lines
 from support.judged import fail, judged, sample_ids, unprobed
 from support.rig import a_call
@@ -169,8 +174,8 @@ def test_what_a_run_is_at_work_on_is_left_alone(database: str) -> None:
     work = {"experiments": ["a", "b"], "windows": ["1"]}
 
     async def busy(kind: str, names: list[object]) -> None:
-        async with claimed(engine, kind, names, lambda: None):
-            with pytest.raises(StoreError, match="at work"), idle(engine, work):
+        async with locked(engine, kind, names, lambda: None):
+            with pytest.raises(StoreError, match="at work"), exclusive(engine, work):
                 raise AssertionError("it was not idle")
 
     asyncio.run(busy("experiments", ["b", "c"]))
@@ -179,11 +184,11 @@ def test_what_a_run_is_at_work_on_is_left_alone(database: str) -> None:
     waited = []
 
     async def wait() -> None:
-        async with claimed(engine, "experiments", ["a"], lambda: waited.append("told")):
+        async with locked(engine, "experiments", ["a"], lambda: waited.append("told")):
             waited.append("in")
 
     async def later() -> None:
-        with idle(engine, work):
+        with exclusive(engine, work):
             waiting = asyncio.create_task(wait())
             while not waited:
                 await asyncio.sleep(0.01)

@@ -7,9 +7,8 @@ import sqlalchemy as sa
 
 from judge_gym.errors import StoreError
 from judge_gym.settings import Settings
-from judge_gym.store import reading, views
-from judge_gym.store.reading import QueryError, read, reader_url
-from judge_gym.store.roles import READER, WRITER, create_roles
+from judge_gym.store import read_only, views
+from judge_gym.store.read_only import READER, WRITER, QueryError, create_roles, read, reader_url
 from support.logins import login
 from support.postgres import temporary_database
 
@@ -99,12 +98,12 @@ def test_everything_else_is_refused(reader: str, statement: str, reason: str) ->
 
 def test_nothing_outlives_a_statement(reader: str) -> None:
     read(reader, "SELECT set_config('statement_timeout', '0', false)")
-    assert read(reader, "SHOW statement_timeout").rows == [[f"{reading.LONGEST_S}s"]]
+    assert read(reader, "SHOW statement_timeout").rows == [[f"{read_only.LONGEST_S}s"]]
     assert read(reader, "SHOW transaction_read_only").rows == [["on"]]
 
 
 def test_a_slow_statement_is_ended(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "LONGEST_S", 1)
+    monkeypatch.setattr(read_only, "LONGEST_S", 1)
     with pytest.raises(QueryError, match="longer than 1 s"):
         read(reader, "SELECT count(*) FROM generate_series(1, 10000000000)")
 
@@ -114,10 +113,10 @@ def test_rows_and_values_are_bounded(reader: str) -> None:
     assert found.rows == [[1], [2], [3]]
     assert "first 3 rows" in found.cut
     long = read(reader, "SELECT repeat('x', 100000)")
-    assert len(long.rows[0][0]) == reading.LONGEST_CELL
-    assert str(reading.LONGEST_CELL) in long.cut
+    assert len(long.rows[0][0]) == read_only.LONGEST_CELL
+    assert str(read_only.LONGEST_CELL) in long.cut
     wide = read(reader, "SELECT repeat('x', 4000) FROM generate_series(1, 400)")
-    assert len(wide.rows) == reading.LONGEST_ANSWER / 4000
+    assert len(wide.rows) == read_only.LONGEST_ANSWER / 4000
 
 
 def test_a_login_that_can_do_more_is_refused(database: str) -> None:

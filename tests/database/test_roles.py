@@ -12,9 +12,9 @@ from judge_gym.settings import Settings
 from judge_gym.simulator.server import serving
 from judge_gym.store import migrate, views
 from judge_gym.store import tables as t
-from judge_gym.store.claims import idle
 from judge_gym.store.engine import connect
-from judge_gym.store.roles import READER, WRITER, create_roles
+from judge_gym.store.locks import exclusive
+from judge_gym.store.read_only import READER, WRITER, create_roles
 from support.logins import login
 from support.postgres import temporary_database
 from support.rig import run, runtime_at
@@ -181,7 +181,7 @@ def test_what_only_a_superuser_can_take_from_readers_is_said(
         # A superuser ends it, and the owner still claims its work.
         assert "advisory" not in " ".join(create_roles(server))
         assert "permission denied" in refused(reader, "SELECT pg_advisory_lock(5)")
-        with idle(sa.create_engine(url, poolclass=sa.NullPool), {"experiments": ["a"]}):
+        with exclusive(sa.create_engine(url, poolclass=sa.NullPool), {"experiments": ["a"]}):
             pass
 
 

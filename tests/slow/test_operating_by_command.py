@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from mcp import Client, StdioServerParameters
 
-from judge_gym.store.roles import READER, create_roles
+from judge_gym.store.read_only import READER, create_roles
 from support.command_line import COMMAND, REPOSITORY, CommandLine, Ended, sweep_text
 from support.documents import blocks, typed
 from support.logins import login

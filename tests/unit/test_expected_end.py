@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from judge_gym.lab.status import expected
-from judge_gym.store.activity import Activity
-from judge_gym.store.progress import Progress
+from judge_gym.store.progress import Activity, Progress
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DONE = Progress(10, 10)

@@ -31,8 +31,7 @@ from judge_gym.judges.calibrating.texts import Texts
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.points import bin_of
 from judge_gym.runtime import Runtime
-from judge_gym.store.calibrations import replace_checks
-from judge_gym.store.judging import item_costs
+from judge_gym.store.judges import item_costs, replace_checks
 
 
 @dataclass(frozen=True)

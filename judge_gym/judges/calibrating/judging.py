@@ -16,7 +16,7 @@ from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
 from judge_gym.judges.item_files import ItemFile, read_item_file
 from judge_gym.judges.own_judges import OwnJudge
 from judge_gym.records.items import Item, distinct
-from judge_gym.store import judging as store
+from judge_gym.store import judges as store
 
 
 @dataclass(frozen=True)

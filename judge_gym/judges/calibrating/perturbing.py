@@ -34,7 +34,7 @@ from judge_gym.questions.perturber import (
 from judge_gym.records.calls import Answer, Call, Parameters, Row
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
-from judge_gym.store import perturbed as store
+from judge_gym.store import judges as store
 from judge_gym.store import tables as t
 
 WORKFLOW, AGENT = "perturbing", "perturber"
@@ -46,7 +46,7 @@ def missing(
     """Return what has not been asked yet; with `retry_failed` what failed is forgotten first."""
     keys = [one.key for one in wanted]
     if retry_failed:
-        store.forget_failures(session, keys)
+        store.forget_failed_perturbations(session, keys)
     known = store.perturbed_texts(session, keys)
     return [one for one in wanted if one.key not in known]
 

@@ -26,10 +26,15 @@ from judge_gym.metrics.inference import holm_over, sign_flip_p
 from judge_gym.metrics.margins import ALPHA, Claim, Direction
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
-from judge_gym.store.calibrations import check_values
 from judge_gym.store.calls import cost_of
-from judge_gym.store.judging import save_judge
-from judge_gym.store.reviews import ReviewRow, earlier_reviews, replace_reviews, reviews_of
+from judge_gym.store.judges import (
+    ReviewRow,
+    check_values,
+    earlier_reviews,
+    replace_reviews,
+    reviews_of,
+    save_judge,
+)
 
 KEEP, RECONSIDER = "keep", "reconsider"
 

@@ -212,7 +212,7 @@ class Desk:
 
     @asynccontextmanager
     async def _claimed(self, batch_id: int) -> AsyncIterator[StoredBatch | None]:
-        holding = store.claimed(self._engine, batch_id)
+        holding = store.locked(self._engine, batch_id)
         batch = await asyncio.to_thread(holding.__enter__)
         try:
             yield batch

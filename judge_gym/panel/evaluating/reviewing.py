@@ -14,7 +14,7 @@ from judge_gym.panel.running import PanelReview, check_panel, spender_of_panel
 from judge_gym.panel.state import PanelState
 from judge_gym.runtime import Runtime
 from judge_gym.store.calls import call_costs, token_use
-from judge_gym.store.claims import claimed
+from judge_gym.store.locks import locked
 
 GROUP = 64
 """Documents that are locked and reviewed together, unless their questions go in batches."""
@@ -68,7 +68,7 @@ async def review_all(
             break
         group = reviews[start : start + size]
         start += size
-        async with claimed(runtime.engine, "panels", [one.key for one in group], lambda: None):
+        async with locked(runtime.engine, "panels", [one.key for one in group], lambda: None):
             try:
                 waiting += await _review(runtime, everybody, group, count)
             except asyncio.CancelledError:

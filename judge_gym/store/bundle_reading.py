@@ -15,8 +15,8 @@ from psycopg import sql
 
 from judge_gym.errors import StoreError
 from judge_gym.store import migrate
-from judge_gym.store.bundle import NOT_IN_BUNDLES, TABLES, Manifest, csv_file, read_manifest
-from judge_gym.store.copying import begin_copying, copy_in
+from judge_gym.store.bulk import begin_copying, copy_in
+from judge_gym.store.bundles import NOT_IN_BUNDLES, TABLES, Manifest, csv_file, read_manifest
 from judge_gym.store.rubrics import OLD_SHAM
 
 _NATURAL: Mapping[str, tuple[str, ...]] = {

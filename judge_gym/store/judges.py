@@ -1,17 +1,20 @@
-"""Judges for products in the database: they, what they judge, and what came of it."""
+"""Judges for products: what they judge, their results, perturbed texts, checks and reviews."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import date
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from judge_gym.calibration.checks import Check
 from judge_gym.records.items import Item, distinct
 from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.store import tables as t
+from judge_gym.store.bulk import inserting, packed
 from judge_gym.store.calls import call_costs
-from judge_gym.store.recordset import inserting, packed
 
 
 def save_judge(session: Session, judge: JudgeRecord) -> int:
@@ -195,3 +198,139 @@ def _result(judge: JudgeRecord, item: Item, row: t.JudgeResult) -> JudgeResult:
         # The simulator may make a text that was judged before as somebody's own.
         simulated=row.simulated or item.simulated,
     )
+
+
+@dataclass(frozen=True)
+class StoredPerturbation:
+    """A text as a model changed it; `text` is set when the status is `changed`, else `failure`."""
+
+    key: str
+    status: str
+    text: str | None
+    failure: str | None
+    simulated: bool
+
+
+def perturbed_texts(session: Session, keys: Collection[str]) -> dict[str, StoredPerturbation]:
+    """Return key → the changed text or why there is none; keys without a row are left out."""
+    columns = [getattr(t.PerturbedText, field.name) for field in fields(StoredPerturbation)]
+    rows = session.execute(sa.select(*columns).where(_with_keys(keys)))
+    return {row.key: StoredPerturbation(*row) for row in rows}
+
+
+def forget_failed_perturbations(session: Session, keys: Collection[str]) -> None:
+    """Delete what is kept as `failed`, so that it is asked again, under the same ledger rows."""
+    failed = t.PerturbedText.status == "failed"
+    session.execute(sa.delete(t.PerturbedText).where(_with_keys(keys), failed))
+
+
+def _with_keys(keys: Collection[str]) -> sa.ColumnElement[bool]:
+    return t.PerturbedText.key == sa.any_(sa.literal(list(keys), sa.ARRAY(sa.Text)))
+
+
+def replace_checks(
+    session: Session,
+    judge: JudgeRecord,
+    corpus: str,
+    calibration: str,
+    checks: Sequence[Check],
+    *,
+    simulated: bool,
+) -> None:
+    """Store the checks of a judge on a corpus in place of those that were there.
+
+    `corpus` is the digest of the file of the texts, `calibration` the name of the calibration.
+    """
+    judge_id = save_judge(session, judge)
+    # Two calibrations of one judge and corpus, under different names, may end at once.
+    session.execute(sa.select(t.Judge.id).where(t.Judge.id == judge_id).with_for_update())
+    session.execute(
+        sa.delete(t.CalibrationCheck).where(
+            t.CalibrationCheck.judge_id == judge_id, t.CalibrationCheck.corpus == corpus
+        )
+    )
+    common = {"judge_id": judge_id, "corpus": corpus, "calibration": calibration}
+    rows = [common | check_values(check) | {"simulated": simulated} for check in checks]
+    session.execute(sa.insert(t.CalibrationCheck), rows)
+
+
+def check_values(check: Check) -> dict[str, Any]:
+    """Return a check as columns, or as JSON."""
+    found = check.estimate
+    return {
+        "name": check.name,
+        "perturbation": check.perturbation,
+        "question": check.question,
+        "result": check.result.value,
+        "reason": check.reason,
+        "action": check.action,
+        "metric": found.metric,
+        "estimate": found.estimate,
+        "lower": found.lower,
+        "upper": found.upper,
+        "n": found.n,
+        "n_items": found.n_items,
+        "unit": found.unit,
+        "method": found.method,
+        "p": found.p,
+        "p_adjusted": check.p_adjusted,
+        "beside": [asdict(one) for one in check.beside],
+    }
+
+
+@dataclass(frozen=True)
+class ReviewRow:
+    """What a review found of a judge, or of an alternative to it; `figures` as they are stored."""
+
+    review: str
+    decision: str
+    figures: Mapping[str, Any]
+    recommendation: str
+    reason: str
+    simulated: bool
+
+
+def earlier_reviews(
+    session: Session, review: str, judge_id: int, corpus: str, before: date
+) -> dict[date, dict[str, Any]]:
+    """Return day → figures of a judge in the last review before a day and, after it, in the first.
+
+    Of reviews of this name, on these texts; one where they are the same, none without any.
+    """
+    day = t.JudgeReview.reviewed_on
+    chosen = (
+        sa.select(day, t.JudgeReview.figures)
+        .where(t.JudgeReview.review == review, t.JudgeReview.corpus == corpus, day < before)
+        .where(t.JudgeReview.judge_id == judge_id, t.JudgeReview.alternative_id.is_(None))
+        .limit(1)
+    )
+    ends = (session.execute(chosen.order_by(end)).all() for end in (day.desc(), day.asc()))
+    return {row.reviewed_on: row.figures for rows in ends for row in rows}
+
+
+def replace_reviews(
+    session: Session, review: str, day: date, rows: Sequence[Mapping[str, Any]]
+) -> None:
+    """Store what a review found on a day in place of what it had found on that day before."""
+    session.execute(
+        sa.delete(t.JudgeReview).where(
+            t.JudgeReview.review == review, t.JudgeReview.reviewed_on == day
+        )
+    )
+    common = {"review": review, "reviewed_on": day}
+    session.execute(sa.insert(t.JudgeReview), [common | dict(row) for row in rows])
+
+
+def reviews_of(session: Session, day: date) -> list[ReviewRow]:
+    """Return what all reviews found on a day, each judge in use followed by its alternatives."""
+    found = session.scalars(
+        sa.select(t.JudgeReview)
+        .where(t.JudgeReview.reviewed_on == day)
+        .order_by(t.JudgeReview.review, t.JudgeReview.id)
+    )
+    return [
+        ReviewRow(
+            one.review, one.decision, one.figures, one.recommendation, one.reason, one.simulated
+        )
+        for one in found
+    ]

@@ -1,7 +1,7 @@
-"""Claims: what a run is working on, so that two runs at once never pay for the same answer.
+"""Advisory locks on what a run is working on, so that two runs never pay for the same answer.
 
-A claim is an advisory lock of the database on a connection of its own. It ends with the process,
-however that ends, so there is nothing to clean up after one that was killed.
+A lock belongs to a database connection of its own. It ends with the process, however that ends,
+so nothing is left to clean up after a kill.
 """
 
 import asyncio
@@ -18,13 +18,13 @@ from judge_gym.seeds import derive_seed
 
 POLL_S = 1.0
 HEARTBEAT_S = 5.0
-"""How soon a run's connection that was lost is made again."""
+"""A lost connection of a run is opened again after this long."""
 _SPACE = derive_seed("judge-gym claims") % 2**31
-"""Keeps our locks apart from those of other programs in the same database."""
+"""Separates our locks from those of other programs in the same database."""
 _SWEEPS = derive_seed("judge-gym sweeps in progress") % 2**31
 _BUCKETS = 1024
-"""Names share this many locks, since a server has room for thousands, not for any number. Two
-names in one bucket only wait for one another."""
+"""Names share this many locks: a server has room for thousands. Two names in one bucket wait for
+each other."""
 _TRY = sa.text(
     "SELECT bool_and(pg_try_advisory_lock(:space, bucket)) FROM unnest(CAST(:buckets AS int[])) "
     "AS bucket"
@@ -38,18 +38,18 @@ _HELD = sa.text(
 
 
 @asynccontextmanager
-async def claimed(
+async def locked(
     engine: sa.Engine, kind: str, names: Iterable[object], waiting: Callable[[], None]
 ) -> AsyncIterator[None]:
-    """Hold these names in the block, once nobody else does; `waiting` is called when one does."""
+    """Lock these names for the block; calls `waiting` once if another run has one of them."""
     buckets = _buckets({kind: names})
     connection = await asyncio.to_thread(_connected, engine)
     try:
-        told = False
+        has_waited = False
         while not await asyncio.to_thread(_taken, connection, buckets):
-            if not told:
+            if not has_waited:
                 waiting()
-                told = True
+                has_waited = True
             await asyncio.sleep(POLL_S)
         yield
     finally:
@@ -88,16 +88,16 @@ def is_in_progress(session: Session, sweep: str) -> bool:
     return bool(session.scalar(_HELD, given))
 
 
-def is_claimed(session: Session, work: Mapping[str, Iterable[object]]) -> bool:
-    """Whether a run holds some of these names, by kind, or others of the same buckets."""
+def is_locked(session: Session, work: Mapping[str, Iterable[object]]) -> bool:
+    """Whether a run has locked some of these names, by kind, or others of the same buckets."""
     return bool(session.scalar(_HELD, {"space": _SPACE, "held": _buckets(work)}))
 
 
 @contextmanager
-def idle(
+def exclusive(
     engine: sa.Engine, work: Mapping[str, Iterable[object]], patience_s: float = 0
 ) -> Iterator[None]:
-    """Keep runs off these names, by kind, in the block.
+    """Lock these names, by kind, for the block: no run may work on them.
 
     Raises `StoreError` when a run is at work on one of them and does not end in `patience_s`.
     """
@@ -133,7 +133,7 @@ def _connected(engine: sa.Engine) -> sa.Connection:
 
 
 def _taken(connection: sa.Connection, buckets: list[int]) -> bool:
-    """Take all or none: whoever held some while waiting for others could wait for ever."""
+    """Take all locks or none: holding some while waiting for others could deadlock."""
     if not buckets or connection.scalar(_TRY, {"space": _SPACE, "buckets": buckets}):
         return True
     connection.scalar(sa.text("SELECT pg_advisory_unlock_all()"))
@@ -141,7 +141,7 @@ def _taken(connection: sa.Connection, buckets: list[int]) -> bool:
 
 
 def _closed(connection: sa.Connection) -> None:
-    """Give everything back; a server that is gone has forgotten it already."""
+    """Release all locks; a server that is gone has released them."""
     with suppress(sa.exc.DBAPIError):
         connection.scalar(sa.text("SELECT pg_advisory_unlock_all()"))
     connection.close()

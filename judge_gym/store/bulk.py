@@ -1,17 +1,24 @@
-"""COPY: rows leave the database as PostgreSQL's own CSV, which Arrow reads with their types.
+"""Many rows in one statement: COPY to and from CSV files, and JSON recordsets.
 
-Nothing here holds more than a block of rows, however many there are.
+COPY writes PostgreSQL's own CSV, which Arrow reads with its types; no more than a block of rows is
+in memory. A recordset is one JSON parameter that PostgreSQL unfolds: a statement per row costs
+several times the CPU, in both processes.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 from psycopg import adapters, sql
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.orm import DeclarativeBase
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 BLOCK_BYTES = 1 << 26
 """Arrow reads so much at once; no row may be longer (a prompt with 20 long articles is 40 MB)."""
@@ -104,3 +111,31 @@ def _type_name(code: int) -> str:
 
 def _cursor(connection: sa.Connection) -> Any:
     return connection.connection.cursor()
+
+
+Table = type[DeclarativeBase]
+
+
+def recordset(table: Table) -> sa.TableValuedAlias:
+    """Return the parameter of `packed` as a relation with the table's columns, in the order given.
+
+    A column that a row does not name is NULL in it.
+    """
+    shape: sa.ColumnElement[Any] = sa.literal_column(f"NULL::{table.__tablename__}")
+    # Not jsonb, which can hold no more than 256 MB: a chunk of long bundles comes near it.
+    rows = sa.func.json_populate_recordset(shape, sa.cast(sa.bindparam("rows"), postgresql.JSON))
+    columns = sa.inspect(table).columns
+    return rows.table_valued(*(sa.column(one.name, one.type) for one in columns)).alias("given")
+
+
+def packed(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the parameter of a statement made with `recordset`."""
+    return {"rows": json.dumps(list(rows), default=str)}
+
+
+@cache
+def inserting(table: Table, columns: Sequence[str]) -> postgresql.Insert:
+    """Return the insert of a recordset into these columns of its table."""
+    given = recordset(table)
+    selected = sa.select(*(given.c[column] for column in columns))
+    return postgresql.insert(table).from_select(list(columns), selected)

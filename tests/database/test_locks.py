@@ -6,15 +6,15 @@ import sys
 
 import sqlalchemy as sa
 
-from judge_gym.store.claims import claimed
+from judge_gym.store.locks import locked
 from support.rig import run
 from support.waiting import until
 
 HOLDER = """
 import asyncio, sys, sqlalchemy as sa
-from judge_gym.store.claims import claimed
+from judge_gym.store.locks import locked
 async def main():
-    async with claimed(sa.create_engine(sys.argv[1]), "experiments", ["a", "b"], lambda: None):
+    async with locked(sa.create_engine(sys.argv[1]), "experiments", ["a", "b"], lambda: None):
         print("held", flush=True)
         await asyncio.sleep(600)
 asyncio.run(main())
@@ -26,7 +26,7 @@ def test_the_second_waits_until_the_first_has_ended(database: str) -> None:
     order: list[str] = []
 
     async def work(name: str, names: list[str], held: asyncio.Event, go: asyncio.Event) -> None:
-        async with claimed(engine, "experiments", names, lambda: order.append(f"{name} waits")):
+        async with locked(engine, "experiments", names, lambda: order.append(f"{name} waits")):
             order.append(f"{name} begins")
             held.set()
             await go.wait()
@@ -40,7 +40,7 @@ def test_the_second_waits_until_the_first_has_ended(database: str) -> None:
         while "second waits" not in order:
             await asyncio.sleep(0.01)
         # What nobody holds is free at once, also of another kind under the same name.
-        async with claimed(engine, "windows", ["a"], lambda: order.append("never")):
+        async with locked(engine, "windows", ["a"], lambda: order.append("never")):
             pass
         go.set()
         await asyncio.gather(first, second)
@@ -60,7 +60,7 @@ def test_a_killed_holder_leaves_nothing_behind(database: str) -> None:
     waited: list[bool] = []
 
     async def take() -> None:
-        async with claimed(engine, "experiments", ["a"], lambda: waited.append(True)):
+        async with locked(engine, "experiments", ["a"], lambda: waited.append(True)):
             pass
 
     async def race() -> None:
