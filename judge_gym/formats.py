@@ -66,7 +66,9 @@ def p_value(p: float | None) -> str:
 
 def dollars(cost: float | None) -> str:
     """Return a cost in US dollars to three digits; "unknown" for NaN and None, never 0 for that."""
-    return "unknown" if cost is None or math.isnan(cost) else short(cost)
+    if cost is None or math.isnan(cost):
+        return "unknown"
+    return short(cost) if cost < 1000 else f"{cost:,.0f}"
 
 
 def duration(seconds: float) -> str:

@@ -22,7 +22,6 @@ from deployments.cli import (
     panel,
     panel_evaluate,
     power,
-    selftest,
     serving,
     simulator,
     status,
@@ -49,7 +48,7 @@ sweep.app.command()(power.power)
 sweep.app.add_typer(changing.batches_app, name="batches")
 app.add_typer(evidence.app, name="evidence")
 app.add_typer(analyse.app, name="analyse")
-analyse.app.command()(selftest.selftest)
+analyse.app.command()(power.selftest)
 app.add_typer(judge.app, name="judge")
 judge.app.command()(judge_studies.calibrate)
 judge.app.command()(judge_compare.compare)

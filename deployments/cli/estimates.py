@@ -1,4 +1,4 @@
-"""The tables of plans, of sweeps and of judges: calls, and what they will use."""
+"""Tables of plans for sweeps and judges: calls, tokens, cost and time."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -8,6 +8,7 @@ from judge_gym.asking.budgeting import budget_warning, how_to_price, spender_of
 from judge_gym.asking.estimating import Estimate
 from judge_gym.calibration.design import Perturber
 from judge_gym.design.budget import Budget
+from judge_gym.formats import dollars, duration
 from judge_gym.gyms.use import Use
 from judge_gym.judges import ModelJudge
 from judge_gym.judges.calibrating.judging import Asked
@@ -20,11 +21,12 @@ from judge_gym.settings import settings
 
 _UNKNOWN, _SIMULATED_COST = "—", "0 (simulated)"
 _NAMES = ("workflow", "what", "provider")
+RETRIED_ONCE = "Unparseable answers are retried once, with one more call each."
 _USED = ("prompt tokens", "answer tokens", "USD", "time")
 
 
 def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
-    """Print the calls, what all of them use, what is left of that, and what it rests on."""
+    """Print the calls, tokens, cost and time of a sweep, what is left of them, and assumptions."""
     lines = plan.lines
     rows: list[tuple[object, ...]] = [
         (*_names(line), line.at_most, line.done, line.to_do) for line in lines
@@ -32,11 +34,11 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
     sums = (sum(getattr(line, column) for line in lines) for column in ("at_most", "done", "to_do"))
     rows.append(("", "all", "", *sums))
     show_table("LLM calls", (*_NAMES, "calls at most", "done", "to do at most"), rows)
-    _show_estimates("What all of it uses, at most", lines, lambda line: line.whole)
+    _show_estimates("Upper bound for the whole sweep", lines, lambda line: line.whole)
     if any(line.done for line in lines):
-        _show_estimates("What is left of that", lines, lambda line: line.left)
+        _show_estimates("Left of that", lines, lambda line: line.left)
     for model in plan.unpriced:
-        unknown = f"The price of {model} is in no list, so its cost is not known ({_UNKNOWN})."
+        unknown = f"The cost of {model} is unknown ({_UNKNOWN}): no price for this model."
         console.print(unknown, how_to_price(providers, model), markup=False)
     for sentence in plan.unapplied:
         console.print(f"Not applied: {sentence}", markup=False)
@@ -44,7 +46,7 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
         console.print(sentence, markup=False)
     for name in sorted({line.provider for line in lines}):
         if providers.by_name[name].batch:
-            console.print(f"{name} takes batches: large parts of it cost less, within a day.")
+            console.print(f"{name} uses the batch API: cheaper, answers within 24 h.")
     if budget is not None:
         bounds = budget.model_dump(exclude_none=True).items()
         console.print(f"Budget: {', '.join(f'{key} {value:g}' for key, value in bounds)}.")
@@ -71,40 +73,42 @@ def _over_budget(plan: Plan, budget: Budget) -> Iterator[str]:
 
 
 def show_judging(title: str, asked: Sequence[Asked], occasion: str = "") -> None:
-    """Print what judging will use, by judge and in all; what is judged already costs nothing."""
+    """Print the calls, tokens, cost and time of judging; stored judgements cost nothing."""
     with database() as session:
         providers = load_providers(settings().providers_file)
         plans = plan_judging(session, providers, settings(), asked, occasion)
         warnings = [
             budget_warning(
                 session,
-                spender_of(one.judge),
-                one.calls,
-                one.used.cost_usd if one.used else None,
+                spender_of(plan.judge),
+                plan.calls,
+                plan.used.cost_usd if plan.used else None,
             )
-            for one in plans
-            if isinstance(one.judge, ModelJudge)
+            for plan in plans
+            if isinstance(plan.judge, ModelJudge)
         ]
     rows: list[tuple[object, ...]] = [
-        (f"{one.judge.name}, {one.judge.answered_by}", one.done, one.to_do, one.calls,
-         *_whole([one.used], simulated=one.judge.is_simulated))
-        for one in plans
+        (f"{plan.judge.name}, {plan.judge.answered_by}", plan.done, plan.to_do, plan.calls,
+         *_whole([plan.used], simulated=plan.judge.is_simulated))
+        for plan in plans
     ]  # fmt: skip
     if len(plans) > 1:
         used = _whole(
-            [one.used for one in plans], simulated=all(one.judge.is_simulated for one in plans)
+            [plan.used for plan in plans], simulated=all(plan.judge.is_simulated for plan in plans)
         )
-        sums = (sum(getattr(one, column) for one in plans) for column in ("done", "to_do", "calls"))
+        sums = (
+            sum(getattr(plan, column) for plan in plans) for column in ("done", "to_do", "calls")
+        )
         rows.append(("all", *sums, *used))
     show_table(title, ("judge", "judged", "to judge", "calls", *_USED), rows)
-    console.print("An answer that cannot be read is asked for once more, which is a call more.")
-    if any(one.used is None or one.used.cost_usd is None for one in plans):
-        console.print(f"{_UNKNOWN} is not known: the price is in no list, or the judge your own.")
+    console.print(RETRIED_ONCE)
+    if any(plan.used is None or plan.used.cost_usd is None for plan in plans):
+        console.print(f"{_UNKNOWN}: unknown (no price for this model, or a custom judge).")
     _show_warnings(warnings)
 
 
 def show_perturbing(perturber: Perturber, wanted: Sequence[Rewriting]) -> None:
-    """Print what having a model change these texts will use; what it has changed costs nothing."""
+    """Print the tokens, cost and time of perturbing texts; stored texts cost nothing."""
     model = perturber.model
     with database() as session:
         providers = load_providers(settings().providers_file)
@@ -112,20 +116,22 @@ def show_perturbing(perturber: Perturber, wanted: Sequence[Rewriting]) -> None:
         warning = budget_warning(session, spender_of(perturber), to_do, used.cost_usd)
     simulated = is_simulated_model(model)
     row = (model, len(wanted) - to_do, to_do, *_whole([used], simulated=simulated))
-    show_table("Texts that a model changes first", ("model", "changed", "to change", *_USED), [row])
+    show_table(
+        "Texts to perturb with a model first", ("model", "changed", "to change", *_USED), [row]
+    )
     _show_warnings([warning])
 
 
 def show_uses(title: str, uses: Sequence[Use]) -> None:
-    """Print what each of these will use; what is kept costs nothing."""
+    """Print the calls, tokens, cost and time of each; stored results cost nothing."""
     rows = [
-        (one.name, "nobody", *[""] * (1 + len(_USED))) if one.model is None
-        else (one.name, one.model or "a judge of your own", one.calls,
-              *_whole([one.used], simulated=is_simulated_model(one.model)))
-        for one in uses
+        (use.name, "no model", *[""] * (1 + len(_USED))) if use.model is None
+        else (use.name, use.model or "a custom judge", use.calls,
+              *_whole([use.used], simulated=is_simulated_model(use.model)))
+        for use in uses
     ]  # fmt: skip
-    show_table(title, ("who", "asks", "calls", *_USED), rows)
-    _show_warnings([one.warning for one in uses])
+    show_table(title, ("who", "model", "calls", *_USED), rows)
+    _show_warnings([use.warning for use in uses])
 
 
 def _show_warnings(warnings: Sequence[str]) -> None:
@@ -142,44 +148,31 @@ def _show_estimates(
 ) -> None:
     used = [pick(line) for line in lines]
     rows = [
-        (*_names(line), *_whole([one], simulated=_is_simulated(line)))
-        for line, one in zip(lines, used, strict=True)
+        (*_names(line), *_whole([estimate], simulated=_is_simulated(line)))
+        for line, estimate in zip(lines, used, strict=True)
     ]
     rows.append(("", "all", "", *_whole(used, simulated=all(map(_is_simulated, lines)))))
     show_table(title, (*_NAMES, *_USED), rows)
 
 
 def _whole(used: Sequence[Estimate | None], *, simulated: bool) -> tuple[str, str, str, str]:
-    """Return the cells of a sum; None is what cannot be told, and all of them one dash each.
+    """Return the cells of a sum; unknown costs are shown as a dash.
 
-    Times add up, since one waits for the other.
+    Times are added: one estimate starts when the other ends.
     """
-    told = [one for one in used if one is not None]
-    if not told:
+    estimates = [estimate for estimate in used if estimate is not None]
+    if not estimates:
         return (_UNKNOWN,) * 4
-    known = [one.cost_usd for one in told if one.cost_usd is not None]
-    parts = [dollars(sum(known))] if known else []
-    parts += [_UNKNOWN] if len(known) < len(used) else []
+    costs = [estimate.cost_usd for estimate in estimates if estimate.cost_usd is not None]
+    parts = [dollars(sum(costs))] if costs else []
+    parts += [_UNKNOWN] if len(costs) < len(used) else []
     return (
-        f"{sum(one.prompt_tokens for one in told):,}",
-        f"{sum(one.answer_tokens for one in told):,}",
+        f"{sum(estimate.prompt_tokens for estimate in estimates):,}",
+        f"{sum(estimate.answer_tokens for estimate in estimates):,}",
         _SIMULATED_COST if simulated else " + ".join(parts),
-        duration(sum(one.seconds for one in told)),
+        duration(sum(estimate.seconds for estimate in estimates)),
     )
 
 
 def _is_simulated(line: PlanLine) -> bool:
     return f"{line.provider}/" == SIMULATED
-
-
-def dollars(amount: float) -> str:
-    """Return cents, or the first two digits of less than ten of them."""
-    return f"{amount:,.2f}" if amount >= 0.1 or not amount else f"{amount:.2g}"
-
-
-def duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s" if seconds >= 1 or not seconds else "1 s"
-    if seconds < 5400:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"

@@ -37,7 +37,7 @@ def gym(
     from judge_gym.gyms.evaluating import read_gym
     from judge_gym.settings import settings
 
-    # A mistake in a file is said before any server is started.
+    # Errors in files are raised before a server is started.
     loaded = read_gym(file)
     if not as_json:
         console.print(loaded.labels, markup=False, soft_wrap=True)
@@ -51,12 +51,12 @@ def gym(
 def _plan_gym(loaded: "LoadedGym") -> None:
     import asyncio
 
-    from deployments.cli.estimates import show_uses
+    from deployments.cli.estimates import RETRIED_ONCE, show_uses
     from judge_gym.gyms.evaluating import plan
 
-    title = f"What {loaded.gym.name} will use at most, {counted(len(loaded.cases), 'case')}"
+    title = f"Upper bound for {loaded.gym.name}, {counted(len(loaded.cases), 'case')}"
     show_uses(title, asyncio.run(_in_runtime(plan, loaded)))
-    console.print("An answer that cannot be read is asked for once more, which is a call more.")
+    console.print(RETRIED_ONCE)
 
 
 def _run_gym(file: Path, loaded: "LoadedGym", *, retry_failed: bool, as_json: bool) -> None:
@@ -90,7 +90,7 @@ def _run_gym(file: Path, loaded: "LoadedGym", *, retry_failed: bool, as_json: bo
             _show_gym(report)
         page = result_of(state)
     if not as_json:
-        console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
+        console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
 
 
 async def _in_runtime(read: "Callable[[Runtime, LoadedGym], T]", loaded: "LoadedGym") -> "T":
@@ -115,8 +115,8 @@ def _show_gym(report: "GymReport") -> None:
     )
     if report.comparisons:
         show_table(
-            "A candidate less another, case by case (p by sign flips, after Holm)",
-            ("measure", "candidate", "less", "difference", "p", "cases", "left out"),
+            "Difference between candidates, case by case (sign-flip test, Holm)",
+            ("measure", "candidate", "minus", "difference", "p", "cases", "left out"),
             [
                 (
                     one.measure,
@@ -132,8 +132,8 @@ def _show_gym(report: "GymReport") -> None:
         )
     for name, failures in zip(report.names, report.failures, strict=True):
         for failure, count in failures.most_common(3):
-            told = f"{name}, {count} of {len(report.entries)} without a score: {failure}"
-            console.print(told, markup=False, soft_wrap=True)
+            text = f"{name}: {count} of {len(report.entries)} without a score: {failure}"
+            console.print(text, markup=False, soft_wrap=True)
     if report.simulated:
         say_simulated()
 
@@ -196,16 +196,15 @@ def injection(
     with database() as session:
         lifts = injection_lifts(session, loaded)
     console.print(
-        "\nLift: how much higher a text is placed with an attempt to steer the judge than its "
-        "clean twin,\non the 0-1 scale; 1 is from the first stage to the last. 95% intervals over "
-        "pairs. A star: not 0, with\np < 0.05 after Holm's correction over a judge's settings, or "
-        "over its kinds of attempt.\n"
+        "\nLift: score of a text with an injection minus its score without, on the 0-1 scale\n"
+        "(1: from the first stage to the last), with 95% intervals over pairs. *: differs from 0,\n"
+        "p < 0.05 after Holm's correction over a judge's settings or its kinds of injection.\n"
     )
     _show_lifts(lifts)
     if any(lift.simulated for lift in lifts):
         say_simulated()
     console.print(
-        f"The sweep's other tables: {command()} analyse figures {loaded.name}", markup=False
+        f"Other tables of the sweep: {command()} analyse figures {loaded.name}", markup=False
     )
 
 
@@ -234,8 +233,8 @@ def _show_lifts(lifts: Sequence["Lift"]) -> None:
     ]
     unread = (str(by_kind["", judge].without_verdict) for judge in judges)
     rows.append(("judgements without a verdict", "", *unread))
-    title = marked("By kind of attempt, over all settings", simulated=simulated)
-    show_table(title, ("attempt", "pairs", *judges), rows)
+    title = marked("By kind of injection, over all settings", simulated=simulated)
+    show_table(title, ("injection", "pairs", *judges), rows)
 
 
 def _shown(estimate: "Estimate") -> str:
@@ -248,7 +247,7 @@ def _shown(estimate: "Estimate") -> str:
 
 
 def _own_suite(models: Sequence[str] | None, utility_model: str) -> Path:
-    """Write the suite for these models into the data folder; returns the sweep file."""
+    """Write the injection sweep for these models to the data folder; return its file."""
     import re
 
     from ruamel.yaml import YAML
@@ -260,8 +259,8 @@ def _own_suite(models: Sequence[str] | None, utility_model: str) -> Path:
     edited = utility_model or settings().utility_model
     if not edited and not all(map(is_simulated_model, models or ())):
         raise ConfigError(
-            f"No model is named to edit the evidence that {', '.join(models or ())} judges.",
-            "Give one with --utility-model, best of another family than the judge's.",
+            f"--utility-model is not set, and {', '.join(models or ())} needs edited evidence.",
+            "Set it to a model of another family than the judge's.",
         )
     yaml = YAML(typ="rt")
     suite = yaml.load(SUITE)

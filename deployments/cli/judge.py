@@ -50,17 +50,17 @@ def check(
     read = read_item_file(items, fields_of(fields)) if items else None
     if read:
         read.check([judge])
-    given = read.texts if read else (_stand_in(judge),)
+    texts = read.texts if read else (_stand_in(judge),)
     console.print(f"Judge {judge.name}: {judge.kind} by {judge.answered_by}, key {judge.key}.")
     if isinstance(judge, ModelJudge):
-        _show_prompts(judge, given[0])
+        _show_prompts(judge, texts[0])
     else:
-        shown = {"id": given[0].id, "text": given[0].text, "context": given[0].context, "repeat": 0}
-        told = json.dumps(shown, ensure_ascii=False)
-        console.print(f"It is given: {told}", markup=False, soft_wrap=True)
+        item = {"id": texts[0].id, "text": texts[0].text, "context": texts[0].context, "repeat": 0}
+        text = json.dumps(item, ensure_ascii=False)
+        console.print(f"Input: {text}", markup=False, soft_wrap=True)
     if read:
         console.print(read.said(judge), markup=False, soft_wrap=True)
-        console.print(_amount(judge, len(given) * repeats), markup=False)
+        console.print(_amount(judge, len(texts) * repeats), markup=False)
 
 
 @app.command()
@@ -90,29 +90,28 @@ def score(
     read = read_item_file(items, fields_of(fields))
     read.check([judge])
     (errors if as_json else console).print(read.said(judge), markup=False, soft_wrap=True)
-    given = read.items
     prepare_environment(settings().data_dir, verbose=False)
-    asked = judge.score_batch(
-        given, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
+    scoring = judge.score_batch(
+        read.items, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
     )
     with (
         simulator_for([judge.answered_by]),
         lost_servers_named(),
-        errors.status(f"Judging {counted(len(given), 'item')}."),
+        errors.status(f"Judging {counted(len(read.items), 'item')}."),
     ):
-        results = asyncio.run(asked)
+        results = asyncio.run(scoring)
     cost = _cost(results)
-    found = agreement(judge, read.texts, results)
+    labelled = agreement(judge, read.texts, results)
     if as_json:
-        told = [result.model_dump(mode="json") for result in results]
-        labels = {"column": read.label_column, **asdict(found)}
+        rows = [result.model_dump(mode="json") for result in results]
+        labels = {"column": read.label_column, **asdict(labelled)}
         console.print_json(
-            json.dumps({"name": judge.name, **cost, "labels": labels, "results": told})
+            json.dumps({"name": judge.name, **cost, "labels": labels, "results": rows})
         )
     else:
         _show(judge, results, cost)
-        if found.labels:
-            console.print(str(found), markup=False, soft_wrap=True)
+        if labelled.labels:
+            console.print(str(labelled), markup=False, soft_wrap=True)
     if error := too_few_readable([readable_of(judge, results)]):
         raise error
 
@@ -135,10 +134,10 @@ def _show_prompts(judge: "ModelJudge", item: "Item") -> None:
     from judge_gym.llm.providers import load_providers
 
     price = price_of(load_providers(settings().providers_file), judge.model)
-    said = "in no list" if price is None else f"{price.prompt:g} / {price.completion:g} USD"
+    shown = "unknown" if price is None else f"{price.prompt:g} / {price.completion:g} USD"
     console.print(
         f"\nTemperature {judge.temperature:g}, top_p {judge.top_p:g}, answers of at most "
-        f"{judge.max_tokens} tokens. Price of a million tokens (prompt / answer): {said}.",
+        f"{judge.max_tokens} tokens. Price per million tokens (prompt / answer): {shown}.",
         markup=False,
     )
 
@@ -147,11 +146,11 @@ def _amount(judge: "AnyJudge", judgements: int) -> str:
     from judge_gym.judges import ModelJudge
 
     if not isinstance(judge, ModelJudge):
-        return f"{counted(judgements, 'judgement')}, each asked once."
+        return f"{counted(judgements, 'judgement')}."
     calls = judgements * (2 if judge.judges_pairs else 1)
     return (
         f"{counted(judgements, 'judgement')}: {counted(calls, 'call')}, and one more for each "
-        "answer that cannot be read. What is already judged is not asked again."
+        "unparseable answer. Stored judgements are reused."
     )
 
 
@@ -159,7 +158,7 @@ def _cost(results: Sequence["JudgeResult"]) -> dict[str, Any]:
     from deployments.cli.environment import database
     from judge_gym.store.calls import cost_of
 
-    # Rows with the same text share a judgement, and its calls.
+    # Items with the same text share a judgement and its calls.
     calls = list(dict.fromkeys(call for result in results for call in result.call_ids))
     with database() as session:
         cost, unpriced = cost_of(session, calls)
@@ -193,24 +192,24 @@ def _show(judge: "AnyJudge", results: Sequence["JudgeResult"], cost: dict[str, A
     )
     show_table(marked(f"{judge.name}, {judge.answered_by}", simulated=simulated), columns, rows)
     ends = Counter(result.status for result in results)
-    told = ", ".join(f"{count} {status}" for status, count in ends.most_common())
+    counts = ", ".join(f"{count} {status}" for status, count in ends.most_common())
     console.print(
-        f"{counted(len(results), 'judgement')}: {told}. {_paid(judge, cost)}", markup=False
+        f"{counted(len(results), 'judgement')}: {counts}. {_paid(judge, cost)}", markup=False
     )
     if simulated:
         say_simulated()
     if ends["failed"]:
-        console.print(f"Failed ones are asked again by: {command()} judge score … --retry-failed")
+        console.print(f"Retry failed judgements with `{command()} judge score … --retry-failed`.")
 
 
 def _paid(judge: "AnyJudge", cost: dict[str, Any]) -> str:
     from judge_gym.judges import ModelJudge
 
     if not isinstance(judge, ModelJudge):
-        return "What a judge of your own costs is not known here."
-    unknown = f" and the unknown cost of {cost['unpriced_calls']}" if cost["unpriced_calls"] else ""
-    said = f"{counted(cost['calls'], 'call')} cost {cost['cost_usd']:.4g} USD{unknown}."
-    return f"{said} Calls of earlier runs are included."
+        return "The cost of a custom judge is unknown."
+    calls, unpriced = counted(cost["calls"], "call"), cost["unpriced_calls"]
+    unknown = f" ({unpriced} of them unknown)" if unpriced else ""
+    return f"{calls} cost {cost['cost_usd']:.4g} USD{unknown}. Calls of earlier runs are included."
 
 
 def _number(value: float | None) -> str:

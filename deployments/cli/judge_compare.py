@@ -147,7 +147,7 @@ def _show_comparison(
         show_table("Furthest apart, in points of 100", ("item", "old", "new", "text"), rows)
     without = given - len(found.items)
     if without:
-        console.print(f"{without} of {given} items have no score by one of the two.")
+        console.print(f"{without} of {given} items have no score from one of the judges.")
     console.print(replacement.sentence)
 
 
@@ -175,7 +175,7 @@ def review(
     from judge_gym.design.rolling import day_of
     from judge_gym.judges.reviewing.cases import load_review
 
-    # A mistake in a file is said before any server is started.
+    # Errors in files are raised before a server is started.
     loaded = load_review(file)
     for case in loaded.cases:
         console.print(f"{case.judge.name}: {case.labels}", markup=False, soft_wrap=True)
@@ -184,13 +184,13 @@ def review(
         _plan_review(loaded, of)
         return
     page = _run_review(file, loaded, of, retry_failed=retry_failed)
-    console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
+    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
 
 
 def _plan_review(loaded: "Review", of: date) -> None:
     from deployments.cli.estimates import show_judging
 
-    show_judging(f"What the review {loaded.file.name} of {of} will use", loaded.asked, str(of))
+    show_judging(f"Estimate for the review {loaded.file.name} of {of}", loaded.asked, str(of))
 
 
 def _run_review(file: Path, loaded: "Review", of: date, *, retry_failed: bool) -> Path:
@@ -224,7 +224,7 @@ def _run_review(file: Path, loaded: "Review", of: date, *, retry_failed: bool) -
 
 def _show_review(rows: "list[ReviewRow]") -> None:
     show_table(
-        "Judges in use, and what could stand in their place",
+        "Judges in use and their alternatives",
         ("judge", "alternative", "recommendation", "why"),
         [
             (

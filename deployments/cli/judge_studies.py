@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from judge_gym.judges import Item, Judge
     from judge_gym.judges.benchmarking import BenchmarkReport, BenchmarkSet
     from judge_gym.judges.calibrating.estimating import CalibrationFindings
-    from judge_gym.metrics.estimate import Estimate
 
 
 def calibrate(
@@ -40,7 +39,7 @@ def calibrate(
     from judge_gym.calibration.design import load_calibration
     from judge_gym.judges.calibrating.judging import load_judges, load_originals
 
-    # A mistake in a file is said before any server is started.
+    # Errors in files are raised before a server is started.
     design = load_calibration(file)
     judges = load_judges(design)
     originals = load_originals(design, judges)
@@ -65,25 +64,24 @@ def _plan_calibration(
         texts = changed_texts(originals, design, expected(session, wanted))
     rows = [
         (
-            one.name,
-            design.made_by(one) or "rules",
-            design.expectation(one),
-            ", ".join(f"{severity:g}" for severity in design.severities_of(one)),
-            str(sum(len(texts.changed[one.name, s]) for s in design.severities_of(one))),
-            str(texts.not_applicable[one.name]),
+            change.name,
+            design.made_by(change) or "rules",
+            design.expectation(change),
+            ", ".join(f"{severity:g}" for severity in design.severities_of(change)),
+            str(sum(len(texts.changed[change.name, s]) for s in design.severities_of(change))),
+            str(texts.not_applicable[change.name]),
         )
-        for one in design.chosen
+        for change in design.chosen
     ]
     show_table(
         f"Calibration {design.name}: {counted(len(texts.originals), 'text')}",
-        ("change", "made by", "expected", "severities", "texts to judge", "nothing to change in"),
+        ("change", "made by", "expected", "severities", "texts to judge", "not applicable"),
         rows,
     )
     if design.perturber and wanted:
         show_perturbing(design.perturber, wanted)
     show_judging(
-        f"What it will use, {counted(len(texts.items), 'text')}, "
-        f"{counted(design.repeats, 'time')} each",
+        f"Estimate, {counted(len(texts.items), 'text')}, {counted(design.repeats, 'time')} each",
         [Asked(judge, texts.items, design.repeats) for judge in judges],
     )
 
@@ -102,11 +100,11 @@ def _run_calibration(
     )
     from judge_gym.settings import settings
 
-    asked = [judge.answered_by for judge in judges]
-    asked += [design.perturber.model] if design.perturber else []
+    models = [judge.answered_by for judge in judges]
+    models += [design.perturber.model] if design.perturber else []
     prepare_environment(settings().data_dir, verbose=False)
     with (
-        simulator_for(asked),
+        simulator_for(models),
         prefect_api("flows.calibration"),
         lost_servers_named(),
     ):
@@ -116,13 +114,13 @@ def _run_calibration(
 
         made: Any = calibration(file, retry_failed=retry_failed, return_state=True)
         state = asyncio.run(made)
-        # What was judged is shown before the error of a run that did not do all of it.
+        # The stored judgements are shown before the error of an incomplete run.
         with suppress(PartlyJudgedError, PartialFailure):
             result_of(state)
         try:
             asyncio.run(_show_calibration(design))
         except StoreError:
-            result_of(state)  # that nothing was judged follows from what failed
+            result_of(state)  # raises why there are no judgements
             raise
         result_of(state)
 
@@ -137,18 +135,23 @@ async def _show_calibration(design: "CalibrationDesign") -> None:
     async with runtime() as current:
         findings = read_findings(current, design)
         page = page_path(design, current.settings.reports_dir)
-    for one in findings.assessments:
-        name = f"{one.judge.name}, {one.judge.answered_by}"
-        show_checks(marked(name, simulated=one.simulated), one.checks)
+    for assessment in findings.assessments:
+        name = f"{assessment.judge.name}, {assessment.judge.answered_by}"
+        show_checks(marked(name, simulated=assessment.simulated), assessment.checks)
     if findings.together:
         show_checks("Between the judges", findings.together)
     if findings.policies:
         show_table(
             "When to ask a second judge",
-            ("who is asked", "right", "less than the best of these", "cost a text, USD"),
+            ("who is asked", "right", "less than the best of these", "USD per text"),
             [
-                (one.name, span(one.accuracy), span(one.loss), dollars(one.cost.estimate))
-                for one in findings.policies
+                (
+                    policy.name,
+                    span(policy.accuracy),
+                    span(policy.loss),
+                    dollars(policy.cost.estimate),
+                )
+                for policy in findings.policies
             ],
         )
         console.print(f"{asking(findings)}\n", markup=False)
@@ -159,32 +162,32 @@ async def _show_calibration(design: "CalibrationDesign") -> None:
         console.print(gap(findings), markup=False)
     if findings.simulated:
         say_simulated()
-    console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
+    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
 
 
 def _show_verdicts(findings: "CalibrationFindings") -> None:
-    """Print what to do with each judge, and why: first of the judge to use, then of the others."""
+    """Print the verdict on each judge and its reasons, the judge to use first."""
     show_table(
         "Which judge to use",
         ("judge", "answered by", "verdict", "judgements", "with a score"),
         [
             (
-                marked(one.judge.name, simulated=one.simulated),
-                one.judge.answered_by,
-                one.decision.verdict.words,
-                one.statuses.total(),
-                one.statuses["scored"],
+                marked(assessment.judge.name, simulated=assessment.simulated),
+                assessment.judge.answered_by,
+                assessment.decision.verdict.words,
+                assessment.statuses.total(),
+                assessment.statuses["scored"],
             )
-            for one in findings.assessments
+            for assessment in findings.assessments
         ],
     )
     console.print(in_options(findings.why), markup=False, soft_wrap=True)
-    for one in findings.assessments:
-        if one.decision.why not in findings.why:
-            console.print(in_options(one.decision.why), markup=False, soft_wrap=True)
+    for assessment in findings.assessments:
+        if assessment.decision.why not in findings.why:
+            console.print(in_options(assessment.decision.why), markup=False, soft_wrap=True)
 
 
-_NAMES = {
+_METRICS = {
     "accuracy": "accuracy",
     "order_inconsistency": "order decides",
     "position_bias": "bias to the first shown",
@@ -227,20 +230,20 @@ def benchmark(
     from judge_gym.judges.calibrating.judging import Asked
     from judge_gym.settings import settings
 
-    # A mistake in a file is said before any server is started.
+    # Errors in files are raised before a server is started.
     chosen = load_set(items, mapping, limit)
     loaded = load_judges(judges, chosen)
     console.print(chosen.labels, markup=False, soft_wrap=True)
     prepare_environment(settings().data_dir, verbose=False)
-    asked = [Asked(judge, chosen.items) for judge in loaded]
     show_judging(
-        f"What {chosen.benchmark.name} will use, {counted(len(chosen.items), 'item')}", asked
+        f"Estimate for {chosen.benchmark.name}, {counted(len(chosen.items), 'item')}",
+        [Asked(judge, chosen.items) for judge in loaded],
     )
     if plan:
         return
     given = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}
     table = _run_benchmark(chosen, loaded, given | {"retry_failed": retry_failed})
-    console.print(f"The figures as a table: {table.resolve()}", markup=False, soft_wrap=True)
+    console.print(f"Figures as a table: {table.resolve()}", markup=False, soft_wrap=True)
 
 
 def _run_benchmark(
@@ -270,7 +273,7 @@ def _run_benchmark(
 
 
 def _simulator(chosen: "BenchmarkSet") -> AbstractContextManager[None]:
-    """Have a simulator whose graders know the right answers of pairs, unless one is there."""
+    """Start a simulator whose graders know the right answers of pairs, unless one runs."""
     from deployments.cli.environment import knowing_simulator
 
     known = {
@@ -283,71 +286,65 @@ def _simulator(chosen: "BenchmarkSet") -> AbstractContextManager[None]:
 
 
 def _show_benchmark(report: "BenchmarkReport") -> None:
+    from judge_gym.benchmarks.published import published_accuracies
+    from judge_gym.formats import figure, p_value
+
+    published = {
+        f"{entry.judge}, {entry.part}": f"{entry.accuracy:.3f} on {entry.pairs} pairs"
+        for entry in published_accuracies()
+    }
     names = [
-        marked(one.name, simulated=simulated)
-        for one, simulated in zip(report.judges, report.simulated, strict=True)
+        marked(judge.name, simulated=simulated)
+        for judge, simulated in zip(report.judges, report.simulated, strict=True)
     ]
-    for place, by_category in enumerate(report.figures.by_judge):
-        metrics = [one.metric for one in next(iter(by_category.values()))]
-        judge = f"{report.judges[place].name}, {report.judges[place].answered_by}"
+    for index, by_category in enumerate(report.figures.by_judge):
+        metrics = [estimate.metric for estimate in next(iter(by_category.values()))]
+        judge = f"{report.judges[index].name}, {report.judges[index].answered_by}"
         show_table(
-            f"{marked(judge, simulated=report.simulated[place])}: {report.chosen.benchmark.source}",
-            ("category", *(_NAMES[metric] for metric in metrics), "items"),
+            f"{marked(judge, simulated=report.simulated[index])}: {report.chosen.benchmark.source}",
+            ("category", *(_METRICS[metric] for metric in metrics), "items"),
             [
-                (name or "all", *map(_said, found), found[0].n_items)
-                for name, found in by_category.items()
+                (
+                    name or "all",
+                    *(figure(estimate, 3) for estimate in estimates),
+                    estimates[0].n_items,
+                )
+                for name, estimates in by_category.items()
             ],
         )
-        console.print(_ended(report, place), markup=False)
+        console.print(_outcomes(report, index), markup=False)
     if report.figures.apart:
         show_table(
-            "Accuracy, the second less the first (exact McNemar, Holm)",
+            "Accuracy: second minus first (exact McNemar, Holm)",
             ("first", "second", "difference", "p"),
             [
-                (names[one], names[other], _said(found), _p(found))
-                for (one, other), found in report.figures.apart.items()
+                (names[first], names[second], figure(estimate, 3), p_value(estimate.p))
+                for (first, second), estimate in report.figures.apart.items()
             ],
         )
     if report.figures.published:
         show_table(
-            "Accuracy, less what others recorded for theirs",
-            ("judge", "theirs, answers by", "difference", "theirs"),
+            "Accuracy minus a published accuracy",
+            ("judge", "published, answers by", "difference", "published accuracy"),
             [
-                (
-                    names[place],
-                    name,
-                    _said(found),
-                    found.method.partition(";")[0].removeprefix("less "),
-                )
-                for (place, name), found in report.figures.published.items()
+                (names[index], name, figure(estimate, 3), published[name])
+                for (index, name), estimate in report.figures.published.items()
             ],
         )
     if any(report.simulated):
         say_simulated()
 
 
-def _ended(report: "BenchmarkReport", place: int) -> str:
-    """Return how many judgements ended in which way, and what became of them in the figures."""
+def _outcomes(report: "BenchmarkReport", index: int) -> str:
+    """Return the number of judgements by status, and how the figures count them."""
     from judge_gym.formats import dollars
 
-    ends = Counter(one.status if one else "missing" for one in report.results[place])
-    told = [", ".join(f"{count} {end}" for end, count in ends.most_common()) + "."]
-    if ends["unparseable"] or ends["refused"]:
-        told.append("An order that cannot be read or is refused is no vote.")
-    if ends["failed"]:
-        told.append("Failed ones are left out; --retry-failed asks them again.")
-    if report.costs[place]:
-        told.append(f"What its calls have cost, in USD: {dollars(report.costs[place])}.")
-    return " ".join(told) + "\n"
-
-
-def _said(found: "Estimate") -> str:
-    if found.estimate is None:
-        return "–"
-    if found.lower is None or found.upper is None:
-        return f"{found.estimate:.3g}"
-    return f"{found.estimate:.3g} [{found.lower:.3g}, {found.upper:.3g}]"
-
-
-def _p(found: "Estimate") -> str:
-    return "–" if found.p is None else f"{found.p:.3g}"
+    statuses = Counter(result.status if result else "missing" for result in report.results[index])
+    sentences = [", ".join(f"{count} {status}" for status, count in statuses.most_common()) + "."]
+    if statuses["unparseable"] or statuses["refused"]:
+        sentences.append("Unparseable or refused orders count as no vote.")
+    if statuses["failed"]:
+        sentences.append("Failed judgements are left out; retry them with --retry-failed.")
+    if report.costs[index]:
+        sentences.append(f"Cost of the calls: {dollars(report.costs[index])} USD.")
+    return " ".join(sentences) + "\n"

@@ -1,4 +1,4 @@
-"""`judge-gym panel`: run a panel of raters, or serve its page."""
+"""`judge-gym panel run` and `panel serve`: a panel of raters with an arbiter, and its page."""
 
 import asyncio
 import signal
@@ -27,7 +27,7 @@ app = typer.Typer(
     help="Run, evaluate and serve panels of LLM raters with an arbiter.",
     no_args_is_help=True,
 )
-_SAID = {"waiting": "", "running": "at work …", "done": "done", "error": "failed"}
+_SAID = {"waiting": "", "running": "running …", "done": "done", "error": "failed"}
 
 
 @app.command()
@@ -49,7 +49,7 @@ def run(
     from judge_gym.panel.state import failure_of
     from judge_gym.settings import settings
 
-    # A mistake in a file is said before any server is started.
+    # Errors in files are raised before a server is started.
     asked, document = load_panel(panel), load_document(file)
     prepare_environment(settings().data_dir, verbose=False)
     with simulator_for(asked.models), lost_servers_named():
@@ -76,7 +76,7 @@ def _in_lines(panel: "Panel", document: "PanelDocument") -> "PanelState":
 
 
 def _live(panel: "Panel", document: "PanelDocument") -> "PanelState":
-    """Show a table that follows each state; where there is no terminal, only the last of them."""
+    """Show a table of the current state; without a terminal, only the last one."""
     from rich.live import Live
 
     live = Live(console=console)
@@ -92,7 +92,7 @@ def _live(panel: "Panel", document: "PanelDocument") -> "PanelState":
 
 
 def _steps(state: "PanelState") -> "Table":
-    """Return who has been asked so far, and what came of it."""
+    """Return the state of each rater and of the arbiter."""
     rows = [
         (
             rater.name,
@@ -107,7 +107,7 @@ def _steps(state: "PanelState") -> "Table":
     final = verdict.final_score if verdict else ""
     rows.append(("arbiter", "", state.consensus.model, _how(state.consensus), final))
     title = marked(f"Panel {state.panel} on {state.document}", simulated=state.simulated)
-    return as_table(title, ("who", "looks at", "model", "state", "score"), rows)
+    return as_table(title, ("rater", "role", "model", "state", "score"), rows)
 
 
 def _how(step: "Step") -> str:
@@ -115,7 +115,7 @@ def _how(step: "Step") -> str:
 
     said = (_SAID | {"spared": SPARED})[step.status]
     if step.kept:
-        return f"{said}, kept from an earlier run"
+        return f"{said}, from an earlier run"
     return said if step.latency_ms is None else f"{said} after {step.latency_ms / 1000:.1f} s"
 
 
@@ -124,7 +124,7 @@ def _show(state: "PanelState") -> None:
 
     console.print()
     if state.was_truncated:
-        console.print(f"The document is longer: raters saw its first {len(state.items)} items.")
+        console.print(f"The document was truncated to its first {len(state.items)} items.")
     if state.item_agreement and state.agreement:
         names = [rater.name for rater in state.reviewed]
         rows = [(one.id, *one.scores, agreement_said(one)) for one in state.item_agreement]
@@ -139,7 +139,7 @@ def _show(state: "PanelState") -> None:
         console.print(f"Consensus: {verdict.final_score}, from {state.lowest} to {state.highest}.")
         if verdict.raw_score != verdict.final_score:
             console.print(
-                f"The arbiter said {verdict.raw_score}; it is held within the raters' scores."
+                f"The arbiter's score of {verdict.raw_score} was limited to the raters' range."
             )
         console.print(verdict.rationale, markup=False)
     show_cost(state.call_ids)
@@ -148,13 +148,13 @@ def _show(state: "PanelState") -> None:
 
 
 def show_cost(call_ids: "Sequence[int]") -> None:
-    """Print how many calls there are behind something, and what they have cost."""
+    """Print the number and cost of these calls."""
     from deployments.cli.environment import database
     from judge_gym.store.calls import cost_of
 
     with database() as session:
         cost, unpriced = cost_of(session, call_ids)
-    unknown = f" and the unknown cost of {unpriced}" if unpriced else ""
+    unknown = f" ({unpriced} of them unknown)" if unpriced else ""
     console.print(f"{counted(len(call_ids), 'call')} cost {cost:.4g} USD{unknown}.", markup=False)
 
 
@@ -182,7 +182,7 @@ def serve(
     from judge_gym.panel.serving.settings import check_token
     from judge_gym.settings import settings
 
-    # A mistake is said before any server is started.
+    # Errors in files are raised before a server is started.
     asked = load_panel(panel)
     check_token(host, settings().panel_token)
     prepare_environment(settings().data_dir, verbose=False)

@@ -1,4 +1,4 @@
-"""`judge-gym panel evaluate`: does a panel help, on documents whose scores are known?"""
+"""`judge-gym panel evaluate`: a panel on documents with known scores."""
 
 import json
 import math
@@ -60,7 +60,7 @@ def evaluate(
     from judge_gym.panel.state import answers_of
     from judge_gym.settings import settings
 
-    # A mistake in a file is said before any server is started.
+    # Errors in files are raised before a server is started.
     asked = load_panel(panel)
     labelled = read_labelled(corpus, asked.rubric.scale)
     prepare_environment(settings().data_dir, verbose=False)
@@ -74,7 +74,7 @@ def evaluate(
     else:
         show(found)
         show_cost(found.call_ids)
-        console.print(f"The page: {page.resolve()}", markup=False, soft_wrap=True)
+        console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
     if found.reviewed.stopped:
         raise found.reviewed.stopped
     if error := too_few_readable(answers_of(filter(None, found.reviewed.states))):
@@ -82,14 +82,14 @@ def evaluate(
 
 
 async def _show_plan(panel: "Panel", labelled: "Sequence[LabelledDocument]") -> None:
-    from deployments.cli.estimates import show_uses
+    from deployments.cli.estimates import RETRIED_ONCE, show_uses
     from judge_gym.panel.evaluating.planning import plan_reviews
     from judge_gym.runtime import runtime
 
     async with runtime() as current:
         uses = plan_reviews(current, panel, labelled)
-    show_uses(f"What panel {panel.name} will use, {counted(len(labelled), 'document')}", uses)
-    console.print("An answer that cannot be read is asked for once more, which is a call more.")
+    show_uses(f"Estimate for panel {panel.name}, {counted(len(labelled), 'document')}", uses)
+    console.print(RETRIED_ONCE)
 
 
 async def _evaluated(
@@ -123,9 +123,9 @@ async def _evaluated(
 def _simulator(
     panel: "Panel", labelled: "Sequence[LabelledDocument]"
 ) -> "AbstractContextManager[None]":
-    """Have a simulator, where one is asked, whose raters know the true scores and err as planted.
+    """Start a simulator for simulated raters, which know the true scores and err as planted.
 
-    An item without a true score is worth what its document is.
+    An item without a true score has that of its document.
     """
     from contextlib import nullcontext
 
@@ -145,7 +145,7 @@ def _simulator(
 
 
 def show(found: "Evaluation") -> None:
-    """Print the figures, and what is in none of them."""
+    """Print the figures and the documents that are in none of them."""
     _show_raters(found)
     _show_ways(found)
     _show_together(found)
@@ -154,7 +154,7 @@ def show(found: "Evaluation") -> None:
     if found.simulated:
         say_simulated()
     if found.made_up:
-        console.print("The true scores were made up by a rule: nobody judged these documents.")
+        console.print("The true scores follow a rule: no person judged these documents.")
 
 
 def _show_raters(found: "Evaluation") -> None:

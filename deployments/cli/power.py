@@ -1,24 +1,37 @@
-"""`judge-gym sweep power`: what a sweep would find, before anything is spent on it."""
+"""`judge-gym sweep power` and `analyse selftest`: simulated data sets with known truths."""
 
 import json
-from collections.abc import Sequence
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
+from rich.progress import Progress
 
 from deployments.cli.options import AsJson
-from deployments.cli.output import console, show_table
+from deployments.cli.output import console, errors, show_table
+from judge_gym.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from judge_gym.lab.power.comparisons import Comparison
-    from judge_gym.lab.power.study import Answer, Power, Question, Setting
+    from judge_gym.lab.power.selftest import Summary, Trial
+    from judge_gym.lab.power.study import Answer, Power, Question, Rate, Setting
     from judge_gym.planted.truths import StudyDesign
 
     Row = tuple[Comparison, Question, Setting, Answer]
 
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 EFFECTS = (0.05, 0.1, 0.2)
 WANTED = "80%"
+SEEDS_PER_TASK = 10
+_COLUMNS = (
+    "figure", "truth", "planted", "mean estimate", "coverage", "false positives", "power", "misses",
+)  # fmt: skip
 
 
 def power(
@@ -26,72 +39,81 @@ def power(
     effect: Annotated[
         list[float] | None,
         typer.Option(
-            help="How far beyond its margin the true value lies, in its unit; repeat for more. "
+            help="Distance of the true value beyond its margin; may be repeated. "
             f"[default: {', '.join(map(str, EFFECTS))}]",
             show_default=False,
             min=0.001,
             max=1.0,
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(help="Simulated data sets of each.", min=20)] = 100,
+    seeds: Annotated[int, typer.Option(help="Simulated data sets per true value.", min=20)] = 100,
     alpha: Annotated[
-        float, typer.Option(help="The level; primary outcomes share it.", min=0.0001, max=0.5)
+        float,
+        typer.Option(
+            help="Significance level, shared by the primary outcomes.", min=0.0001, max=0.5
+        ),
     ] = 0.05,
     noise: Annotated[
         float,
-        typer.Option(help="How far a judge's readings scatter, on the 0-1 scale.", min=0.01, max=1),
+        typer.Option(
+            help="Scale of the judges' logistic noise, on the 0-1 scale.", min=0.01, max=1
+        ),
     ] = 0.1,
     as_json: AsJson = False,
 ) -> None:
     """Estimate the statistical power of a sweep before spending.
 
-    By simulation, with the estimators and margins of its analysis: the primary outcomes of the
-    sweep's plan, or H1 to H3 without one.
+    Simulates the primary outcomes of the sweep's plan, or H1 to H3 without one, with the
+    estimators and margins of its analysis.
     """
-    from functools import partial
-
-    from deployments.cli.simulating import on_every_core
     from judge_gym.design.sweep import load_sweep
     from judge_gym.lab.power.comparisons import comparisons, not_simulated
 
     sweep = load_sweep(file)
-    found = comparisons(sweep)
-    asked = list(
+    compared = comparisons(sweep)
+    questions = list(
         dict.fromkeys(
-            (one, *_asked(one, found, size, alpha, noise))
-            for one in found
+            (comparison, *_question(comparison, compared, size, alpha, noise))
+            for comparison in compared
             for size in sorted(effect or EFFECTS)
         )
     )
-    tasks = list(dict.fromkeys((question, setting) for _, question, setting in asked))
+    tasks = list(dict.fromkeys((question, setting) for _, question, setting in questions))
     answers = dict(
         zip(tasks, on_every_core(partial(_answer, seeds), tasks, "Simulating"), strict=True)
     )
     rows = [
-        (one, question, setting, answers[question, setting]) for one, question, setting in asked
+        (comparison, question, setting, answers[question, setting])
+        for comparison, question, setting in questions
     ]
     if as_json:
-        console.print_json(json.dumps([_told(row, seeds) for row in rows]))
+        console.print_json(json.dumps([_power_row(row, seeds) for row in rows]))
         return
-    _show(rows)
-    _explain(seeds, noise, not_simulated(sweep))
+    _show_power(rows)
+    _explain_power(seeds, noise, not_simulated(sweep))
 
 
-def _asked(
-    one: "Comparison", found: Sequence["Comparison"], size: float, alpha: float, noise: float
+def _question(
+    comparison: "Comparison",
+    comparisons: Sequence["Comparison"],
+    size: float,
+    alpha: float,
+    noise: float,
 ) -> tuple["Question", "Setting"]:
     from judge_gym.lab.power.comparisons import level
     from judge_gym.lab.power.study import Question, Setting
     from judge_gym.metrics.margins import Claim, Direction
 
-    direction = one.hypothesis.direction
-    value = one.margin + (size if direction is Direction.ABOVE else -size)
-    if one.hypothesis.metric == "polarization_excess":
-        value = max(0.0, value)  # judges cannot differ less than not at all
-    claim = Claim(direction, one.margin)
+    direction = comparison.hypothesis.direction
+    value = comparison.margin + (size if direction is Direction.ABOVE else -size)
+    if comparison.hypothesis.metric == "polarization_excess":
+        value = max(0.0, value)  # a difference cannot be negative
+    claim = Claim(direction, comparison.margin)
     return (
-        Question(one.hypothesis.key, claim, round(value, 9), level(found, one, alpha)),
-        Setting(one.design, one.families, noise),
+        Question(
+            comparison.hypothesis.key, claim, round(value, 9), level(comparisons, comparison, alpha)
+        ),
+        Setting(comparison.design, comparison.families, noise),
     )
 
 
@@ -101,33 +123,34 @@ def _answer(seeds: int, task: tuple["Question", "Setting"]) -> "Answer":
     return answer(*task, range(seeds))
 
 
-def _show(rows: Sequence["Row"]) -> None:
-    """Print a table of each comparison, one for several that are alike."""
+def _show_power(rows: Sequence["Row"]) -> None:
+    """Print a table of each comparison; comparisons with the same settings share one."""
     alike: dict[object, list[Row]] = {}
     for row in rows:
-        one, question, setting, _ = row
-        key = question.hypothesis, question.claim, question.level, setting, one.calls(1, 1)
+        comparison, question, setting, _ = row
+        key = question.hypothesis, question.claim, question.level, setting, comparison.calls(1, 1)
         alike.setdefault(key, []).append(row)
     for members in alike.values():
-        one, question, setting, _ = members[0]
+        comparison, question, setting, _ = members[0]
         design = setting.design
         about = "; ".join(dict.fromkeys(row[0].about for row in members))
-        kind = "primary" if one.primary else "not primary"
+        kind = "primary" if comparison.primary else "not primary"
         title = (
             f"{question.hypothesis}, {about}: {design.items} items x {design.replicates} replicates"
-            f" of {one.who}, {_calls(one, design)} calls; level {question.level:.2g}, {kind}"
+            f" of {comparison.who}, {_calls(comparison, design)} calls; "
+            f"level {question.level:.2g}, {kind}"
         )
-        found = f"found in ({question.claim.direction} {one.margin:g})"
+        detected = f"found in ({question.claim.direction} {comparison.margin:g})"
         twice = f"or with {2 * design.replicates} replicates"
-        columns = ("true value", found, f"{WANTED} needs", "calls", twice, "calls")
+        columns = ("true value", detected, f"{WANTED} needs", "calls", twice, "calls")
         table = {
             question.value: (
                 f"{question.value:.3g}",
-                _share(answer.now),
-                *_needs(one, answer.fewest),
-                *_needs(one, answer.fewest_doubled),
+                _power_share(answer.now),
+                *_needs(comparison, answer.fewest),
+                *_needs(comparison, answer.fewest_doubled),
             )
-            for one, question, _, answer in members
+            for comparison, question, _, answer in members
         }
         show_table(title, columns, table.values())
         for sentence in (_sentence(members[0], about), _decision(members[0])):
@@ -136,99 +159,262 @@ def _show(rows: Sequence["Row"]) -> None:
         console.print()
 
 
-def _explain(seeds: int, noise: float, untold: Sequence[str]) -> None:
+def _explain_power(seeds: int, noise: float, not_simulated: Sequence[str]) -> None:
     console.print(
-        f"Each share is of {seeds} simulated data sets, in brackets its 95% interval; a number of "
-        f"items is good to that error. The judges are simulated: readings of items spread evenly "
-        f"over 0.15 to 0.85, with logistic noise of scale {noise:g} (--noise). Real judges scatter "
-        "otherwise, and differ by item. Calls are those of the comparison with its probes and "
-        "views; rubrics come on top.",
+        f"Each share is of {seeds} simulated data sets, with its 95% interval; numbers of items "
+        "have the same error. Simulated judges read items spread evenly over 0.15 to 0.85, with "
+        f"logistic noise of scale {noise:g} (--noise). The noise of real judges differs, also by "
+        "item. Calls include probes and views, but no rubrics.",
         markup=False,
     )
-    if untold:
-        console.print(f"Not simulated: {', '.join(untold)}.", markup=False)
+    if not_simulated:
+        console.print(f"Not simulated: {', '.join(not_simulated)}.", markup=False)
 
 
 def _sentence(row: "Row", about: str) -> str:
-    """Return what to buy for the smallest true value, in words, or why that is not known."""
-    one, question, setting, answer = row
+    """Return the design that the smallest true value needs, or why it is unknown."""
+    comparison, question, setting, answer = row
     design = setting.design
     if answer.now.rate.share is None:
         return f"{question.hypothesis}, {about}: {answer.now.reason}."
-    told = (
+    power_now = (
         f"With {design.items} items and {design.replicates} replicates a true value of "
         f"{question.value:.3g} is found in {answer.now.rate.share:.0%} of runs"
     )
-    options = [found.design for found in (answer.fewest, answer.fewest_doubled) if found]
+    options = [power.design for power in (answer.fewest, answer.fewest_doubled) if power]
     if not options:
-        return f"{told}; no number of items up to 1,000 finds it in {WANTED}."
+        return f"{power_now}; no number of items up to 1,000 finds it in {WANTED}."
     ways = " or ".join(
-        f"{option.items} items of {option.replicates} ({_calls(one, option)} calls)"
+        f"{option.items} items of {option.replicates} ({_calls(comparison, option)} calls)"
         for option in options
     )
-    cheapest = min(options, key=lambda option: one.calls(option.items, option.replicates))
+    cheapest = min(options, key=lambda option: comparison.calls(option.items, option.replicates))
     buys = "items" if cheapest.replicates == design.replicates else "replicates"
     advice = f"; more {buys} cost less" if len(options) > 1 else ""
-    return f"{told}; {WANTED} needs {ways}{advice}."
+    return f"{power_now}; {WANTED} needs {ways}{advice}."
 
 
 def _decision(row: "Row") -> str:
-    """Return what the decision study says of one comparison; empty without components."""
+    """Return the advice of the decision study; empty without variance components."""
     from judge_gym.lab.power.comparisons import CALLS_A_JUDGEMENT
     from judge_gym.lab.power.study import Costs, decision_study
 
-    one, _, setting, answer = row
+    comparison, _, setting, answer = row
     if answer.components is None:
         return ""
-    costs = Costs(one.item_calls, CALLS_A_JUDGEMENT)
+    costs = Costs(comparison.item_calls, CALLS_A_JUDGEMENT)
     now = [setting.design.items], [setting.design.replicates]
-    advice = decision_study(answer.components, costs, one.judgements, *now).advice
+    advice = decision_study(answer.components, costs, comparison.judgements, *now).advice
     return f"For the difference of two judges' mean scores: {advice}."
 
 
-def _calls(one: "Comparison", design: "StudyDesign") -> str:
-    return f"{one.calls(design.items, design.replicates):,}"
+def _calls(comparison: "Comparison", design: "StudyDesign") -> str:
+    return f"{comparison.calls(design.items, design.replicates):,}"
 
 
-def _share(found: "Power") -> str:
-    if found.rate.share is None:
+def _power_share(power: "Power") -> str:
+    if power.rate.share is None:
         return "—"
-    low, high = found.rate.interval
-    return f"{found.rate.share:.0%} ({low:.0%} to {high:.0%})"
+    low, high = power.rate.interval
+    return f"{power.rate.share:.0%} ({low:.0%} to {high:.0%})"
 
 
-def _needs(one: "Comparison", found: "Power | None") -> tuple[str, str]:
-    if found is None:
+def _needs(comparison: "Comparison", power: "Power | None") -> tuple[str, str]:
+    if power is None:
         return "—", "—"
-    return f"{found.design.items} items", _calls(one, found.design)
+    return f"{power.design.items} items", _calls(comparison, power.design)
 
 
-def _told(row: "Row", seeds: int) -> dict[str, object]:
-    one, question, setting, answer = row
+def _power_row(row: "Row", seeds: int) -> dict[str, object]:
+    comparison, question, setting, answer = row
 
-    def told(found: "Power | None") -> dict[str, object] | None:
-        if found is None:
+    def values(power: "Power | None") -> dict[str, object] | None:
+        if power is None:
             return None
-        items, replicates = found.design.items, found.design.replicates
+        items, replicates = power.design.items, power.design.replicates
         return {
             "items": items,
             "replicates": replicates,
-            "calls": one.calls(items, replicates),
-            "power": found.rate.share,
-            "power_interval": found.rate.interval,
-            "reason": found.reason,
+            "calls": comparison.calls(items, replicates),
+            "power": power.rate.share,
+            "power_interval": power.rate.interval,
+            "reason": power.reason,
         }
 
     return {
-        "hypothesis": one.hypothesis.key,
-        "scope": dict(one.scope),
-        "primary": one.primary,
-        "margin": one.margin,
+        "hypothesis": comparison.hypothesis.key,
+        "scope": dict(comparison.scope),
+        "primary": comparison.primary,
+        "margin": comparison.margin,
         "true_value": question.value,
         "level": question.level,
         "noise": setting.noise,
         "seeds": seeds,
-        "now": told(answer.now),
-        "fewest_items": told(answer.fewest),
-        "fewest_items_doubled_replicates": told(answer.fewest_doubled),
+        "now": values(answer.now),
+        "fewest_items": values(answer.fewest),
+        "fewest_items_doubled_replicates": values(answer.fewest_doubled),
     }
+
+
+def selftest(
+    seeds: Annotated[int, typer.Option(help="Data sets per truth.", min=20)] = 200,
+    items: Annotated[int, typer.Option(help="Items per data set.", min=4, max=1000)] = 30,
+    replicates: Annotated[int, typer.Option(help="Replicates per item.", min=5, max=50)] = 5,
+    truth: Annotated[
+        list[str] | None, typer.Option(help="Only this truth; may be repeated.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Test the estimators on simulated data with known truths.
+
+    Coverage of the 95% intervals should be 93 to 97% at 30 items, false positives at most 6%.
+    Exits with 1 if a figure misses an aim by more than the simulation error.
+    """
+    from judge_gym.lab.power.selftest import summarise
+    from judge_gym.planted.truths import StudyDesign
+
+    design, chosen = StudyDesign(items, replicates), _chosen(truth)
+    tasks = [
+        (name, range(first, min(seeds, first + SEEDS_PER_TASK)))
+        for name in chosen
+        for first in range(0, seeds, SEEDS_PER_TASK)
+    ]
+    done = on_every_core(partial(_trials, design), tasks, "Simulating")
+    summaries = summarise(trial for trials in done for trial in trials)
+    missed = [summary for summary in summaries if _misses(summary)]
+    if as_json:
+        console.print_json(json.dumps([_selftest_row(summary) for summary in summaries]))
+    else:
+        _show_selftest(summaries, seeds, items, replicates)
+        _explain_selftest(summaries, missed)
+    sys.exit(1 if missed else 0)
+
+
+def _chosen(names: "Sequence[str] | None") -> list[str]:
+    from judge_gym.planted.truths import TRUTHS
+
+    known = [summary.name for summary in TRUTHS]
+    for name in names or ():
+        if name not in known:
+            raise ConfigError(
+                f"There is no truth {name!r}.",
+                f"{did_you_mean(name, known)}Use {', '.join(known)}.",
+            )
+    return list(dict.fromkeys(names or known))
+
+
+def _trials(design: object, task: tuple[str, range]) -> "list[Trial]":
+    from judge_gym.lab.power.selftest import selftest as trials
+    from judge_gym.planted.truths import TRUTHS, StudyDesign
+
+    assert isinstance(design, StudyDesign)
+    (truth,) = (summary for summary in TRUTHS if summary.name == task[0])
+    return [trial for seed in task[1] for trial in trials(truth, design, seed)]
+
+
+def _misses(summary: "Summary") -> str:
+    """Return the aims that are missed beyond simulation error, or ""."""
+    from judge_gym.lab.power.selftest import NOMINAL
+
+    misses = []
+    if summary.misses_coverage:
+        misses.append(
+            "covers too little" if summary.coverage.interval[1] < NOMINAL[0] else "covers too much"
+        )
+    if summary.rejects_too_often:
+        misses.append("false positives")
+    return ", ".join(misses)
+
+
+def _show_selftest(summaries: "Sequence[Summary]", seeds: int, items: int, replicates: int) -> None:
+    rows = [
+        (
+            summary.metric,
+            summary.truth,
+            "—" if summary.planted is None else f"{summary.planted:.3f}",
+            "—" if summary.mean is None else f"{summary.mean:.3f}",
+            _share(summary.coverage),
+            _share(summary.rejected) if summary.null else "",
+            _share(summary.rejected) if summary.null is False else "",
+            _misses(summary),
+        )
+        for summary in sorted(summaries, key=lambda summary: summary.metric)
+        if summary.coverage.of or summary.rejected.of
+    ]
+    title = f"Self-test: {seeds} data sets a truth, {items} items x {replicates} replicates"
+    show_table(title, _COLUMNS, rows)
+
+
+def _explain_selftest(summaries: "Sequence[Summary]", missed: "Sequence[Summary]") -> None:
+    from judge_gym.lab.power.selftest import KNOWN_MISSES, MOST_FALSE, NOMINAL, NOT_PLANTED
+    from judge_gym.planted.truths import TRUTHS
+
+    covered = [summary for summary in summaries if summary.coverage.of]
+    true_nulls = [summary for summary in summaries if summary.null and summary.rejected.of]
+    console.print(
+        f"{len(covered)} intervals: 95% intervals should cover the planted value in "
+        f"{NOMINAL[0]:.0%} to {NOMINAL[1]:.0%} of data sets. {len(true_nulls)} true-null "
+        f"tests: at most {MOST_FALSE:.0%} should be significant. In parentheses the 95% "
+        "interval of a share; an aim is missed if all of it lies on the wrong side.",
+        markup=False,
+    )
+    for truth in TRUTHS:
+        console.print(f"  {truth.name}: {truth.about}", markup=False)
+    console.print(f"Not tested: {NOT_PLANTED}.", markup=False)
+    if not missed:
+        console.print("No aim is missed.")
+        return
+    console.print(f"Missed: {len(missed)}.")
+    for summary in missed:
+        console.print(f"  {summary.metric}, {summary.truth}: {_misses(summary)}", markup=False)
+    for metric in dict.fromkeys(summary.metric for summary in missed):
+        if metric in KNOWN_MISSES:
+            console.print(f"Why {metric}: {KNOWN_MISSES[metric]}", markup=False)
+
+
+def _share(rate: "Rate") -> str:
+    if rate.share is None:
+        return "—"
+    low, high = rate.interval
+    return f"{rate.share:.1%} ({low:.0%} to {high:.0%})"
+
+
+def _selftest_row(summary: "Summary") -> dict[str, object]:
+    def values(rate: "Rate") -> dict[str, object]:
+        return {"count": rate.count, "of": rate.of, "share": rate.share, "interval": rate.interval}
+
+    return {
+        "figure": summary.metric,
+        "truth": summary.truth,
+        "planted": summary.planted,
+        "null": summary.null,
+        "mean": summary.mean,
+        "missing": summary.missing,
+        "coverage": values(summary.coverage),
+        "rejected": values(summary.rejected),
+        "misses": _misses(summary),
+    }
+
+
+def on_every_core(
+    work: Callable[[Task], Result], tasks: Sequence[Task], title: str
+) -> list[Result]:
+    """Return the result of each task, in order; `work` and the tasks must be picklable."""
+    with (
+        Progress(console=errors, transient=True) as progress,
+        ProcessPoolExecutor(initializer=_leave_interrupts_to_the_parent) as pool,
+    ):
+        bar = progress.add_task(title, total=len(tasks))
+        futures = [pool.submit(work, task) for task in tasks]
+        try:
+            for future in as_completed(futures):
+                future.result()
+                progress.advance(bar)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [future.result() for future in futures]
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,5 +1,5 @@
-"""judge-gym for programs that speak the Model Context Protocol: the same verbs as the commands.
+"""judge-gym for agents that speak the Model Context Protocol: the commands as tools.
 
-Reading happens in the server's process. Whatever writes or spends is the command itself, run as
-a process, so that a program can do nothing that a person at a terminal cannot.
+Tools that read run in the server's process. Tools that write or spend run the command itself as a
+process, so that an agent can do nothing that a person at a terminal cannot.
 """

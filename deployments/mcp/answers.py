@@ -1,4 +1,4 @@
-"""What tools give back: plain values of bounded size, and errors in the words of the commands."""
+"""Results of tools: JSON values of bounded size, and errors with their remedy."""
 
 import functools
 import json
@@ -12,33 +12,33 @@ from mcp.server.mcpserver.exceptions import ToolError
 from judge_gym.errors import ConfigError, JudgeGymError
 
 LONGEST_TEXT = 4_000
-"""Characters of one text: answers of models and texts of the web are data, and can be long."""
+"""Maximum number of characters of a text; answers and documents can be long."""
 MOST_ENTRIES = 500
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def told(tool: Callable[P, R]) -> Callable[P, R]:
-    """Have an error that the user can mend reach the program with its remedy."""
+def as_tool(tool: Callable[P, R]) -> Callable[P, R]:
+    """Turn known errors of a tool into tool errors with their remedy."""
 
     @functools.wraps(tool)
-    def telling(*arguments: P.args, **named: P.kwargs) -> R:
+    def call(*arguments: P.args, **named: P.kwargs) -> R:
         try:
             return tool(*arguments, **named)
         except JudgeGymError as error:
             raise ToolError(f"{error.message} {error.remedy}".strip()) from None
 
-    return telling
+    return call
 
 
 def bounded(value: Any) -> Any:
-    """Return a value as JSON has it, its texts and lists cut with a word about it."""
+    """Return a value as JSON, with long texts and lists cut and the cut noted."""
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, dict):
-        return {str(name): bounded(one) for name, one in value.items()}
+        return {str(name): bounded(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
-        kept = [bounded(one) for one in value[:MOST_ENTRIES]]
+        kept = [bounded(entry) for entry in value[:MOST_ENTRIES]]
         more = len(value) - len(kept)
         return [*kept, f"... and {more} more"] if more else kept
     if isinstance(value, str):
@@ -48,17 +48,17 @@ def bounded(value: Any) -> Any:
 
 
 def json_text(value: object) -> str:
-    """Return a moment, a path or a decimal as text."""
+    """Return a time, a path or a decimal as text."""
     text: str = json.loads(json.dumps(value, default=str))
     return text
 
 
 def below_here(path: str) -> Path:
-    """Return a path below the folder the server was started in; raises `ConfigError` otherwise."""
-    found = Path(path).resolve()
-    if not found.is_relative_to(Path.cwd()):
+    """Return a path below the server's folder; raises `ConfigError` for any other path."""
+    resolved = Path(path).resolve()
+    if not resolved.is_relative_to(Path.cwd()):
         raise ConfigError(
             f"{path} is outside {Path.cwd()}, where this server was started.",
-            "Use a path below it, or start the server elsewhere.",
+            "Use a path below it, or start the server in another folder.",
         )
-    return found
+    return resolved

@@ -1,4 +1,4 @@
-"""Tools that write or spend; each is the command of the same name, run as a process."""
+"""Tools that write or spend; each runs a command as a process."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from deployments.mcp.answers import below_here, bounded, told
+from deployments.mcp.answers import as_tool, below_here, bounded
 from judge_gym.design.workflow_names import Part, Workflow
 from judge_gym.errors import ConfigError, JudgeGymError
 
@@ -17,52 +17,54 @@ _PROGRAM = (sys.executable, "-c", "from deployments.cli.app import main; main()"
 
 
 class CommandError(JudgeGymError):
-    """A command ended with an error; the message is what it said."""
+    """A command failed; the message is its error output."""
 
 
-@told
+@as_tool
 def create_windows(file: str) -> str:
-    """Store the windows of a sweep file; collects nothing."""
-    return _said("evidence", "create", "--", str(below_here(file)))
+    """Store the windows of a sweep file without collecting them."""
+    return _output_of("evidence", "create", "--", str(below_here(file)))
 
 
-@told
+@as_tool
 def create_experiments(file: str) -> str:
-    """Store the experiments of a sweep file and give their tags; asks no model."""
-    return _said("sweep", "create", "--", str(below_here(file)))
+    """Store the experiments of a sweep file and return their tags. Makes no calls."""
+    return _output_of("sweep", "create", "--", str(below_here(file)))
 
 
-@told
+@as_tool
 def analyse(sweep: str) -> str:
-    """Compute the figures of a sweep again and write its report; asks no model."""
-    return _said("analyse", "figures", "--", sweep)
+    """Compute a sweep's figures again and write its report. Makes no calls."""
+    return _output_of("analyse", "figures", "--", sweep)
 
 
-@told
+@as_tool
 def export(sweep: str, folder: str) -> str:
-    """Write a sweep with all that belongs to it into a new folder, as CSV and Parquet."""
-    return _said("data", "export", "--to", str(below_here(folder)), "--", sweep)
+    """Export a sweep with all it needs to a new folder, as CSV and Parquet."""
+    return _output_of("data", "export", "--to", str(below_here(folder)), "--", sweep)
 
 
-@told
+@as_tool
 def retry(
     name: str,
     workflow: Workflow | None = None,
     failure: str | None = None,
     confirm: bool = False,
 ) -> str:
-    """Have what is kept as failed asked again by the next run, which pays for it.
+    """Mark failed calls so that the next run makes, and pays for, them again.
 
-    `name` is a sweep or an experiment's tag. Without `confirm` it only says what would be done.
+    `name` is a sweep, or an experiment's tag or number. Without `confirm`, only returns what it
+    would do.
     """
     return _confirmed("retry", name, workflow, failure, confirm=confirm)
 
 
-@told
+@as_tool
 def cancel(name: str, workflow: Workflow | None = None, confirm: bool = False) -> str:
     """Cancel flow runs of deployments, batches, and calls without an answer.
 
-    `name` is a sweep or an experiment's tag. Without `confirm` it only says what would be done.
+    `name` is a sweep, or an experiment's tag or number. Without `confirm`, only returns what it
+    would do.
     """
     return _confirmed("cancel", name, workflow, None, confirm=confirm)
 
@@ -70,18 +72,17 @@ def cancel(name: str, workflow: Workflow | None = None, confirm: bool = False) -
 def run_sweep(
     file: str, only: list[Part] | None = None, confirm_calls: int | None = None
 ) -> dict[str, Any]:
-    """Start a sweep, or `only` some of its parts, and return at once; follow it with `status`.
+    """Start or resume a sweep, or `only` some parts, and return at once; follow it with `status`.
 
-    Real models cost money: either the file has a budget with max_cost_usd or max_calls, or
-    `confirm_calls` says how many calls a person has agreed to, at least those `plan_sweep` counts
-    as to do. A sweep that was run before goes on where it ended.
+    Real models cost money: the file needs a budget with max_cost_usd or max_calls, or
+    `confirm_calls` the number of calls that a person agreed to, at least `to_do` of `plan_sweep`.
     """
     return _started(file, only, confirm_calls)
 
 
 def list_runs() -> list[dict[str, Any]]:
-    """List the runs that this server has started: whether they run, and what they said last."""
-    return [one.described() for one in _runs]
+    """List the runs that this server started, with their state and last output."""
+    return [run.described() for run in _runs]
 
 
 ADDING = (create_windows, create_experiments, analyse, export)
@@ -91,7 +92,7 @@ CHANGING = (retry, cancel)
 
 @dataclass
 class _Run:
-    """A run in a process of its own, which outlives the server."""
+    """A run in its own process, which outlives the server."""
 
     file: Path
     process: "subprocess.Popen[bytes]"
@@ -112,7 +113,7 @@ class _Run:
 _runs: list[_Run] = []
 
 
-@told
+@as_tool
 def _started(file: str, only: list[Part] | None, confirm_calls: int | None) -> dict[str, Any]:
     path = below_here(file)
     _check_spending(path, confirm_calls)
@@ -138,8 +139,8 @@ def _check_spending(file: Path, confirm_calls: int | None) -> None:
     to_do = plan_sweep(str(file))["to_do"]
     if confirm_calls is None or confirm_calls < to_do:
         raise ConfigError(
-            f"{file}: it asks real models up to {to_do} times, and has no budget.",
-            "Write budget: {max_cost_usd: ...} into the file, or ask a person and pass "
+            f"{file} makes up to {to_do} calls to real models and has no budget.",
+            "Add budget: {max_cost_usd: ...} to the file, or ask a person and pass "
             f"confirm_calls={to_do}.",
         )
 
@@ -153,7 +154,7 @@ def _new_log(name: str) -> Path:
 
 
 def _start(output: IO[bytes], *words: str) -> "subprocess.Popen[bytes]":
-    # A session of its own: it goes on when the server, or whoever started that, is killed.
+    # A new session: the run continues when the server or its parent is killed.
     return subprocess.Popen(
         [*_PROGRAM, *words],
         stdin=subprocess.DEVNULL,
@@ -170,21 +171,21 @@ def _confirmed(
     words += ["--workflow", workflow] if workflow else []
     words += ["--failure", failure] if failure else []
     if confirm:
-        return _said(*words, "--yes", "--", name)
-    ended = _ended(*words, "--", name)
-    # Without a terminal and without a yes the command shows what it would do, and refuses.
+        return _output_of(*words, "--yes", "--", name)
+    ended = _run_command(*words, "--", name)
+    # Without a terminal and without --yes the command prints its effect and refuses.
     return f"{ended.stdout}{ended.stderr}"[-4_000:]
 
 
-def _said(*words: str) -> str:
-    ended = _ended(*words)
+def _output_of(*words: str) -> str:
+    ended = _run_command(*words)
     if ended.returncode:
-        raise CommandError(ended.stderr.strip() or f"It ended with code {ended.returncode}.")
-    said: str = bounded(ended.stdout)
-    return said
+        raise CommandError(ended.stderr.strip() or f"Exit code {ended.returncode}.")
+    output: str = bounded(ended.stdout)
+    return output
 
 
-def _ended(*words: str) -> "subprocess.CompletedProcess[str]":
+def _run_command(*words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         [*_PROGRAM, *words],
         stdin=subprocess.DEVNULL,

@@ -45,17 +45,17 @@ def test_a_simulated_sweep_costs_nothing_and_needs_no_litellm(
     assert "litellm: False" in said
     assert "0 (simulated)" in said
     assert "—" not in said
-    assert "What is left" not in said
+    assert "Left of that" not in said
 
 
 def test_a_model_without_a_price_is_told_and_never_free(database: str, tmp_path: Path) -> None:
     judges = ("[sim/calm-1, ", "[local/judge-1, openai/gpt-4.1-mini, ")
     more = ("name: quick", "budget: {max_calls: 2000}\nutility_model: sim/u-1\nname: quick")
     said = planned(database, tmp_path, judges, more)
-    assert "price of local/judge-1 is in no list, so its cost is not known (—)" in said
+    assert "The cost of local/judge-1 is unknown (—): no price for this model." in said
     assert 'prices."judge-1" = {prompt = DOLLARS, completion = DOLLARS}' in said
     assert f"table [local] of {SWEEPS.parent / 'providers.toml'}" in said
-    assert "price of openai" not in said
+    assert "cost of openai" not in said
     assert "+ —" in said
     assert "Budget: max_calls 2000." in said
     assert "Warning: the sweep may" not in said

@@ -7,7 +7,7 @@ def test_a_suite_of_ones_own_is_planned_once_an_editor_is_named(command: Command
     mine = ("judge", "injection", "--model", "openai/gpt-4.1-mini", "--plan")
     ended = command(*mine)
     assert ended.code == 1
-    assert "Give one with --utility-model" in ended.errors
+    assert "--utility-model is not set" in ended.errors
     assert not list(command.data.glob("injection/*"))
 
     ended = command(*mine, "--utility-model", "openai/gpt-4.1-nano").fine()

@@ -25,7 +25,13 @@ def test_a_window_is_shown_by_name_and_by_number(command: CommandLine) -> None:
 
 def test_an_experiment_is_shown_by_tag_and_by_number(command: CommandLine) -> None:
     file = command.folder / "one.yaml"
-    file.write_text(small_sweep("one", "sim/calm-1", ("scale_size: 3", "scale_size: [3, 5]")))
+    file.write_text(
+        small_sweep(
+            "one",
+            "sim/calm-1",
+            ("replicates: 2", "replicates: 2\n    prompt_order: [rubric_first, evidence_first]"),
+        )
+    )
     tags = command("sweep", "create", file).fine().output.split()
     shown = command("analyse", "experiments", "show", "2").fine().output
     assert command("analyse", "experiments", "show", tags[1]).fine().output == shown
@@ -35,7 +41,10 @@ def test_an_experiment_is_shown_by_tag_and_by_number(command: CommandLine) -> No
 
     listed = command("analyse", "experiments", "list", "--sweep", file).fine().output
     assert listed.startswith("2 experiments ")
-    assert all(words in listed for words in (*tags, "scale_size=3", "scale_size=5"))
+    assert all(
+        words in listed
+        for words in (*tags, "prompt_order=rubric_first", "prompt_order=evidence_first")
+    )
     for option, name, close in (("--sweep", "ones", "one"), ("--model", "sim/calm", "sim/calm-1")):
         refused = command("analyse", "experiments", "list", option, name)
         assert (refused.code, f"Did you mean {close}?" in refused.errors) == (1, True)

@@ -31,7 +31,7 @@ def test_a_run_goes_on_after_ctrl_c_and_the_same_again_asks_nothing(
     first = command(*arguments).fine().output
     for told in ("rater_b", "Feasibility and clarity", "trial", "Consensus: ", "SIMULATED"):
         assert told in first
-    assert first.count("done, kept from an earlier run") == 2
+    assert first.count("done, from an earlier run") == 2
     assert "4 calls cost 0 USD." in first
 
     before = simulator.answered()

@@ -64,7 +64,7 @@ TABLE = [
         "analyse", "selftest", "--truth", "polarized", says=("no truth 'polarized'", "polarised")
     ),
     wrong("sweep", "run", QUICK, "--retry", says=("No such option", "--retry-failed"), code=2),
-    wrong("sweep", "status", "nothing", says=("There is no sweep 'nothing'", "Known")),
+    wrong("sweep", "status", "nothing", says=("There is no sweep 'nothing'", "There are none yet")),
     wrong("analyse", "figures", "nothing", says=("There is no sweep 'nothing'",)),
     wrong("evidence", "show", "12345", says=("12345", "There are none yet")),
     wrong("evidence", "show", "first", says=("There is no window 'first'", "none yet")),
@@ -78,7 +78,7 @@ TABLE = [
     wrong("database", "clean", "nothing", "--yes", says=("nothing", "experiments list")),
     wrong("sweep", "retry", "nothing", says=("nothing", "judge-gym sweep status")),
     wrong("sweep", "cancel", "nothing", "--workflow", "w6", says=("w6", "w5-probe"), code=2),
-    wrong("sweep", "status", "--watch", says=("--watch", "Name it")),
+    wrong("sweep", "status", "--watch", says=("--watch", "Name the sweep")),
     wrong("sweep", "run", QUICK, "--only", "w6", says=("w6", "w5-probe", "analysis")),
     wrong("database", "restore", "nowhere.dump", says=("nowhere.dump", "no file")),
     wrong("simulator", "--port", "99999", says=("--port", "65535"), code=2),
