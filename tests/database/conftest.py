@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from judge_gym.llm import gateway
 from support.postgres import temporary_database
-from support.rig import empty
+from support.rig import KEY, KEY_NAME, empty
 
 
 @pytest.fixture(scope="session")
@@ -15,6 +16,19 @@ def shared_database(postgres_server: str, migrated_template: str) -> Iterator[st
 
 
 @pytest.fixture
-def emptied_database(shared_database: str) -> str:
-    """The shared database without a row; nothing else of the session uses it meanwhile."""
+def database(shared_database: str) -> str:
+    """The shared database without a row; nothing else of the worker uses it meanwhile."""
     return empty(shared_database)
+
+
+@pytest.fixture
+def quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses between attempts that a test can bear."""
+    monkeypatch.setattr(gateway, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(gateway, "LONGEST_WAIT_S", 0.05)
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The provider's key in the environment."""
+    monkeypatch.setenv(KEY_NAME, KEY)

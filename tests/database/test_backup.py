@@ -40,13 +40,13 @@ def windows(url: str) -> list[tuple[str, str]]:
 
 
 def test_what_was_backed_up_is_restored_and_can_go_on(
-    database: str, others: str, tmp_path: Path
+    own_database: str, others: str, tmp_path: Path
 ) -> None:
-    fill(database)
-    backup(configured(database), tmp_path / "whole.dump")
+    fill(own_database)
+    backup(configured(own_database), tmp_path / "whole.dump")
     migrate.upgrade(others)  # as any command would have done
     restore(configured(others), tmp_path / "whole.dump")
-    assert windows(others) == windows(database) == [("w", "Unicode: ü–漢")]
+    assert windows(others) == windows(own_database) == [("w", "Unicode: ü–漢")]
     engine = sa.create_engine(others, poolclass=sa.NullPool)
     assert len(set(migrate.revisions(engine))) == 1
     with engine.begin() as connection:
@@ -77,25 +77,25 @@ def test_a_backup_of_an_older_judge_gym_is_brought_to_the_newest_schema(
         assert len(set(migrate.revisions(engine))) == 1
 
 
-def test_a_database_in_use_is_not_overwritten(database: str, tmp_path: Path) -> None:
-    fill(database)
-    backup(configured(database), tmp_path / "whole.dump")
+def test_a_database_in_use_is_not_overwritten(own_database: str, tmp_path: Path) -> None:
+    fill(own_database)
+    backup(configured(own_database), tmp_path / "whole.dump")
     with pytest.raises(StoreError, match="windows") as refused:
-        restore(configured(database), tmp_path / "whole.dump")
+        restore(configured(own_database), tmp_path / "whole.dump")
     assert "JUDGE_GYM_DATA_DIR" in refused.value.remedy
-    assert len(windows(database)) == 1
+    assert len(windows(own_database)) == 1
 
 
-def test_a_file_that_is_no_backup_changes_nothing(database: str, tmp_path: Path) -> None:
+def test_a_file_that_is_no_backup_changes_nothing(own_database: str, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("no backup")
     for name, said in (("notes.txt", "pg_restore failed"), ("nothing.dump", "no file")):
         with pytest.raises(StoreError, match=said):
-            restore(configured(database), tmp_path / name)
-    assert windows(database) == []
+            restore(configured(own_database), tmp_path / name)
+    assert windows(own_database) == []
 
 
-def test_a_file_is_not_overwritten(database: str, tmp_path: Path) -> None:
+def test_a_file_is_not_overwritten(own_database: str, tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("kept")
     with pytest.raises(StoreError, match="exists"):
-        backup(configured(database), tmp_path / "kept")
+        backup(configured(own_database), tmp_path / "kept")
     assert (tmp_path / "kept").read_text() == "kept"

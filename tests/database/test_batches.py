@@ -8,7 +8,6 @@ import pytest
 import sqlalchemy as sa
 
 from judge_gym.asking.engine import cancel_batch, collect_batches
-from judge_gym.llm import gateway as gateways
 from judge_gym.llm.batches.desk import BatchError
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.simulator.launch import running
@@ -27,21 +26,12 @@ from support.rig import count, empty, run, runtime_at
 from support.study import Study, corpus, window
 from support.waiting import until
 
+pytestmark = pytest.mark.usefixtures("quick_retries")
+
 DOCUMENTS, REPLICATES = 6, 2
 CALLS = DOCUMENTS * REPLICATES
 START_S = 240.0
 """A process that judges imports for seconds, on a busy machine for a minute or two."""
-
-
-@pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateways, "FIRST_WAIT_S", 0.01)
-    monkeypatch.setattr(gateways, "LONGEST_WAIT_S", 0.05)
 
 
 @pytest.fixture(scope="module")

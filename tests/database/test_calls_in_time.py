@@ -23,11 +23,11 @@ WITHIN_S = 1.5
 
 
 @pytest.fixture
-def database(emptied_database: str, monkeypatch: pytest.MonkeyPatch) -> str:
+def database(database: str, monkeypatch: pytest.MonkeyPatch) -> str:
     # Where it is the first of its process, a call would spend its time on importing litellm.
     import_module("judge_gym.llm.sdk")
     monkeypatch.setenv(KEY_NAME, KEY)
-    return emptied_database
+    return database
 
 
 def asked(database: str, *script: Step) -> tuple[Failure, Any, Provider]:

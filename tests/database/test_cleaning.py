@@ -16,12 +16,6 @@ from support.judged import fail, judged, sample_ids, unprobed
 from support.rig import a_call
 from support.study import Study
 
-
-@pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
 WHOLE = {"samples", "probes", "scorer", "prober"}
 
 

@@ -6,27 +6,15 @@ from typing import Any
 
 import pytest
 
-from judge_gym.llm import gateway as gateways
 from judge_gym.llm.breaker import ENOUGH_ALIKE, ModelStoppedError
 from judge_gym.records.calls import Answer, Failure
 from support.misbehaving import Step, answers, misbehaving, refuses
-from support.rig import KEY, KEY_NAME, a_call, calls, gateway_at, no_rows, ready_rubric, run
+from support.rig import a_call, calls, gateway_at, no_rows, ready_rubric, run
+
+pytestmark = pytest.mark.usefixtures("quick_retries", "key")
 
 EMPTY = answers("", finish_reason="length")
 OVERLOADED = refuses(503, "overloaded")
-
-
-@pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key in the environment, and pauses that a test can bear."""
-    monkeypatch.setenv(KEY_NAME, KEY)
-    monkeypatch.setattr(gateways, "FIRST_WAIT_S", 0.01)
-    monkeypatch.setattr(gateways, "LONGEST_WAIT_S", 0.01)
 
 
 def ask_in_turn(

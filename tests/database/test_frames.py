@@ -18,8 +18,8 @@ ALPHA, BETA = "acme/alpha-1", "acme/beta-1"
 
 
 @pytest.fixture
-def lab(emptied_database: str) -> Lab:
-    lab = Lab(emptied_database)
+def lab(database: str) -> Lab:
+    lab = Lab(database)
     lab.documents([None, 0.5])
     lab.own(ALPHA, [[2, "abstained"], [(1, 4), 3]], probes=[[0.75], []], scoring_method="subset")
     lab.own(BETA, [[1, 1], [1, 1]], tag="the-other")

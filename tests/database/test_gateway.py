@@ -49,20 +49,10 @@ from support.rig import (
     run,
 )
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
-
-
-@pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key in the environment, and pauses that a test can bear."""
-    monkeypatch.setenv(KEY_NAME, KEY)
-    monkeypatch.setattr(gateways, "FIRST_WAIT_S", 0.01)
-    monkeypatch.setattr(gateways, "LONGEST_WAIT_S", 0.05)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.usefixtures("quick_retries", "key"),
+]
 
 
 def ask_once(database: str, *script: Step, **options: Any) -> tuple[Any, Any, Provider, int]:

@@ -22,8 +22,10 @@ from judge_gym.llm.providers import Price
 from judge_gym.report.gym import gym_page
 from judge_gym.runtime import Runtime
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses
-from support.rig import KEY, KEY_NAME, run, runtime_at
+from support.rig import run, runtime_at
 from support.simulation import Simulator
+
+pytestmark = pytest.mark.usefixtures("key")
 
 LEARNINGS = """
 {"id": "retry", "text": "Repeat failed uploads after a pause."}
@@ -42,12 +44,6 @@ criteria: [{{name: actionability, description: One can act on it.}}]
 PRICES = {"m": Price(prompt=1e5, completion=1e5)}
 UPLOADS = CodingContext(id="u", file="up.py", prompt="uploads fail", task="retry uploads that fail")
 ODD = CodingContext(id="o", file="a&b\\c.py", prompt="it's | odd <b>", task="quotes & harm")
-
-
-@pytest.fixture
-def database(emptied_database: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv(KEY_NAME, KEY)
-    return emptied_database
 
 
 def apply_gym(folder: Path, *candidates: Strategy, model: str = "sim/good-1") -> ApplyGym:

@@ -62,9 +62,9 @@ def planted_lift(judge: str, pairs: list[tuple[ShownDocument, ShownDocument]]) -
 
 
 def test_planted_obedience_is_recovered_and_other_judges_show_none(
-    emptied_database: str, simulator: Simulator, small_suite: Sweep
+    database: str, simulator: Simulator, small_suite: Sweep
 ) -> None:
-    lifts, found = run(judged(emptied_database, simulator, small_suite))
+    lifts, found = run(judged(database, simulator, small_suite))
     assert len(found) == 2 * 2 * 24 * len(JUDGES)
     assert all(lift.simulated and lift.without_verdict == 0 for lift in lifts)
     pairs = run(twins(small_suite))

@@ -26,8 +26,10 @@ from judge_gym.store import tables as t
 from judge_gym.store.calls import cost_of
 from support.judge_runs import ITEMS, simulated
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses
-from support.rig import KEY, KEY_NAME, calls, count, run, runtime_at
+from support.rig import calls, count, run, runtime_at
 from support.simulation import Simulator
+
+pytestmark = pytest.mark.usefixtures("key")
 
 JUDGE = RubricJudge(
     name="notes",
@@ -41,12 +43,6 @@ JUDGE = RubricJudge(
 PAIR = PairwiseJudge(name="pair", model="sim/good-1", task="Which is better?")
 GOOD = answers('{"reason": "Clear.", "scores": {"evidence": 80, "clarity": 40}}')
 BAD = answers("I would say it is rather good.")
-
-
-@pytest.fixture
-def database(emptied_database: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv(KEY_NAME, KEY)
-    return emptied_database
 
 
 def judged(

@@ -27,11 +27,6 @@ AS_ASKED = Request({"max_tokens": 50})
 
 
 @pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
-@pytest.fixture
 def engine(database: str) -> Iterator[sa.Engine]:
     engine = sa.create_engine(database)
     yield engine

@@ -21,8 +21,8 @@ asyncio.run(main())
 """
 
 
-def test_the_second_waits_until_the_first_has_ended(database: str) -> None:
-    engine = sa.create_engine(database)
+def test_the_second_waits_until_the_first_has_ended(own_database: str) -> None:
+    engine = sa.create_engine(own_database)
     order: list[str] = []
 
     async def work(name: str, names: list[str], held: asyncio.Event, go: asyncio.Event) -> None:
@@ -50,13 +50,13 @@ def test_the_second_waits_until_the_first_has_ended(database: str) -> None:
     assert order == ["first begins", "second waits", "first ends", "second begins", "second ends"]
 
 
-def test_a_killed_holder_leaves_nothing_behind(database: str) -> None:
+def test_a_killed_holder_leaves_nothing_behind(own_database: str) -> None:
     holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDER, database], stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", HOLDER, own_database], stdout=subprocess.PIPE, text=True
     )
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
-    engine = sa.create_engine(database)
+    engine = sa.create_engine(own_database)
     waited: list[bool] = []
 
     async def take() -> None:

@@ -36,11 +36,6 @@ RUBRIC = {
 }
 
 
-@pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
 @pytest.fixture(scope="module")
 def news() -> Any:
     with running(news=CORPUS) as url:

@@ -31,11 +31,6 @@ from support.study import Study, missing_by
 from support.waiting import until
 
 
-@pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
 def missing(study: Study, tags: Sequence[str]) -> int:
     by_model = missing_by(study.runtime, scoring.plan_scoring, tags)[0].by_model
     return sum(map(len, by_model.values()))

@@ -19,12 +19,6 @@ from support.judge_runs import ITEMS, simulated
 from support.rig import count, run, runtime_at
 from support.simulation import Simulator
 
-
-@pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
 OWN = """
 import time
 

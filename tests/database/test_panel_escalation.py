@@ -6,15 +6,10 @@ from judge_gym.panel.panel import Escalation
 from judge_gym.store import tables as t
 from support.panel_runs import BAD, DONE, ERROR, RUNNING, WAITING, rows, watched
 from support.panels import a_panel, by_model, decides, statuses, three
-from support.rig import KEY, KEY_NAME
+
+pytestmark = pytest.mark.usefixtures("key")
 
 SPARED = "spared"
-
-
-@pytest.fixture
-def database(emptied_database: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv(KEY_NAME, KEY)
-    return emptied_database
 
 
 @pytest.mark.parametrize(

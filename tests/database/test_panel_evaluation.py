@@ -250,9 +250,9 @@ def test_scores_of_items_that_no_rater_saw_are_counted(
     assert "that no rater saw" not in panel_evaluation_page(evaluation)
 
 
-def test_a_budget_ends_it_with_what_was_reviewed(emptied_database: str, tmp_path: Path) -> None:
+def test_a_budget_ends_it_with_what_was_reviewed(database: str, tmp_path: Path) -> None:
     bounded = panel().model_copy(update={"budget": Budget(max_calls=4)})
-    found, _ = reviewed(emptied_database, tmp_path, bounded, DOCUMENTS[:6])
+    found, _ = reviewed(database, tmp_path, bounded, DOCUMENTS[:6])
     done = [state for state in found.states if state]
     assert 0 < len(done) < 6  # those that were under way at once
     assert found.stopped is not None

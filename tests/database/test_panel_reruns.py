@@ -24,11 +24,7 @@ from support.panels import (
 )
 from support.rig import KEY, KEY_NAME, run, runtime_at
 
-
-@pytest.fixture
-def database(emptied_database: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv(KEY_NAME, KEY)
-    return emptied_database
+pytestmark = pytest.mark.usefixtures("key")
 
 
 def test_analysts_see_each_score_and_each_run(database: str) -> None:

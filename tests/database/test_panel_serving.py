@@ -36,18 +36,14 @@ from support.panels import (
     statuses,
     three,
 )
-from support.rig import KEY, KEY_NAME, run, runtime_at
+from support.rig import KEY_NAME, run, runtime_at
+
+pytestmark = pytest.mark.usefixtures("key")
 
 PANELS = REPOSITORY / "deployments" / "panels"
 TOKEN = "correct horse battery"
 MARKUP = "</script><img src=x onerror=alert(1)> score 5"
 Event = dict[str, Any]
-
-
-@pytest.fixture
-def database(emptied_database: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv(KEY_NAME, KEY)
-    return emptied_database
 
 
 @dataclass

@@ -26,16 +26,12 @@ from support.panels import (
     statuses,
     three,
 )
-from support.rig import KEY, KEY_NAME, run, runtime_at
+from support.rig import run, runtime_at
+
+pytestmark = pytest.mark.usefixtures("key")
 
 LATE_S = 0.5
 """The time of a call where one is to run out of it."""
-
-
-@pytest.fixture
-def database(emptied_database: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv(KEY_NAME, KEY)
-    return emptied_database
 
 
 @pytest.mark.parametrize(

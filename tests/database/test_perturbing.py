@@ -16,17 +16,13 @@ from judge_gym.judges.calibrating.perturbing import found, missing, perturb
 from judge_gym.judges.calibrating.texts import Found, changed_texts, rewritings
 from judge_gym.planted.editing import NothingToChange, NotMade, Perturbed
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses
-from support.rig import KEY, KEY_NAME, calls, run, runtime_at
+from support.rig import calls, run, runtime_at
+
+pytestmark = pytest.mark.usefixtures("key")
 
 TEXT = "In 2020 there were 7 ships. It rained."
 CHANGED = "In some year there were some ships. It rained."
 GOOD, SAME = answers(CHANGED), answers(f" {TEXT}\n")
-
-
-@pytest.fixture
-def database(emptied_database: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setenv(KEY_NAME, KEY)
-    return emptied_database
 
 
 def design(**changes: Any) -> CalibrationDesign:

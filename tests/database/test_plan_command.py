@@ -5,8 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from support.command_line import SWEEPS, sweep_text
 
 PROGRAM = """
@@ -31,11 +29,6 @@ def planned(database: str, folder: Path, *changes: tuple[str, str]) -> str:
     )
     assert done.returncode == 0, done.stderr
     return " ".join(done.stdout.split())
-
-
-@pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
 
 
 def test_a_simulated_sweep_costs_nothing_and_needs_no_litellm(

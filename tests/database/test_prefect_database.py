@@ -12,11 +12,11 @@ from support.logins import login
 
 
 @pytest.fixture
-def made(database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[sa.URL]:
+def made(own_database: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[sa.URL]:
     """The URL of a database, beside which Prefect's may be made; that one is dropped in the end."""
     for name in [name for name in os.environ if name.endswith("_DATABASE_CONNECTION_URL")]:
         monkeypatch.delenv(name)
-    url = sa.make_url(database)
+    url = sa.make_url(own_database)
     yield url
     owner = sa.create_engine(url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
     with owner.connect() as connection:

@@ -104,8 +104,8 @@ def reported(database: str, file: Path, prices: Prices) -> CalibrationFindings:
     return report
 
 
-def test_each_way_to_ask_has_what_it_cost_and_got_right(emptied_database: str, file: Path) -> None:
-    report = reported(emptied_database, file, PRICES)
+def test_each_way_to_ask_has_what_it_cost_and_got_right(database: str, file: Path) -> None:
+    report = reported(database, file, PRICES)
     # The cheap judge was asked 17 times about eight texts, and strayed on the last two.
     cheap, other, strong = 17 / 8 * 0.0002, 2 * 0.0005, 2 * 0.002
     expected = {
@@ -131,7 +131,7 @@ def test_each_way_to_ask_has_what_it_cost_and_got_right(emptied_database: str, f
 
     # 24 texts twice, and the cheap judge once more about the first one, as it is and changed
     ledger = Counter[str]()
-    for call in calls(sa.create_engine(emptied_database, poolclass=sa.NullPool)).values():
+    for call in calls(sa.create_engine(database, poolclass=sa.NullPool)).values():
         ledger[call.model] += call.cost_usd
     assert report.costs == pytest.approx([50 * 0.0002, 48 * 0.0005, 48 * 0.002])
     assert report.costs == pytest.approx([float(ledger[f"real/{name}"]) for name in PRICES])
@@ -169,18 +169,14 @@ async def marks_alike(request: web.Request) -> web.StreamResponse:
     return await answers(said, usage=USAGE)(request)
 
 
-def test_a_review_weighs_a_cheaper_model_and_another_rubric(
-    emptied_database: str, file: Path
-) -> None:
+def test_a_review_weighs_a_cheaper_model_and_another_rubric(database: str, file: Path) -> None:
     (file.parent / "review.yaml").write_text(REVIEW)
     review = load_review(file.parent / "review.yaml")
 
     async def work() -> str:
         async with (
             misbehaving(marks_alike) as provider,
-            runtime_at(
-                emptied_database, provider.base_url, prices=PRICES, data_dir=file.parent
-            ) as runtime,
+            runtime_at(database, provider.base_url, prices=PRICES, data_dir=file.parent) as runtime,
         ):
             for one in review.asked:
                 await judge_items(runtime, one.judge, one.items, occasion=DAY.isoformat())

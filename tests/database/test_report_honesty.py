@@ -23,8 +23,8 @@ METRICS = {metric for spec in SPECS for metric in spec.metrics}
 
 
 @pytest.fixture
-def lab(emptied_database: str) -> Lab:
-    return Lab(emptied_database)
+def lab(database: str) -> Lab:
+    return Lab(database)
 
 
 def analysed(lab: Lab) -> tuple[list[ResultRow], Report]:

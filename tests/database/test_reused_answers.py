@@ -21,11 +21,6 @@ from support.study import Study, corpus, window
 
 
 @pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
-@pytest.fixture
 def engine(database: str) -> Iterator[sa.Engine]:
     engine = sa.create_engine(database)
     yield engine

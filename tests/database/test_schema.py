@@ -46,15 +46,15 @@ def inspected(url: str) -> dict[str, Any]:
         }
 
 
-def test_migrations_build_what_the_tables_say(blank: str, database: str) -> None:
+def test_migrations_build_what_the_tables_say(blank: str, own_database: str) -> None:
     """Every column, default, constraint and index, in PostgreSQL's own words."""
     engine = sa.create_engine(blank, poolclass=sa.NullPool)
     t.Base.metadata.create_all(engine)
-    assert inspected(database) == inspected(blank)
+    assert inspected(own_database) == inspected(blank)
 
 
-def test_alembic_finds_nothing_to_migrate(database: str) -> None:
-    engine = sa.create_engine(database, poolclass=sa.NullPool)
+def test_alembic_finds_nothing_to_migrate(own_database: str) -> None:
+    engine = sa.create_engine(own_database, poolclass=sa.NullPool)
     with engine.connect() as connection:
         options = {"compare_type": True, "compare_server_default": True}
         context = MigrationContext.configure(connection, opts=options)
@@ -76,7 +76,7 @@ def test_up_twice_down_and_up_again(blank: str) -> None:
     assert inspected(blank) == once
 
 
-def test_two_processes_migrate_at_once(blank: str, database: str) -> None:
+def test_two_processes_migrate_at_once(blank: str, own_database: str) -> None:
     program = "import sys; from judge_gym.store.migrate import upgrade; upgrade(sys.argv[1])"
     running = [
         subprocess.Popen([sys.executable, "-c", program, blank], stderr=subprocess.PIPE, text=True)
@@ -84,19 +84,19 @@ def test_two_processes_migrate_at_once(blank: str, database: str) -> None:
     ]
     ends = [process.communicate(timeout=60)[1] for process in running]
     assert [process.returncode for process in running] == [0, 0], ends
-    assert inspected(blank) == inspected(database)
+    assert inspected(blank) == inspected(own_database)
 
 
 def settings_with(url: str) -> Settings:
     return Settings.model_validate({"database_url": url})
 
 
-def test_connecting_migrates(blank: str, database: str) -> None:
+def test_connecting_migrates(blank: str, own_database: str) -> None:
     engine = connect(settings_with(blank.replace("postgresql+psycopg://", "postgresql://")))
     current, newest = migrate.revisions(engine)
     engine.dispose()
     assert current == newest
-    assert inspected(blank) == inspected(database)
+    assert inspected(blank) == inspected(own_database)
 
 
 def test_a_database_of_a_newer_judge_gym_is_left_alone(blank: str) -> None:

@@ -31,11 +31,6 @@ from support.study import Study, corpus, window
 MODEL, RIVAL = "real/one", "real/two"
 
 
-@pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
 def stored(database: str, tmp_path: Path, work: Any) -> None:
     """Run `work(study, experiment, other)`; of the two experiments the first is the sweep's."""
 

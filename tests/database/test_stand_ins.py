@@ -11,7 +11,6 @@ import aiohttp
 import pytest
 import sqlalchemy as sa
 
-from judge_gym.llm import gateway as gateways
 from judge_gym.llm.batches.desk import Desk
 from judge_gym.llm.gateway import Gateway, ProviderRefusedError
 from judge_gym.llm.keys import Keys
@@ -21,21 +20,13 @@ from judge_gym.settings import REPOSITORY
 from judge_gym.simulator.server import serving
 from support.rig import a_call, calls, no_rows, run
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.usefixtures("quick_retries"),
+]
 
 CLAUDE, GPT, GEMINI = "claude-sonnet-4-5", "gpt-5-mini", "gemini-2.5-flash"
 ASK = [{"role": "user", "content": "Hello?"}]
-
-
-@pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateways, "FIRST_WAIT_S", 0.01)
-    monkeypatch.setattr(gateways, "LONGEST_WAIT_S", 0.05)
 
 
 def raw(method: str, model: str, **fields: Any) -> tuple[int, Any]:

@@ -27,11 +27,6 @@ COMMON = {"rubric": {"provided": rubric(*labels(4))}}
 
 
 @pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
-@pytest.fixture
 def lab(database: str) -> Lab:
     return Lab(database)
 

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 
 from judge_gym.errors import EvidenceError
 from judge_gym.lab import evidence
-from judge_gym.llm import gateway as gateways
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import forget_failures
@@ -18,17 +17,9 @@ from support.misbehaving import Step, answers, misbehaving, refuses
 from support.rig import run, runtime_at
 from support.study import Study, corpus, window
 
+pytestmark = pytest.mark.usefixtures("quick_retries")
+
 LONG = "A summary of the sitting. " * 3
-
-
-@pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateways, "FIRST_WAIT_S", 0.01)
 
 
 def views(study: Study) -> dict[tuple[int, str], Any]:

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 
 from judge_gym.design.rubric import MIDPOINT_LABEL, Rubric
 from judge_gym.lab.rubrics import missing_rubrics
-from judge_gym.llm import gateway as gateways
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
@@ -20,17 +19,9 @@ from support.misbehaving import Step, answers, misbehaving, refuses
 from support.rig import run, runtime_at
 from support.study import Study, corpus, window
 
+pytestmark = pytest.mark.usefixtures("quick_retries")
+
 CRITIC = "sim/critic"
-
-
-@pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateways, "FIRST_WAIT_S", 0.01)
 
 
 def rubric(*labels: str) -> Step:

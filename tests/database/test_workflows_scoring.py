@@ -13,7 +13,6 @@ from sqlalchemy.orm import Session
 
 from judge_gym.errors import JudgeGymError, StoreError
 from judge_gym.lab import judging, probing, scoring
-from judge_gym.llm import gateway as gateways
 from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import Removal, clean, forget_failures, removal
@@ -24,15 +23,7 @@ from support.postgres import temporary_database
 from support.rig import run, runtime_at
 from support.study import Study, corpus, missing_by, window
 
-
-@pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gateways, "FIRST_WAIT_S", 0.01)
+pytestmark = pytest.mark.usefixtures("quick_retries")
 
 
 def simulated(database: str, tmp_path: Path, documents: int, work: Any) -> None:

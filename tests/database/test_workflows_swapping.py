@@ -27,11 +27,6 @@ from support.study import Study, corpus, missing_by, window
 CALM, HIGH, LOW = "sim/calm-1", "sim/high-1", "sim/low-1"
 
 
-@pytest.fixture
-def database(emptied_database: str) -> str:
-    return emptied_database
-
-
 def simulated(database: str, tmp_path: Path, documents: int, work: Any) -> None:
     """Run `work(study)` against the simulator, on a corpus of so many documents."""
 

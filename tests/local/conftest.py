@@ -32,7 +32,7 @@ def providers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     process = subprocess.Popen(started, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     printed = ""
-    while "Ctrl-C ends it" not in printed:
+    while "Stop with Ctrl-C." not in printed:
         line = process.stdout.readline()
         assert line, f"it ended with {process.wait()}: {printed}"
         printed += line

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import threading
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,8 @@ from support.prefect_api import PrefectApi
 from support.prefect_server import free_port
 from support.waiting import until
 
-READY = "Ctrl-C stops everything."
+READY = "Stop everything with Ctrl-C."
+START_S = 240.0
 STOP_S = 180.0
 
 
@@ -52,12 +54,16 @@ class Installation(PrefectApi):
         self._process = self.command.start("up", "--port", str(self.port))
         assert self._process.stdout is not None
         self.said = ""
+        # What it says last may have been changed: then this ends, and says what was said.
+        patience = threading.Timer(START_S, self._process.kill)
+        patience.start()
         while READY not in self.said:
             line = self._process.stdout.readline()
             if not line:
                 _, errors = self._process.communicate()
                 raise AssertionError(f"judge-gym up ended: {self.said}{errors}")
             self.said += line
+        patience.cancel()
         return self
 
     def signal(self, number: signal.Signals) -> tuple[int, str]:

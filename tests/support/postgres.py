@@ -96,7 +96,13 @@ def migrated_template(pytestconfig: pytest.Config) -> str:
 
 
 @pytest.fixture
-def database(postgres_server: str, migrated_template: str) -> Iterator[str]:
+def own_database(postgres_server: str, migrated_template: str) -> Iterator[str]:
     """The URL of a database with the current schema and no rows, for one test alone."""
     with temporary_database(postgres_server, migrated_template) as url:
         yield url
+
+
+@pytest.fixture
+def database(own_database: str) -> str:
+    """The database of a test; tests/database have another one."""
+    return own_database
