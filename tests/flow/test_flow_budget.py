@@ -17,8 +17,8 @@ from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.errors import ConfigError
 from judge_gym.report.markdown import escaped
 from judge_gym.store import tables as t
-from support.flow_runs import artifacts, error_of
-from support.misbehaving import Step, answers, misbehaving, refuses
+from support.flow_runs import artifacts, error_of, run_beside
+from support.misbehaving import Step, answers, refuses
 from support.sweeps import scoring_sweep
 
 # One judge, 4 articles as they are, a rubric given: W3 asks first, 4 x 6 judgements.
@@ -51,13 +51,7 @@ def run_sweep(file: Path, budget: str, *script: Step, **more: Any) -> tuple[Stat
     bound = f"budget: {budget}"
     file.write_text(scoring_sweep("bounded", "local/judge-1", replicates=6, more=bound))
 
-    async def whole() -> tuple[State[Any], int]:
-        async with misbehaving(*script) as provider:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setenv("LOCAL_BASE_URL", provider.base_url)
-                return await sweep(file, **more, return_state=True), len(provider.requests)
-
-    return asyncio.run(whole())
+    return run_beside(script, sweep, file, **more)
 
 
 def judged(url: str) -> int:

@@ -1,12 +1,9 @@
 """When a part of the work cannot be done: what is kept, what the flow says, and how it goes on."""
 
-import asyncio
 from pathlib import Path
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from prefect.client.schemas.objects import State
 
 from flows.endings import PartialFailure
 from flows.sweep import sweep
@@ -17,9 +14,8 @@ from judge_gym.errors import StoreError
 from judge_gym.lab.sweeps import SweepRun
 from judge_gym.llm.breaker import ENOUGH_ALIKE
 from judge_gym.llm.gateway import ProviderRefusedError
-from judge_gym.store import tables as t
-from support.flow_runs import error_of, prepared, run_flow, task_runs
-from support.misbehaving import Step, answers, misbehaving, refuses
+from support.flow_runs import error_of, prepared, run_beside, run_flow, sample_counts, task_runs
+from support.misbehaving import Step, answers, refuses
 from support.simulation import Simulator
 from support.sweeps import scoring_sweep
 
@@ -48,45 +44,18 @@ def ready_to_score(sweep_file: Path) -> SweepRun:
     return run
 
 
-def samples(url: str) -> dict[str, dict[str, int]]:
-    """Judge → sample status → count."""
-    query = (
-        sa.select(t.Experiment.model, t.Sample.status, sa.func.count())
-        .join(t.Arm, t.Arm.experiment_id == t.Experiment.id)
-        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
-        .group_by(t.Experiment.model, t.Sample.status)
-    )
-    counts: dict[str, dict[str, int]] = {}
-    with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
-        for model, status, count in connection.execute(query):
-            counts.setdefault(model, {})[status] = count
-    return counts
-
-
 def execute(url: str, *statements: str) -> None:
     with sa.create_engine(url, poolclass=sa.NullPool).begin() as connection:
         for statement in statements:
             connection.exec_driver_sql(statement)
 
 
-def score_beside(run: SweepRun, *script: Step) -> tuple[State[Any], int]:
-    """W3 with a scripted provider behind `local`; its state and the requests that arrived."""
-
-    async def score() -> tuple[State[Any], int]:
-        async with misbehaving(*script) as provider:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setenv("LOCAL_BASE_URL", provider.base_url)
-                return await w3_scoring(run.tags, return_state=True), len(provider.requests)
-
-    return asyncio.run(score())
-
-
 def test_a_provider_that_is_down_costs_the_others_nothing(
     sweep_file: Path, database: str, simulator: Simulator, place: pytest.MonkeyPatch
 ) -> None:
     place.setenv("JUDGE_GYM_CALL_ATTEMPTS", "1")
-    state, _ = score_beside(ready_to_score(sweep_file), refuses(503, "overloaded"))
-    counts = samples(database)
+    state, _ = run_beside([refuses(503, "overloaded")], w3_scoring, ready_to_score(sweep_file).tags)
+    counts = sample_counts(database)
     assert sum(counts["sim/calm-1"].values()) == EACH
     assert "failed" not in counts["sim/calm-1"]
     failed = counts["local/judge-1"]["failed"]
@@ -107,7 +76,7 @@ def test_a_provider_that_is_down_costs_the_others_nothing(
     assert f"{EACH - failed} of {EACH} answers readable" in (kept.message or "")
     assert simulator.answered() - asked == EACH - failed
     assert run_flow(sweep, sweep_file, retry_failed=True).is_completed()
-    after = samples(database)
+    after = sample_counts(database)
     assert after["sim/calm-1"] == counts["sim/calm-1"]
     assert sum(after["local/judge-1"].values()) == EACH
     assert "failed" not in after["local/judge-1"]
@@ -133,7 +102,7 @@ def test_a_failed_chunk_loses_no_other(
     assert f"failures: judgements 1-{EACH}: " in (state.message or "")
     assert "disk of this judge is full" in (state.message or "")
     assert "Run it again" in (state.message or "")
-    counts = samples(database)
+    counts = sample_counts(database)
     assert counts.keys() == {"sim/calm-1"}
     assert sum(counts["sim/calm-1"].values()) == EACH
     # The failure might have passed by itself, so the chunk was tried three times.
@@ -143,8 +112,8 @@ def test_a_failed_chunk_loses_no_other(
     execute(database, "DROP TRIGGER refuse ON samples")
     again = run_flow(w3_scoring, run.tags)
     assert again.is_completed()
-    assert sum(samples(database)["local/judge-1"].values()) == EACH
-    assert samples(database)["sim/calm-1"] == counts["sim/calm-1"]
+    assert sum(sample_counts(database)["local/judge-1"].values()) == EACH
+    assert sample_counts(database)["sim/calm-1"] == counts["sim/calm-1"]
 
 
 @pytest.mark.parametrize(
@@ -162,24 +131,25 @@ def test_a_refused_model_stops_the_flow_with_one_clear_message(
     place.setenv("JUDGE_GYM_CHUNK_SIZE", "2")
     place.setenv("JUDGE_GYM_WORKERS", "1")
     run = ready_to_score(sweep_file)
-    state, requests = score_beside(run, refusal)
+    state, requests = run_beside([refusal], w3_scoring, run.tags)
     assert state.is_failed()
     error = error_of(state)
     assert isinstance(error, ProviderRefusedError)
     assert "local refuses local/judge-1" in error.message
     assert remedy in error.remedy
     # A call that every other would follow leaves no sample: it is missing, not failed.
-    assert "local/judge-1" not in samples(database)
+    assert "local/judge-1" not in sample_counts(database)
     # Stopped early: of its chunks the first alone, tried once.
     assert requests <= 2
 
-    mended, _ = score_beside(run, answers("VERDICT: A"))
+    mended, _ = run_beside([answers("VERDICT: A")], w3_scoring, run.tags)
     assert mended.is_completed(), mended.message
-    assert samples(database)["local/judge-1"] == {"scored": EACH}
+    assert sample_counts(database)["local/judge-1"] == {"scored": EACH}
 
 
 def test_an_error_that_the_user_has_to_mend_is_not_retried(sweep_file: Path) -> None:
-    state, requests = score_beside(ready_to_score(sweep_file), refuses(401, "Incorrect API key"))
+    run = ready_to_score(sweep_file)
+    state, requests = run_beside([refuses(401, "Incorrect API key")], w3_scoring, run.tags)
     chunks = {run.tags[0]: run.run_count for run in task_runs(state, 2)}
     assert chunks["provider:local"] == 1
     assert requests <= EACH

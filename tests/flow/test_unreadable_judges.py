@@ -1,6 +1,5 @@
 """A run in which a judge has fewer than half its answers readable is no success, on any driver."""
 
-import asyncio
 import json
 import re
 from collections.abc import Callable
@@ -8,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
-from prefect.client.schemas.objects import State
 from typer.testing import CliRunner
 
 from deployments.cli.app import app
@@ -17,10 +14,9 @@ from flows.endings import PartialFailure
 from flows.sweep import sweep
 from judge_gym.errors import JudgeGymError
 from judge_gym.llm.breaker import ENOUGH_ALIKE
-from judge_gym.store import tables as t
 from support.command_line import REPOSITORY, sweep_text
-from support.flow_runs import error_of, run_flow
-from support.misbehaving import Step, answers, misbehaving
+from support.flow_runs import error_of, run_beside, run_flow, sample_counts
+from support.misbehaving import answers
 from support.simulation import Simulator
 from support.sweeps import scoring_sweep
 
@@ -47,55 +43,31 @@ def _providers(tmp_path: Path, place: pytest.MonkeyPatch) -> None:
     place.setenv("JUDGE_GYM_PROVIDERS_FILE", str(tmp_path / "providers.toml"))
 
 
-def statuses(url: str) -> dict[tuple[str, str], int]:
-    """(judge, status) → samples."""
-    query = (
-        sa.select(t.Experiment.model, t.Sample.status, sa.func.count())
-        .join(t.Arm, t.Arm.experiment_id == t.Experiment.id)
-        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
-        .group_by(t.Experiment.model, t.Sample.status)
-    )
-    with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
-        return {(model, status): count for model, status, count in connection.execute(query)}
-
-
-def run_beside(file: Path, *script: Step, **more: Any) -> tuple[State[Any], int]:
-    """Run a sweep with this script behind `thinker`; its end, and the requests that arrived."""
-
-    async def whole() -> tuple[State[Any], int]:
-        async with misbehaving(*script) as provider:
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setenv("LOCAL_BASE_URL", provider.base_url)
-                return await sweep(file, **more, return_state=True), len(provider.requests)
-
-    return asyncio.run(whole())
-
-
 def test_a_reasoning_model_whose_answers_are_all_empty_is_stopped_and_the_sweep_is_no_success(
     database: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "thinking.yaml"
     file.write_text(scoring_sweep("thinking", "sim/calm-1", "thinker/thinks", replicates=10))
-    state, requests = run_beside(file, THINKS_TO_THE_LIMIT)
+    state, requests = run_beside([THINKS_TO_THE_LIMIT], sweep, file)
     assert state.is_failed()
     error = error_of(state)
     assert isinstance(error, PartialFailure)
-    asked = statuses(database)["thinker/thinks", "failed"]
+    asked = sample_counts(database)["thinker/thinks"]["failed"]
     assert ENOUGH_ALIKE <= asked == requests < ENOUGH_ALIKE + AT_ONCE
     first = f"thinker/thinks: 0 of {asked} answers readable ({asked} output_limit: "
     assert error.message.startswith(f"Fewer than half the answers are readable. {first}")
     assert "No more calls to thinker/thinks were made" in error.message
     assert "thinking_tokens" in error.remedy
     # The other judge lost nothing, and what was not asked is missing, not an answer.
-    counts = statuses(database)
-    assert sum(count for (judge, _), count in counts.items() if judge == "sim/calm-1") == EACH
-    assert sum(count for (judge, _), count in counts.items() if "thinks" in judge) == asked
+    counts = sample_counts(database)
+    assert sum(counts["sim/calm-1"].values()) == EACH
+    assert sum(counts["thinker/thinks"].values()) == asked
 
     # Another run asks what is missing; most answers are readable then.
-    state, requests = run_beside(file, answers("VERDICT: A\nPROBABILITY: 0.5"))
+    state, requests = run_beside([answers("VERDICT: A\nPROBABILITY: 0.5")], sweep, file)
     assert state.is_completed(), state.message
     assert requests >= EACH - asked
-    assert statuses(database)["thinker/thinks", "scored"] == EACH - asked
+    assert sample_counts(database)["thinker/thinks"]["scored"] == EACH - asked
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,8 @@ from judge_gym.design.sweep import load_sweep
 from judge_gym.lab.sweeps import SweepRun, prepare
 from judge_gym.runtime import runtime
 from judge_gym.settings import settings
+from judge_gym.store import tables as t
+from support.misbehaving import Step, misbehaving
 from support.prefect_server import PrefectServer
 from support.waiting import until
 
@@ -76,6 +78,21 @@ def run_flow(flow: Flow[..., Any], *arguments: Any, **more: Any) -> State[Any]:
     """Run a flow to its end in an event loop of its own; its final state."""
     state: State[Any] = asyncio.run(flow(*arguments, **more, return_state=True))
     return state
+
+
+def run_beside(
+    script: Sequence[Step], flow: Flow[..., Any], *arguments: Any, **more: Any
+) -> tuple[State[Any], int]:
+    """Run a flow with this script at LOCAL_BASE_URL; its end, and the requests that arrived."""
+
+    async def run() -> tuple[State[Any], int]:
+        async with misbehaving(*script) as provider:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setenv("LOCAL_BASE_URL", provider.base_url)
+                state = await flow(*arguments, **more, return_state=True)
+                return state, len(provider.requests)
+
+    return asyncio.run(run())
 
 
 def run_scheduled(flow: Flow[..., Any], scheduled: str, **parameters: Any) -> State[Any]:
@@ -143,6 +160,21 @@ def rows_of(url: str, *, without: Callable[[str], bool] = lambda _: False) -> di
             )
             for name in names
         }
+
+
+def sample_counts(url: str) -> dict[str, dict[str, int]]:
+    """Judge → sample status → count."""
+    query = (
+        sa.select(t.Experiment.model, t.Sample.status, sa.func.count())
+        .join(t.Arm, t.Arm.experiment_id == t.Experiment.id)
+        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
+        .group_by(t.Experiment.model, t.Sample.status)
+    )
+    counts: dict[str, dict[str, int]] = {}
+    with sa.create_engine(url, poolclass=sa.NullPool).connect() as connection:
+        for model, status, count in connection.execute(query):
+            counts.setdefault(model, {})[status] = count
+    return counts
 
 
 def artifacts(state: State[Any]) -> Sequence[Artifact]:
