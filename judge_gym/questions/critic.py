@@ -14,7 +14,7 @@ from judge_gym.records.calls import Answer, Failure
 
 
 class Quality(BaseModel):
-    """The critic's marks, each in [0, 1]."""
+    """The critic's ratings, each in [0, 1]."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -31,13 +31,13 @@ class Quality(BaseModel):
 
 @dataclass(frozen=True)
 class NoQuality:
-    """Why there are no marks."""
+    """The reason why there are no ratings."""
 
     failure: str
 
 
 def critic_prompt(rubric: Rubric, concept: str, country: str, call_key: str) -> Prompt:
-    """Render the request for marks; the rubric is fenced, since a model wrote it."""
+    """Render the request for ratings; the rubric is fenced, since a model wrote it."""
     texts = [text for stage in rubric.stages for text in (stage.label, *stage.criteria)]
     return render(
         "critic", rubric=rubric, concept=concept, country=country, mark=nonce(call_key, *texts)
@@ -45,7 +45,7 @@ def critic_prompt(rubric: Rubric, concept: str, country: str, call_key: str) -> 
 
 
 def read_quality(outcome: Answer | Failure) -> Quality | NoQuality:
-    """Turn an outcome into marks, or the reason why there are none; never a default mark."""
+    """Return the ratings of an outcome, or why there are none; never a default rating."""
     answer = readable(outcome)
     if isinstance(answer, NoAnswer):
         return NoQuality(answer.failure)

@@ -20,7 +20,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 @dataclass(frozen=True)
 class EditedText:
-    """A view's text. `words` counts what the model wrote; `over_limit` says it was cut."""
+    """A view's text. `words` counts the model's words; `over_limit` marks a cut text."""
 
     text: str
     words: int
@@ -29,13 +29,13 @@ class EditedText:
 
 @dataclass(frozen=True)
 class NoText:
-    """Why the view could not be made."""
+    """The reason why the view could not be made."""
 
     failure: str
 
 
 def view_prompt(view: EvidenceView, text: str, limit: int, call_key: str) -> Prompt:
-    """Render the request for `view` of `text`; `limit` is the longest summary, in words."""
+    """Render the request for `view` of `text`; `limit` is in words."""
     return render(
         _TEMPLATES[view],
         document=ShownDocument("", text),
@@ -45,9 +45,9 @@ def view_prompt(view: EvidenceView, text: str, limit: int, call_key: str) -> Pro
 
 
 def read_view(view: EvidenceView, limit: int, outcome: Answer | Failure) -> EditedText | NoText:
-    """Turn an outcome into the view's text; a neutral summary over the limit is cut and flagged.
+    """Return the view's text of an outcome; a neutral summary over the limit is cut and flagged.
 
-    A text that the token limit broke off is no view: its end is missing.
+    A text that was truncated by the token limit is not a view: its end is missing.
     """
     answer = readable(outcome)
     if isinstance(answer, NoAnswer):
@@ -67,7 +67,7 @@ def read_view(view: EvidenceView, limit: int, outcome: Answer | Failure) -> Edit
 
 
 def cut_to(text: str, limit: int) -> str:
-    """Return the leading sentences of at most `limit` words; at least the first, cut if need be."""
+    """Return leading sentences with at most `limit` words; at least the first, cut if needed."""
     kept: list[str] = []
     total = 0
     for sentence in _SENTENCE_END.split(text):
@@ -79,7 +79,7 @@ def cut_to(text: str, limit: int) -> str:
 
 
 def _first_words(text: str, limit: int) -> str:
-    """Return as much of `text` as holds at most `limit` words."""
+    """Return the beginning of `text` with at most `limit` words."""
     kept: list[str] = []
     total = 0
     for piece in text.split():

@@ -1,4 +1,4 @@
-"""Telling an answer that can be read from one that never came or was withheld."""
+"""Separate readable answers from refusals and failed calls."""
 
 import re
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ from judge_gym.records.calls import Answer, Failure
 
 LONGEST_REASON = 500
 UNPRINTED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Line breaks, controls, and what PostgreSQL cannot hold; JSON escapes bring them into answers."""
+"""Line breaks, controls, and what PostgreSQL cannot store; answers contain them as JSON escapes."""
 
 
 @dataclass(frozen=True)
 class NoAnswer:
-    """There is nothing to read: the model or its provider refused, or the call failed."""
+    """No text to read: the model or its provider refused, or the call failed."""
 
     status: Literal["refused", "failed"]
     failure: str
 
 
 def readable(outcome: Answer | Failure) -> Answer | NoAnswer:
-    """Return the answer when there is text to read, else why there is none."""
+    """Return the answer if it has text to read, else the reason why there is none."""
     if isinstance(outcome, Failure):
         refused = outcome.kind == "content_policy"
         return NoAnswer(
@@ -33,6 +33,6 @@ def readable(outcome: Answer | Failure) -> Answer | NoAnswer:
 
 
 def unreadable(answer: Answer, reason: str, detail: str) -> str:
-    """Return the typed failure of an answer that could not be read; a cut answer says so."""
+    """Return the typed failure of an unreadable answer; a truncated answer is named as such."""
     cause = "truncated" if answer.finish_reason == "length" else reason
     return UNPRINTED.sub(" ", f"{cause}: {detail}")[:LONGEST_REASON]

@@ -1,4 +1,4 @@
-"""The perturber: has a model change a text in a known way, and checks what came of it."""
+"""The perturber: a model changes a text in a known way, and the result is checked."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from judge_gym.records.shown import ShownDocument
 from judge_gym.seeds import digest
 
 LONGEST_ORIGINAL = 12_000
-"""Characters of a text that a model may be asked to change: it has to write it out again."""
+"""Maximum length in characters of a text for a model, which has to write it out again."""
 LONGEST_ANSWER = 16_000
-"""Tokens, which every common model may write."""
+"""Tokens; every common model can write this many."""
 _LONGER, _SHORTER, _LEEWAY = 4, 10, 200
-"""A text may become so many times longer or shorter, and so many characters longer than that."""
+"""Limits on the length of the changed text: times longer, times shorter, extra characters."""
 _LEAST_IN_COMMON = 1 / 3
-"""Two notes of one corpus have a quarter at most, a note and its change by rule over half."""
+"""Two notes of a corpus share at most a quarter; a note and its change by rule over half."""
 _MARKS = ("<<<BEGIN EVIDENCE", "<<<END EVIDENCE")
 _SHARES = (
     (0.1, "about a tenth"), (0.25, "about a quarter"), (1 / 3, "about a third"),
@@ -27,14 +27,14 @@ _SHARES = (
 
 @dataclass(frozen=True)
 class Rewritten:
-    """The text as the model changed it."""
+    """The text changed by the model."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Unusable:
-    """Why an answer is not the text, changed; the model may do better when it is told."""
+    """The reason why an answer is not a changed text; the retry tells it to the model."""
 
     reason: str
 
@@ -46,7 +46,7 @@ def share_in_words(severity: float) -> str:
 
 
 def perturb_prompt(text: str, description: str, severity: float, call_key: str) -> Prompt:
-    """Render the request to change `text` as `description` says, in a share of its places."""
+    """Render the request to change a share of the places of `text`, as `description` says."""
     return render(
         "perturb",
         document=ShownDocument("", text),
@@ -57,23 +57,23 @@ def perturb_prompt(text: str, description: str, severity: float, call_key: str) 
 
 
 def perturb_again_prompt(before: tuple[Message, ...], answer: str, failure: str) -> Prompt:
-    """Render the request to do it properly, as the next turn of the conversation."""
+    """Render the retry, as the next turn of the conversation."""
     return continued(before, answer, render("perturb_again", failure=failure))
 
 
 def prompt_hash() -> str:
-    """Return the hash of what a model is asked with."""
+    """Return the hash of the prompt templates."""
     return digest(template_hash("perturb"), template_hash("perturb_again"))
 
 
 def longest_answer(text: str) -> int:
-    """Return the tokens that the changed text may have."""
-    # Of English, four characters are a token; of other scripts one is, or less.
+    """Return the maximum number of tokens of the changed text."""
+    # In English, a token has four characters; in other scripts one, or less.
     return min(LONGEST_ANSWER, 200 + 2 * len(text))
 
 
 def read_rewritten(original: str, outcome: Answer | Failure) -> Rewritten | Unusable | NoAnswer:
-    """Turn an outcome into the changed text, or why it is none; never the original again."""
+    """Return the changed text of an outcome, or why there is none; never the original."""
     answer = readable(outcome)
     if isinstance(answer, NoAnswer):
         return answer
@@ -96,12 +96,12 @@ def read_rewritten(original: str, outcome: Answer | Failure) -> Rewritten | Unus
 
 
 def _in_common(one: str, other: str) -> float:
-    """Return the share of the shorter text's passages of four characters that both have."""
+    """Return the share of the shorter text's four-character sequences that both texts have."""
     first, second = (_passages(text) for text in (one, other))
     return (first & second).total() / min(first.total(), second.total())
 
 
 def _passages(text: str) -> Counter[str]:
-    # Not words, which scripts without spaces have not.
+    # Characters and not words, since some scripts have no spaces.
     plain = " ".join(text.casefold().split())
     return Counter(plain[start : start + 4] for start in range(max(1, len(plain) - 3)))

@@ -1,4 +1,4 @@
-"""The prober: asks a judge what share of experts would choose the verdict it gave."""
+"""The prober: asks a judge what share of experts would choose its verdict."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ ProbeStatus = Literal["answered", "unparseable", "refused", "failed"]
 
 @dataclass(frozen=True)
 class Confidence:
-    """The outcome of one probe; exactly what a probe's row says of it."""
+    """The outcome of one probe, as its row stores it."""
 
     status: ProbeStatus
     probability: float | None = None
@@ -29,7 +29,7 @@ class Confidence:
 
 @dataclass(frozen=True)
 class ScoredSample:
-    """The judgement a probe is about: what was shown, chosen and said."""
+    """The judgement of a probe: what was shown, chosen and answered."""
 
     rubric: Rubric
     documents: Sequence[ShownDocument]
@@ -40,9 +40,9 @@ class ScoredSample:
 
 
 def probe_prompt(experiment: Experiment, sample: ScoredSample, call_key: str) -> Prompt:
-    """Render the probe: in a new conversation, or as the next turn of the judgement's.
+    """Render the probe: a new conversation, or the next turn of the judgement's conversation.
 
-    A new one shows the rubric and the evidence exactly as the judge saw them.
+    A new conversation shows the rubric and the evidence exactly as the judge saw them.
     """
     strategies = resolve(experiment)
     verdict = [
@@ -63,7 +63,7 @@ def probe_prompt(experiment: Experiment, sample: ScoredSample, call_key: str) ->
 
 
 def read_confidence(outcome: Answer | Failure) -> Confidence:
-    """Turn an outcome into a probability or the reason why there is none; never a default."""
+    """Return the probability of an outcome, or why there is none; never a default."""
     answer = readable(outcome)
     if isinstance(answer, NoAnswer):
         return Confidence(answer.status, failure=answer.failure)

@@ -1,4 +1,4 @@
-"""The rubricer: asks a judge for its rubric and checks what it wrote."""
+"""The rubricer: asks a judge for its rubric and validates it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,12 @@ from judge_gym.questions.outcome import UNPRINTED, NoAnswer, readable
 from judge_gym.records.calls import Answer, Failure
 
 ASKED_AGAIN = 2
-"""A rubric with faults is sent back at most this often."""
+"""Maximum number of retries for a rubric with faults."""
 
 
 @dataclass(frozen=True)
 class RubricRequest:
-    """The rubric that is wanted: whose, for what, and which of several designs."""
+    """The requested rubric: its owner, its subject, and its variant."""
 
     owner_model: str
     owner_family: str
@@ -27,7 +27,7 @@ class RubricRequest:
     country: str
     scale_size: int
     variant: int
-    """0 is the owner's rubric; `store.rubrics.SHAM` another draw of the same prompt."""
+    """0 is the owner's rubric; `store.rubrics.SHAM` is another draw of the same prompt."""
     temperature: float
 
     @property
@@ -37,7 +37,7 @@ class RubricRequest:
 
 @dataclass(frozen=True)
 class Faults:
-    """Why an answer is not a usable rubric; `final` when asking again would not help."""
+    """The reason why an answer is not a usable rubric; `final` if a retry would not help."""
 
     reasons: tuple[str, ...]
     final: bool = False
@@ -55,12 +55,12 @@ def rubric_prompt(request: RubricRequest) -> Prompt:
 
 
 def rubric_again_prompt(before: tuple[Message, ...], answer: str, faults: Faults) -> Prompt:
-    """Render the request to mend the faults, as the next turn of the conversation."""
+    """Render the request to fix the faults, as the next turn of the conversation."""
     return continued(before, answer, render("rubric_again", faults=faults.reasons))
 
 
 def read_rubric(request: RubricRequest, outcome: Answer | Failure) -> Rubric | Faults:
-    """Turn an outcome into a rubric that fits the request, or its faults in plain words."""
+    """Return the rubric of an outcome if it fits the request, or its faults in words."""
     answer = readable(outcome)
     if isinstance(answer, NoAnswer):
         return Faults((answer.failure,), final=True)
@@ -77,7 +77,7 @@ def read_rubric(request: RubricRequest, outcome: Answer | Failure) -> Rubric | F
 
 
 def _line_faults(rubric: Rubric) -> list[str]:
-    """Labels and criteria stand in prompts a line each; a line break could pass for an order."""
+    """Labels and criteria take one line each in prompts; more could look like instructions."""
     return [
         f"stage {number}: labels and criteria are single lines without control characters"
         for number, stage in enumerate(rubric.stages, 1)

@@ -1,4 +1,4 @@
-"""The scorer: shows a judge a rubric and an item, and reads the verdict out of its answer."""
+"""The scorer: shows a judge a rubric and an item, and reads the verdict of its answer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ SampleStatus = Literal["scored", "abstained", "unparseable", "refused", "failed"
 
 @dataclass(frozen=True)
 class Judgement:
-    """The outcome of one judgement; exactly what a sample's row says of it."""
+    """The outcome of one judgement, as its sample stores it."""
 
     status: SampleStatus
     stages: int | None = None
-    """Bit set of the stages chosen, when scored."""
+    """Bit set of the chosen stages, if scored."""
     verdict_text: str | None = None
     span_start: int | None = None
     span_end: int | None = None
@@ -73,9 +73,9 @@ def read_judgement(
     outcome: Answer | Failure,
     documents: Sequence[ShownDocument] = (),
 ) -> Judgement:
-    """Turn an outcome into a judgement; what cannot be read is never a score.
+    """Return the judgement of an outcome; an unreadable answer is never a score.
 
-    A verdict that the answer repeats of `documents` is not the judge's.
+    A verdict that the answer repeats from `documents` is ignored.
     """
     answer = readable(outcome)
     if isinstance(answer, NoAnswer):
