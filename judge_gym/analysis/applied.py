@@ -5,17 +5,18 @@ from dataclasses import replace
 from typing import Any
 
 from judge_gym.analysis.data import Judge
+from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.store.results import ResultRow
 
 
 def cautioned(row: ResultRow, judges: Iterable[Judge]) -> ResultRow:
-    """Return the row, its method naming the models that did not apply a value of its axes."""
-    told = [
-        f"{axis} not applied by {', '.join(models)}"
+    """Return the row, with a remark on the models that did not apply a value of its axes."""
+    remarks = [
+        Remark(RemarkKind.NOT_APPLIED, names=(axis, *models))
         for axis, values in _axes(row.scope)
         if (models := _models(row, axis, values, judges))
     ]
-    return replace(row, method="; ".join(filter(None, (row.method, *told)))) if told else row
+    return replace(row, remarks=(*row.remarks, *remarks))
 
 
 def _axes(scope: dict[str, Any]) -> Iterator[tuple[str, Sequence[Any]]]:

@@ -5,7 +5,7 @@ Judges are compared within a group only, so that a difference between them has o
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from judge_gym.analysis.data import Arms, Judge, Origin, SweepData
 from judge_gym.design.axes import axes
 from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import BoolArray, IntArray, Probes, Verdicts
-from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.estimate import Estimate, Remark, RemarkKind, remarked
 from judge_gym.seeds import canonical_json, derive_seed
 from judge_gym.store.results import ResultRow
 
@@ -91,14 +91,13 @@ class Group:
         return generator_of(metric, {**self.scope, **more})
 
     def across(self, estimate: Estimate, **more: str) -> ResultRow:
-        """Return a figure of all judges, its method naming those it has to leave out."""
-        absent = [
+        """Return a figure of all judges, with a remark on those it has to leave out."""
+        absent = tuple(
             judge.model for number, judge in enumerate(self.judges) if number not in self.present
-        ]
-        left_out = f"; without a verdict and left out: {', '.join(absent)}" if absent else ""
-        named = replace(
-            estimate, metric=estimate.metric + self.mixed, method=estimate.method + left_out
         )
+        if absent:
+            estimate = remarked(estimate, Remark(RemarkKind.JUDGES_LEFT_OUT, names=absent))
+        named = replace(estimate, metric=estimate.metric + self.mixed)
         return self.row(named, self.own_arms, p_adjusted=None, **more)
 
     def row(
@@ -113,7 +112,8 @@ def result_row(
     estimate: Estimate, scope: Scope, origin: Origin, p_adjusted: float | None = None
 ) -> ResultRow:
     """Return an estimate with what it is about and what stands behind it."""
-    return ResultRow(scope=scope, p_adjusted=p_adjusted, **asdict(estimate), **asdict(origin))
+    figure = {field.name: getattr(estimate, field.name) for field in fields(estimate)}
+    return ResultRow(scope=scope, p_adjusted=p_adjusted, **figure, **asdict(origin))
 
 
 def generator_of(metric: str, scope: Scope) -> np.random.Generator:

@@ -8,7 +8,7 @@ import numpy as np
 from judge_gym.analysis.data import Judge, Origin, SweepData
 from judge_gym.analysis.groups import Group, result_row
 from judge_gym.metrics.cells import scores, set_sizes
-from judge_gym.metrics.estimate import not_estimable
+from judge_gym.metrics.estimate import Remark, RemarkKind, not_estimable
 from judge_gym.metrics.inference import benjamini_hochberg
 from judge_gym.metrics.regression import INTERCEPT, MODELS, Fit, ModelSpec, Table, fit_model
 from judge_gym.metrics.regression_checks import (
@@ -73,13 +73,17 @@ def _rows(metric: str, fit: Fit, origin: Origin) -> Iterator[ResultRow]:
         if one.estimate.p is not None and one.name != INTERCEPT
     ]
     adjusted = iter(benjamini_hochberg(tested))
-    compared = ", ".join(f"{factor} {level}" for factor, level in fit.references.items())
-    notes = "".join(f"; {note}" for note in (f"compared with {compared}", *fit.notes) if note)
+    levels = tuple(f"{factor} {level}" for factor, level in fit.references.items())
+    remarks = (Remark(RemarkKind.REFERENCES, names=levels), *fit.remarks)
+    notes = "".join(f"; {note}" for note in fit.notes if note)
     for one in fit.coefficients:
         corrected = one.estimate.p is not None and one.name != INTERCEPT
         correction = f"; Benjamini-Hochberg over {len(tested)}" if corrected else ""
         estimate = replace(
-            one.estimate, metric=metric, method=one.estimate.method + notes + correction
+            one.estimate,
+            metric=metric,
+            method=one.estimate.method + notes + correction,
+            remarks=(*one.estimate.remarks, *remarks),
         )
         scope = {"regression": fit.model, "term": one.name}
         yield result_row(estimate, scope, origin, next(adjusted) if corrected else None)

@@ -8,6 +8,7 @@ from pydantic import Field
 from judge_gym.design.config_model import read_model
 from judge_gym.design.config_tree import read_tree
 from judge_gym.design.frozen import Frozen
+from judge_gym.formats import number
 from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, wilson, with_interval
 
 
@@ -24,6 +25,11 @@ class PublishedAccuracy(Frozen):
     """Pairs judged rightly."""
     pairs: int = Field(gt=0)
     """Pairs judged."""
+
+    @property
+    def name(self) -> str:
+        """The judge and the part, which tell it from the others of its benchmark."""
+        return f"{self.judge}, {self.part}"
 
     @property
     def accuracy(self) -> float:
@@ -55,7 +61,7 @@ def above_published(accuracy: Estimate, published: PublishedAccuracy) -> Estimat
     above = ((high - own) ** 2 + (other - other_low) ** 2) ** 0.5
     found = Estimate(
         "accuracy_above_published", difference, None, None, accuracy.n, accuracy.n_items,
-        method=f"less {other:.3f} on {published.pairs} pairs; Newcombe",
+        method=f"less {number(other, 3)} on {published.pairs} pairs; Newcombe",
         unit="share",
     )  # fmt: skip
     return with_interval(found, (difference - below, difference + above), SIGNED_UNIT)

@@ -135,12 +135,12 @@ def _figures(
         "accuracy_loss", best.astype(np.float64) - right, n=n, unit="share", bounds=SIGNED_UNIT
     )
     if right is best:
-        loss = replace(loss, lower=0.0, upper=0.0, method="it is the best judge alone", reason="")
+        loss = replace(loss, lower=0.0, upper=0.0, method="it is the best judge alone", because="")
     elif loss.lower is None and n and not loss.estimate:
         # No item differs: the share on which one could is bounded all the same.
         most = wilson(0, n)[1]
         method = "no item differs; Wilson interval of the share that could"
-        loss = replace(loss, lower=-most, upper=most, method=method, reason="")
+        loss = replace(loss, lower=-most, upper=most, method=method, because="")
     return PolicyFigures(
         name,
         first,

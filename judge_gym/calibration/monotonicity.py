@@ -170,7 +170,7 @@ def _judged(effect: Effect, check: Check, p: float | None, margins: Margins, tes
 def _tested(effect: Effect, check: Check, p: float, result: Result) -> str:
     """Return the figure that was tested: the mean change with its interval at the level of Holm."""
     found, raw = check.estimate, check.estimate.p
-    said = span(replace(found, lower=None, upper=None, reason=""))
+    said = span(replace(found, lower=None, upper=None, because=""))
     level = 1 - 2 * ALPHA * (raw / p if raw and p else 1.0)
     interval = t_interval(effect.differences, level)
     if interval:

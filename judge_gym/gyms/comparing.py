@@ -51,7 +51,7 @@ def _mean(values: FloatArray, measure: str) -> Estimate:
         return found
     low, high = wilson(float((values > 0).sum()), n)
     method = "share of cases, Wilson interval"
-    return replace(found, lower=100 * low, upper=100 * high, method=method, reason="")
+    return replace(found, lower=100 * low, upper=100 * high, method=method, because="")
 
 
 def comparisons(

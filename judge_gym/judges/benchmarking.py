@@ -184,7 +184,7 @@ def _beside_published(
     if len(set(parts)) == 1:
         own[parts[0]] = own[EVERYTHING]
     return {
-        f"{one.judge}, {one.part}": above_published(own[one.part][0], one)
+        one.name: above_published(own[one.part][0], one)
         for one in published_accuracies()
         if one.benchmark == chosen.benchmark.name and one.part in own
     }

@@ -99,7 +99,7 @@ def pair_balance(
     if np.ptp(counts) == 0:
         level, missed = counts[0], 1 - wilson(len(pairs), len(pairs))[0]
         half = missed * (1 + abs(level))
-        found = with_interval(replace(found, reason=""), (level - half, level + half), SIGNED_UNIT)
+        found = with_interval(replace(found, because=""), (level - half, level + half), SIGNED_UNIT)
     side = np.where(right_first, 1, -1) * scored
     habit = float((side * vote).sum() / scored.sum())
     due = habit * np.bincount(place, weights=side) / np.maximum(np.bincount(place, scored), 1)
@@ -327,7 +327,7 @@ def _spearman(metric: str, one: FloatArray, other: FloatArray, n: int, units: st
     rho = float(np.clip(np.corrcoef(_ranks(one), _ranks(other))[0, 1], -1.0, 1.0))
     method = f"Spearman over {units}, Bonett-Wright interval"
     estimate = Estimate(metric, rho, None, None, n, len(one), method=method, unit="rho")
-    absent = "no interval, because the ranks agree perfectly"
+    absent = "the ranks agree perfectly"
     return with_interval(estimate, _rank_interval(rho, len(one)), SIGNED_UNIT, absent=absent)
 
 

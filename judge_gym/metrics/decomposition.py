@@ -42,10 +42,10 @@ NOISE = "replicates"
 MIN_ITEMS = 3
 _UNIT = "squared 0-1 scale"
 _SHARE = "share of polarization"
-_STEADY = "no interval, because leaving items out does not move it, or leaves it undefined"
+_STEADY = "leaving items out does not move it, or leaves it undefined"
 _METHOD = "Henderson's method 1; t interval, jackknife over items"
 _BELOW = "; set to 0, as the estimate is below it"
-_ALL_BELOW = "no interval, because all of it is below 0"
+_ALL_BELOW = "all of it is below 0"
 
 PARTS: dict[str, tuple[Term, ...]] = {
     "judges": ((JUDGE,), (JUDGE, ITEM)),
@@ -236,7 +236,7 @@ def _estimates(
         estimate = Estimate(name, max(0.0, value), None, None, n, items, method=method, unit=unit)
         interval = _jackknife(value, np.array([figure(one) for one in left_out]))
         if interval and interval[1] <= 0:
-            found[name] = replace(estimate, reason=_ALL_BELOW)
+            found[name] = replace(estimate, because=_ALL_BELOW)
         else:
             most = 1.0 if unit == _SHARE else np.inf
             found[name] = with_interval(estimate, interval, (0.0, most), absent=_STEADY)

@@ -11,9 +11,12 @@ from judge_gym.metrics.estimate import (
     SIGNED_UNIT,
     UNIT_INTERVAL,
     Estimate,
+    Remark,
+    RemarkKind,
     caution_below,
     mean_over_items,
     not_estimable,
+    remarked,
     resampled_interval,
     with_interval,
 )
@@ -26,10 +29,6 @@ from judge_gym.metrics.polarization import (
 )
 
 ADVISED_ITEMS = 30
-OVERSTATES = (
-    f"E overstates at fewer than {UNBIASED_REPLICATES} replicates (by 2 to 7 times), since its "
-    "floor is part of it"
-)
 
 
 def entrenchment(
@@ -63,7 +62,9 @@ def entrenchment(
     confidence = probes.confidence().value[:, common].mean(axis=0)
     few = np.median(kept.sizes()[:, common]) < UNBIASED_REPLICATES
     found = _product(metric, polarization, confidence, rng)
-    return replace(found, method=f"{found.method}; {OVERSTATES}") if few else found
+    if not few:
+        return found
+    return remarked(found, Remark(RemarkKind.TOO_HIGH, advised=UNBIASED_REPLICATES))
 
 
 def _product(
@@ -85,7 +86,7 @@ def _product(
         floor=float(floor.mean() * confidence.mean()),
         p=None,
         method="P times mean confidence; t interval, items resampled jointly",
-        reason="",
+        because="",
     )
     absent = ONE_ITEM if n_items == 1 else NO_SPREAD
     interval = resampled_interval(product, n_items, rng)

@@ -6,8 +6,10 @@ of one text and add no independent evidence.
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -138,19 +140,57 @@ UNBOUNDED = (-math.inf, math.inf)
 UNIT_INTERVAL = (0.0, 1.0)
 SIGNED_UNIT = (-1.0, 1.0)
 
-NO_SPREAD = "no interval, because every item gave the same value"
-ONE_ITEM = "no interval, because there is one item"
+NO_SPREAD = "every item gave the same value"
+ONE_ITEM = "there is one item"
+
+
+class RemarkKind(StrEnum):
+    """What a reader of a figure must know; the report has a sentence for each."""
+
+    FEW_ITEMS = "few items"
+    """`number` items, where `advised` are advised."""
+    FEW_DEGREES = "few degrees of freedom"
+    """`number` degrees of freedom, where `advised` are advised."""
+    NEAR_FLOOR = "near the floor"
+    """Fewer than `advised` replicates per cell: compare the figure with its floor."""
+    TOO_LOW = "too low"
+    """P - P0 is mostly too low at fewer than `advised` replicates per cell."""
+    TOO_HIGH = "too high"
+    """E is too high at fewer than `advised` replicates per cell."""
+    INDEPENDENT_REPLICATES = "independent replicates"
+    """P0 and p assume that replicates of a cell are independent of each other."""
+    SAMPLES_LEFT_OUT = "samples left out"
+    """`number` samples are left out, because the variable `names[0]` is missing."""
+    PAIRS_LEFT_OUT = "pairs left out"
+    """`number` pairs are left out, because their differences do not vary."""
+    JUDGES_LEFT_OUT = "judges left out"
+    """The judges `names` are left out, because they have no verdict."""
+    NOT_APPLIED = "not applied"
+    """The models `names[1:]` did not apply a value of the axis `names[0]`."""
+    REFERENCES = "reference levels"
+    """Coefficients compare with the levels `names` of the factors."""
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One thing that a reader of a figure must know; `kind` says what the other fields mean."""
+
+    kind: RemarkKind
+    number: float | None = None
+    advised: float | None = None
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Estimate:
     """One figure of a table.
 
-    `estimate` is None when the data cannot give the figure; `reason` then says why. With an
-    estimate, `reason` is empty or says why there is no interval. `lower` and `upper` are the
-    95% interval and come together. `n` counts samples and `n_items` the items they belong to.
-    `floor` is the value expected under the null (the noise floor), `p` belongs to the test that
-    `method` names. No field is ever NaN or infinite.
+    `estimate` is None when the data cannot give the figure; `because` then says why, as the end
+    of a sentence. With an estimate, `because` is empty or says why there is no interval. `lower`
+    and `upper` are the 95% interval and come together. `n` counts samples and `n_items` the items
+    they belong to. `floor` is the value expected under the null (the noise floor), `p` belongs to
+    the test that `method` names. `remarks` are what a reader must know. No field is ever NaN or
+    infinite.
     """
 
     metric: str
@@ -163,7 +203,8 @@ class Estimate:
     p: float | None = None
     method: str = ""
     unit: str = ""
-    reason: str = ""
+    because: str = ""
+    remarks: tuple[Remark, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what a table must not show: NaN, half an interval, a gap without a reason."""
@@ -172,16 +213,43 @@ class Estimate:
             raise ValueError(f"{self.metric}: not a finite number in {numbers}")
         if (self.lower is None) != (self.upper is None):
             raise ValueError(f"{self.metric}: an interval has two ends")
-        if self.estimate is None and not self.reason:
+        if self.estimate is None and not self.because:
             raise ValueError(f"{self.metric}: no estimate and no reason")
+
+    @property
+    def reason(self) -> str:
+        """Why there is no estimate or no interval, as a sentence; empty when neither is missing."""
+        return reason_of(self.estimate, self.because)
+
+
+def remark_from(stored: Mapping[str, Any]) -> Remark:
+    """Return a remark of its fields as JSON holds them."""
+    names = tuple(stored["names"])
+    return Remark(RemarkKind(stored["kind"]), stored["number"], stored["advised"], names)
+
+
+def estimate_from(stored: Mapping[str, Any]) -> Estimate:
+    """Return an estimate of its fields as JSON holds them."""
+    remarks = tuple(map(remark_from, stored.get("remarks", ())))
+    return Estimate(**{**stored, "remarks": remarks})
+
+
+def reason_of(estimate: float | None, because: str) -> str:
+    """Return "not estimable, because ..." or "no interval, because ..."; "" without a reason."""
+    missing = "not estimable" if estimate is None else "no interval"
+    return f"{missing}, because {because}" if because else ""
 
 
 def not_estimable(
     metric: str, because: str, *, n: int = 0, n_items: int = 0, unit: str = ""
 ) -> Estimate:
     """Return the estimate that is missing, with the reason "not estimable, because ..."."""
-    reason = f"not estimable, because {because}"
-    return Estimate(metric, None, None, None, n, n_items, unit=unit, reason=reason)
+    return Estimate(metric, None, None, None, n, n_items, unit=unit, because=because)
+
+
+def remarked(estimate: Estimate, remark: Remark) -> Estimate:
+    """Return the estimate with one more remark."""
+    return replace(estimate, remarks=(*estimate.remarks, remark))
 
 
 def with_interval(
@@ -193,7 +261,7 @@ def with_interval(
 ) -> Estimate:
     """Return the estimate with this interval cut to the metric's range, or with why it has none."""
     if interval is None:
-        return replace(estimate, reason=absent)
+        return replace(estimate, because=absent)
     low, high = bounds
     return replace(estimate, lower=max(low, interval[0]), upper=min(high, interval[1]))
 
@@ -222,11 +290,10 @@ def mean_over_items(
 
 
 def caution_below(estimate: Estimate, items: int) -> Estimate:
-    """Return the estimate, its method noting when it rests on fewer than `items` items."""
+    """Return the estimate, with a remark when it rests on fewer than `items` items."""
     if estimate.estimate is None or estimate.n_items >= items:
         return estimate
-    note = f"{estimate.method}; {estimate.n_items} items where {items} are advised"
-    return replace(estimate, method=note)
+    return remarked(estimate, Remark(RemarkKind.FEW_ITEMS, estimate.n_items, items))
 
 
 def no_lower_than_dealt(estimate: Estimate, below: float) -> Estimate:

@@ -20,7 +20,7 @@ MIN_LABELLED = 20
 _COCHRAN = 25
 POINTS = 11
 """Points at which an isotonic curve is stored, evenly spaced over the judge's scores."""
-_NO_INTERVAL = "no interval"
+_NO_INTERVAL = "resampling is not consistent for an isotonic curve"
 
 
 def prediction_powered_mean(
@@ -118,7 +118,7 @@ def isotonic_calibration(expert: FloatArray, judge: FloatArray) -> IsotonicCurve
     values = np.interp(at, levels, isotonic_regression(mean, weights=count.astype(np.float64)).x)
     method = "isotonic regression"
     figures = [
-        Estimate(metric, value, None, None, n, n, method=method, reason=_NO_INTERVAL)
+        Estimate(metric, value, None, None, n, n, method=method, because=_NO_INTERVAL)
         for value in values.tolist()
     ]
     return IsotonicCurve(at, figures)

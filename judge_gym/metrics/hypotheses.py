@@ -344,7 +344,7 @@ def _finding(hypothesis: Hypothesis, margin: float, figure: Figure) -> Finding:
 
 def _reason(estimate: Estimate, claim: Claim, conclusion: Conclusion) -> str:
     if estimate.estimate is None or estimate.lower is None or estimate.upper is None:
-        return estimate.reason
+        return estimate.because if conclusion is Conclusion.NOT_TESTABLE else estimate.reason
     low, high = claim.region
     wanted = {
         Direction.ABOVE: f"above {low:.3g}",

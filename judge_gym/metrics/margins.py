@@ -102,7 +102,7 @@ def difference(metric: str, one: Estimate, other: Estimate) -> Estimate:
     n, items = one.n + other.n, min(one.n_items, other.n_items)
     errors = [_error(estimate) for estimate in (one, other)]
     if one.estimate is None or other.estimate is None or None in errors:
-        reasons = [e.reason.removeprefix("not estimable, because ") for e in (one, other)]
+        reasons = (estimate.because for estimate in (one, other))
         because = next((text for text in reasons if text), "one of the two has no interval")
         return not_estimable(metric, because, n=n, n_items=items, unit=one.unit)
     point = Estimate(

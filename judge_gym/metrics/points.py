@@ -167,7 +167,7 @@ def discrimination(scores: Scores, rng: np.random.Generator) -> Estimate:
         return found
     method = "one-way ICC(1); every run repeats the first exactly; Wilson interval of such items"
     lower = wilson(found.n_items, found.n_items)[0]
-    return replace(found, lower=lower, upper=1.0, method=method, reason="")
+    return replace(found, lower=lower, upper=1.0, method=method, because="")
 
 
 def reliability_of_mean(single: Estimate, runs: float) -> Estimate:

@@ -25,9 +25,12 @@ from judge_gym.metrics.estimate import (
     SIGNED_UNIT,
     UNIT_INTERVAL,
     Estimate,
+    Remark,
+    RemarkKind,
     mean_over_items,
     no_lower_than_dealt,
     not_estimable,
+    remarked,
 )
 from judge_gym.metrics.inference import PERMUTATIONS, permutation_p
 from judge_gym.metrics.permutation import SINGLE_EPSILON, Dealt, deal
@@ -117,11 +120,6 @@ MIN_REPLICATES = 5
 ENOUGH_REPLICATES = 10
 UNBIASED_REPLICATES = 30
 """Replicates from which P - P0 is about a twentieth too low at most."""
-UNDERSTATES = (
-    f"P - P0 mostly understates divergence at fewer than {UNBIASED_REPLICATES} replicates "
-    "(by a fifth or more at 5)"
-)
-EXCHANGEABLE = "P0 and p assume that replicates of a cell are independent of each other"
 
 
 class Divergence(StrEnum):
@@ -299,20 +297,22 @@ def _report(
 ) -> Polarization:
     metric, unit, n = divergence.metric, divergence.unit, len(kept)
     floor = null.per_item
-    method = f"mean over items, t interval; floor and p by permutation within items; {EXCHANGEABLE}"
+    method = "mean over items, t interval; floor and p by permutation within items"
     replicates = np.median(kept.sizes()[kept.sizes() > 0])
+    remarks = [Remark(RemarkKind.INDEPENDENT_REPLICATES)]
     if replicates < ENOUGH_REPLICATES:
-        method += f"; fewer than {ENOUGH_REPLICATES} replicates, so read against the floor"
+        remarks.append(Remark(RemarkKind.NEAR_FLOOR, advised=ENOUGH_REPLICATES))
     estimate = replace(
         mean_over_items(metric, per_item, n=n, unit=unit, bounds=UNIT_INTERVAL),
         floor=float(floor.mean()),
         p=permutation_p(float(per_item.mean()), null.means, SINGLE_EPSILON),
         method=method,
+        remarks=tuple(remarks),
     )
     excess = no_lower_than_dealt(
         mean_over_items(f"{metric}_excess", per_item - floor, n=n, unit=unit, bounds=SIGNED_UNIT),
         float(floor.mean() - np.quantile(null.means, (1 - LEVEL) / 2)),
     )
     if replicates < UNBIASED_REPLICATES:
-        excess = replace(excess, method=f"{excess.method}; {UNDERSTATES}")
+        excess = remarked(excess, Remark(RemarkKind.TOO_LOW, advised=UNBIASED_REPLICATES))
     return Polarization(estimate, excess, np.unique(kept.item), per_item, floor)

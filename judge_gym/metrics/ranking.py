@@ -16,6 +16,8 @@ from judge_gym.metrics.cells import CellMeans, FloatArray, IntArray, item_means
 from judge_gym.metrics.estimate import (
     EPSILON,
     Estimate,
+    Remark,
+    RemarkKind,
     not_estimable,
     t_quantile,
     wilson,
@@ -176,7 +178,6 @@ def _pool(key: tuple[str, str, str], pairs: Sequence[ControlledPair]) -> PooledC
         candidates.append((grid.error, len(usable) - 1))
     error, df = max(candidates, key=lambda candidate: candidate[0] * t_quantile(candidate[1]))
     left_out = len(pairs) - len(usable)
-    note = f"; {left_out} without spread left out" if left_out else ""
     point = Estimate(
         axis,
         mean,
@@ -184,8 +185,9 @@ def _pool(key: tuple[str, str, str], pairs: Sequence[ControlledPair]) -> PooledC
         None,
         sum(pair.contrast.n for pair in usable),
         len(np.unique(np.concatenate([pair.item for pair in usable]))),
-        method=f"random effects over {len(usable)} pairs, Hartung-Knapp or items, the wider{note}",
+        method=f"random effects over {len(usable)} pairs, Hartung-Knapp or items, the wider",
         unit=unit,
+        remarks=(Remark(RemarkKind.PAIRS_LEFT_OUT, left_out),) if left_out else (),
     )
     shrunk = {}
     for pair, own in zip(usable, variance, strict=True):

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
-from judge_gym.metrics.estimate import EPSILON, Estimate, not_estimable
+from judge_gym.metrics.estimate import EPSILON, Estimate, Remark, RemarkKind, not_estimable
 
 UNTOLD = 1e-8
 """Relative size below which a direction of the design counts as absent."""
 ADVISED_DF = 4.0
 _METHOD = "least squares; CR2 by item, Satterthwaite t"
 _NAMED_PARTNERS = 4
-_NOTHING_LEFT = "no interval, because the items leave no variation around it"
+_NOTHING_LEFT = "the items leave no variation around it"
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def least_squares(
             continue
         point = Estimate(
             name, float(beta[j]), None, None, len(item), len(clusters), method=_METHOD, unit=unit,
-            reason=_NOTHING_LEFT,
+            because=_NOTHING_LEFT,
         )  # fmt: skip
         found = variance.of(basis.back[j])
         coefficients.append(_told(point, found) if found else Coefficient(name, point))
@@ -140,14 +140,14 @@ def t_coefficient(
 
     value = coefficient.estimate or 0.0
     half = float(stdtrit(df, 0.975)) * error
-    few = f"; {df:.1f} degrees of freedom where {advised:g} are advised" if df < advised else ""
+    few = (Remark(RemarkKind.FEW_DEGREES, df, advised),) if df < advised else ()
     told = replace(
         coefficient,
         lower=value - half,
         upper=value + half,
         p=float(2 * stdtr(df, -abs(value) / error)),
-        method=coefficient.method + few,
-        reason="",
+        because="",
+        remarks=(*coefficient.remarks, *few),
     )
     return Coefficient(told.metric, told, df, error)
 
@@ -282,7 +282,8 @@ class Design:
     """The matrix of a model on a table: `matrix` (n x k) with a name per column.
 
     `rows` says which samples of the table are in it, `references` the level each factor is
-    compared with, `left_out` why a covariate is not a column, `notes` what a reader must know.
+    compared with, `left_out` why a covariate is not a column, `notes` how it was made, `remarks`
+    what a reader must know.
     """
 
     names: tuple[str, ...]
@@ -293,6 +294,7 @@ class Design:
     references: Mapping[str, str]
     left_out: Mapping[str, str]
     notes: tuple[str, ...]
+    remarks: tuple[Remark, ...]
 
 
 @dataclass(frozen=True)
@@ -303,13 +305,25 @@ class Fit:
     coefficients: tuple[Coefficient, ...]
     references: Mapping[str, str]
     notes: tuple[str, ...]
+    remarks: tuple[Remark, ...]
 
 
 def fit_model(spec: ModelSpec, table: Table) -> Fit:
     """Return the model fitted by least squares with CR2 standard errors; see `least_squares`."""
     design = build_design(spec, table)
     fitted = least_squares(design.names, design.matrix, design.outcome, design.item, unit=spec.unit)
-    return Fit(spec.name, with_left_out(fitted, design, spec), design.references, design.notes)
+    return fit_of(fitted, design, spec)
+
+
+def fit_of(fitted: list[Coefficient], design: Design, spec: ModelSpec) -> Fit:
+    """Return the fit of these coefficients, with what the design says of them."""
+    return Fit(
+        spec.name,
+        with_left_out(fitted, design, spec),
+        design.references,
+        design.notes,
+        design.remarks,
+    )
 
 
 def with_left_out(
@@ -331,7 +345,7 @@ def build_design(spec: ModelSpec, table: Table) -> Design:
     for an outcome outside [0, 1].
     """
     rows = _chosen(spec, table)
-    left_out, notes, kept = {}, [], []
+    left_out, notes, remarks, kept = {}, [], [], []
     for name in spec.covariates:
         because, note = _covariate_obstacle(spec, table, name, rows)
         notes += [note] if note else []
@@ -342,7 +356,7 @@ def build_design(spec: ModelSpec, table: Table) -> Design:
     for name in kept:
         known = np.isfinite(_column(table, name).astype(np.float64))
         if missing := int((rows & ~known).sum()):
-            notes.append(f"{missing} samples without {name} are left out")
+            remarks.append(Remark(RemarkKind.SAMPLES_LEFT_OUT, missing, names=(name,)))
         rows &= known
     names, columns, references = _indicators(spec, table, rows)
     for name in kept:
@@ -357,6 +371,7 @@ def build_design(spec: ModelSpec, table: Table) -> Design:
         references=references,
         left_out=left_out,
         notes=tuple(notes),
+        remarks=tuple(remarks),
     )
 
 

@@ -20,10 +20,10 @@ from judge_gym.metrics.regression import (
     ModelSpec,
     Table,
     build_design,
+    fit_of,
     missing_coefficient,
     t_coefficient,
     undetermined,
-    with_left_out,
 )
 
 MAX_ROWS = 100_000
@@ -48,7 +48,7 @@ def check_by_ordered_logit(spec: ModelSpec, table: Table) -> Fit:
     else:
         stage = np.asarray(table["stage"])[design.rows].astype(np.int64)
         fitted = ordered_logit(names, matrix, stage, design.item)
-    return Fit(spec.name, with_left_out(fitted, design, spec), design.references, design.notes)
+    return fit_of(fitted, design, spec)
 
 
 def check_by_mixed_model(spec: ModelSpec, table: Table) -> Fit:
@@ -62,7 +62,7 @@ def check_by_mixed_model(spec: ModelSpec, table: Table) -> Fit:
     if len(np.unique(owner)) > 1:
         random["rubric owner"] = np.unique(owner, return_inverse=True)[1].astype(np.int64)
     fitted = mixed_model(design.names, design.matrix, design.outcome, random, unit=spec.unit)
-    return Fit(spec.name, with_left_out(fitted, design, spec), design.references, design.notes)
+    return fit_of(fitted, design, spec)
 
 
 def beside_least_squares(check: Fit, fitted: Fit) -> Fit:
@@ -177,9 +177,9 @@ def _variance(
     name, unit, items = f"variance of {name}", f"squared {unit}", len(np.unique(item))
     if untold:
         return missing_coefficient(name, untold, item, unit)
-    reason = "no interval, because it is a variance" + ("" if value else ", and at its bound")
+    because = "it is a variance" + ("" if value else ", and at its bound")
     point = Estimate(
-        name, float(value), None, None, len(item), items, method=method, unit=unit, reason=reason
+        name, float(value), None, None, len(item), items, method=method, unit=unit, because=because
     )
     return Coefficient(name, point)
 

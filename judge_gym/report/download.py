@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterable
 from urllib.parse import quote
 
+from judge_gym.report.remarks import remark_text
 from judge_gym.store.results import ResultRow, RunInfo
 
 SCOPE = (
@@ -34,7 +35,8 @@ def results_csv(run: RunInfo, rows: Iterable[ResultRow]) -> str:
         words += [str(row.scope.get(name, "")) for name in SCOPE]
         words.append(row.scope_key)
         numbers = ["" if (one := getattr(row, name)) is None else repr(one) for name in _NUMBERS]
-        told = [getattr(row, name) for name in _WORDS]
+        method = "; ".join(filter(None, (row.method, *map(remark_text, row.remarks))))
+        told = [row.unit, method, row.reason]
         marks = [str(getattr(row, name)).lower() for name in _MARKS]
         writer.writerow([*map(_safe, words), *numbers, *map(_safe, told), *marks])
     return out.getvalue()

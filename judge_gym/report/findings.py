@@ -38,16 +38,9 @@ def findings_table(findings: Sequence[FindingRow], standing: str) -> Table:
     )
 
 
-def because(one: FindingRow) -> str:
-    """Return why a finding is not testable, to stand behind the word "because"."""
-    return one.reason.removeprefix("not estimable, because ")
-
-
 def _not_testable(findings: Sequence[FindingRow], tested: set[str]) -> Iterator[str]:
     """Yield each reason of a claim once; where it has figures that decide, how many more lack."""
-    for (claim, reason), count in Counter(
-        (one.hypothesis, because(one)) for one in findings
-    ).items():
+    for (claim, reason), count in Counter((one.hypothesis, one.reason) for one in findings).items():
         more = f"{count} more {'is' if count == 1 else 'are'} " if claim in tested else ""
         yield f"{claim}: {more}not testable here, because {reason}."
 

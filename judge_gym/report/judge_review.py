@@ -7,7 +7,7 @@ from typing import Any
 
 from judge_gym.calibration.checks import span
 from judge_gym.calibration.replacing import FIGURE_NAMES
-from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.estimate import estimate_from
 from judge_gym.report.in_short import MEANS
 from judge_gym.report.markdown import escaped_inside
 from judge_gym.report.writing import put_in_place
@@ -67,7 +67,7 @@ def _section(row: ReviewRow) -> Iterator[str]:
             ("figure", "value", "items"),
             [
                 (FIGURE_NAMES[found.metric], span(found), found.n_items)
-                for found in (Estimate(**one) for one in figures["figures"])
+                for found in map(estimate_from, figures["figures"])
             ],
         )
 

@@ -4,12 +4,28 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from judge_gym.formats import number
+from judge_gym.formats import figure, number
 from judge_gym.metrics.accuracy import OF_PAIRS
 from judge_gym.metrics.margins import ALPHA
-from judge_gym.report.findings import NOT_TESTABLE, about, because, told_apart
+from judge_gym.report.findings import NOT_TESTABLE, about, told_apart
 from judge_gym.store.results import FindingRow
 
+TITLES: Mapping[str, str] = {
+    "H1": "entrenchment",
+    "H2": "consensus hallucination",
+    "H3": "framework sensitivity",
+    "H4.polarization": "forced-choice inflation",
+    "H4.distance": "forced-choice inflation, by distance between sets",
+    "V1.polarization": "discriminant control",
+    "V1.reference": "discriminant control",
+    "V2": "dose-response",
+    "V3.chance": "external benchmark",
+    "V3.published": "external benchmark",
+    "V4.variance": "internal consistency",
+    "V4.icc": "internal consistency",
+    "V5": "belief functions",
+}
+"""What sentences call each hypothesis and check."""
 PHRASES: Mapping[str, str] = {
     "H1": "judge families stand {} bits further apart than chance would show",
     "H2": "the confidence stated exceeds the agreement that the other judges show by {}",
@@ -50,6 +66,7 @@ def sentences(findings: Sequence[FindingRow]) -> list[str]:
     What a plan confirms is told apart from what explores. Several figures of one claim decide it
     together only when they all say the same.
     """
+    tests = Counter(one.confirmatory for one in findings if one.p is not None)
     said, untold = [], []
     for _, of_claim in groupby(findings, key=lambda one: one.hypothesis):
         given = list(of_claim)
@@ -57,19 +74,19 @@ def sentences(findings: Sequence[FindingRow]) -> list[str]:
         members = [one for one in given if "category" not in one.scope] or given
         tested = [one for one in members if one.conclusion != NOT_TESTABLE]
         if not tested:
-            reasons = "; ".join(dict.fromkeys(because(one) for one in members))
+            reasons = "; ".join(dict.fromkeys(one.reason for one in members))
             untold.append(f"{_name(members[0])} is not testable here, because {reasons}.")
         for confirmatory in (True, False):
             part = [one for one in tested if one.confirmatory is confirmatory]
             if part:
-                said.append(_one(part[0]) if len(part) == 1 else _several(part))
+                said.append(_one(part[0], tests) if len(part) == 1 else _several(part))
     return said + untold
 
 
-def _one(finding: FindingRow) -> str:
-    said = _phrase(finding).format(figure_of(finding))
+def _one(finding: FindingRow, tests: Mapping[bool, int]) -> str:
+    said = _phrase(finding).format(figure(finding))
     head = f"{_name(finding)} is {finding.conclusion} ({_kind(finding)})"
-    return f"{head}: for {about(finding)}, {said}{_tail(finding)}."
+    return f"{head}: for {about(finding)}, {said}{_tail(finding, tests)}."
 
 
 def _several(findings: Sequence[FindingRow]) -> str:
@@ -84,8 +101,8 @@ def _several(findings: Sequence[FindingRow]) -> str:
     ordered = sorted(labelled, key=lambda one: one[0].estimate or 0.0)
     (low, lowest), (high, highest) = ordered[0], ordered[-1]
     ends = (
-        f"At one end {_phrase(first).format(figure_of(low))} ({lowest}), "
-        f"at the other it is {figure_of(high)} ({highest})"
+        f"At one end {_phrase(first).format(figure(low))} ({lowest}), "
+        f"at the other it is {figure(high)} ({highest})"
     )
     bare = sum(one.lower is None for one in findings)
     without = f"; {bare} of them without an interval, which decides nothing" if bare else ""
@@ -98,24 +115,21 @@ def _phrase(finding: FindingRow) -> str:
     return _OF_PAIRS if finding.unit == OF_PAIRS else PHRASES[finding.hypothesis]
 
 
-def figure_of(finding: FindingRow) -> str:
-    """Return the value of a finding with its interval, if it has one."""
-    value = number(finding.estimate)
-    if finding.lower is None:
-        return value
-    return f"{value} [{number(finding.lower)}, {number(finding.upper)}]"
+def _tail(finding: FindingRow, tests: Mapping[bool, int]) -> str:
+    """Return how the interval lies to the margin; when it decides nothing, what is possible.
 
-
-def _tail(finding: FindingRow) -> str:
-    """Return how the interval lies to the margin; when it decides nothing, what is possible."""
+    `tests` counts the corrected p values, confirmatory and exploratory ones.
+    """
     edge = _edge(finding)
     if lies := _LIES.get((finding.direction, finding.conclusion)):
         return f", {lies.format(edge)}"
     if finding.lower is None:
         return f"; {finding.reason or 'it has no interval'}, so that nothing is decided"
     if finding.p is not None and finding.p < ALPHA:
-        correction = finding.reason.rpartition(", but ")[2]
-        return f"; the interval alone would decide, but {correction}"
+        correction = "Holm" if finding.confirmatory else "Benjamini-Hochberg"
+        over = f"{correction} over {tests[finding.confirmatory]}"
+        p = number(finding.p_adjusted, 3)
+        return f"; the interval alone would decide, but p is {p} after {over}"
     low, high = number(finding.lower), number(finding.upper)
     return f"; anything from {low} to {high} is still possible, on either side of {edge}"
 
@@ -135,8 +149,7 @@ def _edge(finding: FindingRow) -> str:
 
 
 def _name(finding: FindingRow) -> str:
-    lead = finding.statement.partition(":")[0].rstrip(".")
-    return f"{finding.hypothesis}, {lead[0].lower()}{lead[1:]},"
+    return f"{finding.hypothesis}, {TITLES[finding.hypothesis]},"
 
 
 def _kind(finding: FindingRow) -> str:

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from judge_gym.counting import counted
 from judge_gym.lab.status import Status, WorkflowStatus
-from judge_gym.metrics.polarization import UNDERSTATES
+from judge_gym.metrics.estimate import RemarkKind
 from judge_gym.report.facts import Facts
 from judge_gym.report.findings import NOT_TESTABLE
 from judge_gym.report.headlines import Headline, headlines
 from judge_gym.report.planted import Planted
+from judge_gym.report.remarks import remark_text
 from judge_gym.store.results import FindingRow, ResultRow
 
 _WORKFLOWS = {
@@ -65,8 +66,10 @@ def summary_of(
 
 def _understated(rows: Sequence[ResultRow]) -> Iterator[str]:
     """Yield why the polarization of the headlines is too low, where replicates are few."""
-    if any(UNDERSTATES in row.method for row in rows):
-        yield f"{UNDERSTATES}."
+    remarks = (remark for row in rows for remark in row.remarks)
+    low = next((remark for remark in remarks if remark.kind is RemarkKind.TOO_LOW), None)
+    if low:
+        yield f"{remark_text(low)}."
 
 
 def _progress(part: WorkflowStatus) -> str:

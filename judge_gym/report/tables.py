@@ -1,12 +1,14 @@
 """Result rows as tables: one source for the terminal and the page."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from judge_gym.analysis.groups import MIXED
+from judge_gym.counting import counted
 from judge_gym.formats import figure, number, p_value
+from judge_gym.metrics.estimate import RemarkKind
+from judge_gym.report.remarks import remark_text, remark_texts
 from judge_gym.report.scopes import (
     Scope,
     group_labels,
@@ -23,15 +25,8 @@ from judge_gym.store.results import ResultRow
 Columns = list[tuple[str, list[str]]]
 """(heading, a text per line)"""
 
-_NOT_ESTIMABLE = "not estimable, because "
-_CAUTIONS = (
-    *("advised", "read against", "left out", "not applied"),
-    *("understates", "overstates", "assume that"),
-)
-"""What in a method is a warning to the reader, and so stands below the table."""
-_COMPARED = "compared with "
-"""What in a method of a regression names the levels that its coefficients are against."""
-_ADVICE = re.compile(r"(\d+) (items where \d+ are advised)")
+_SETTLED = frozenset({RemarkKind.REFERENCES})
+"""Remarks that are no caution."""
 _LISTED = 3
 
 _PARTS: Mapping[Part, Callable[[ResultRow, int], str]] = {
@@ -161,52 +156,33 @@ def _joined(lines: Mapping[str, _Line], beside: str) -> list[_Line]:
 
 
 def _notes(used: Sequence[ResultRow]) -> Iterator[str]:
-    without = Counter(row.reason for row in used if row.estimate is not None and row.reason)
+    without = Counter(row.reason for row in used if row.estimate is not None and row.because)
     for reason, count in without.items():
-        yield f"{count} {'figure has' if count == 1 else 'figures have'} {reason}."
-    parts = (part for row in used if row.estimate is not None for part in row.method.split("; "))
+        yield f"{counted(count, 'figure')} {'has' if count == 1 else 'have'} {reason}."
     compared = (
-        f"{row.scope['regression'].replace('_', ' ')}: {part}"
+        f"{row.scope['regression'].replace('_', ' ')}: {remark_text(remark)}."
         for row in used
-        for part in row.method.split("; ")
-        if part.startswith(_COMPARED)
+        for remark in row.remarks
+        if remark.kind is RemarkKind.REFERENCES
     )
-    yield from (f"{text}." for text in dict.fromkeys(compared))
-    cautions = _merged({part for part in parts if any(mark in part for mark in _CAUTIONS)})
+    yield from dict.fromkeys(compared)
+    cautions = remark_texts(
+        remark
+        for row in used
+        if row.estimate is not None
+        for remark in row.remarks
+        if remark.kind not in _SETTLED
+    )
     if cautions:
         yield f"Caution: {'; '.join(cautions)}."
 
 
-def _merged(cautions: Iterable[str]) -> list[str]:
-    """Return the cautions; those that differ in the number of items as one, with the range."""
-    ranges: dict[str, list[int]] = {}
-    others = []
-    for caution in sorted(cautions):
-        if advice := _ADVICE.fullmatch(caution):
-            ranges.setdefault(advice[2], []).append(int(advice[1]))
-        else:
-            others.append(caution)
-    few = [
-        f"{min(counts)} {text}"
-        if min(counts) == max(counts)
-        else f"{min(counts)} to {max(counts)} {text}"
-        for text, counts in ranges.items()
-    ]
-    return [*few, *others]
-
-
 def _methods(used: Iterable[ResultRow]) -> tuple[str, ...]:
-    """Return each metric with the ways its figures came about, cautions left to the notes."""
+    """Return each metric with the ways its figures came about."""
     methods: dict[str, dict[str, None]] = {}
     for row in used:
-        parts = row.method.split("; ")
-        said = "; ".join(
-            part
-            for part in parts
-            if not part.startswith(_COMPARED) and not any(mark in part for mark in _CAUTIONS)
-        )
-        if said:
-            methods.setdefault(row.metric.replace("_", " "), {})[said] = None
+        if row.method:
+            methods.setdefault(row.metric.replace("_", " "), {})[row.method] = None
     return tuple(f"{metric}: {', or '.join(texts)}" for metric, texts in methods.items())
 
 
@@ -228,7 +204,7 @@ def _reasons(rows: Iterable[ResultRow]) -> Table:
     grouped: dict[str, list[ResultRow]] = {}
     for row in rows:
         if row.estimate is None:
-            grouped.setdefault(row.reason.removeprefix(_NOT_ESTIMABLE), []).append(row)
+            grouped.setdefault(row.because, []).append(row)
     return Table(
         "Not estimable",
         "Figures that these data cannot give, by reason; a missing figure is not zero.",

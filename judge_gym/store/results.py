@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.design.analysis_plan import AnalysisPlan, Standing, StoredPlan, standing
 from judge_gym.errors import StoreError
+from judge_gym.metrics.estimate import Remark, reason_of, remark_from
 from judge_gym.seeds import canonical_json
 from judge_gym.store import tables as t
 
@@ -103,9 +104,15 @@ class ResultRow:
     p_adjusted: float | None
     unit: str
     method: str
-    reason: str
     simulated: bool
     imported: bool = False
+    because: str = ""
+    remarks: tuple[Remark, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """Why there is no estimate or no interval, as a sentence; empty when neither is missing."""
+        return reason_of(self.estimate, self.because)
 
     @property
     def scope_key(self) -> str:
@@ -216,7 +223,10 @@ def load_results(session: Session, run_id: int) -> list[ResultRow]:
     rows = session.execute(
         sa.select(*columns).where(t.AnalysisResult.run_id == run_id).order_by(t.AnalysisResult.id)
     )
-    return [ResultRow(*row) for row in rows]
+    stored = (dict(zip(row._fields, row, strict=True)) for row in rows)
+    return [
+        ResultRow(**{**one, "remarks": tuple(map(remark_from, one["remarks"]))}) for one in stored
+    ]
 
 
 def run_info(session: Session, run_id: int) -> RunInfo:

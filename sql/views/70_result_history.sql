@@ -31,7 +31,12 @@ SELECT
     r.p_adjusted,
     r.unit,
     r.method,
-    r.reason,
+    r.remarks,
+    CASE
+        WHEN r.because = '' THEN ''
+        WHEN r.estimate IS NULL THEN 'not estimable, because ' || r.because
+        ELSE 'no interval, because ' || r.because
+    END AS reason,
     r.simulated,
     r.imported
 FROM analysis_results AS r
@@ -68,6 +73,7 @@ COMMENT ON COLUMN analysis.result_history.p IS 'p value, 0 to 1; NULL without a 
 COMMENT ON COLUMN analysis.result_history.p_adjusted IS 'p corrected for multiple comparisons as the method says; NULL without a correction.';
 COMMENT ON COLUMN analysis.result_history.unit IS 'Unit of estimate, interval and floor.';
 COMMENT ON COLUMN analysis.result_history.method IS 'How the figure, its interval and its p came about.';
+COMMENT ON COLUMN analysis.result_history.remarks IS 'What a reader of the figure must know, as JSON: kind, number, advised, names.';
 COMMENT ON COLUMN analysis.result_history.reason IS 'Why there is no figure, interval or p; empty when nothing is missing.';
 COMMENT ON COLUMN analysis.result_history.simulated IS 'Whether the simulator is behind it; then it is no finding.';
 COMMENT ON COLUMN analysis.result_history.imported IS 'Whether judgements made elsewhere and brought in are behind it.';

@@ -38,6 +38,7 @@ COMMENT ON COLUMN analysis.results.p IS 'p value, 0 to 1; NULL without a test.';
 COMMENT ON COLUMN analysis.results.p_adjusted IS 'p corrected for multiple comparisons as the method says; NULL without a correction.';
 COMMENT ON COLUMN analysis.results.unit IS 'Unit of estimate, interval and floor.';
 COMMENT ON COLUMN analysis.results.method IS 'How the figure, its interval and its p came about.';
+COMMENT ON COLUMN analysis.results.remarks IS 'What a reader of the figure must know, as JSON: kind, number, advised, names.';
 COMMENT ON COLUMN analysis.results.reason IS 'Why there is no figure, interval or p; empty when nothing is missing.';
 COMMENT ON COLUMN analysis.results.simulated IS 'Whether the simulator is behind it; then it is no finding.';
 COMMENT ON COLUMN analysis.results.imported IS 'Whether judgements made elsewhere and brought in are behind it.';

@@ -2,6 +2,7 @@
 
 import pytest
 
+from judge_gym.metrics.estimate import Remark, RemarkKind
 from support.lab import Lab, labels, only, rubric
 
 COMMON = {"rubric": {"provided": rubric(*labels(4))}}
@@ -121,7 +122,9 @@ def test_a_judge_without_verdicts_is_left_out_and_named(database: str) -> None:
     rows = lab.analyse()
 
     assert only(rows, "polarization").estimate == pytest.approx(2 / 3)
-    assert "left out: acme/mute-1" in only(rows, "polarization").method
+    assert Remark(RemarkKind.JUDGES_LEFT_OUT, names=("acme/mute-1",)) in (
+        only(rows, "polarization").remarks
+    )
     assert only(rows, "overconfidence", judge=ALPHA).estimate == pytest.approx(0.8 - 1 / 3)
     assert only(rows, "confidence", judge=ALPHA).n_items == 3
     assert only(rows, "replicate_variance", judge=ALPHA).n_items == 3

@@ -225,7 +225,6 @@ def test_nothing_of_a_run_is_stored_when_one_row_is_impossible(database: str) ->
         p_adjusted=None,
         unit="",
         method="",
-        reason="",
         simulated=False,
     )
     with (

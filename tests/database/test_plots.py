@@ -71,7 +71,7 @@ def test_the_items_furthest_apart_are_shown_of_many(database: str) -> None:
         n=420,
         n_items=42,
         simulated=False,
-        **dict.fromkeys(("unit", "method", "reason"), ""),
+        **dict.fromkeys(("unit", "method"), ""),
     )
     with Session(lab.engine) as session:
         plot = read_plots(session, SWEEP, load_sweep_data(session, SWEEP), [apart])[0]

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from flows.sweep import sweep
+from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.report.facts import read_facts
 from judge_gym.report.tables import result_tables
 from judge_gym.settings import REPOSITORY
@@ -84,7 +85,8 @@ def test_a_sweep_over_three_vendors_ends_with_scored_samples(
     }
 
     said = "temperature not applied by openai/gpt-5-mini"
-    cautioned = [row for row in figures if said in row.method]
+    lost_axis = Remark(RemarkKind.NOT_APPLIED, names=("temperature", "openai/gpt-5-mini"))
+    cautioned = [row for row in figures if lost_axis in row.remarks]
     changed = [row for row in figures if row.scope.get("axis") == "temperature"]
     assert {row.metric for row in changed} >= {"contrast", "axis_effect", "axis_share_higher"}
     for row in changed:

@@ -43,7 +43,6 @@ MAX_SETS = 12
 MAX_CHOOSING = 5
 MAX_BARS = 40
 MAX_CHANGES = 30
-_NOT_ESTIMABLE = "not estimable, because "
 _MIXES = "mixes rubric and judgement"
 
 _MAP = Plot(
@@ -514,7 +513,7 @@ def _estimated(rows: Iterable[ResultRow]) -> list[ResultRow]:
 
 def _why_not(rows: Iterable[ResultRow], else_because: str) -> str:
     """Return why these rows have no figure, each reason once; `else_because` when there is none."""
-    reasons = (row.reason.removeprefix(_NOT_ESTIMABLE) for row in rows if row.estimate is None)
+    reasons = (row.because for row in rows if row.estimate is None)
     return "; ".join(dict.fromkeys(filter(None, reasons))) or else_because
 
 

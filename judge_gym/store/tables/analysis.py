@@ -58,12 +58,15 @@ class AnalysisResult(Base):
     p_adjusted: Mapped[float | None]
     unit: Mapped[str]
     method: Mapped[str]
-    reason: Mapped[str]
+    because: Mapped[str]
+    """Why there is no estimate or no interval, as the end of a sentence."""
+    remarks: Mapped[list[Any]] = mapped_column(server_default="[]")
+    """What a reader must know: kind, number, advised and names of each `Remark`."""
     simulated: Mapped[bool]
     imported: Mapped[bool] = mapped_column(server_default="false")
     __table_args__ = (
         UniqueConstraint("run_id", "metric", "scope_key"),
-        CheckConstraint("estimate IS NOT NULL OR reason <> ''", name="reason_when_not_estimable"),
+        CheckConstraint("estimate IS NOT NULL OR because <> ''", name="reason_when_not_estimable"),
         CheckConstraint("p BETWEEN 0 AND 1", name="p_range"),
         CheckConstraint("p_adjusted BETWEEN 0 AND 1", name="p_adjusted_range"),
     )

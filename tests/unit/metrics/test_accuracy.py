@@ -17,7 +17,7 @@ from judge_gym.metrics.accuracy import (
     subset_accuracy,
     truth_stages,
 )
-from judge_gym.metrics.estimate import clustered_wilson, wilson
+from judge_gym.metrics.estimate import Remark, RemarkKind, clustered_wilson, wilson
 
 
 def test_an_index_maps_to_the_nearest_stage_halves_up():
@@ -32,7 +32,7 @@ def test_share_correct_with_one_verdict_per_item_is_plain_wilson(build_verdicts)
     estimate = share_correct(build_verdicts([[[1], [2], [3], [4]]]), np.array([1, 2, 3, 1]))
     assert estimate.estimate == 3 / 4
     assert (estimate.lower, estimate.upper) == pytest.approx(wilson(3, 4))
-    assert "4 items where 100 are advised" in estimate.method
+    assert Remark(RemarkKind.FEW_ITEMS, 4, 100) in estimate.remarks
 
 
 def test_replicates_do_not_pass_for_items(build_verdicts):

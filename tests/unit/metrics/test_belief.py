@@ -18,6 +18,7 @@ from judge_gym.metrics.belief import (
     uncertainty_gap,
 )
 from judge_gym.metrics.cells import AbstentionView, Verdicts, with_abstentions
+from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.metrics.masses import cell_masses
 
 WIDE = [1, 1, (1, 2), 2]
@@ -45,7 +46,7 @@ def test_distance_leaves_self_pairs_out(two):
     found = belief_distance(two)
     assert found.overall.estimate == pytest.approx(1 / 6)
     assert found.by_pair[0, 1].estimate == pytest.approx(1 / 6)
-    assert "1 items where 30 are advised" in found.overall.method
+    assert Remark(RemarkKind.FEW_ITEMS, 1, 30) in found.overall.remarks
 
 
 def test_gap_and_support_of_stages(two):

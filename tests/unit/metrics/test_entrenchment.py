@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.entrenchment import calibration, entrenchment
+from judge_gym.metrics.estimate import Remark, RemarkKind
 
 LOW, HIGH = [1] * 5, [4] * 5
 
@@ -90,7 +91,7 @@ def test_the_other_judges_weigh_the_same_however_often_they_answered(build_verdi
 
 def test_few_items_are_pointed_out(build_verdicts, build_probes):
     result = calibration(build_verdicts([[[1]], [[1]]]), build_probes([[[(1, 1.0)]]] * 2))
-    assert "1 items where 30 are advised" in result.overconfidence.method
+    assert Remark(RemarkKind.FEW_ITEMS, 1, 30) in result.overconfidence.remarks
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,8 @@ from judge_gym.metrics.estimate import (
     NO_SPREAD,
     ONE_ITEM,
     Estimate,
+    Remark,
+    RemarkKind,
     caution_below,
     clustered_wilson,
     mean_over_items,
@@ -52,8 +54,8 @@ def test_mean_over_items_has_a_t_interval_cut_to_the_range():
     ("values", "estimate", "reason"),
     [
         ([], None, "not estimable, because no item qualifies"),
-        ([0.3], 0.3, ONE_ITEM),
-        ([0.3, 0.3, 0.3], 0.3, NO_SPREAD),
+        ([0.3], 0.3, f"no interval, because {ONE_ITEM}"),
+        ([0.3, 0.3, 0.3], 0.3, f"no interval, because {NO_SPREAD}"),
     ],
 )
 def test_too_little_for_an_interval_is_said(values, estimate, reason):
@@ -64,7 +66,7 @@ def test_too_little_for_an_interval_is_said(values, estimate, reason):
 
 def test_caution_names_both_numbers_only_when_short():
     figure = mean_over_items("figure", np.array([0.1, 0.2]), n=2, unit="share")
-    assert "2 items where 30 are advised" in caution_below(figure, 30).method
+    assert caution_below(figure, 30).remarks == (Remark(RemarkKind.FEW_ITEMS, 2, 30),)
     assert caution_below(figure, 2) == figure
 
 

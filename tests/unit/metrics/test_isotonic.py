@@ -22,7 +22,11 @@ def test_the_curve_pools_what_falls():
 def test_the_curve_claims_no_interval():
     curve = isotonic_calibration(np.full(30, 100.0), np.linspace(0, 100, 30))
     assert {(one.estimate, one.lower, one.reason) for one in curve.truth} == {
-        (100.0, None, "no interval")
+        (
+            100.0,
+            None,
+            "no interval, because resampling is not consistent for an isotonic curve",
+        )
     }
 
 

@@ -64,7 +64,7 @@ def test_an_item_counts_only_if_every_judge_repeated_it(build_verdicts):
 def test_a_constant_judge_is_consistent_without_being_reliable(build_verdicts, rng):
     verdicts = build_verdicts([[[2] * 5] * 6])
     variance, icc = replicate_variance(verdicts), replicate_icc(verdicts, rng)
-    assert (variance.estimate, variance.reason) == (0, NO_SPREAD)
+    assert (variance.estimate, variance.because) == (0, NO_SPREAD)
     assert icc.estimate is None
     assert icc.reason == "not estimable, because all verdicts of the judge are the same"
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge_gym.metrics.cells import AbstentionView, Verdicts, with_abstentions
-from judge_gym.metrics.estimate import NO_SPREAD
+from judge_gym.metrics.estimate import NO_SPREAD, Remark, RemarkKind
 from judge_gym.metrics.polarization import (
     Divergence,
     jensen_shannon,
@@ -108,7 +108,7 @@ def test_only_items_all_judges_scored_are_compared(build_verdicts, rng):
 def test_an_abstention_or_two_do_not_cost_the_item(build_verdicts, rng):
     result = measure_polarization(build_verdicts([[LOW, LOW], [HIGH, [4, 4, 4]]]), rng)
     assert result.items.tolist() == [0, 1]
-    assert "read against the floor" in result.estimate.method
+    assert Remark(RemarkKind.NEAR_FLOOR, advised=10) in result.estimate.remarks
 
 
 @pytest.mark.parametrize(
@@ -134,12 +134,12 @@ def test_what_cannot_be_measured_says_why(build_verdicts, rng, table, family, be
 def test_constant_verdicts_show_no_polarization_and_no_evidence(build_verdicts, rng):
     estimate = measure_polarization(build_verdicts([[LOW, LOW], [LOW, LOW]]), rng).estimate
     assert (estimate.estimate, estimate.floor, estimate.p) == (0, 0, 1)
-    assert estimate.reason == NO_SPREAD
+    assert estimate.because == NO_SPREAD
 
 
 def test_ten_replicates_need_no_caution(build_verdicts, rng):
-    method = measure_polarization(build_verdicts([[LOW * 2], [HIGH * 2]]), rng).estimate.method
-    assert "read against" not in method
+    estimate = measure_polarization(build_verdicts([[LOW * 2], [HIGH * 2]]), rng).estimate
+    assert RemarkKind.NEAR_FLOOR not in {remark.kind for remark in estimate.remarks}
 
 
 def test_the_same_seed_gives_the_same_floor(rng):
@@ -222,5 +222,6 @@ def test_the_excess_says_where_it_understates_the_divergence(rng, replicates, le
     )  # fmt: skip
     found = measure_polarization(verdicts, rng, permutations=100)
     assert least < found.excess.estimate < most
-    assert ("understates divergence" in found.excess.method) == (replicates == 5)
-    assert "assume that replicates" in found.estimate.method
+    too_low = Remark(RemarkKind.TOO_LOW, advised=30)
+    assert (too_low in found.excess.remarks) == (replicates == 5)
+    assert Remark(RemarkKind.INDEPENDENT_REPLICATES) in found.estimate.remarks

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.cells import CellMeans
+from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.metrics.ranking import (
     concept_correlations,
     controlled_pair,
@@ -93,7 +94,7 @@ def test_settings_on_the_same_items_do_not_count_as_new_items(rng):
 def test_pairs_without_spread_are_left_out_and_counted(rng):
     flat, varied = pair([0.1, 0.1], rng, setting="b"), pair([0.1, 0.3, 0.2], rng)
     (found,) = pool_pairs([flat, varied])
-    assert found.pooled.method.endswith("1 without spread left out")
+    assert found.pooled.remarks == (Remark(RemarkKind.PAIRS_LEFT_OUT, 1),)
     (none,) = pool_pairs([flat])
     assert none.pooled.reason == (
         "not estimable, because none of 1 pairs has two items whose differences vary"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judge_gym.metrics.estimate import RemarkKind
 from judge_gym.metrics.regression import least_squares
 
 SHARED = Path(__file__).resolve().parents[4] / "shared"
@@ -57,7 +58,9 @@ def test_two_groups_of_items_are_a_welch_error_with_bell_mccaffrey_df():
     assert effect.estimate.estimate == pytest.approx(1)
     assert effect.standard_error == pytest.approx((8 / 3) ** 0.5)
     assert effect.df == pytest.approx(0.5625 / (0.25 + 0.0625 / 3))
-    assert "2.1 degrees of freedom where 4 are advised" in effect.estimate.method
+    [few] = effect.estimate.remarks
+    assert (few.kind, few.advised) == (RemarkKind.FEW_DEGREES, 4)
+    assert few.number == pytest.approx(2.1, abs=0.05)
 
 
 def test_effect_within_items_is_the_paired_t_test():

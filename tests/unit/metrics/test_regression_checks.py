@@ -229,8 +229,8 @@ def test_a_sign_that_contradicts_least_squares_is_explained():
     outcome = 0.5 + np.where(item == 0, -0.3, 0.1) * judge + 0.01 * np.sin(7.0 * item)
     design = np.column_stack([np.ones(len(item)), judge])
     names = ["intercept", "judge"]
-    least = Fit("ecc", tuple(least_squares(names, design, outcome, item)), {}, ())
-    mixed = Fit("ecc", tuple(mixed_model(names, design, outcome, {"item": item})), {}, ())
+    least = Fit("ecc", tuple(least_squares(names, design, outcome, item)), {}, (), ())
+    mixed = Fit("ecc", tuple(mixed_model(names, design, outcome, {"item": item})), {}, (), ())
     noted = beside_least_squares(mixed, least)
     assert least.coefficients[1].estimate.estimate < 0 < mixed.coefficients[1].estimate.estimate
     assert "the sign contradicts least squares" in noted.coefficients[1].estimate.method

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.metrics.regression import (
     ABLATION,
     ECC,
@@ -73,7 +74,7 @@ def test_samples_without_the_covariate_are_counted_not_invented(table):
     quality = np.where(table["item"] % 2, 0.9, table["rubric_quality"])
     quality[:7] = np.nan
     fit = fit_model(ECC, {**table, "rubric_quality": quality})
-    assert "7 samples without rubric_quality are left out" in fit.notes
+    assert fit.remarks == (Remark(RemarkKind.SAMPLES_LEFT_OUT, 7, names=("rubric_quality",)),)
     assert by_name(fit)["intercept"].n == len(quality) - 7
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.cells import CellMeans, Verdicts
+from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.metrics.inference import paired_contrast, score_shift
 from judge_gym.metrics.presentation import Arm, swap_sensitivity, verdict_change, verdict_shift
 
@@ -19,7 +20,7 @@ def test_swap_sensitivity_pairs_cells_by_item(build_probes, rng):
     # s = 0.0707107, s/sqrt(2) = 0.05, t(1) = 12.7062: half-width 0.63531
     assert (effect.lower, effect.upper) == pytest.approx((-0.78531, 0.48531), abs=1e-5)
     assert effect.metric == "swap_sensitivity"
-    assert "2 items where 15 are advised" in effect.method
+    assert Remark(RemarkKind.FEW_ITEMS, 2, 15) in effect.remarks
 
 
 def test_judges_are_averaged_within_the_item(build_probes, rng):

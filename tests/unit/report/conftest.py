@@ -32,7 +32,7 @@ def make_row() -> MakeRow:
             "p_adjusted": None,
             "unit": "bits",
             "method": "",
-            "reason": "" if estimate is not None else "not estimable, because nothing was scored",
+            "because": "" if estimate is not None else "nothing was scored",
             "simulated": False,
             "imported": False,
         }

@@ -3,7 +3,7 @@
 import pytest
 
 from judge_gym.formats import figure, number, p_value
-from judge_gym.metrics.polarization import EXCHANGEABLE, UNDERSTATES
+from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.report.table import Row, Table
 from judge_gym.report.tables import result_tables
 
@@ -211,8 +211,9 @@ def test_cautions_and_missing_intervals_are_notes_and_the_rest_of_a_method_a_det
             "overconfidence",
             0.1,
             scope={**ORDER, "judge": f"acme/a-{items}"},
-            method=f"mean over items, t interval; {items} items where 30 are advised",
-            reason="no interval, because there is one item" if items == 1 else "",
+            method="mean over items, t interval",
+            remarks=(Remark(RemarkKind.FEW_ITEMS, items, 30),),
+            because="there is one item" if items == 1 else "",
         )
         for items in (14, 1, 24)
     ]
@@ -227,7 +228,7 @@ def test_cautions_and_missing_intervals_are_notes_and_the_rest_of_a_method_a_det
 def test_reasons_are_grouped_however_many_figures_share_them(make_row) -> None:
     scopes = [{**ORDER, "judge": f"acme/a-{number}"} for number in range(5)]
     rows = [make_row("replicate_icc", scope=scope) for scope in scopes]
-    rows += [make_row("brier_score", scope=scopes[0], reason="not estimable, because it rains")]
+    rows += [make_row("brier_score", scope=scopes[0], because="it rains")]
     [table] = result_tables(rows)
     assert table.title == "Not estimable"
     assert [row.cells for row in table.rows] == [
@@ -250,11 +251,13 @@ def test_what_a_whole_sweep_lacks_is_named_metric_by_metric(make_row) -> None:
 
 def test_a_regression_says_what_its_coefficients_are_compared_with(make_row) -> None:
     scope = {"regression": "ecc", "term": "evidence_view[raw]"}
-    method = "least squares; compared with evidence_view cleaned, model a/a-1; 9 items"
-    [table] = result_tables([make_row("regression", 0.1, scope=scope, method=method)])
+    levels = Remark(RemarkKind.REFERENCES, names=("evidence_view cleaned", "model a/a-1"))
+    [table] = result_tables(
+        [make_row("regression", 0.1, scope=scope, method="least squares", remarks=(levels,))]
+    )
     assert table.rows[0].cells[:3] == ("ecc", "evidence view: raw", "0.10")
     assert "ecc: compared with evidence_view cleaned, model a/a-1." in table.notes
-    assert table.methods == ("regression: least squares; 9 items",)
+    assert table.methods == ("regression: least squares",)
 
 
 def test_a_metric_that_no_table_knows_is_still_shown(make_row) -> None:
@@ -296,14 +299,15 @@ def test_no_rows_make_no_tables() -> None:
 
 def test_what_few_replicates_do_to_polarization_stands_once_below_its_table(make_row) -> None:
     rows = [
-        make_row(metric, 0.1, scope={**ORDER, "window": window}, method=f"mean; {caution}")
+        make_row(metric, 0.1, scope={**ORDER, "window": window}, method="mean", remarks=(remark,))
         for window in ("w", "v")
-        for metric, caution in [
-            ("polarization", EXCHANGEABLE),
-            ("polarization_excess", UNDERSTATES),
+        for metric, remark in [
+            ("polarization", Remark(RemarkKind.INDEPENDENT_REPLICATES)),
+            ("polarization_excess", Remark(RemarkKind.TOO_LOW, advised=30)),
         ]
     ]
     table = titled(result_tables(rows), "Polarization")
     assert [note for note in table.notes if "Caution" in note] == [
-        f"Caution: {UNDERSTATES}; {EXCHANGEABLE}."
+        "Caution: P - P0 mostly understates divergence at fewer than 30 replicates (by a fifth or "
+        "more at 5); P0 and p assume that replicates of a cell are independent of each other."
     ]

@@ -33,8 +33,9 @@ def test_every_hypothesis_and_check_has_words() -> None:
         (
             "inconclusive",
             (0.27, (0.06, 0.36)),
-            {"p": 0.03, "p_adjusted": 0.09, "reason": "it is, but p is 0.090 after Holm over 3"},
-            "0.27 [0.06, 0.36] {}; the interval alone would decide, but p is 0.090 after Holm over",
+            {"p": 0.03, "p_adjusted": 0.09},
+            "0.27 [0.06, 0.36] {}; the interval alone would decide, but p is 0.090 after "
+            "Benjamini-Hochberg over 1.",
         ),
         (
             "inconclusive",
@@ -54,7 +55,7 @@ def test_one_figure_is_one_sentence(
 
 
 def test_what_cannot_be_tested_says_why_once(make_finding) -> None:
-    reason = "not estimable, because there is one judge"
+    reason = "there is one judge"
     findings = [make_finding("not testable here", reason=reason) for _ in range(2)]
     assert sentences(findings) == [
         "H1, entrenchment, is not testable here, because there is one judge."
@@ -80,7 +81,7 @@ def test_figures_of_one_judge_are_told_apart_by_their_rubrics(make_finding) -> N
 
 
 def test_the_table_says_each_reason_once_and_how_many_more_it_holds_for(make_finding) -> None:
-    silent = make_finding("not testable here", reason="not estimable, because it is silent")
+    silent = make_finding("not testable here", reason="it is silent")
     notes = findings_table([*_two_rubrics(make_finding), silent, silent], "").notes
     assert notes[1:] == ("H1: 2 more are not testable here, because it is silent.",)
     assert findings_table([silent, silent], "").notes[1:] == (
