@@ -23,6 +23,12 @@ Scope = dict[str, Any]
 
 MIXED = "_mixed"
 """The end of a metric's name where each judge has a rubric of its own."""
+SUBJECTS = (
+    *("pair", "judge", "rival", "arm"),
+    *("stage", "part", "rule", "regression", "term", "level"),
+    "category",
+)
+"""Parts of a figure's scope that say what it is about within its group."""
 NOT_IN_SCOPE = ("rubric", "replicates")
 """Axes a scope does not list: the rubric has an entry of its own, replicates are no identity."""
 

@@ -3,17 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from judge_gym.analysis.groups import SUBJECTS
 from judge_gym.design.experiment import Experiment
 
 Scope = Mapping[str, Any]
 
 DEFAULTS_NOTE = "An axis that a table does not name is at its default; see judge-gym sweep axes."
 AT_DEFAULTS = "default settings"
-SUBJECTS = (
-    *("pair", "judge", "rival", "arm"),
-    *("stage", "part", "rule", "regression", "term", "level"),
-    "category",
-)
 _PLACES = ("window", "country", "task_type")
 """Mostly follow from the concept, and are said only where they do not."""
 _CODED = ("rule", "regression", "term")

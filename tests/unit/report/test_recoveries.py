@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
+from judge_gym.analysis import recoveries
+from judge_gym.analysis.recoveries import PlantedArm, PlantedGroup, PlantedJudge, PlantedSweep
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.window import CorpusSource, Window
 from judge_gym.planted.families import Family, planted
 from judge_gym.planted.judging import Case
 from judge_gym.planted.reading import Reading
-from judge_gym.report import recoveries
 from judge_gym.report.planted import parameter_table
-from judge_gym.report.planted_cases import PlantedArm, PlantedGroup, PlantedJudge, PlantedSweep
 from judge_gym.seeds import canonical_json
 
 WINDOW = Window(name="w", query="q", country="X", source=CorpusSource(path="c.jsonl"))

@@ -1,0 +1,454 @@
+"""Planted against recovered: what each figure of simulated judges should come to, and did.
+
+The expected value is of the same quantity as the figure's, on the same items, from
+`judge_gym.planted.expected` and the stored texts, never through prompts or samples. Figures
+without a closed form are left out.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from judge_gym.analysis.data import Arm, Judge, SweepData
+from judge_gym.analysis.groups import MIXED, SUBJECTS, comparison_groups
+from judge_gym.design.experiment import Experiment
+from judge_gym.design.strategies import resolve
+from judge_gym.design.strategies.view import View
+from judge_gym.formats import number
+from judge_gym.metrics.consistency import MIN_REPLICATES
+from judge_gym.metrics.polarization import jensen_shannon
+from judge_gym.planted import expected as model
+from judge_gym.planted.families import Family, family_named, planted
+from judge_gym.planted.judging import Case, Display, case_of
+from judge_gym.seeds import canonical_json, derive_seed
+from judge_gym.store.results import ResultRow
+from judge_gym.store.samples import shown_documents
+from judge_gym.store.sweep_data import items_of_arms, scored_by_arm
+
+Scope = Mapping[str, Any]
+_ROUNDING = 1e-9
+_DRAWS = 400
+Counts = Mapping[int, int]
+"""Item id → scored samples."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlantedArm:
+    """An arm's rubric, and its scored samples by item."""
+
+    kind: str
+    owner: str
+    own_words: bool
+    """Whether the rubric is in the words of the judge's own family."""
+    scored: Counts
+
+
+@dataclass(frozen=True, eq=False)
+class PlantedJudge:
+    """A judge at one point, with the parameters of its family and the cases it was given."""
+
+    experiment: Experiment
+    family_name: str
+    family: Family
+    cases: Mapping[int, Case]
+    own: PlantedArm
+    others: tuple[PlantedArm, ...]
+
+    @property
+    def display(self) -> Display:
+        """What the presentation fixes: the weakest stage first, or lettered A."""
+        return Display(
+            first=None if self.experiment.shuffle_order else 0,
+            lettered_a=None if self.experiment.randomize_labels else 0,
+        )
+
+    @property
+    def is_subset(self) -> bool:
+        """Whether verdicts name sets of stages."""
+        return self.experiment.scoring_method == "subset"
+
+
+@dataclass(frozen=True, eq=False)
+class PlantedGroup:
+    """The judges of one comparison group."""
+
+    scope: Scope
+    judges: tuple[PlantedJudge, ...]
+
+    @cached_property
+    def present(self) -> list[PlantedJudge]:
+        """The judges with a scored sample."""
+        return [judge for judge in self.judges if judge.own.scored]
+
+    @cached_property
+    def common(self) -> list[int]:
+        """The items that every present judge scored: figures are compared on these."""
+        scored = [set(judge.own.scored) for judge in self.present]
+        return sorted(set.intersection(*scored)) if scored else []
+
+
+@dataclass(frozen=True, eq=False)
+class PlantedSweep:
+    """The groups of a sweep, found by the scopes of result rows."""
+
+    groups: Mapping[str, PlantedGroup]
+
+    @property
+    def judges(self) -> list[PlantedJudge]:
+        """Every judge of every group."""
+        return [judge for group in self.groups.values() for judge in group.judges]
+
+    def group(self, scope: Scope) -> PlantedGroup | None:
+        """Return the group a figure is of; None when its scope is not that of a group."""
+        return self.groups.get(_key({k: v for k, v in scope.items() if k not in SUBJECTS}))
+
+    def judge(self, scope: Scope) -> PlantedJudge | None:
+        """Return the judge a figure is of."""
+        group = self.group(scope)
+        judges = group.judges if group else ()
+        return next((one for one in judges if one.experiment.model == scope.get("judge")), None)
+
+
+def read_planted(session: Session, data: SweepData) -> PlantedSweep:
+    """Read what the judges of a simulated sweep were shown, and how much of it they scored.
+
+    Groups with a judge whose draws the closed forms do not describe (another temperature or
+    top_p than 1) are left out.
+    """
+    groups = [
+        group
+        for group in comparison_groups(data)
+        if all((one.experiment.temperature, one.experiment.top_p) == (1, 1) for one in group.judges)
+    ]
+    arms = [arm.id for group in groups for judge in group.judges for arm in judge.arms]
+    samples = _Samples(scored_by_arm(session, arms), items_of_arms(session, arms))
+    texts = _Texts(session)
+    planted_groups: dict[str, PlantedGroup] = {}
+    for group in groups:
+        planted_judges = [_judge(one, samples, texts) for one in group.judges]
+        if None not in planted_judges:
+            members = tuple(one for one in planted_judges if one is not None)
+            planted_groups[_key(group.scope)] = PlantedGroup(group.scope, members)
+    return PlantedSweep(planted_groups)
+
+
+class _Texts:
+    """The documents of items as a view shows them, each view read once."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._read: dict[tuple[int, View], tuple[str, ...]] = {}
+
+    def of(self, items: Iterable[int], view: View) -> dict[int, tuple[str, ...]]:
+        missing = [item for item in items if (item, view) not in self._read]
+        for item, documents in shown_documents(self._session, missing, view.name).items():
+            self._read[item, view] = tuple(
+                f"{one.title}\n\n{one.text}".strip() if view.shows_title else one.text.strip()
+                for one in documents
+            )
+        return {item: self._read[item, view] for item in items if (item, view) in self._read}
+
+
+@dataclass(frozen=True, eq=False)
+class _Samples:
+    """The items of arms, and how many samples of each were scored."""
+
+    scored: Mapping[int, Counts]
+    items: Mapping[int, Sequence[int]]
+
+
+def _judge(judge: Judge, samples: _Samples, texts: _Texts) -> PlantedJudge | None:
+    """Return the judge with its cases; None when no family answers for it or nothing is planned."""
+    experiment = judge.experiment
+    name, own = family_named(experiment.model), judge.of_kind("own")
+    if name is None or not own:
+        return None
+    shown = texts.of(samples.items.get(own[0].id, ()), resolve(experiment).of(View))
+    return PlantedJudge(
+        experiment=experiment,
+        family_name=name,
+        family=planted()[name],
+        cases={
+            item: case_of(documents, experiment.concept, experiment.scale_size)
+            for item, documents in shown.items()
+        },
+        own=_arm(name, own[0], samples),
+        others=tuple(_arm(name, arm, samples) for arm in judge.arms if arm.kind != "own"),
+    )
+
+
+def _arm(family: str, arm: Arm, samples: _Samples) -> PlantedArm:
+    own_words = bool(arm.rubric_owner) and family_named(arm.rubric_owner) == family
+    return PlantedArm(arm.kind, arm.rubric_owner, own_words, samples.scored.get(arm.id, {}))
+
+
+def _key(scope: Scope) -> str:
+    return canonical_json(dict(scope))
+
+
+_FIELDS_OF = {"presentation": ("randomize_labels", "shuffle_order")}
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """The value that a figure should be near, and the planted parameters behind it, as text."""
+
+    value: float
+    planted: str
+
+
+Expect = Callable[[PlantedSweep, ResultRow], Expectation | None]
+
+
+def pair_polarization(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return the mean P of as many verdicts as were scored, drawn from the planted model."""
+    group = sweep.group(row.scope)
+    if group is None or any(judge.is_subset for judge in group.judges):
+        return None
+    families = sorted({judge.experiment.family for judge in group.present})
+    for pair in combinations(families, 2):
+        if " and ".join(pair) == row.scope["pair"]:
+            sides = [[one for one in group.present if one.experiment.family == f] for f in pair]
+            rng = np.random.default_rng(derive_seed("planted", row.metric, row.scope))
+            leanings = " and ".join(number(side[0].family.leaning) for side in sides)
+            return Expectation(_drawn_polarization(sides, group.common, rng), leanings)
+    return None
+
+
+def _drawn_polarization(
+    sides: Sequence[Sequence[PlantedJudge]], items: Sequence[int], rng: np.random.Generator
+) -> float:
+    """Return mean P over items and draws; each judge draws its number of scored verdicts."""
+
+    def drawn(judge: PlantedJudge, item: int) -> Any:
+        p = model.stage_distribution(judge.family, judge.cases[item], judge.display)
+        n = judge.own.scored[item]
+        return rng.multinomial(n, p, size=_DRAWS) / n
+
+    return fmean(
+        float(
+            jensen_shannon(
+                *(np.mean([drawn(judge, item) for judge in side], axis=0) for side in sides)
+            ).mean()
+        )
+        for item in items
+    )
+
+
+def verdict_contrast(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return the mean difference of expected scores over the items scored both ways."""
+    ends = [_end_of_contrast(sweep, row.scope, end) for end in ("from", "to")]
+    before, after = ends
+    if before is None or after is None:
+        return None
+    items = before.own.scored.keys() & after.own.scored.keys()
+    value = fmean(_score(after, item) - _score(before, item) for item in items)
+    family = before.family
+    planted = {
+        "evidence_view": f"tone {number(family.tone_bias)}",
+        "presentation": f"first {number(family.first_bias)}, A {number(family.label_a_bias)}",
+    }
+    return Expectation(value, planted.get(str(row.scope["axis"]), "none"))
+
+
+def _end_of_contrast(
+    sweep: PlantedSweep, scope: Mapping[str, Any], end: str
+) -> PlantedJudge | None:
+    axis = scope["axis"]
+    fields = _FIELDS_OF.get(axis, (axis,))
+    value = scope[end] == "random" if axis in _FIELDS_OF else scope[end]
+    rest = {key: one for key, one in scope.items() if key not in ("axis", "from", "to")}
+    return sweep.judge({**rest, **dict.fromkeys(fields, value)})
+
+
+def _score(judge: PlantedJudge, item: int) -> float:
+    case = judge.cases[item]
+    if not judge.is_subset:
+        return model.mean_score(model.stage_distribution(judge.family, case, judge.display))
+    return model.set_score(model.set_distribution(judge.family, case), case.stages)
+
+
+def confidence_change(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return what loyalty takes from confidence: nothing under a rubric in the own words."""
+    judge = sweep.judge(row.scope)
+    if judge is None or judge.is_subset:
+        return None
+    kind = row.metric.partition("_")[0]
+    rival = row.scope.get("rival")
+    for arm in judge.others:
+        if arm.kind == kind and rival in (None, arm.owner):
+            items = judge.own.scored.keys() & arm.scored.keys()
+            value = _stated(judge, arm, items) - _stated(judge, judge.own, items)
+            return Expectation(value, number(judge.family.own_rubric_loyalty))
+    return None
+
+
+def _stated(judge: PlantedJudge, arm: PlantedArm, items: Iterable[int]) -> float:
+    return fmean(
+        model.stated_probability(judge.family, judge.cases[item], own_rubric=arm.own_words)
+        for item in items
+    )
+
+
+def stated_confidence(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return the mean stated probability for the verdicts the judge should give."""
+    single = _single_judge(sweep, row)
+    if single is None:
+        return None
+    group, judge = single
+    level, slope = judge.family.probe_level, judge.family.probe_slope
+    planted = f"{number(level)} + {number(slope)} x margin"
+    return Expectation(_stated(judge, judge.own, group.common), planted)
+
+
+def excess_confidence(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return stated probability less the probability that another judge agrees."""
+    single = _single_judge(sweep, row)
+    if single is None or len(single[0].present) < 2:
+        return None
+    group, judge = single
+    others = [one for one in group.present if one is not judge]
+    agreement = fmean(_agreement(judge, other, item) for item in group.common for other in others)
+    value = _stated(judge, judge.own, group.common) - agreement
+    return Expectation(value, f"{number(judge.family.probe_level)} at no margin")
+
+
+def _agreement(judge: PlantedJudge, other: PlantedJudge, item: int) -> float:
+    """Return the probability that two judges choose the same stage."""
+    p, q = (
+        model.stage_distribution(one.family, one.cases[item], one.display) for one in (judge, other)
+    )
+    return float(p @ q)
+
+
+def replicate_variance(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return the mean variance of the 0-1 score, over items with enough replicates."""
+    single = _single_judge(sweep, row)
+    if single is None:
+        return None
+    group, judge = single
+    items = [item for item in group.common if judge.own.scored[item] >= MIN_REPLICATES]
+    value = fmean(_score_variance(judge, item) for item in items)
+    return Expectation(value, number(judge.family.noise))
+
+
+def _score_variance(judge: PlantedJudge, item: int) -> float:
+    shares = model.stage_distribution(judge.family, judge.cases[item], judge.display)
+    return model.score_variance(shares)
+
+
+def display_bias(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return π(1 - 1/S) for the stage shown first, λ(1 - 1/S) for the one lettered A."""
+    single = _single_judge(sweep, row)
+    if single is None:
+        return None
+    family, stages = single[1].family, single[1].experiment.scale_size
+    bias = family.first_bias if row.metric == "position_bias" else family.label_a_bias
+    return Expectation(model.display_excess(bias, stages), number(bias))
+
+
+def subset_width(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return the mean share of the scale left open, over the common items."""
+    group, judge = sweep.group(row.scope), sweep.judge(row.scope)
+    if group is None or judge is None:
+        return None
+    value = fmean(_open_share(judge, item) for item in group.common)
+    return Expectation(value, number(judge.family.subset_width))
+
+
+def _open_share(judge: PlantedJudge, item: int) -> float:
+    sets = model.set_distribution(judge.family, judge.cases[item])
+    width = sum(share * (len(stages) - 1) for stages, share in sets.items())
+    return width / (judge.experiment.scale_size - 1)
+
+
+def abstention_rate(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return the mean probability of abstaining under the own rubric, where offered."""
+    judge = sweep.judge(row.scope)
+    if judge is None or not judge.experiment.abstain or row.scope["arm"] != "own":
+        return None
+    value = model.abstention(judge.family, judge.cases.values())
+    return Expectation(value, number(judge.family.abstention))
+
+
+def claim_accuracy(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return the share right on claims that can be checked; an index is no planted answer."""
+    single = _single_judge(sweep, row)
+    if single is None or single[1].experiment.task_type != "benchmark":
+        return None
+    group, judge = single
+    cases = [judge.cases[item] for item in group.common]
+    if any(case.truth is None for case in cases):
+        return None
+    right = [
+        float(model.stage_distribution(judge.family, case, judge.display)[-1 if case.truth else 0])
+        for case in cases
+    ]
+    return Expectation(fmean(right), number(judge.family.accuracy))
+
+
+def _single_judge(sweep: PlantedSweep, row: ResultRow) -> tuple[PlantedGroup, PlantedJudge] | None:
+    """Return the judge of a figure and its group, when its verdicts are single stages."""
+    group, judge = sweep.group(row.scope), sweep.judge(row.scope)
+    return None if group is None or judge is None or judge.is_subset else (group, judge)
+
+
+EXPECTED: Mapping[str, Expect] = {
+    "polarization_pair": pair_polarization,
+    "contrast": verdict_contrast,
+    "swap_sensitivity": confidence_change,
+    "sham_sensitivity": confidence_change,
+    "confidence": stated_confidence,
+    "overconfidence": excess_confidence,
+    "position_bias": display_bias,
+    "label_bias": display_bias,
+    "replicate_variance": replicate_variance,
+    "subset_width": subset_width,
+    "abstention_rate": abstention_rate,
+    "accuracy": claim_accuracy,
+}
+"""Metric → the function that returns its expectation."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A figure beside the value it should be near."""
+
+    row: ResultRow
+    expectation: Expectation
+
+    @property
+    def inside(self) -> bool | None:
+        """Whether the expected value is in the interval; None without an interval."""
+        if self.row.lower is None or self.row.upper is None:
+            return None
+        value = self.expectation.value
+        return self.row.lower - _ROUNDING <= value <= self.row.upper + _ROUNDING
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """The families of a simulated sweep, and by metric its figures with an expected value."""
+
+    families: tuple[str, ...]
+    comparisons: Mapping[str, Sequence[Comparison]]
+
+
+def recovered(session: Session, data: SweepData, rows: Sequence[ResultRow]) -> Recovery:
+    """Compare the figures of a wholly simulated sweep with the planted parameters."""
+    sweep = read_planted(session, data)
+    comparisons: dict[str, list[Comparison]] = {metric: [] for metric in EXPECTED}
+    for row in rows:
+        metric = row.metric.removesuffix(MIXED)
+        if row.estimate is not None and metric in EXPECTED:
+            expectation = EXPECTED[metric](sweep, row)
+            if expectation is not None:
+                comparisons[metric].append(Comparison(row, expectation))
+    families = sorted({judge.family_name for judge in sweep.judges})
+    return Recovery(tuple(families), {name: found for name, found in comparisons.items() if found})
