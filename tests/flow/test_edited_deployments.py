@@ -22,7 +22,7 @@ from support.postgres import temporary_database
 from support.prefect_api import PrefectApi
 from support.prefect_server import PrefectServer, free_port
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("only_deployments")]
+pytestmark = pytest.mark.slow
 
 DAILY, NIGHTLY, WEEKLY = "windows/daily", "judge-review/nightly", "windows/weekly"
 CRON = {"cron": "30 4 * * 2", "timezone": "Europe/Lisbon", "day_or": True}

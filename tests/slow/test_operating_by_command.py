@@ -20,7 +20,7 @@ from support.postgres import temporary_database
 from support.prefect_server import PrefectServer
 from support.simulation import Simulator
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("only_deployments")]
+pytestmark = pytest.mark.slow
 LONGEST_S = 240.0
 
 

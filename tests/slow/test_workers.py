@@ -26,7 +26,7 @@ from support.prefect_server import PrefectServer
 from support.simulation import Simulator
 from support.waiting import until
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("only_deployments")]
+pytestmark = pytest.mark.slow
 IN_FLIGHT = 8
 LATENCY_S = 0.5
 PROVIDERS = f"""

@@ -1,6 +1,5 @@
 """`prefect_server`: a real Prefect server on a free loopback port, one for a whole test run."""
 
-import fcntl
 import os
 import socket
 import sqlite3
@@ -103,14 +102,6 @@ def prefect_server(pytestconfig: pytest.Config) -> PrefectServer:
     process = ServerProcess(Path(servers.prefect_home), servers.prefect_port)
     process.wait()
     return process.server
-
-
-@pytest.fixture(scope="module")
-def only_deployments(prefect_server: PrefectServer) -> Iterator[None]:
-    """Has no other module of the run deploy meanwhile: names of deployments are fixed."""
-    with (Path(prefect_server.environment["PREFECT_HOME"]) / "deployments.lock").open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def free_port() -> int:

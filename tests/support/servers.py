@@ -16,8 +16,21 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 TESTS = Path(__file__).parents[1]
+TOGETHER = {
+    # These share `judge-gym up`, which takes most of a minute to start.
+    "tests/slow/test_deployment_forms.py": "up",
+    "tests/slow/test_guarded_api.py": "up",
+    "tests/slow/test_up.py": "up",
+    # These deploy to the one Prefect server, where names of deployments are fixed.
+    "tests/flow/test_edited_deployments.py": "deployments",
+    "tests/flow/test_flow_fanning_out.py": "deployments",
+    "tests/slow/test_operating_by_command.py": "deployments",
+    "tests/slow/test_workers.py": "deployments",
+}
+"""File → the files that run one after the other, in one worker; another file is alone."""
 SERVERLESS = ("unit",)
 WITHOUT_PREFECT = ("unit", "database")
 WORKER_INPUT = "test_servers"
@@ -55,6 +68,19 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_configure_node(node: Any) -> None:
     """Pass the addresses to a worker of pytest-xdist."""
     node.workerinput[WORKER_INPUT] = json.dumps(asdict(node.config.stash[SERVERS]))
+
+
+class ByFile(LoadFileScheduling):
+    """Gives the tests of a file, or of files that share something, to one worker."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return TOGETHER.get(file, file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    return ByFile(config, log)
 
 
 def _tiers(arguments: Sequence[str]) -> list[str]:
