@@ -75,19 +75,18 @@ def list_experiments(
     model: Annotated[str | None, typer.Option(help="Only of this judge.")] = None,
 ) -> None:
     """List experiments with their progress in each workflow."""
-    from judge_gym.store import listings
-    from judge_gym.store.experiments import experiments_by_id, sweep_tags
+    from judge_gym.store.experiments import experiment_lines, experiments_by_id, sweep_tags
     from judge_gym.store.progress import experiment_progress
 
     with database() as session:
         if sweep is not None:
             sweep = name_of(sweep)
             sweep_tags(session, sweep)  # raises for an unknown sweep
-        lines = listings.experiments(
+        lines = experiment_lines(
             session, sweep=sweep, task_type=task_type, concept=concept, model=model
         )
         if not lines:
-            every = listings.experiments(session)
+            every = experiment_lines(session)
             _check_name("concept", concept, {line.concept for line in every})
             _check_name("judge", model, {line.model for line in every})
         ids = [line.id for line in lines]
@@ -141,15 +140,14 @@ def show(
     ],
 ) -> None:
     """Show an experiment's design, progress and outcomes."""
-    from judge_gym.store.experiments import experiment_tag, experiments_by_tag
-    from judge_gym.store.listings import outcomes
+    from judge_gym.store.experiments import count_outcomes, experiment_tag, experiments_by_tag
     from judge_gym.store.progress import experiment_progress
 
     with database() as session:
         tag = experiment_tag(session, name)
         [(experiment_id, experiment)] = experiments_by_tag(session, [tag]).items()
         progress = experiment_progress(session, [experiment_id])[experiment_id]
-        counts = outcomes(session, experiment_id)
+        counts = count_outcomes(session, experiment_id)
     console.print(experiment.model_dump_json(indent=2, exclude_none=True), markup=False)
     states = [(workflow, part.state, _counts(part)) for workflow, part in progress.items()]
     show_table("Workflows", ("workflow", "state", "done"), states)

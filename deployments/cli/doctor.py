@@ -228,13 +228,14 @@ def _keys() -> Iterator[Finding]:
 def _users(providers: "Providers") -> dict[str, str]:
     """Return provider → what uses it: stored experiments, or a YAML file in this folder."""
     from judge_gym.settings import settings
-    from judge_gym.store import listings
+    from judge_gym.store.experiments import experiment_lines
+    from judge_gym.store.windows import window_lines
 
     users: dict[str, str] = {}
     try:
         with database() as session:
-            models = {line.model for line in listings.experiments(session)}
-            sources = {window.source_kind for window in listings.windows(session)}
+            models = {line.model for line in experiment_lines(session)}
+            sources = {window.source_kind for window in window_lines(session)}
     except JudgeGymError:
         models, sources = set(), set()  # the check of the database reports the error
     for file in sorted(Path.cwd().glob("*.y*ml")):

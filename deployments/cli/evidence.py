@@ -14,12 +14,12 @@ app = typer.Typer(help="List, show and create evidence windows.", no_args_is_hel
 @app.command("list")
 def list_windows() -> None:
     """List windows with the number of documents kept and dropped."""
-    from judge_gym.store.listings import windows
+    from judge_gym.store.windows import window_lines
 
     with database() as session:
         rows = [
             (one.id, one.name, one.country, one.dates, one.source, one.documents, one.dropped)
-            for one in windows(session)
+            for one in window_lines(session)
         ]
     columns = ("id", "name", "country", "dates", "source", "documents", "dropped")
     show_table("Windows", columns, rows)
@@ -31,8 +31,7 @@ def show(
 ) -> None:
     """Show the documents of a window and those dropped, with the reason."""
     from judge_gym.store.judgement_texts import dropped_documents
-    from judge_gym.store.listings import documents
-    from judge_gym.store.windows import load_window, window_id
+    from judge_gym.store.windows import document_lines, load_window, window_id
 
     with database() as session:
         found = window_id(session, window)
@@ -46,7 +45,7 @@ def show(
                 one.characters,
                 one.views,
             )
-            for one in documents(session, found)
+            for one in document_lines(session, found)
         ]
         out = [(one.reason, one.title, one.detail) for one in dropped_documents(session, found)]
     console.print(stored.model_dump_json(indent=2, exclude_none=True), markup=False)

@@ -71,10 +71,10 @@ def list_axes() -> list[dict[str, Any]]:
 def list_windows() -> list[dict[str, Any]]:
     """List evidence windows with the number of documents kept and dropped."""
     from deployments.cli.environment import database
-    from judge_gym.store.listings import windows
+    from judge_gym.store.windows import window_lines
 
     with database() as session:
-        return [bounded(window) for window in windows(session)]
+        return [bounded(window) for window in window_lines(session)]
 
 
 @as_tool
@@ -85,13 +85,12 @@ def show_window(window: int | str) -> dict[str, Any]:
     """
     from deployments.cli.environment import database
     from judge_gym.store.judgement_texts import dropped_documents
-    from judge_gym.store.listings import documents
-    from judge_gym.store.windows import load_window, window_id
+    from judge_gym.store.windows import document_lines, load_window, window_id
 
     with database() as session:
         found = window_id(session, str(window))
         stored = load_window(session, found)
-        kept = [bounded(one) for one in documents(session, found)]
+        kept = [bounded(one) for one in document_lines(session, found)]
         out = [
             bounded({"reason": one.reason, "title": one.title, "detail": one.detail})
             for one in dropped_documents(session, found)
@@ -106,10 +105,10 @@ def list_experiments(
 ) -> list[Any]:
     """List experiments, optionally of a sweep, a concept or a judge."""
     from deployments.cli.environment import database
-    from judge_gym.store.listings import experiments
+    from judge_gym.store.experiments import experiment_lines
 
     with database() as session:
-        lines = experiments(session, sweep=sweep, concept=concept, model=model)
+        lines = experiment_lines(session, sweep=sweep, concept=concept, model=model)
     listed: list[Any] = bounded(lines)
     return listed
 

@@ -9,7 +9,7 @@ from judge_gym.llm.providers import Price, Provider, Providers
 from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import Prompt
 from judge_gym.settings import Settings
-from judge_gym.store.history import Past
+from judge_gym.store.calls import Past
 
 USUAL_ANSWER_TOKENS = {
     "cleaner": 1000,

@@ -24,8 +24,7 @@ from judge_gym.records.calls import Answer, Call, Failure, Parameters, is_simula
 from judge_gym.records.shown import ShownDocument, fence_mark
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import digest
-from judge_gym.store.calls import outcomes_of
-from judge_gym.store.history import past_answers
+from judge_gym.store.calls import outcomes_of, past_answers
 
 WORKFLOW, AGENT = "gym", "writer"
 _TEMPLATE = "gym_write"

@@ -15,7 +15,7 @@ from judge_gym.llm.providers import Providers
 from judge_gym.questions.perturber import longest_answer, perturb_prompt
 from judge_gym.records.items import distinct
 from judge_gym.settings import Settings
-from judge_gym.store.history import past_answers
+from judge_gym.store.calls import past_answers
 from judge_gym.store.judges import judged_times
 
 _EXAMPLES = 20

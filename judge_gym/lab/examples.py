@@ -19,8 +19,8 @@ from judge_gym.questions.prober import ScoredSample, probe_prompt
 from judge_gym.questions.rubricer import RubricRequest, rubric_prompt
 from judge_gym.questions.scorer import scoring_prompt
 from judge_gym.records.shown import ShownDocument, present
-from judge_gym.store.history import first_documents, ready_rubric
-from judge_gym.store.rubrics import applied_key
+from judge_gym.store.rubrics import applied_key, ready_rubric
+from judge_gym.store.windows import first_documents
 
 SUBJECTS, ITEMS = 20, 3
 """How many experiments, requests or windows of a kind are looked at, and items of each."""

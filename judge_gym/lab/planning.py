@@ -20,7 +20,7 @@ from judge_gym.lab.sweeps import unapplied, utility_model
 from judge_gym.llm.capabilities import taken_by
 from judge_gym.llm.providers import Providers
 from judge_gym.settings import Settings, settings
-from judge_gym.store.history import past_answers
+from judge_gym.store.calls import past_answers
 from judge_gym.store.progress import judgements_by_model
 from judge_gym.store.rubrics import rubric_ids
 from judge_gym.store.windows import collected_documents, count_views

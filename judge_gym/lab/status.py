@@ -15,7 +15,6 @@ from judge_gym.model_names import is_simulated_model
 from judge_gym.store.batches import waiting
 from judge_gym.store.cleaning import Kept, kept_failures
 from judge_gym.store.experiments import experiments_by_tag, sweep_tags
-from judge_gym.store.listings import WindowLine, windows
 from judge_gym.store.locks import is_in_progress, is_locked
 from judge_gym.store.progress import (
     RECENT,
@@ -30,6 +29,7 @@ from judge_gym.store.progress import (
 )
 from judge_gym.store.selecting import Selection
 from judge_gym.store.spending import Spent, has_cancelled_calls, spending_scope, spent
+from judge_gym.store.windows import WindowLine, window_lines
 
 ENOUGH = 10
 """Calls that must have ended lately before their rate says when the rest will have."""
@@ -137,7 +137,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         cancelled=has_cancelled_calls(session, scope),
         simulated=all(map(is_simulated_model, models)) or usage.simulated,
         experiments=len(experiments),
-        windows=windows(session, of=list(experiments)),
+        windows=window_lines(session, of=list(experiments)),
         workflows=[
             WorkflowStatus(
                 name,

@@ -1,6 +1,6 @@
 """What the ledger knows of calls: their answers, how they ended, and what they used."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,3 +111,34 @@ def save_imported_calls(session: Session, calls: Sequence[Mapping[str, Any]]) ->
     session.execute(insert(t.Call).on_conflict_do_nothing(), calls)
     chosen = t.Call.key.in_([call["key"] for call in calls])
     return dict(session.execute(sa.select(t.Call.key, t.Call.id).where(chosen)).tuples().all())
+
+
+@dataclass(frozen=True)
+class Past:
+    """Means over a model's answers to one agent."""
+
+    answer_tokens: float | None
+    """None when the model never counted them."""
+    latency_s: float | None
+    """None when every answer came in a batch: nobody knows how long one takes."""
+
+
+def past_answers(session: Session, models: Collection[str]) -> dict[tuple[str, str], Past]:
+    """Return (model, agent) → how its answers were so far, over the whole ledger."""
+    rows = session.execute(
+        sa.select(
+            t.Call.model,
+            t.Call.agent,
+            sa.func.avg(t.Call.completion_tokens),
+            sa.func.avg(t.Call.latency_ms),
+        )
+        .where(t.Call.model.in_(models), t.Call.status == "succeeded", t.Call.route != "cache")
+        .group_by(t.Call.model, t.Call.agent)
+    )
+    return {
+        (model, agent): Past(
+            None if tokens is None else float(tokens),
+            None if latency is None else float(latency) / 1000,
+        )
+        for model, agent, tokens, latency in rows
+    }

@@ -1,6 +1,7 @@
 """Experiments, sweeps, and the items an experiment is frozen with."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -262,3 +263,55 @@ def not_applied(session: Session, ids: Iterable[int]) -> dict[int, tuple[str, ..
     for experiment_id, parameter in rows:
         found[experiment_id] = (*found.get(experiment_id, ()), parameter)
     return found
+
+
+@dataclass(frozen=True)
+class ExperimentLine:
+    """An experiment as `analyse experiments list` shows it."""
+
+    id: int
+    tag: str
+    task_type: str
+    concept: str
+    model: str
+
+
+def experiment_lines(
+    session: Session,
+    *,
+    sweep: str | None = None,
+    task_type: str | None = None,
+    concept: str | None = None,
+    model: str | None = None,
+) -> list[ExperimentLine]:
+    """Return the experiments that fit every given filter."""
+    query = sa.select(t.Experiment).order_by(t.Experiment.id)
+    if sweep is not None:
+        query = (
+            query.join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
+            .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
+            .where(t.Sweep.name == sweep)
+        )
+    for column, value in (
+        (t.Experiment.task_type, task_type),
+        (t.Experiment.concept, concept),
+        (t.Experiment.model, model),
+    ):
+        if value is not None:
+            query = query.where(column == value)
+    return [
+        ExperimentLine(one.id, one.tag, one.task_type, one.concept, one.model)
+        for one in session.scalars(query)
+    ]
+
+
+def count_outcomes(session: Session, experiment_id: int) -> list[tuple[str, str, int]]:
+    """Return (arm, sample status, count) of an experiment."""
+    rows = session.execute(
+        sa.select(t.Arm.arm, t.Sample.status, sa.func.count())
+        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
+        .where(t.Arm.experiment_id == experiment_id)
+        .group_by(t.Arm.arm, t.Sample.status)
+        .order_by(t.Arm.arm, t.Sample.status)
+    )
+    return [(arm, status, count) for arm, status, count in rows]

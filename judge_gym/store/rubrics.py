@@ -162,3 +162,9 @@ def own_arm(session: Session, experiment_id: int) -> int:
 def stored_rubric(record: StoredRubric) -> Rubric:
     """Return the rubric of a record that is ready."""
     return Rubric.model_validate({"stages": record.stages, "reasoning": record.reasoning})
+
+
+def ready_rubric(session: Session, key: str) -> Rubric | None:
+    """Return the rubric with this natural key when it can be used."""
+    record = rubric_by_key(session, key)
+    return stored_rubric(record) if record and record.status == "ready" else None

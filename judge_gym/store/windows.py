@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,6 +15,7 @@ from judge_gym.design.strategies.view import VIEWS
 from judge_gym.design.window import Window
 from judge_gym.errors import StoreError, did_you_mean, listing
 from judge_gym.evidence.documents import Collected
+from judge_gym.records.shown import ShownDocument
 from judge_gym.store import tables as t
 
 
@@ -245,3 +247,115 @@ def save_views(session: Session, rows: Sequence[dict[str, Any]]) -> None:
     """Store views that needed no LLM call; one that exists already is kept."""
     if rows:
         session.execute(insert(t.View).on_conflict_do_nothing(), rows)
+
+
+@dataclass(frozen=True)
+class KnownDocument:
+    """A document with its text, and the text of a view of it when that has been made."""
+
+    title: str
+    text: str
+    view: str | None
+
+    def shown(self, text: str) -> ShownDocument:
+        return ShownDocument(self.title, text)
+
+
+def first_documents(
+    session: Session, window_key: str, view: str, count: int
+) -> list[KnownDocument]:
+    """Return a window's first documents with their `view`; none when it is not collected."""
+    made = sa.and_(
+        t.View.document_id == t.Document.id, t.View.view == view, t.View.status == "ready"
+    )
+    rows = session.execute(
+        sa.select(t.Document.title, t.Document.text, t.View.text)
+        .join(t.Window, t.Window.id == t.Document.window_id)
+        .outerjoin(t.View, made)
+        .where(t.Window.key == window_key)
+        .order_by(t.Document.position)
+        .limit(count)
+    )
+    return [KnownDocument(*row) for row in rows]
+
+
+@dataclass(frozen=True)
+class WindowLine:
+    """A window as `evidence list` shows it; `documents` is None before it is collected."""
+
+    id: int
+    name: str
+    country: str
+    dates: str
+    source: str
+    source_kind: str
+    documents: int | str
+    dropped: int
+
+
+@dataclass(frozen=True)
+class DocumentLine:
+    """A document as `evidence show` shows it."""
+
+    id: int
+    published: date | None
+    tier: str
+    title: str
+    characters: int
+    views: str
+    simulated: bool
+
+
+def window_lines(session: Session, of: Sequence[int] | None = None) -> list[WindowLine]:
+    """Return every window, or those that the experiments `of` read; the oldest first."""
+    kept = sa.select(sa.func.count()).where(t.Document.window_id == t.Window.id).scalar_subquery()
+    out = (
+        sa.select(sa.func.count())
+        .where(t.DroppedDocument.window_id == t.Window.id)
+        .scalar_subquery()
+    )
+    query = sa.select(t.Window, kept, out).order_by(t.Window.id)
+    if of is not None:
+        read = sa.select(t.Experiment.window_id).where(t.Experiment.id.in_(of))
+        query = query.where(t.Window.id.in_(read))
+    rows = session.execute(query)
+    return [
+        WindowLine(
+            id=window.id,
+            name=window.name,
+            country=window.country,
+            dates=f"{window.start_date or ''}..{window.end_date or ''}".strip("."),
+            source=Path(window.source.get("path", window.source["kind"])).name,
+            source_kind=window.source["kind"],
+            documents=documents if window.collected_at else "not collected",
+            dropped=dropped,
+        )
+        for window, documents, dropped in rows
+    ]
+
+
+def document_lines(session: Session, window_id: int) -> list[DocumentLine]:
+    """Return a window's documents with the state of their views."""
+    made = (
+        sa.select(
+            sa.func.string_agg(
+                sa.func.concat(
+                    t.View.view, sa.case((t.View.status == "failed", " (failed)"), else_="")
+                ),
+                sa.literal(", "),
+            )
+        )
+        .where(t.View.document_id == t.Document.id)
+        .scalar_subquery()
+    )
+    rows = session.execute(
+        sa.select(t.Document, sa.func.length(t.Document.text), made)
+        .where(t.Document.window_id == window_id)
+        .order_by(t.Document.position)
+    )
+    return [
+        DocumentLine(
+            one.id, one.published, one.tier, one.title, characters, views or "", one.simulated
+        )
+        for one, characters, views in rows
+    ]

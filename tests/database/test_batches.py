@@ -12,7 +12,7 @@ from judge_gym.llm.batches.desk import BatchError
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.simulator.launch import running
 from judge_gym.store import tables as t
-from judge_gym.store.history import past_answers
+from judge_gym.store.calls import past_answers
 from support.batched import (
     batches_at,
     faults_given,

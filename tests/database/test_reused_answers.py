@@ -10,8 +10,8 @@ from sqlalchemy.orm import Session
 
 from judge_gym.records.calls import Call, Parameters, Request
 from judge_gym.store import tables as t
+from judge_gym.store.calls import past_answers
 from judge_gym.store.cleaning import clean, forget_failures
-from judge_gym.store.history import past_answers
 from judge_gym.store.ledger import Closed, Ledger, Sent, now
 from judge_gym.store.selecting import Selection
 from judge_gym.store.spending import Scope, Spent, spent

@@ -17,7 +17,7 @@ from judge_gym.llm.pricing import count_tokens, price_of
 from judge_gym.llm.providers import Price, Provider, Providers
 from judge_gym.prompts import Prompt
 from judge_gym.settings import Settings
-from judge_gym.store.history import Past
+from judge_gym.store.calls import Past
 
 OWN = Price(prompt=1, completion=2)
 PROVIDERS = Providers(

@@ -11,7 +11,7 @@ from judge_gym.panel.panel import AskedModel, Panel
 from judge_gym.panel.state import ItemReview, RaterState, Review
 from judge_gym.prompts import Prompt
 from judge_gym.runtime import Runtime
-from judge_gym.store.history import past_answers
+from judge_gym.store.calls import past_answers
 from judge_gym.store.panels import answered
 
 _EXAMPLES = 20
