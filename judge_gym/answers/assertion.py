@@ -5,7 +5,8 @@ judge's verdict, and is measured. A verdict that the answer only repeats is not.
 recognised by its surroundings: the words around it are those of the evidence, or quotation marks.
 
 An asserted verdict can still be denied, attributed to others, one of several alternatives, or
-withdrawn; the words before and after it decide.
+withdrawn; the words before and after it decide. The rules are one-sided: a verdict in doubt is
+unreadable, and no guess replaces it.
 """
 
 import re
@@ -24,93 +25,94 @@ from judge_gym.answers.text import (
 )
 
 _CONTEXT = 3
-"""Words before or after that make a repetition."""
+"""Number of equal words before or after a verdict that make it a repetition."""
 _MARKUP_BEFORE = "*_# \t"
 _QUOTES = ('"', "'", "`")
 _FENCED = re.compile(r"<<<(BEGIN|END) (?:EVIDENCE|RUBRIC)")
 _CODE = re.compile(r"^[ \t>]*```", re.MULTILINE)
 
 
-class Standing(Enum):
-    """Whose a verdict is."""
+class VerdictSource(Enum):
+    """Who a verdict belongs to."""
 
     OWN = "own"
     QUOTED = "quoted"
     UNCLEAR = "unclear"
-    """Of the evidence's wording, inside a sentence of the judge's and without marks."""
+    """In the wording of the evidence, inside a sentence of the judge, without quotation marks."""
 
 
 @dataclass(frozen=True)
-class _Place:
-    """What follows and surrounds a keyword, in small letters."""
+class _Context:
+    """The word after a keyword, and the words around it, in lower case."""
 
     value: str
     before: tuple[str, ...]
     after: tuple[str, ...]
 
-    def repeats(self, other: "_Place") -> bool:
-        """Whether both stand in the same words."""
+    def repeats(self, other: "_Context") -> bool:
+        """Return whether the words around both are the same."""
         same_before = len(self.before) == _CONTEXT and self.before == other.before
         return same_before or (len(self.after) == _CONTEXT and self.after == other.after)
 
 
 @dataclass(frozen=True)
 class Quotations:
-    """The verdicts that stand in an item's evidence."""
+    """The verdicts in an item's evidence."""
 
     texts: tuple[str, ...] = ()
-    """The texts that have one; most evidence has none."""
+    """The texts with a verdict; most evidence has none."""
     keyword: str = "VERDICT"
 
-    def standing(self, answer: AnswerText, line: ClosingLine) -> Standing:
-        """Return whose the verdict on a closing line of the answer is."""
+    def source_of(self, answer: AnswerText, line: ClosingLine) -> VerdictSource:
+        """Return who the verdict on a closing line of the answer belongs to."""
         if not self.texts:
-            return Standing.OWN
+            return VerdictSource.OWN
         tokens = [token for token in tokenize(answer.text) if token.is_word]
         index = next(i for i, token in enumerate(tokens) if token.start == line.keyword.start)
-        said = _place(tokens, index)
-        alike = [one for one in self._places() if one.value == said.value]
-        if not alike:
-            return Standing.OWN
+        context = _context(tokens, index)
+        same_value = [place for place in self._contexts() if place.value == context.value]
+        if not same_value:
+            return VerdictSource.OWN
         start = answer.text.rfind("\n", 0, line.keyword.start) + 1
         before, prefix = answer.text[:start], answer.text[start : line.keyword.start]
-        if _is_marked(before, prefix) or any(one.repeats(said) for one in alike):
-            return Standing.QUOTED
-        return Standing.OWN if line.starts_line else Standing.UNCLEAR
+        if _is_marked(before, prefix) or any(place.repeats(context) for place in same_value):
+            return VerdictSource.QUOTED
+        return VerdictSource.OWN if line.starts_line else VerdictSource.UNCLEAR
 
-    def holds(self, answer: str, span: tuple[int, int]) -> bool:
-        """Whether a part of the answer stands in the evidence, and is not all there is of it."""
+    def contain(self, answer: str, span: tuple[int, int]) -> bool:
+        """Return whether the evidence contains this part of an answer that has other words."""
         part, rest = answer[slice(*span)], answer[: span[0]] + answer[span[1] :]
         if not re.search(r"\w", rest.replace("json", "")):
             return False
         return any(_squeezed(part) in _squeezed(text) for text in self.texts)
 
-    def _places(self) -> Iterator[_Place]:
+    def _contexts(self) -> Iterator[_Context]:
         for text in self.texts:
             words = [
                 token for token in tokenize(read_answer(text, len(text)).text) if token.is_word
             ]
             for index, token in enumerate(words):
                 if token.text.upper() == self.keyword:
-                    yield _place(words, index)
+                    yield _context(words, index)
 
 
 def quotations(evidence: Sequence[str]) -> Quotations:
-    """Return the verdicts that stand in these texts."""
+    """Return the verdicts in these texts."""
     keyword = Quotations.keyword
-    held = (text for text in evidence if keyword in unicodedata.normalize("NFKC", text).upper())
-    return Quotations(tuple(held))
+    return Quotations(
+        tuple(text for text in evidence if keyword in unicodedata.normalize("NFKC", text).upper())
+    )
 
 
-def _place(words: Sequence[Token], index: int) -> _Place:
+def _context(words: Sequence[Token], index: int) -> _Context:
     texts = [token.text.lower() for token in words[max(0, index - _CONTEXT) : index + _CONTEXT + 2]]
     at = min(index, _CONTEXT)
     value, *after = texts[at + 1 :] or [""]
-    return _Place(value, tuple(texts[:at]), tuple(after))
+    return _Context(value, tuple(texts[:at]), tuple(after))
 
 
 def _is_marked(before: str, prefix: str) -> bool:
-    """Whether a line is a quotation: by its beginning, or by the block it stands in."""
+    """Return whether a line is marked as a quotation, by its beginning or its block."""
     opened = prefix.rstrip(_MARKUP_BEFORE)
     if opened.endswith(_QUOTES) or opened.lstrip().startswith(">"):
         return True
@@ -131,7 +133,7 @@ DOUBTS: dict[FailureReason, str] = {
     "withdrawn": "the verdict is taken back after it",
     "unclear": "the verdict is inside a sentence that does not assert it",
 }
-"""Why what is written as a verdict is none."""
+"""Why a text in the form of a verdict is none."""
 
 _WINDOW = 400
 """Characters before a verdict that are read."""
@@ -142,7 +144,7 @@ _SAY = (
     r"|submit|agree|accept|endorse)"
 )
 _THEN = r"[\s,:*_\"'`(\[<>=—–-]*$"
-"""What stands between the words before a verdict and the verdict."""
+"""Between a verdict and the words before it."""
 _NOT = (
     r"(?:\b(?:not|never|no|cannot|without|neither|nor|refus(?:e|es|ed|ing)|declin(?:e|es|ed|ing)"
     r"|reject(?:s|ed|ing)?|unable|unwilling|avoid(?:s|ed|ing)?|wrong|incorrect|mistaken)\b|n't\b)"
@@ -202,11 +204,11 @@ _LEAD_WORDS = frozenset(
         """,
     )
 )
-"""Words that may stand between the start of a clause and its verdict: none denies or attributes."""
+"""Words allowed between the start of a clause and its verdict: none denies or attributes."""
 _SENTENCE_END = re.compile(r"[.!?;]+(?=\W|$)")
 _CLAUSE_END = re.compile(r"[,:(—–]|\s-+\s")
 _PASSED_OVER = re.compile(r"[\W\d_]*(?:verdict\b|(?:```\w*)?\W*$)")
-"""Lines of layout, and other verdicts: what they stand under is further up."""
+"""Lines of layout, and other verdicts: the line that introduces them is further up."""
 
 _WITHDRAWN = re.compile(
     r"\b(?:scratch|strike|cancel) (?:that|this|it|the above|my)\b"
@@ -243,7 +245,7 @@ _OTHER_LABEL = re.compile(
     rf"|(?i:\b{_NOUN}(?: \w+)??{_IS}){_BEFORE_LABEL}([A-Z])\b[^\w\n]*$)",
     re.MULTILINE,
 )
-"""The first form may go on with a reason; the second is also how one speaks of other answers."""
+"""A reason may follow the first form. The second form is also used to speak of other answers."""
 
 
 def unasserted(text: str, start: int, *, strict: bool = True) -> FailureReason | None:

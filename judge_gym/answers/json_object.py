@@ -1,7 +1,7 @@
 """JSON objects in model answers: fenced, surrounded by prose, slightly broken.
 
-What the keys mean belongs to the caller. A cut-off object is a failure, never completed:
-a rubric with its last stages missing or a half-written list would be a guess.
+Callers interpret the keys. An object that is cut off is a failure and is not completed: a rubric
+without its last stages, or half a list, would be a guess.
 """
 
 import json
@@ -25,7 +25,7 @@ _KEY_OPENING = re.compile(r"""\{\s*["'“‘]""")
 
 @dataclass(frozen=True)
 class JsonObject:
-    """An object, its character offsets in the answer, and whether its syntax was mended."""
+    """An object, its character offsets in the answer, and whether its syntax was repaired."""
 
     value: dict[str, Any]
     span: tuple[int, int]
@@ -34,22 +34,22 @@ class JsonObject:
 
 @dataclass(frozen=True)
 class _Braces:
-    """Outermost balanced {...} as (start, end, depth), and the braces left open."""
+    """Outermost balanced {...} as (start, end, depth), and the offsets of unclosed braces."""
 
     balanced: list[tuple[int, int, int]]
     open: list[int]
 
 
 def read_json_object(answer: str) -> dict[str, Any] | ParseFailure:
-    """The last JSON object of an answer; small defects such as trailing commas are repaired."""
-    found = next(find_json_objects(answer))
-    return found.value if isinstance(found, JsonObject) else found
+    """Return the last JSON object; small defects such as trailing commas are repaired."""
+    result = next(find_json_objects(answer))
+    return result.value if isinstance(result, JsonObject) else result
 
 
 def find_json_objects(answer: str) -> Iterator[JsonObject | ParseFailure]:
-    """The outermost JSON objects of an answer, the last one first.
+    """Yield the outermost JSON objects of an answer, the last one first.
 
-    A failure ends the search; at least one object or failure is found.
+    A failure ends the search. At least one object or failure is yielded.
     """
     if len(answer) > JSON_LIMIT:
         detail = f"{len(answer)} characters, and at most {JSON_LIMIT} are read"
@@ -57,7 +57,7 @@ def find_json_objects(answer: str) -> Iterator[JsonObject | ParseFailure]:
         return
     braces = _match_braces(answer, string_end=None)
     if braces.open:
-        # A quotation mark astray hides the braces after it; no further than its own line.
+        # A stray quotation mark hides the braces after it; here only up to the end of its line.
         by_line = _match_braces(answer, string_end="\n")
         braces = min(braces, by_line, key=lambda b: (len(b.open), -len(b.balanced)))
     cut_off = [start for start in braces.open if _KEY_OPENING.match(answer, start)]
@@ -68,14 +68,14 @@ def find_json_objects(answer: str) -> Iterator[JsonObject | ParseFailure]:
     if not objects:
         yield ParseFailure("no_json", "the answer has no JSON object")
     for start, end, depth in objects:
-        found = _read_object(answer, start, end, depth)
-        yield found
-        if isinstance(found, ParseFailure):
+        result = _read_object(answer, start, end, depth)
+        yield result
+        if isinstance(result, ParseFailure):
             return
 
 
 def _match_braces(answer: str, string_end: str | None) -> _Braces:
-    """One pass; braces inside strings do not count. `string_end` also ends a string."""
+    """Match braces in one pass, except inside strings. `string_end` also ends a string."""
     balanced: list[tuple[int, int, int]] = []
     stack: list[int] = []
     deepest: list[int] = []  # nesting below each open brace
@@ -116,7 +116,7 @@ def _read_object(answer: str, start: int, end: int, depth: int) -> JsonObject | 
 
 
 def _repaired(text: str) -> Any:
-    import json_repair  # only broken answers pay for it
+    import json_repair  # slow to import, and needed for broken answers only
 
     try:
         return json_repair.loads(text, skip_json_loads=True)

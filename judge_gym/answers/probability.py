@@ -1,6 +1,6 @@
-"""Probe answer → `Probability` or `ParseFailure`: a strict number grammar, never a default.
+"""Probe answer → `Probability` or `ParseFailure`: a strict number grammar without a default.
 
-The closing `PROBABILITY:` line decides; without one the whole answer must be the number.
+The closing `PROBABILITY:` line counts. Without one the whole answer must be the number.
 """
 
 import re
@@ -13,7 +13,7 @@ __all__ = ["ParseFailure", "Probability", "parse_probability"]
 
 @dataclass(frozen=True)
 class Probability:
-    """`value` in [0, 1]; `span` and `text` say where the original answer names it."""
+    """`value` in [0, 1], with its offsets in the original answer and the text there."""
 
     value: float
     span: tuple[int, int]
@@ -80,7 +80,7 @@ def _read_number(
 
 
 def _value(number: re.Match[str]) -> float | None:
-    """The size of the number without its sign; None for a division by zero."""
+    """Return the number without its sign; None for a division by zero."""
     if number["over"] is not None:
         under = int(number["under"])
         return int(number["over"]) / under if under else None

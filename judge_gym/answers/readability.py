@@ -1,8 +1,8 @@
-"""The rule for a run's end: a judge with fewer than half its answers readable is no success.
+"""A run fails when fewer than half the answers of one judge are readable.
 
-An answer is readable when it says something: a verdict, a score, an abstention. Failed calls,
-refusals and unparseable answers are not. What was never asked (past a budget, after an early stop,
-waiting in a batch) is no answer, and is not counted.
+An answer is readable when it has a verdict, a score or an abstention. Failed calls, refusals and
+unparseable answers are not readable. Calls that were not made (budget, early stop, waiting in a
+batch) do not count.
 """
 
 from collections import Counter, defaultdict
@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from judge_gym.errors import JudgeGymError, first_line
 
 MOST_NAMED = 3
-"""Judges that a message names; of the others it says how many there are."""
+"""Most judges named in a message; of the others it gives the number."""
 LONGEST_DETAIL = 160
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What one judge answered."""
+    """Counts of the answers of one judge."""
 
     judge: str
     readable: int
     failures: Mapping[str, int]
-    """Why the others cannot be read, as `kind: detail` → how many."""
+    """Failure as `kind: detail` → number of answers."""
     own: bool = False
-    """Whether a function or an endpoint of the user's answered, which the user can mend."""
+    """Whether the judge is a function or an endpoint of the user, who can fix it."""
 
     @property
     def total(self) -> int:
@@ -33,46 +33,46 @@ class Answers:
 
     @property
     def too_few(self) -> bool:
-        """Whether fewer than half are readable; not so where there is no answer at all."""
+        """Whether fewer than half are readable; False without any answer."""
         return 2 * self.readable < self.total
 
     @property
     def by_kind(self) -> Counter[str]:
-        """Kind of failure → how many."""
+        """Kind of failure → number of answers."""
         kinds: Counter[str] = Counter()
         for failure, count in self.failures.items():
             kinds[kind_of(failure)] += count
         return kinds
 
     def remedy_of(self, kind: str) -> str:
-        """Return what to do about failures of a kind."""
+        """Return the remedy for failures of a kind."""
         if self.own:
             return _OWN_OUT_OF_FORM if kind == _OUT_OF_FORM else _OWN_FAILED
         return remedy_of(kind)
 
     def __str__(self) -> str:
         """Return "openai/x: 0 of 30 answers readable (30 truncated: finish reason length)"."""
-        said = f"{self.judge}: {self.readable} of {self.total} answers readable"
+        summary = f"{self.judge}: {self.readable} of {self.total} answers readable"
         kinds = self.by_kind
         if not kinds:
-            return said
-        # Of equal counts, the first in the alphabet: the same rows give the same message.
-        kind, count = min(kinds.items(), key=lambda one: (-one[1], one[0]))
+            return summary
+        # Ties are broken by the alphabet, so that the same rows give the same message.
+        kind, count = min(kinds.items(), key=lambda entry: (-entry[1], entry[0]))
         own = {text: n for text, n in self.failures.items() if kind_of(text) == kind}
-        example = min(own.items(), key=lambda one: (-one[1], one[0]))[0]
+        example = min(own.items(), key=lambda entry: (-entry[1], entry[0]))[0]
         rest = kinds.total() - count
         others = f"; {rest} for other reasons" if rest else ""
-        return f"{said} ({count} {shortened(example)}{others})"
+        return f"{summary} ({count} {shortened(example)}{others})"
 
 
 class TooFewReadableError(JudgeGymError):
-    """A run ended, and fewer than half the answers of a judge are readable."""
+    """Fewer than half the answers of a judge are readable."""
 
 
 def answers_by_judge(rows: Iterable[tuple[str, str | None, int]]) -> list[Answers]:
-    """Return the answers of each judge, in the order of their names.
+    """Return the counts of each judge, sorted by name.
 
-    `rows` are (judge, failure, how many), with the failure None for answers that are readable.
+    `rows` are (judge, failure, count); the failure of readable answers is None.
     """
     failures: dict[str, Counter[str]] = defaultdict(Counter)
     readable: Counter[str] = Counter()
@@ -84,25 +84,25 @@ def answers_by_judge(rows: Iterable[tuple[str, str | None, int]]) -> list[Answer
 
 
 def too_few_readable(answers: Iterable[Answers]) -> TooFewReadableError | None:
-    """Return the error that names judges with fewer than half their answers readable, if any."""
-    found = [one for one in answers if one.too_few]
-    if not found:
+    """Return an error that names judges with fewer than half their answers readable, if any."""
+    failing = [judge for judge in answers if judge.too_few]
+    if not failing:
         return None
-    said = [str(one) for one in found[:MOST_NAMED]]
-    if len(found) > MOST_NAMED:
-        said.append(f"and {len(found) - MOST_NAMED} more")
+    summaries = [str(judge) for judge in failing[:MOST_NAMED]]
+    if len(failing) > MOST_NAMED:
+        summaries.append(f"and {len(failing) - MOST_NAMED} more")
     remedies: Counter[str] = Counter()
-    for one in found:
-        for kind, count in one.by_kind.items():
-            remedies[one.remedy_of(kind)] += count
+    for judge in failing:
+        for kind, count in judge.by_kind.items():
+            remedies[judge.remedy_of(kind)] += count
     return TooFewReadableError(
-        f"Fewer than half the answers are readable. {'; '.join(said)}.",
+        f"Fewer than half the answers are readable. {'; '.join(summaries)}.",
         " ".join(remedy for remedy, _ in remedies.most_common()),
     )
 
 
 def shortened(failure: str) -> str:
-    """Return the first line of a failure, cut, without a full stop."""
+    """Return the first line of a failure, truncated, without a full stop."""
     line = first_line(failure)
     return line.rstrip(". ") if len(line) <= LONGEST_DETAIL else f"{line[:LONGEST_DETAIL]}…"
 
@@ -113,7 +113,7 @@ def kind_of(failure: str) -> str:
 
 
 def remedy_of(kind: str) -> str:
-    """Return what to do about failures of a kind."""
+    """Return the remedy for failures of a kind."""
     return _REMEDIES.get(kind, _UNREADABLE)
 
 

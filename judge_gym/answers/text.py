@@ -1,10 +1,10 @@
-"""Model answers as text that can be read: normalised, cut into tokens, searched for a closing line.
+"""Normalises and tokenises model answers, and finds their closing lines.
 
-Full-width letters, typographic quotes and invisible characters become plain text, and every
-character keeps its place in the original answer, so that what was read can be shown. What a
-closing line means is not decided here but in `verdict` and `probability`.
+Full-width letters, typographic quotes and invisible characters become plain text. Every character
+keeps its offset in the original answer, so that a verdict can be highlighted there. `verdict` and
+`probability` interpret a closing line.
 
-All searches are single passes over tokens: an answer cannot make them slow.
+All searches are single passes over tokens, so their time is linear for any answer.
 """
 
 import re
@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Literal
 
 READ_LIMIT = 20_000
-"""Characters of an answer that are read, counted from its end, where the closing line stands."""
+"""Characters of an answer that are read, from its end, where the closing line is."""
 
 FailureReason = Literal[
     "empty",  # nothing but white space and invisible characters
@@ -41,7 +41,7 @@ FailureReason = Literal[
 
 @dataclass(frozen=True)
 class ParseFailure:
-    """Why an answer could not be read; `span` is where in the original answer, if anywhere."""
+    """Why an answer is unreadable; `span` holds offsets in the original answer, if any apply."""
 
     reason: FailureReason
     detail: str
@@ -50,13 +50,13 @@ class ParseFailure:
 
 @dataclass(frozen=True)
 class AnswerText:
-    """The normalised end of an answer, with the original extent of each of its characters."""
+    """The normalised end of an answer, with the original offsets of each character."""
 
     text: str
     extents: tuple[tuple[int, int], ...]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Offsets in the original answer of the non-empty normalised slice [start, end)."""
+        """Return the offsets in the original answer of a non-empty slice [start, end)."""
         return self.extents[start][0], self.extents[end - 1][1]
 
 
@@ -81,7 +81,7 @@ class ClosingLine:
     value: tuple[Token, ...]
     is_heading: bool
     starts_line: bool
-    """Whether nothing stands before it on its line but a number or a lead-in."""
+    """Whether only a number or a lead-in precedes it on its line."""
 
 
 MARKUP = frozenset("*_#>`\"'~\\$")
@@ -127,7 +127,7 @@ def _plain(character: str) -> str:
     category = unicodedata.category(character)
     if category == "Pd" and character != "-":
         return "—"
-    # Ticks and coloured squares decorate a verdict; they never change it.
+    # Ticks and coloured squares decorate a verdict and do not change it.
     return "*" if category == "So" else character
 
 
@@ -136,15 +136,15 @@ def read_answer(answer: str, limit: int = READ_LIMIT) -> AnswerText:
     offset = max(0, len(answer) - limit)
     characters: list[str] = []
     extents: list[tuple[int, int]] = []
-    for place, character in enumerate(answer[offset:], start=offset):
+    for index, character in enumerate(answer[offset:], start=offset):
         for plain in _normal_form(character):
             characters.append(plain)
-            extents.append((place, place + 1))
+            extents.append((index, index + 1))
     return AnswerText("".join(characters), tuple(extents))
 
 
 def tokenize(text: str) -> list[Token]:
-    """The words and other visible characters of normalised text; a line break is a token too."""
+    """Return words and other visible characters of normalised text; line breaks are tokens."""
     return [Token(m.group(), m.start(), m.end()) for m in _TOKEN.finditer(text)]
 
 
@@ -153,7 +153,7 @@ def has_words(tokens: Sequence[Token]) -> bool:
 
 
 def closing_lines(text: str, keyword: str) -> Iterator[ClosingLine]:
-    """The closing lines of normalised text that start with `keyword`, the last one first."""
+    """Yield the closing lines of normalised text that start with `keyword`, the last one first."""
     following: list[Token] = []
     for line in reversed(_lines(text)):
         yield from _closing_lines_in(line, following, keyword)
@@ -194,7 +194,7 @@ def _closing_lines_in(
 
 
 def _lead_in_length(line: list[Token]) -> int:
-    """Index of the first word that is more than a number or a lead-in such as "My final"."""
+    """Return the index of the first word other than numbers and lead-ins such as "My final"."""
     for index, token in enumerate(line):
         if token.is_word and not (token.text.isdigit() or token.text.lower() in _LEAD_INS):
             return index
@@ -202,9 +202,9 @@ def _lead_in_length(line: list[Token]) -> int:
 
 
 def _starts_statement(line: list[Token], index: int, keyword: str) -> bool:
-    """Whether a keyword inside a line is the writer's own.
+    """Return whether a keyword inside a line starts a statement of the writer.
 
-    A quotation (`the page says "VERDICT: D"`) is not: evidence may carry such text.
+    In a quotation (`the page says "VERDICT: D"`) it does not.
     """
     before = index - 1
     while before >= 0 and line[before].text in "*_":
@@ -216,15 +216,19 @@ def _starts_statement(line: list[Token], index: int, keyword: str) -> bool:
 
 
 def _after_separator(line: list[Token], index: int, end: int) -> int | None:
-    """Index after the colon, equals sign or free-standing dash that follows the keyword."""
-    place = index + 1
-    while place < end and (line[place].text in MARKUP or line[place].text in CLOSERS):
-        place += 1
-    if place == end:
+    """Return the index after the colon, equals sign or free-standing dash after the keyword."""
+    position = index + 1
+    while position < end and (line[position].text in MARKUP or line[position].text in CLOSERS):
+        position += 1
+    if position == end:
         return None
-    separator = line[place]
+    separator = line[position]
     if separator.text in ":=":
-        return place + 1
-    # "PROBABILITY -0.3" carries a sign, not a separator.
-    free = place + 1 == end or line[place + 1].start > separator.end or line[place + 1].text == ">"
-    return place + 1 if separator.text in "-—" and free else None
+        return position + 1
+    # The dash of "PROBABILITY -0.3" is a sign, not a separator.
+    free = (
+        position + 1 == end
+        or line[position + 1].start > separator.end
+        or line[position + 1].text == ">"
+    )
+    return position + 1 if separator.text in "-—" and free else None

@@ -1,8 +1,8 @@
-"""What stands after `VERDICT:`: tokens → offered labels, an abstention, or why neither.
+"""Reads the text after `VERDICT:`: tokens → labels, an abstention, or the reason for neither.
 
-A label counts only as a whole token, followed by nothing that could change its meaning: a
-remark needs punctuation before it ("B (moderate)", "B - Recurring pattern") and may not name
-another label. Where the value stands in the answer is decided in `verdict`.
+A label counts only as a whole token, and nothing after it may change its meaning. A remark needs
+punctuation before it ("B (moderate)", "B - Recurring pattern") and may not name another label.
+`verdict` locates the value in the answer.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from judge_gym.answers.text import CLOSERS, MARKUP, OPENERS, FailureReason, Toke
 
 @dataclass(frozen=True)
 class Grammar:
-    """What the prompt offered: the labels, whether several may be named, and whether ABSTAIN."""
+    """What the prompt offered: labels, whether an answer may name several, and ABSTAIN."""
 
     labels: tuple[str, ...]
     subset: bool
@@ -28,14 +28,14 @@ class Grammar:
 
 @dataclass(frozen=True)
 class Reading:
-    """Letters in label order (none: abstained), and the normalised offset where they end."""
+    """Letters in label order (none: abstained), and the offset of their end in normalised text."""
 
     letters: tuple[str, ...]
     end: int
 
 
 class UnreadableValue(Exception):
-    """The value is not a verdict of the grammar; the caller turns it into a `ParseFailure`."""
+    """The value is not a verdict of the grammar; callers return it as a `ParseFailure`."""
 
     def __init__(self, reason: FailureReason, detail: str) -> None:
         super().__init__(detail)
@@ -79,22 +79,22 @@ def read_value(tokens: Sequence[Token], grammar: Grammar) -> Reading:
 
 
 def _first_word(tokens: Sequence[Token]) -> int:
-    """Where the label should stand: after markup, LaTeX commands and words such as "Stage"."""
-    place = 0
-    while place < len(tokens):
-        is_command = place > 0 and tokens[place - 1].text == "\\" and len(tokens[place].text) > 1
-        if not (is_command or tokens[place].text.lower() in _BEFORE_LABEL):
+    """Return the index of the label: after markup, LaTeX commands and words such as "Stage"."""
+    index = 0
+    while index < len(tokens):
+        is_command = index > 0 and tokens[index - 1].text == "\\" and len(tokens[index].text) > 1
+        if not (is_command or tokens[index].text.lower() in _BEFORE_LABEL):
             break
-        place += 1
-    return place
+        index += 1
+    return index
 
 
-def _read_abstention(tokens: Sequence[Token], place: int, grammar: Grammar) -> Reading:
+def _read_abstention(tokens: Sequence[Token], index: int, grammar: Grammar) -> Reading:
     if not grammar.abstain:
         raise UnreadableValue("not_offered", "ABSTAIN was not offered")
-    if tokens[place].text.lower() not in _ABSTENTIONS:
-        place += 1  # the I of "I abstain"
-    after = _skip(tokens, place + 1, _AFTER_LABEL)
+    if tokens[index].text.lower() not in _ABSTENTIONS:
+        index += 1  # the I of "I abstain"
+    after = _skip(tokens, index + 1, _AFTER_LABEL)
     follows_directly = after < len(tokens) and tokens[after].is_word
     while after < len(tokens) and not tokens[after].is_word:
         after += 1
@@ -103,41 +103,41 @@ def _read_abstention(tokens: Sequence[Token], place: int, grammar: Grammar) -> R
             raise UnreadableValue("conflict", "ABSTAIN together with something else")
         if follows_directly:
             raise UnreadableValue("malformed", f"{tokens[after].text!r} after ABSTAIN")
-    return Reading((), tokens[place].end)
+    return Reading((), tokens[index].end)
 
 
-def _read_letters(tokens: Sequence[Token], place: int, grammar: Grammar) -> Reading:
-    last = place
-    letters = {tokens[place].text.upper()}
-    place = _skip(tokens, place + 1, _AFTER_LABEL)
-    while place < len(tokens):
-        following = _next_letter(tokens, place, grammar)
+def _read_letters(tokens: Sequence[Token], index: int, grammar: Grammar) -> Reading:
+    last = index
+    letters = {tokens[index].text.upper()}
+    index = _skip(tokens, index + 1, _AFTER_LABEL)
+    while index < len(tokens):
+        following = _next_letter(tokens, index, grammar)
         if following is not None:
             letters.add(tokens[following].text.upper())
-            last = place = following
+            last = index = following
         else:
-            remark_end = _remark_end(tokens, place, letters, grammar)
+            remark_end = _remark_end(tokens, index, letters, grammar)
             if remark_end is None:
-                _check_remark(tokens[place:], letters, grammar)
+                _check_remark(tokens[index:], letters, grammar)
                 break
-            place = remark_end
-        place = _skip(tokens, place + 1, _AFTER_LABEL)
+            index = remark_end
+        index = _skip(tokens, index + 1, _AFTER_LABEL)
     return Reading(_offered(letters, grammar), tokens[last].end)
 
 
-def _next_letter(tokens: Sequence[Token], place: int, grammar: Grammar) -> int | None:
-    """Index of the next listed label when the tokens at `place` lead to one."""
-    if _is_lone_letter(tokens, place):
-        return place
-    joiner = tokens[place].text.lower()
-    after = _skip(tokens, place + 1, _BETWEEN_LABELS)
+def _next_letter(tokens: Sequence[Token], index: int, grammar: Grammar) -> int | None:
+    """Return the index of the next listed label if the tokens at `index` lead to one."""
+    if _is_lone_letter(tokens, index):
+        return index
+    joiner = tokens[index].text.lower()
+    after = _skip(tokens, index + 1, _BETWEEN_LABELS)
     if after == len(tokens):
         return None
     if _is_abstention(tokens, after) and joiner in _LIST_JOINERS:
         raise UnreadableValue("conflict", "a label together with ABSTAIN")
     if not _is_lone_letter(tokens, after):
         return None
-    dots = joiner == "." and tokens[place + 1].text == "."
+    dots = joiner == "." and tokens[index + 1].text == "."
     if joiner in _RANGE_JOINERS or dots:
         raise UnreadableValue("range", "a range of labels")
     if joiner == "or" and grammar.subset:
@@ -147,14 +147,14 @@ def _next_letter(tokens: Sequence[Token], place: int, grammar: Grammar) -> int |
 
 
 def _remark_end(
-    tokens: Sequence[Token], place: int, letters: set[str], grammar: Grammar
+    tokens: Sequence[Token], index: int, letters: set[str], grammar: Grammar
 ) -> int | None:
-    """Index of the parenthesis that closes a remark naming no other label."""
-    if tokens[place].text != "(":
+    """Return the index of the parenthesis that closes a remark without another label."""
+    if tokens[index].text != "(":
         return None
-    for end in range(place + 1, len(tokens)):
+    for end in range(index + 1, len(tokens)):
         if tokens[end].text == ")":
-            remark = tokens[place + 1 : end]
+            remark = tokens[index + 1 : end]
             return None if _names_more(remark, letters, grammar) else end
     return None
 
@@ -177,18 +177,18 @@ def _names_more(remark: Sequence[Token], letters: set[str], grammar: Grammar) ->
 
 
 def _mentions(tokens: Sequence[Token], grammar: Grammar) -> set[str]:
-    """Offered labels (and ABSTAIN) that prose names; the words "A" and "I" are not labels."""
-    found: set[str] = set()
-    for place, token in enumerate(tokens):
+    """Return the offered labels (and ABSTAIN) in prose; the words "A" and "I" are not labels."""
+    labels: set[str] = set()
+    for index, token in enumerate(tokens):
         if token.text in grammar.labels:
-            is_english_word = token.text in "AI" and not _is_lone_letter(tokens, place)
-            if not is_english_word and not _is_initial(tokens, place):
-                found.add(token.text)
+            is_english_word = token.text in "AI" and not _is_lone_letter(tokens, index)
+            if not is_english_word and not _is_initial(tokens, index):
+                labels.add(token.text)
         elif _is_hyphen_range(token):
-            found.update(token.text[::2])
+            labels.update(token.text[::2])
         elif token.text == "ABSTAIN":
-            found.add(token.text)
-    return found
+            labels.add(token.text)
+    return labels
 
 
 def _no_letter(tokens: Sequence[Token], first: int, grammar: Grammar) -> UnreadableValue:
@@ -215,7 +215,7 @@ def _offered(letters: set[str], grammar: Grammar) -> tuple[str, ...]:
 
 
 def _is_placeholder(tokens: Sequence[Token], grammar: Grammar) -> bool:
-    """Whether the value only repeats the prompt's own: `<one letter of A, B>`, `[A/B/C/D]`."""
+    """Return whether the value repeats a placeholder: `<one letter of A, B>`, `[A/B/C/D]`."""
     words = [token.text.lower() for token in tokens if token.is_word]
     named = _mentions(tokens, grammar).intersection(grammar.labels)
     if len(named) != 1 and {"letter", "letters"}.intersection(words[:4]):
@@ -225,34 +225,34 @@ def _is_placeholder(tokens: Sequence[Token], grammar: Grammar) -> bool:
         return False
     if len(named) != 1 and _PLACEHOLDERS.intersection(words):
         return True
-    # {A, B} is also how a set of all labels is written, where a set was asked for.
+    # Where several labels may be named, {A, B} can also be the set of all of them.
     set_notation = grammar.subset and opener != "<" and not any(t.text in "/|" for t in tokens)
     return named == set(grammar.labels) and len(named) > 1 and not set_notation
 
 
 def _closes_around_all(tokens: Sequence[Token]) -> bool:
-    for place, token in enumerate(tokens):
-        if token.text in CLOSERS - MARKUP or (token.text == ">" and place > 1):
-            rest = (t.text.lower() for t in tokens[place:] if t.is_word)
+    for index, token in enumerate(tokens):
+        if token.text in CLOSERS - MARKUP or (token.text == ">" and index > 1):
+            rest = (t.text.lower() for t in tokens[index:] if t.is_word)
             return all(word == "or" or word in _ABSTENTIONS for word in rest)
     return False
 
 
-def _is_lone_letter(tokens: Sequence[Token], place: int) -> bool:
-    """A single Latin letter that is no initial and does not run on into a word ("A coup")."""
-    text = tokens[place].text
-    if not (len(text) == 1 and text.isascii() and text.isalpha()) or _is_initial(tokens, place):
+def _is_lone_letter(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether this is a single letter: no initial, and no word before another ("A coup")."""
+    text = tokens[index].text
+    if not (len(text) == 1 and text.isascii() and text.isalpha()) or _is_initial(tokens, index):
         return False
-    if place + 1 == len(tokens) or not tokens[place + 1].is_word:
+    if index + 1 == len(tokens) or not tokens[index + 1].is_word:
         return True
-    following = tokens[place + 1].text
+    following = tokens[index + 1].text
     return len(following) == 1 or following.lower() in _CONNECTIVES
 
 
-def _is_initial(tokens: Sequence[Token], place: int) -> bool:
-    """Part of a dotted abbreviation such as A.I. or D.C."""
-    return _is_dotted(tokens[place : place + 3]) or (
-        place >= 2 and _is_dotted(tokens[place - 2 : place + 1])
+def _is_initial(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether this is part of a dotted abbreviation such as A.I. or D.C."""
+    return _is_dotted(tokens[index : index + 3]) or (
+        index >= 2 and _is_dotted(tokens[index - 2 : index + 1])
     )
 
 
@@ -272,14 +272,14 @@ def _is_hyphen_range(token: Token) -> bool:
     return len(text) == 3 and text[1] == "-" and text[0].isalpha() and text[2].isalpha()
 
 
-def _is_abstention(tokens: Sequence[Token], place: int) -> bool:
-    if tokens[place].text.lower() in _ABSTENTIONS:
+def _is_abstention(tokens: Sequence[Token], index: int) -> bool:
+    if tokens[index].text.lower() in _ABSTENTIONS:
         return True
-    says_i = tokens[place].text == "I" and place + 1 < len(tokens)
-    return says_i and tokens[place + 1].text.lower() in _ABSTENTIONS
+    says_i = tokens[index].text == "I" and index + 1 < len(tokens)
+    return says_i and tokens[index + 1].text.lower() in _ABSTENTIONS
 
 
-def _skip(tokens: Sequence[Token], place: int, texts: frozenset[str]) -> int:
-    while place < len(tokens) and tokens[place].text.lower() in texts:
-        place += 1
-    return place
+def _skip(tokens: Sequence[Token], index: int, texts: frozenset[str]) -> int:
+    while index < len(tokens) and tokens[index].text.lower() in texts:
+        index += 1
+    return index

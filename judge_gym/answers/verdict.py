@@ -1,10 +1,10 @@
-"""Model answer → `Verdict` or `ParseFailure`: pure, total, and it never guesses.
+"""Model answer → `Verdict` or `ParseFailure`. Pure, total, and without guesses.
 
 `parse_verdict` reads the closing `VERDICT:` line of free text, `parse_structured_verdict` the
-"verdict" of a JSON object; both accept exactly what the prompt offered. The last verdict wins,
-and a last one that cannot be read is a failure, not a reason to go back to an earlier one. Passed
-over are an echo of the prompt's placeholder, a quotation, and the denial of another verdict.
-Scores, mappings and storage do not belong here: a verdict is letters.
+"verdict" of a JSON object. Both accept exactly what the prompt offered. The last verdict counts. If
+it is unreadable, the answer is, and no earlier verdict is used instead. An echo of the prompt's
+placeholder, a quotation and the denial of another verdict are skipped. A verdict is letters; their
+meaning on a scale is not known here.
 """
 
 import re
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from judge_gym.answers.assertion import DOUBTS, Standing, quotations, unasserted, withdrawn
+from judge_gym.answers.assertion import DOUBTS, VerdictSource, quotations, unasserted, withdrawn
 from judge_gym.answers.json_object import JsonObject, find_json_objects
 from judge_gym.answers.text import (
     AnswerText,
@@ -32,10 +32,10 @@ _QUOTED_LABEL = re.compile(r"""["'“‘]\s*([A-Za-z]|ABSTAIN)\s*["'”’]""")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a judge concluded.
+    """The conclusion of a judge.
 
     `letters` are distinct, in the order of the grammar's labels, and empty when `abstained`.
-    `span` holds character offsets in the original answer, and `text` is what stands there.
+    `span` holds character offsets in the original answer, `text` the characters between them.
     """
 
     letters: tuple[str, ...]
@@ -46,7 +46,7 @@ class Verdict:
 
 @dataclass
 class _End:
-    """An answer read backwards: what was passed over on the way to its last verdict."""
+    """State of reading an answer backwards: the verdicts skipped so far."""
 
     answer: str
     grammar: Grammar
@@ -56,7 +56,7 @@ class _End:
     def settle(
         self, reading: Reading, span: tuple[int, int], doubt: FailureReason | None, after: str
     ) -> Verdict | ParseFailure | None:
-        """Return what a readable verdict comes to; None where an earlier one may still count."""
+        """Return the result of a readable verdict; None if an earlier one may count instead."""
         if doubt in ("denied", "quoted"):
             self.failure = ParseFailure(doubt, DOUBTS[doubt], span)
             if doubt == "denied":
@@ -75,17 +75,17 @@ class _End:
 def parse_verdict(
     answer: str, grammar: Grammar, evidence: Sequence[str] = ()
 ) -> Verdict | ParseFailure:
-    """Read the last `VERDICT:` line that the answer asserts and does not quote of `evidence`."""
+    """Read the last `VERDICT:` line that the answer asserts and does not quote from `evidence`."""
     source = read_answer(answer)
     if not source.text.strip():
         return ParseFailure("empty", "the answer is empty")
     end = _End(answer, grammar)
-    held = quotations(evidence)
-    for line in closing_lines(source.text, held.keyword):
-        whose = held.standing(source, line)
-        if whose is not Standing.OWN:
+    evidence_verdicts = quotations(evidence)
+    for line in closing_lines(source.text, evidence_verdicts.keyword):
+        origin = evidence_verdicts.source_of(source, line)
+        if origin is not VerdictSource.OWN:
             echo = ParseFailure("quoted", "the evidence's own words", _extent(source, line))
-            if whose is Standing.UNCLEAR:
+            if origin is VerdictSource.UNCLEAR:
                 return echo
             end.failure = echo
             continue
@@ -111,19 +111,19 @@ def parse_structured_verdict(
 ) -> Verdict | ParseFailure:
     """Read the "verdict" of the last JSON object that has one: a string, or a list of strings.
 
-    An object that stands in `evidence`, beside other words, is a quotation and passed over.
+    An object that `evidence` contains is a quotation if the answer has other words, and is skipped.
     """
     if not answer.strip():
         return ParseFailure("empty", "the answer is empty")
     end = _End(answer, grammar)
-    held = quotations(evidence)
+    evidence_verdicts = quotations(evidence)
     for found in find_json_objects(answer):
         if isinstance(found, ParseFailure):
             return end.failure or found if found.reason == "no_json" else found
         key = next((key for key in found.value if key.strip().lower() == "verdict"), None)
         if key is None:
             continue
-        if held.holds(answer, found.span):
+        if evidence_verdicts.contain(answer, found.span):
             end.failure = ParseFailure("quoted", "the evidence's own words", found.span)
             continue
         try:
@@ -148,14 +148,16 @@ def _extent(source: AnswerText, line: ClosingLine) -> tuple[int, int]:
 
 
 def _after(answer: str, found: JsonObject, key: str) -> str:
-    """Return what an answer says after a verdict: in later fields, and after the object."""
+    """Return the text after a verdict: later fields, and what follows the object."""
     keys = list(found.value)
     later = (found.value[name] for name in keys[keys.index(key) + 1 :])
-    return "\n".join([*(one for one in later if isinstance(one, str)), answer[found.span[1] :]])
+    return "\n".join(
+        [*(field for field in later if isinstance(field, str)), answer[found.span[1] :]]
+    )
 
 
 def _check_repair(answer: str, found: JsonObject, reading: Reading) -> None:
-    """Mending broken JSON may drop a value (`{"verdict": "B", "C"}`); that would be a guess."""
+    """Raise if a repair may have dropped a value, as in `{"verdict": "B", "C"}`."""
     quoted = {m.upper() for m in _QUOTED_LABEL.findall(answer, *found.span)}
     if found.repaired and not quoted <= set(reading.letters or ("ABSTAIN",)):
         raise UnreadableValue("malformed_json", "broken JSON that quotes further labels")
@@ -168,8 +170,8 @@ def _read_field(value: Any, grammar: Grammar) -> Reading:
         raise UnreadableValue("malformed", f'"verdict" is a {type(value).__name__}, not text')
     if not value or not all(isinstance(item, str) for item in value):
         raise UnreadableValue("no_verdict", '"verdict" is a list without letters')
-    one = replace(grammar, subset=False)
-    readings = [_read_field(item, one) for item in value]
+    single = replace(grammar, subset=False)
+    readings = [_read_field(item, single) for item in value]
     letters = {letter for reading in readings for letter in reading.letters}
     if letters and not all(reading.letters for reading in readings):
         raise UnreadableValue("conflict", "a label together with ABSTAIN")

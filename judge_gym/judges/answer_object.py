@@ -25,7 +25,7 @@ def own_object(answer: str, shown: Sequence[str]) -> dict[str, Any] | ParseFailu
     for found in find_json_objects(answer):
         if isinstance(found, ParseFailure):
             return quoted or found
-        if held.holds(answer, found.span):
+        if held.contain(answer, found.span):
             quoted = ParseFailure("quoted", "the object is the text's, not the judge's", found.span)
             continue
         start, end = found.span
