@@ -10,17 +10,20 @@ import argparse
 import ast
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[1]
 LONGEST_S = 600.0
+PASSED = (0, 5)
+"""Exit codes of pytest: all passed, and none was selected."""
 NOT_COPIED = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", ".judge-gym")
 DATABASE_TESTS = "tests/database"
 
@@ -155,34 +158,57 @@ def drawn(tree: Path, seed: int, count: int, rooms: list[str]) -> list[Fault]:
     return chosen
 
 
-def caught_by(tree: Path, fault: Fault, run: Callable[[Path, str], int]) -> str:
-    """The selection of tests that catches a fault; empty when none does."""
+def caught_by(tree: Path, fault: Fault, fails: Callable[[Path, Sequence[str]], bool]) -> str:
+    """The selection of tests that catches a fault; empty when none does.
+
+    First the files that name the module, then all tests of its room.
+    """
     file = tree / fault.file
     before = file.read_text()
     file.write_text(fault.text)
+    selections = {
+        "the tests that name it": _naming(tree, fault),
+        "the tests of its room": [
+            name for name in ROOMS[fault.room].tests if (tree / name).exists()
+        ],
+    }
     try:
-        for tests in ROOMS[fault.room].tests:
-            if (tree / tests).exists() and run(tree, tests) != 0:
-                return tests
+        for name, tests in selections.items():
+            if tests and fails(tree, tests):
+                return name
         return ""
     finally:
         file.write_text(before)
 
 
-def run_tests(tree: Path, tests: str) -> int:
-    """Run a selection until its first failure; the exit code, 0 where all passed."""
+def _naming(tree: Path, fault: Fault) -> list[str]:
+    """The test files of the fault's room that import its module."""
+    module = ".".join(fault.file.with_suffix("").parts)
+    package, _, name = module.rpartition(".")
+    imported = re.compile(rf"{re.escape(module)}\b|from {re.escape(package)} import .*\b{name}\b")
+    return [
+        str(file.relative_to(tree))
+        for folder in ROOMS[fault.room].tests
+        for file in sorted((tree / folder).rglob("test_*.py"))
+        if imported.search(file.read_text())
+    ]
+
+
+def failing(tree: Path, tests: Sequence[str]) -> bool:
+    """Run a selection until its first failure; whether there was one."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "2", "--dist", "loadfile"]
-    command += ["-m", "not slow and not stress", "-p", "no:cacheprovider", tests]
+    command += ["-m", "not slow and not stress", "-p", "no:cacheprovider", *tests]
     # The copy before the working tree, which is installed.
-    environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {"PYTHONPATH": str(tree)}
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, cwd=tree, env=environment, stdout=output, stderr=output)
         try:
-            return process.wait(LONGEST_S)
+            return process.wait(LONGEST_S) not in PASSED
         except subprocess.TimeoutExpired:
             # As Ctrl-C: it stops its servers. A test that never ends has caught the fault.
             process.terminate()
-            return process.wait()
+            process.wait()
+            return True
 
 
 def main() -> None:
@@ -196,10 +222,13 @@ def main() -> None:
     caught = 0
     with tempfile.TemporaryDirectory() as folder:
         tree = Path(shutil.copytree(given.tree, Path(folder) / "tree", ignore=NOT_COPIED))
+        for room in given.rooms:
+            if failing(tree, [name for name in ROOMS[room].tests if (tree / name).exists()]):
+                sys.exit(f"The tests of {room} fail without a fault: mend them first.")
         faults = drawn(tree, given.seed, given.faults, given.rooms)
         for fault in faults:
             began = time.monotonic()
-            tests = caught_by(tree, fault, run_tests)
+            tests = caught_by(tree, fault, failing)
             caught += bool(tests)
             how = f"caught by {tests}" if tests else "MISSED"
             old, new = (" ".join(text.split())[:60] for text in (fault.old, fault.new))
