@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NoReturn
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 if TYPE_CHECKING:
     from judge_gym.calibration.checks import Check
+    from judge_gym.report.table import TerminalTable
 
 WIDTH_WITHOUT_TERMINAL = 120
 """Columns when the output goes to a file or a pipe, where rich would take 80."""
@@ -52,7 +52,6 @@ def _as_option(parameter: re.Match[str]) -> str:
 def show_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
     """Print a table; numbers and names as they are, nothing read as markup."""
     console.print(as_table(title, columns, rows))
-    console.print()
 
 
 def show_checks(title: str, checks: "Iterable[Check]") -> None:
@@ -73,14 +72,13 @@ def say_simulated() -> None:
     console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
 
 
-def as_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> Table:
+def as_table(
+    title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]
+) -> "TerminalTable":
     """Return a table to be printed; numbers and names as they are, nothing read as markup."""
-    table = Table(title=escape(title), title_justify="left", show_edge=False, pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
-    for row in rows:
-        table.add_row(*(escape(str(cell)) for cell in row))
-    return table
+    from judge_gym.report.table import TerminalTable, plain_table
+
+    return TerminalTable(plain_table(title, columns, rows))
 
 
 def confirmed(question: str, *, yes: bool) -> bool:

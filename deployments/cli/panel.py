@@ -15,11 +15,10 @@ from judge_gym.settings import REPOSITORY
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.table import Table
-
     from judge_gym.panel import Panel, PanelDocument, PanelState
     from judge_gym.panel.running import Emit
     from judge_gym.panel.state import Step
+    from judge_gym.report.table import TerminalTable
 
 PANELS = REPOSITORY / "deployments" / "panels"
 SAMPLE = PANELS / "proposal.yaml"
@@ -91,7 +90,7 @@ def _live(panel: "Panel", document: "PanelDocument") -> "PanelState":
         live.stop()
 
 
-def _steps(state: "PanelState") -> "Table":
+def _steps(state: "PanelState") -> "TerminalTable":
     """Return the state of each rater and of the arbiter."""
     rows = [
         (

@@ -1,15 +1,12 @@
 """Showing an analysis run: its headlines or all its tables, its report, and what to do next."""
 
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from deployments.cli.output import command, console
@@ -18,11 +15,6 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from judge_gym.report.page import Report
-    from judge_gym.report.table import Table
-
-GAP = 2
-NARROWEST = 8
-
 
 MOST_LINES = 40
 """Lines that `demo`, `sweep run` and `analyse` print by default, whatever the terminal's width."""
@@ -57,6 +49,7 @@ def show_results(run_id: int, next_file: Path | None = None, *, everything: bool
 def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
     """Print a report's summary and `places`, in `MOST_LINES` lines with what stood before."""
     from judge_gym.report.headlines import headline_table, shorter_table
+    from judge_gym.report.table import TerminalTable
 
     opening = Group(*(Text(line, style=style) for line, style in _opening(report)))
     cautions = [Text(f"- {line}") for line in report.summary.cautions[:_MOST_CAUTIONS]]
@@ -70,7 +63,7 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
         choices = [
             replace(table, rows=table.rows[:_MOST_ROWS], notes=()) for table in report.results[:1]
         ]
-    drawn = [_drawn(table, report.marks_beside(table)) for table in choices]
+    drawn = [TerminalTable(table, report.marks_beside(table)) for table in choices]
     fitting = next((table for table in drawn if _height(table) <= room), None)
     last = drawn[-1] if drawn else Group("No figures yet.", "")
     console.print(Group(opening, fitting or last, careful))
@@ -93,12 +86,13 @@ def _opening(report: "Report") -> Iterator[tuple[str, str]]:
 
 def _show_everything(report: "Report") -> None:
     from judge_gym.report.scopes import DEFAULTS_NOTE
+    from judge_gym.report.table import TerminalTable
 
     for line, style in _opening(report):
         console.print(Text(line, style=style))
     for table in (report.findings, *report.results, *report.planted.tables[:1]):
         if table.rows and table.brief:
-            console.print(_drawn(table, report.marks_beside(table)))
+            console.print(TerminalTable(table, report.marks_beside(table)))
     for line in (DEFAULTS_NOTE if report.results else "No figures yet.", *report.summary.cautions):
         console.print(Text(line))
     console.print()
@@ -153,55 +147,3 @@ def _pairs(pairs: Sequence[tuple[str, str]]) -> None:
     width = max(len(name) for name, _ in pairs)
     for name, value in pairs:
         console.print(Text(f"{name:<{width}}  {value}"), soft_wrap=True)
-
-
-def show_table(table: "Table") -> None:
-    """Print a table with its explanation, marks and notes."""
-    console.print(_drawn(table, table.marks))
-
-
-def _drawn(table: "Table", marks: Sequence[str]) -> Group:
-    """Return a table as the console prints it; nothing in it is read as markup."""
-    mark = f" ({', '.join(marks)})" if marks else ""
-    indent = GAP if any(row.heading for row in table.rows) else 0
-    widths = _widths(table, console.width - indent)
-    parts: list[RenderableType] = [
-        Text(f"{table.title}{mark}", style="bold"),
-        Text(table.explanation, style="dim"),
-        _grid(table, widths, [table.columns], indent, style="underline"),
-    ]
-    for heading, rows in table.sections():
-        if heading:
-            parts.append(Text(heading, style="italic"))
-        parts.append(_grid(table, widths, rows, indent))
-    return Group(*parts, *(Text(f"  {note}", style="dim") for note in table.notes), "")
-
-
-def _widths(table: "Table", room: int) -> list[int]:
-    """Return the width of each column; columns of words give way where there is not the room."""
-    widths = [
-        max(cell_len(heading), *(cell_len(row.cells[place]) for row in table.rows))
-        for place, heading in enumerate(table.columns)
-    ]
-    excess = sum(widths) + GAP * (len(widths) - 1) - room
-    for _ in range(excess):
-        widest = max(range(table.words), key=lambda place: widths[place])
-        widths[widest] = max(NARROWEST, widths[widest] - 1)
-    return widths
-
-
-def _grid(
-    table: "Table",
-    widths: Sequence[int],
-    rows: Iterable[Sequence[str]],
-    indent: int,
-    style: str = "",
-) -> Padding:
-    """Return rows as columns of these widths, so that the parts of a table stand aligned."""
-    grid = RichTable(box=None, pad_edge=False, show_header=False, padding=(0, GAP, 0, 0))
-    for place, width in enumerate(widths):
-        side: Literal["left", "right"] = "left" if place < table.words else "right"
-        grid.add_column(justify=side, width=width, overflow="fold")
-    for cells in rows:
-        grid.add_row(*(Text(cell, style=style) for cell in cells))
-    return Padding(grid, (0, 0, 0, indent), expand=False)

@@ -167,7 +167,6 @@ def _parts(status: "Status") -> Iterator[RenderableType]:
             for part in status.workflows
         ),
     )
-    yield Text()
     yield Text(f"Calls: {status.spent.calls}. Cost so far: {_cost(status)}.")
     yield Text(f"Left: {_left(status.expected)}. {_sentence(status.expected)}")
     yield Text()
@@ -183,7 +182,6 @@ def _parts(status: "Status") -> Iterator[RenderableType]:
                 *((f.workflow, f.failure, f.calls, "the next run") for f in status.refusals),
             ],
         )
-        yield Text()
     if status.providers:
         yield as_table(
             "Last 5 minutes",
@@ -193,7 +191,6 @@ def _parts(status: "Status") -> Iterator[RenderableType]:
                 for part in status.providers
             ),
         )
-        yield Text()
     for lowered in status.lowered_limits:
         yield Text(
             f"{lowered.provider}: at most {counted(lowered.in_flight, 'request')} in flight in "

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from decimal import Decimal
 
+from judge_gym.counting import counted
 from judge_gym.design.experiment import Experiment, family_of
+from judge_gym.formats import number
 from judge_gym.report.table import Row, Table
 from judge_gym.store.spending import CallSums
 
@@ -51,8 +52,8 @@ def cost(calls: Sequence[CallSums]) -> str:
     """Return what is known of the cost, and whether some of it is not: never 0 for unknown."""
     known = [one.cost for one in calls if one.cost is not None]
     if not any(one.unpriced for one in calls):
-        return f"{sum(known, start=Decimal(0)):.2f}"
-    return f"{sum(known, start=Decimal(0)):.2f} + unknown" if known else "unknown"
+        return number(float(sum(known)))
+    return f"{number(float(sum(known)))} + unknown" if known else "unknown"
 
 
 def _unpriced(calls: Sequence[CallSums]) -> tuple[str, ...]:
@@ -60,7 +61,7 @@ def _unpriced(calls: Sequence[CallSums]) -> tuple[str, ...]:
     for one in calls:
         unpriced[one.model] += one.unpriced
     return tuple(
-        f"The cost is unknown for {count:,} {'call' if count == 1 else 'calls'}: {model} is in no "
+        f"The cost is unknown for {counted(count, 'call')}: {model} is in no "
         "price list, or sent no token counts."
         for model, count in sorted(unpriced.items())
         if count

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
+from judge_gym.formats import plain
 from judge_gym.report.calls import calls_table, utility_warnings
 from judge_gym.report.provenance import provenance_table
 from judge_gym.report.scopes import rubric_phrase, setting_of
@@ -86,7 +87,7 @@ def _unapplied(
         for axis in lost.get(experiment_id, ()):
             values.setdefault((one.model, axis), set()).add(getattr(one, axis))
     for (model, axis), asked in sorted(values.items()):
-        listed = ", ".join(f"{value:g}" for value in sorted(asked))
+        listed = ", ".join(plain(value) for value in sorted(asked))
         yield f"{model} does not apply {axis} {listed}: its answers are at its own default."
 
 

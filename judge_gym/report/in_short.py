@@ -7,9 +7,9 @@ from sqlalchemy.orm import Session
 
 from judge_gym.counting import counted
 from judge_gym.lab.status import Status, sweep_status
+from judge_gym.report.escaping import escaped
 from judge_gym.report.findings import findings_table
 from judge_gym.report.largest import largest_effects
-from judge_gym.report.markdown import escaped
 from judge_gym.report.sentences import sentences
 from judge_gym.report.table import Table, marks_of
 from judge_gym.report.tables import result_tables

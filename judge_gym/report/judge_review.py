@@ -7,9 +7,11 @@ from typing import Any
 
 from judge_gym.calibration.checks import span
 from judge_gym.calibration.replacing import FIGURE_NAMES
+from judge_gym.formats import dollars
 from judge_gym.metrics.estimate import estimate_from
+from judge_gym.report.escaping import escaped_inside
 from judge_gym.report.in_short import MEANS
-from judge_gym.report.markdown import escaped_inside
+from judge_gym.report.table import markdown_table, plain_table
 from judge_gym.report.writing import put_in_place
 from judge_gym.store.judges import ReviewRow
 
@@ -39,11 +41,11 @@ def _parts(day: date, rows: Sequence[ReviewRow]) -> Iterator[str]:
         yield f"**SIMULATED**: {MEANS['SIMULATED']}"
     yield _A_PERSON_DECIDES
     columns = ("review", "judge in use", "alternative", "recommendation", "why")
-    yield _table(columns, [
+    yield markdown_table(plain_table("", columns, [
         (row.review, row.figures["judge"], row.figures["alternative"] or "its last review",
          _marked(row), row.reason)
         for row in rows
-    ])  # fmt: skip
+    ]))  # fmt: skip
     for row in rows:
         yield from _section(row)
 
@@ -58,18 +60,15 @@ def _section(row: ReviewRow) -> Iterator[str]:
     yield f"**{_marked(row)}** {escaped_inside(row.reason)}"
     yield _judged(figures)
     if figures["checks"]:
-        yield _table(
-            ("check", "result", "figure", "what to do"),
-            [(c["question"], c["result"], c["reason"], c["action"]) for c in figures["checks"]],
-        )
+        checks = figures["checks"]
+        cells = [(one["question"], one["result"], one["reason"], one["action"]) for one in checks]
+        yield markdown_table(plain_table("", ("check", "result", "figure", "what to do"), cells))
     if figures["figures"]:
-        yield _table(
-            ("figure", "value", "items"),
-            [
-                (FIGURE_NAMES[found.metric], span(found), found.n_items)
-                for found in map(estimate_from, figures["figures"])
-            ],
-        )
+        values = [
+            (FIGURE_NAMES[one.metric], span(one), one.n_items)
+            for one in map(estimate_from, figures["figures"])
+        ]
+        yield markdown_table(plain_table("", ("figure", "value", "items"), values))
 
 
 def _judged(figures: Mapping[str, Any]) -> str:
@@ -81,15 +80,9 @@ def _judged(figures: Mapping[str, Any]) -> str:
     if figures["since"]:
         told += f" Last review: {figures['since']}."
     if figures["usd_a_judgement"] is not None:
-        told += f" Each has cost {figures['usd_a_judgement']:.3g} USD."
+        told += f" Each has cost {dollars(figures['usd_a_judgement'])} USD."
     return told
 
 
 def _marked(row: ReviewRow) -> str:
     return f"SIMULATED {row.recommendation}" if row.simulated else row.recommendation
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    lines = [columns, ["---"] * len(columns)]
-    lines += [[escaped_inside(str(cell)) for cell in row] for row in rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from judge_gym.formats import plain
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
 from judge_gym.report.spec import Spec
 from judge_gym.report.specs import SPECS
@@ -78,7 +79,8 @@ def decisions() -> list[Decision]:
         Decision(
             one.key,
             one.statement,
-            f"{one.estimand}, {one.direction.value} {one.margin:g} unless the plan says otherwise",
+            f"{one.estimand}, {one.direction.value} {plain(one.margin)} unless the plan says "
+            "otherwise",
             one.replaces,
         )
         for one in (*HYPOTHESES, *VALIDITY_CHECKS)

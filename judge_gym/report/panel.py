@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
+from judge_gym.formats import number, plain
 from judge_gym.panel.state import SPARED, Agreement, PanelState, RaterState
+from judge_gym.report.escaping import escaped
 from judge_gym.report.in_short import MEANS
-from judge_gym.report.markdown import escaped
+from judge_gym.report.table import markdown_table, plain_table
 
 
 def panel_markdown(state: PanelState) -> str:
@@ -21,7 +23,7 @@ def _parts(state: PanelState) -> Iterator[str]:
     yield from _consensus(state)
     if state.reviewed:
         yield "## Scores"
-        yield "\n".join(_scores(state))
+        yield _scores(state)
     for rater in state.raters:
         yield f"## {escaped(rater.name)}: {escaped(rater.label)}"
         yield "\n".join(_rater(rater))
@@ -46,27 +48,26 @@ def _consensus(state: PanelState) -> Iterator[str]:
 def agreement_said(agreement: Agreement) -> str:
     """Return "strong (mean 4.3, median 4, spread 1)"."""
     return (
-        f"{agreement.level} (mean {agreement.mean:g}, median {agreement.median:g}, "
+        f"{agreement.level} (mean {plain(agreement.mean)}, median {plain(agreement.median)}, "
         f"spread {agreement.spread})"
     )
 
 
-def _scores(state: PanelState) -> Iterator[str]:
+def _scores(state: PanelState) -> str:
     reviews = [rater.review for rater in state.raters if rater.review]
-    names = [escaped(rater.name) for rater in state.reviewed]
-    yield f"| item | {' | '.join(names)} | agreement |"
-    yield f"|---|{'---:|' * len(names)}---|"
     levels = {item.id: agreement_said(item) for item in state.item_agreement}
-    for place, name in enumerate(state.items):
-        scores = " | ".join(str(review.items[place].score) for review in reviews)
-        yield f"| {escaped(name)} | {scores} | {levels.get(name, '')} |"
-    overall = " | ".join(str(review.overall_score) for review in reviews)
+    rows = [
+        (name, *(review.items[place].score for review in reviews), levels.get(name, ""))
+        for place, name in enumerate(state.items)
+    ]
     level = agreement_said(state.agreement) if state.agreement else ""
-    yield f"| **the whole** | {overall} | {level} |"
+    rows.append(("the whole", *(review.overall_score for review in reviews), level))
+    names = [rater.name for rater in state.reviewed]
+    return markdown_table(plain_table("", ("item", *names, "agreement"), rows, words=1))
 
 
 def _rater(rater: RaterState) -> Iterator[str]:
-    took = "" if rater.latency_ms is None else f" after {rater.latency_ms / 1000:.1f} s"
+    took = "" if rater.latency_ms is None else f" after {number(rater.latency_ms / 1000, 1)} s"
     kept = ", kept from an earlier run" if rater.kept else ""
     status = SPARED if rater.status == "spared" else rater.status
     yield f"- {escaped(rater.model)}: {status}{took}{kept}"

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from judge_gym.counting import counted
+from judge_gym.formats import number
 from judge_gym.lab.status import Status, WorkflowStatus
 from judge_gym.metrics.estimate import RemarkKind
 from judge_gym.report.facts import Facts
@@ -47,7 +48,7 @@ def summary_of(
     """Return the summary of an analysis run with the figures `rows`; `status` is its sweep's."""
     documents = sum(int(window.documents or 0) for window in status.windows)
     spent = status.spent
-    cost = f"{spent.cost_usd:.2f} USD"
+    cost = f"{number(spent.cost_usd)} USD"
     return Summary(
         ran=", ".join(
             (

@@ -1,8 +1,19 @@
 """A table as people see it: one value for the terminal, for Markdown and for HTML."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TYPE_CHECKING, Literal
+
+from judge_gym.report.escaping import escaped_inside
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+    from rich.padding import Padding
+
+GAP = 2
+"""Columns of a terminal between two columns of a table."""
+NARROWEST = 8
 
 
 @dataclass(frozen=True)
@@ -49,3 +60,80 @@ def marks_of(simulated: bool, imported: bool) -> tuple[str, ...]:
     """Return the words for what figures rest on besides real calls, to be shown with them."""
     marks = {"SIMULATED": simulated, "IMPORTED": imported}
     return tuple(word for word, holds in marks.items() if holds)
+
+
+def plain_table(
+    title: str, columns: Iterable[str], rows: Iterable[Iterable[object]], words: int | None = None
+) -> Table:
+    """Return a table of these cells, whose first `words` columns hold words; all when None."""
+    headings = tuple(columns)
+    lines = tuple(Row(tuple(map(str, cells))) for cells in rows)
+    return Table(title, "", headings, lines, words=len(headings) if words is None else words)
+
+
+def markdown_table(table: Table) -> str:
+    """Return the columns and rows of a table in Markdown; nothing in it is read as markup."""
+    rules = ["---" if place < table.words else "---:" for place in range(len(table.columns))]
+    rows = [[escaped_inside(cell) for cell in row.cells] for row in table.rows]
+    lines = [[escaped_inside(heading) for heading in table.columns], rules, *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+@dataclass(frozen=True)
+class TerminalTable:
+    """A table as a rich console prints it; nothing in it is read as markup."""
+
+    table: Table
+    marks: Sequence[str] = ()
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+        """Yield title, explanation, rows below their headings, and notes."""
+        from rich.text import Text
+
+        table = self.table
+        mark = f" ({', '.join(self.marks)})" if self.marks else ""
+        indent = GAP if any(row.heading for row in table.rows) else 0
+        widths = self._widths(options.max_width - indent)
+        if table.title:
+            yield Text(f"{table.title}{mark}", style="bold")
+        if table.explanation:
+            yield Text(table.explanation, style="dim")
+        yield self._grid(widths, [table.columns], indent, style="underline")
+        for heading, rows in table.sections():
+            if heading:
+                yield Text(heading, style="italic")
+            yield self._grid(widths, rows, indent)
+        for note in table.notes:
+            yield Text(f"  {note}", style="dim")
+        yield Text("")
+
+    def _widths(self, room: int) -> list[int]:
+        """Return the width of each column; columns of words give way where room is missing."""
+        from rich.cells import cell_len
+
+        table = self.table
+        widths = [
+            max([cell_len(heading), *(cell_len(row.cells[place]) for row in table.rows)])
+            for place, heading in enumerate(table.columns)
+        ]
+        excess = sum(widths) + GAP * (len(widths) - 1) - room
+        for _ in range(excess):
+            widest = max(range(table.words), key=lambda place: widths[place])
+            widths[widest] = max(NARROWEST, widths[widest] - 1)
+        return widths
+
+    def _grid(
+        self, widths: Sequence[int], rows: Iterable[Sequence[str]], indent: int, style: str = ""
+    ) -> "Padding":
+        """Return rows as columns of these widths, so that the parts of a table stand aligned."""
+        from rich.padding import Padding
+        from rich.table import Table as Grid
+        from rich.text import Text
+
+        grid = Grid(box=None, pad_edge=False, show_header=False, padding=(0, GAP, 0, 0))
+        for place, width in enumerate(widths):
+            side: Literal["left", "right"] = "left" if place < self.table.words else "right"
+            grid.add_column(justify=side, width=width, overflow="fold")
+        for cells in rows:
+            grid.add_row(*(Text(cell, style=style) for cell in cells))
+        return Padding(grid, (0, 0, 0, indent), expand=False)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from judge_gym.report.escaping import escaped
 from judge_gym.report.in_short import MOST_ROWS, records, told
-from judge_gym.report.markdown import escaped
 from judge_gym.report.table import Row, Table
 
 

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from deployments.cli import results
-from judge_gym.report.table import Row, Table
+from judge_gym.report.table import Row, Table, TerminalTable
 
 TABLE = Table(
     "Confidence",
@@ -22,15 +22,14 @@ TABLE = Table(
 )
 
 
-def printed(table: Table, monkeypatch: pytest.MonkeyPatch, width: int = 100) -> list[str]:
+def printed(table: Table, width: int = 100) -> list[str]:
     out = io.StringIO()
-    monkeypatch.setattr(results, "console", Console(file=out, width=width))
-    results.show_table(table)
+    Console(file=out, width=width).print(TerminalTable(table, table.marks))
     return [line.rstrip() for line in out.getvalue().splitlines()]
 
 
-def test_rows_stand_aligned_under_their_headings(monkeypatch) -> None:
-    assert printed(TABLE, monkeypatch) == [
+def test_rows_stand_aligned_under_their_headings() -> None:
+    assert printed(TABLE) == [
         "Confidence",
         "How sure.",
         "  judge               confidence  items",
@@ -44,18 +43,18 @@ def test_rows_stand_aligned_under_their_headings(monkeypatch) -> None:
     ]
 
 
-def test_names_fold_and_numbers_stay_whole_in_a_narrow_terminal(monkeypatch) -> None:
+def test_names_fold_and_numbers_stay_whole_in_a_narrow_terminal() -> None:
     name = "acme/a-model-with-a-name-that-is-much-longer-than-a-line-of-this-terminal"
     table = Table("T", "E.", ("judge", "P"), (Row((name, "0.50 [0.40, 0.60]")),))
-    lines = printed(table, monkeypatch, width=50)
+    lines = printed(table, width=50)
     assert all(len(line) <= 50 for line in lines)
     assert any(line.endswith("0.50 [0.40, 0.60]") for line in lines)
     assert "".join(line[:31].strip() for line in lines[3:-1]) == name
 
 
-def test_brackets_in_names_are_no_markup(monkeypatch) -> None:
+def test_brackets_in_names_are_no_markup() -> None:
     table = Table("[red]T[/]", "[b]", ("judge",), (Row(("[link=x]y[/link]",)),), simulated=True)
-    lines = printed(table, monkeypatch)
+    lines = printed(table)
     assert lines[0] == "[red]T[/] (SIMULATED)"
     assert "[link=x]y[/link]" in lines
 
