@@ -38,7 +38,7 @@ async def judge_review(
     async with locked_run("judges under review", review.judges) as run:
         try:
             await judge_asked(
-                run, review.asked, retry_failed=retry_failed, occasion=day.isoformat()
+                run, review.asked, retry_failed=retry_failed, review_day=day.isoformat()
             )
         except JudgeGymError as stopped:
             page = await report_review(file, day)

@@ -37,14 +37,14 @@ async def judge_missing(
 
 
 async def judge_asked(
-    run: Run, asked: Sequence[Asked], *, retry_failed: bool, occasion: str = ""
+    run: Run, asked: Sequence[Asked], *, retry_failed: bool, review_day: str = ""
 ) -> None:
-    """Have each judge judge items of its own; a new `occasion` judges them again."""
+    """Have each judge judge items of its own; a new `review_day` judges them again."""
     works = []
     for each in asked:
         judge, repeats = each.judge, each.repeats
         units = run.query(
-            missing, judge, each.items, repeats, retry_failed=retry_failed, occasion=occasion
+            missing, judge, each.items, repeats, retry_failed=retry_failed, review_day=review_day
         )
         works.append(
             work_of(
@@ -55,12 +55,12 @@ async def judge_asked(
                 f"texts by {judge.name}",
                 judge=judge,
                 repeats=repeats,
-                occasion=occasion,
+                review_day=review_day,
             )
         )
     await run.do_all("texts", works)
     run.summary.answers += [
-        run.query(answers_of, each.judge, each.items, each.repeats, occasion) for each in asked
+        run.query(answers_of, each.judge, each.items, each.repeats, review_day) for each in asked
     ]
 
 

@@ -32,11 +32,13 @@ from tasks.runtime import runtime
 
 @task(name="judge-texts", **WRITING)
 async def judge_texts(
-    units: list[Item], judge: Judge, repeats: int, occasion: str = ""
+    units: list[Item], judge: Judge, repeats: int, review_day: str = ""
 ) -> dict[str, int]:
     """Judge these texts; returns counts of judgements by status."""
     async with runtime() as current:
-        return dict(await judge_missing(current, judge, units, repeats=repeats, occasion=occasion))
+        return dict(
+            await judge_missing(current, judge, units, repeats=repeats, review_day=review_day)
+        )
 
 
 @task(name="perturb-texts", **WRITING)

@@ -72,11 +72,11 @@ def _over_budget(plan: Plan, budget: Budget) -> Iterator[str]:
         )
 
 
-def show_judging(title: str, asked: Sequence[Asked], occasion: str = "") -> None:
+def show_judging(title: str, asked: Sequence[Asked], review_day: str = "") -> None:
     """Print the calls, tokens, cost and time of judging; stored judgements cost nothing."""
     with database() as session:
         providers = load_providers(settings().providers_file)
-        plans = plan_judging(session, providers, settings(), asked, occasion)
+        plans = plan_judging(session, providers, settings(), asked, review_day)
         warnings = [
             budget_warning(
                 session,

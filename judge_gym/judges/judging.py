@@ -49,13 +49,13 @@ class Unit:
     item: Item
     item_id: int
     repeat: int
-    occasion: str = ""
+    review_day: str = ""
     """Why it is judged anew, such as the date of a review."""
 
     @property
     def turn(self) -> str:
         """What tells it from other judgements of the item by the same judge."""
-        return f"{self.occasion}/{self.repeat}" if self.occasion else str(self.repeat)
+        return f"{self.review_day}/{self.repeat}" if self.review_day else str(self.repeat)
 
 
 async def judge_items(
@@ -66,11 +66,11 @@ async def judge_items(
     repeats: int = 1,
     concurrency: int | None = None,
     retry_failed: bool = False,
-    occasion: str = "",
+    review_day: str = "",
 ) -> list[JudgeResult]:
     """Judge with a runtime that is open, without batches; see `Judge.score_batch`.
 
-    What was judged on another `occasion`, such as the date of a review, is judged anew. Raises
+    Results of another `review_day` do not count: they are judged again. Raises
     `JudgementsWaitError` when a judgement is in an open batch, too.
     """
     ends = await judge_missing(
@@ -80,7 +80,7 @@ async def judge_items(
         repeats=repeats,
         concurrency=concurrency,
         retry_failed=retry_failed,
-        occasion=occasion,
+        review_day=review_day,
         in_batches=False,
     )
     if waiting := ends[WAITING]:
@@ -94,7 +94,7 @@ async def judge_items(
             store.save_judge(session, judge.record),
             store.save_items(session, distinct(items)),
         )
-        results = store.results(session, judge.record, judge_id, items, ids, repeats, occasion)
+        results = store.results(session, judge.record, judge_id, items, ids, repeats, review_day)
     return [of_item[repeat] for of_item in results for repeat in range(repeats)]
 
 
@@ -106,7 +106,7 @@ async def judge_missing(
     repeats: int = 1,
     concurrency: int | None = None,
     retry_failed: bool = False,
-    occasion: str = "",
+    review_day: str = "",
     in_batches: bool = True,
 ) -> Counter[str]:
     """Make the judgements that are missing; returns how many ended in each status.
@@ -126,10 +126,10 @@ async def judge_missing(
         judge_id = store.save_judge(session, judge.record)
         ids = store.save_items(session, texts)
         if retry_failed:
-            store.forget_failures(session, judge_id, ids.values(), repeats, occasion)
-        done = store.judged(session, judge_id, ids.values(), repeats, occasion)
+            store.forget_failures(session, judge_id, ids.values(), repeats, review_day)
+        done = store.judged(session, judge_id, ids.values(), repeats, review_day)
     units = [
-        Unit(item, ids[item.key], repeat, occasion)
+        Unit(item, ids[item.key], repeat, review_day)
         for repeat in range(repeats)
         for item in texts
         if (ids[item.key], repeat) not in done
@@ -239,7 +239,7 @@ def result_values(
         "judge_id": judge_id,
         "item_id": unit.item_id,
         "repeat": unit.repeat,
-        "occasion": unit.occasion,
+        "review_day": unit.review_day,
         "status": reading.status,
         "score": reading.score,
         "subscores": dict(reading.subscores),

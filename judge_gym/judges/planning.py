@@ -41,13 +41,13 @@ def plan_judging(
     providers: Providers,
     settings: Settings,
     asked: Sequence[Asked],
-    occasion: str = "",
+    review_day: str = "",
 ) -> list[JudgePlan]:
     """Return what each judge still has to judge, and what that will use; writes nothing."""
     plans = []
     for one in asked:
         judge, items, repeats = one.judge, distinct(one.items), one.repeats
-        times = judged_times(session, judge.record, items, repeats, occasion)
+        times = judged_times(session, judge.record, items, repeats, review_day)
         left = [item for item in items if times.get(item.key, 0) < repeats]
         done = sum(times.values())
         to_do = len(items) * repeats - done

@@ -48,19 +48,19 @@ def save_items(session: Session, items: Sequence[Item]) -> dict[str, int]:
 
 
 def judged(
-    session: Session, judge_id: int, item_ids: Iterable[int], repeats: int, occasion: str = ""
+    session: Session, judge_id: int, item_ids: Iterable[int], repeats: int, review_day: str = ""
 ) -> set[tuple[int, int]]:
     """Return (item, repeat) of the judgements that are there, however they ended."""
     rows = session.execute(
         sa.select(t.JudgeResult.item_id, t.JudgeResult.repeat).where(
-            _of(judge_id, item_ids, repeats, occasion)
+            _of(judge_id, item_ids, repeats, review_day)
         )
     )
     return {(item_id, repeat) for item_id, repeat in rows}
 
 
 def judged_times(
-    session: Session, judge: JudgeRecord, items: Sequence[Item], repeats: int, occasion: str = ""
+    session: Session, judge: JudgeRecord, items: Sequence[Item], repeats: int, review_day: str = ""
 ) -> dict[str, int]:
     """Return item key → how many of its repeats are judged; nothing needs to be stored yet."""
     keys = sa.literal([item.key for item in items], sa.ARRAY(sa.Text))
@@ -69,7 +69,7 @@ def judged_times(
         .join(t.JudgeResult, t.JudgeResult.item_id == t.JudgeItem.id)
         .join(t.Judge, t.Judge.id == t.JudgeResult.judge_id)
         .where(t.Judge.key == judge.key, t.JudgeResult.repeat < repeats)
-        .where(t.JudgeResult.occasion == occasion)
+        .where(t.JudgeResult.review_day == review_day)
         .where(t.JudgeItem.key == sa.any_(keys))
         .group_by(t.JudgeItem.key)
     )
@@ -77,11 +77,11 @@ def judged_times(
 
 
 def forget_failures(
-    session: Session, judge_id: int, item_ids: Iterable[int], repeats: int, occasion: str = ""
+    session: Session, judge_id: int, item_ids: Iterable[int], repeats: int, review_day: str = ""
 ) -> None:
     """Delete what is kept as `failed`, so that it is asked again, under the same ledger rows."""
     failed = t.JudgeResult.status == "failed"
-    chosen = _of(judge_id, item_ids, repeats, occasion)
+    chosen = _of(judge_id, item_ids, repeats, review_day)
     session.execute(sa.delete(t.JudgeResult).where(chosen, failed))
 
 
@@ -92,11 +92,11 @@ def results(
     items: Sequence[Item],
     ids: Mapping[str, int],
     repeats: int,
-    occasion: str = "",
+    review_day: str = "",
 ) -> list[dict[int, JudgeResult]]:
     """Return repeat → what is stored, for each of the items; `ids` are by their keys."""
     rows = session.scalars(
-        sa.select(t.JudgeResult).where(_of(judge_id, ids.values(), repeats, occasion))
+        sa.select(t.JudgeResult).where(_of(judge_id, ids.values(), repeats, review_day))
     )
     by_id: dict[int, dict[int, t.JudgeResult]] = {}
     for row in rows:
@@ -149,13 +149,13 @@ _ITEM_COLUMNS = (
 
 
 def _of(
-    judge_id: int, item_ids: Iterable[int], repeats: int, occasion: str
+    judge_id: int, item_ids: Iterable[int], repeats: int, review_day: str
 ) -> sa.ColumnElement[bool]:
     return sa.and_(
         t.JudgeResult.judge_id == judge_id,
         t.JudgeResult.item_id == sa.any_(sa.literal(list(item_ids), sa.ARRAY(sa.BigInteger))),
         t.JudgeResult.repeat < repeats,
-        t.JudgeResult.occasion == occasion,
+        t.JudgeResult.review_day == review_day,
     )
 
 

@@ -15,7 +15,7 @@ SELECT
     i.seed,
     i.perturber,
     r.repeat,
-    r.occasion,
+    r.review_day,
     r.status,
     r.score,
     r.subscores,
@@ -55,7 +55,7 @@ COMMENT ON COLUMN analysis.judge_results.severity IS 'How much of it was done, 0
 COMMENT ON COLUMN analysis.judge_results.seed IS 'What its choices were drawn from; NULL for an original.';
 COMMENT ON COLUMN analysis.judge_results.perturber IS 'The model that changed the text; NULL when the rules did, and for an original.';
 COMMENT ON COLUMN analysis.judge_results.repeat IS 'Which of the judgements of this item, from 0.';
-COMMENT ON COLUMN analysis.judge_results.occasion IS 'Why it was asked anew: the date of a review (judge-gym judge review); empty elsewhere.';
+COMMENT ON COLUMN analysis.judge_results.review_day IS 'The date of the review it was judged for (judge-gym judge review); empty elsewhere.';
 COMMENT ON COLUMN analysis.judge_results.status IS 'scored, inconsistent (the two orders of a pair disagree), unparseable, refused or failed.';
 COMMENT ON COLUMN analysis.judge_results.score IS 'Rubric: total on the scale of the judge. Binary: 1 for the first verdict, else 0. Pair: 1 first, 0 second, 0.5 tie. NULL unless scored.';
 COMMENT ON COLUMN analysis.judge_results.subscores IS 'Rubric: criterion to mark. Pair: order (as_given, swapped) to score of the first text.';

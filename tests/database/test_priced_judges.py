@@ -179,7 +179,7 @@ def test_a_review_weighs_a_cheaper_model_and_another_rubric(database: str, file:
             runtime_at(database, provider.base_url, prices=PRICES, data_dir=file.parent) as runtime,
         ):
             for one in review.asked:
-                await judge_items(runtime, one.judge, one.items, occasion=DAY.isoformat())
+                await judge_items(runtime, one.judge, one.items, review_day=DAY.isoformat())
             return judge_review(DAY, store_findings(runtime, review, DAY))
 
     page = run(work())

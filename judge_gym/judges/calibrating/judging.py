@@ -88,7 +88,7 @@ def missing(
     repeats: int,
     *,
     retry_failed: bool,
-    occasion: str = "",
+    review_day: str = "",
 ) -> list[Item]:
     """Return the items that a judge has not judged `repeats` times, each text once.
 
@@ -98,8 +98,8 @@ def missing(
     """
     judge_id, ids = store.save_judge(session, judge.record), store.save_items(session, items)
     if retry_failed:
-        store.forget_failures(session, judge_id, ids.values(), repeats, occasion)
-    done = store.judged(session, judge_id, ids.values(), repeats, occasion)
+        store.forget_failures(session, judge_id, ids.values(), repeats, review_day)
+    done = store.judged(session, judge_id, ids.values(), repeats, review_day)
     return [
         item
         for item in distinct(items)
@@ -108,19 +108,19 @@ def missing(
 
 
 def results_of(
-    session: Session, judge: Judge, items: Sequence[Item], repeats: int, occasion: str = ""
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int, review_day: str = ""
 ) -> dict[str, list[JudgeResult]]:
     """Return item key → what the judge said of it so far, by repeat."""
     judge_id, ids = store.save_judge(session, judge.record), store.save_items(session, items)
-    said = store.results(session, judge.record, judge_id, items, ids, repeats, occasion)
+    said = store.results(session, judge.record, judge_id, items, ids, repeats, review_day)
     return {item.key: list(some.values()) for item, some in zip(items, said, strict=True)}
 
 
 def answers_of(
-    session: Session, judge: Judge, items: Sequence[Item], repeats: int, occasion: str = ""
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int, review_day: str = ""
 ) -> Answers:
     """Return how many of a judge's answers so far can be read."""
-    said = results_of(session, judge, items, repeats, occasion)
+    said = results_of(session, judge, items, repeats, review_day)
     return readable_of(judge, [one for results in said.values() for one in results])
 
 

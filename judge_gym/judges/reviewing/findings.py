@@ -311,8 +311,8 @@ def store_findings(runtime: Runtime, review: Review, day: date) -> list[ReviewRo
 
 def _stored(session: Session, name: str, case: Case, day: date) -> Said:
     """Return what is stored of a case: of the day, and of reviews of its judge before."""
-    items, occasion = case.texts.items, day.isoformat()
-    now = [results_of(session, judge, items, case.repeats, occasion) for judge in case.judges]
+    items, review_day = case.texts.items, day.isoformat()
+    now = [results_of(session, judge, items, case.repeats, review_day) for judge in case.judges]
     judge_id = save_judge(session, case.judge.record)
     earlier = earlier_reviews(session, name, judge_id, case.corpus, day)
     before = {

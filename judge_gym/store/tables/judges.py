@@ -69,8 +69,8 @@ class JudgeResult(Base):
     judge_id: Mapped[int] = reference("judges.id")
     item_id: Mapped[int] = reference("judge_items.id", on_delete="RESTRICT", index=True)
     repeat: Mapped[int] = mapped_column(Integer)
-    occasion: Mapped[str] = mapped_column(server_default="")
-    """Why it was asked anew: the date of a review; empty elsewhere."""
+    review_day: Mapped[str] = mapped_column(server_default="")
+    """The date of the review it was judged for; empty elsewhere."""
     status: Mapped[str]
     score: Mapped[float | None]
     subscores: Mapped[dict[str, Any]]
@@ -84,7 +84,7 @@ class JudgeResult(Base):
     created_at: Mapped[datetime] = created()
     __table_args__ = (
         one_of("status", JUDGE_STATUSES),
-        UniqueConstraint("judge_id", "item_id", "repeat", "occasion"),
+        UniqueConstraint("judge_id", "item_id", "repeat", "review_day"),
         CheckConstraint("repeat >= 0", name="repeat_not_negative"),
         CheckConstraint("(status = 'scored') = (score IS NOT NULL)", name="score_when_scored"),
         CheckConstraint(
