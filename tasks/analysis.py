@@ -9,8 +9,8 @@ from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.running import analyse
-from judge_gym.report.escaping import escaped
-from judge_gym.report.in_short import InShort, in_short
+from judge_gym.report.markdown import InShort, in_short
+from judge_gym.report.table import escaped
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from tasks.artifacts import artifact_key

@@ -23,7 +23,7 @@ from prefect.events import RelatedResource, emit_event
 from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.design.sweep import name_in
 from judge_gym.errors import JudgeGymError
-from judge_gym.report.escaping import escaped
+from judge_gym.report.table import escaped
 from tasks.artifacts import artifact_key
 from tasks.policy import LAUNCHED
 

@@ -19,11 +19,9 @@ from judge_gym.judges.reviewing.cases import Review, load_review
 from judge_gym.judges.reviewing.findings import store_findings
 from judge_gym.panel import PanelState, load_document, load_panel
 from judge_gym.panel.running import run_panel
-from judge_gym.report.benchmark import save_benchmark
 from judge_gym.report.calibration import LOGBOOK, append_entry, save_calibration
-from judge_gym.report.gym import write_gym
-from judge_gym.report.judge_review import save_judge_review
-from judge_gym.report.panel import panel_markdown
+from judge_gym.report.markdown import panel_markdown, save_judge_review
+from judge_gym.report.studies import save_benchmark, write_gym
 from judge_gym.runtime import Runtime
 from tasks.artifacts import Bar, artifact_key
 from tasks.policy import WRITING

@@ -119,7 +119,7 @@ def _how(step: "Step") -> str:
 
 
 def _show(state: "PanelState") -> None:
-    from judge_gym.report.panel import agreement_said
+    from judge_gym.report.markdown import agreement_said
 
     console.print()
     if state.was_truncated:
@@ -196,7 +196,7 @@ async def _serve(panel: "Panel", host: str, port: int) -> None:
     from judge_gym.panel import load_document
     from judge_gym.panel.running import check_panel
     from judge_gym.panel.serving import serving
-    from judge_gym.report.panel_page import panel_page
+    from judge_gym.report.panel import panel_page
     from judge_gym.runtime import runtime
 
     stop = asyncio.Event()

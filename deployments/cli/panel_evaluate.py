@@ -98,7 +98,7 @@ async def _evaluated(
     from deployments.cli.environment import TRY_AGAIN_LATER
     from judge_gym.panel.evaluating.evaluation import evaluate as evaluated
     from judge_gym.panel.evaluating.reviewing import prices_of, review_all
-    from judge_gym.report.panel_evaluation import save_panel_evaluation
+    from judge_gym.report.panel import save_panel_evaluation
     from judge_gym.runtime import runtime
 
     async with runtime() as current:
@@ -168,7 +168,7 @@ def _show_raters(found: "Evaluation") -> None:
 
 def _show_ways(found: "Evaluation") -> None:
     from judge_gym.formats import dollars, number
-    from judge_gym.report.panel_evaluation import WHOLE, kinds
+    from judge_gym.report.panel import WHOLE, kinds
 
     for what, some in kinds(found):
         title = f"Panel {found.panel.name}, {what}: {counted(some.scored.n_documents, 'document')}"
@@ -195,7 +195,7 @@ def _show_ways(found: "Evaluation") -> None:
 
 
 def _show_together(found: "Evaluation") -> None:
-    from judge_gym.report.panel_evaluation import kinds, taken
+    from judge_gym.report.panel import kinds, taken
 
     both = kinds(found)
     _show_figures(
@@ -265,7 +265,7 @@ def _show_figures(title: str, columns: "Sequence[str]", rows: Sequence[Sequence[
 
 
 def _show_ended(found: "Evaluation") -> None:
-    from judge_gym.report.panel_evaluation import said_unseen
+    from judge_gym.report.panel import said_unseen
 
     left_out = found.left_out
     told = f"{len(found.complete)} of {len(found.labelled)} documents are in these figures"
@@ -277,7 +277,7 @@ def _show_ended(found: "Evaluation") -> None:
 
 
 def _print_json(found: "Evaluation") -> None:
-    from judge_gym.report.panel_evaluation import figure_rows, score_rows
+    from judge_gym.report.panel import figure_rows, score_rows
 
     told = {
         "panel": found.panel.name,

@@ -15,9 +15,9 @@ from judge_gym.errors import JudgeGymError
 from judge_gym.formats import dollars, plain, short
 from judge_gym.judges.calibrating.assessing import Assessment, Case
 from judge_gym.judges.calibrating.estimating import CalibrationFindings
+from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place
 from judge_gym.report.plots.plot import Kind
 from judge_gym.report.plots.svg import draw
-from judge_gym.report.writing import ENVIRONMENT, csv_of, figures_of, put_in_place
 from judge_gym.seeds import digest
 
 LONGEST_SHOWN = 6000

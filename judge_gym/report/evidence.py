@@ -1,25 +1,105 @@
-"""The evidence as the judges saw it, and what they said of it; bounded, so that a page stays one.
+"""The evidence as the judges saw it, their answers, and the cells to look at.
 
-Everything here is text from outside: it is shown, never followed or run.
-"""
+Everything here is text from outside: it is shown, never followed or run. It is bounded, so that
+a page stays readable."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from sqlalchemy.orm import Session
 
 from judge_gym.design.strategies.view import VIEWS
-from judge_gym.report.judgements import LONGEST_TEXT, ShownJudgement, cut, shown_judgements
+from judge_gym.metrics.consistency import FAR_APART, ReplicateConflict, replicate_conflict
+from judge_gym.records.shown import stages_of
+from judge_gym.report.scopes import setting_of
+from judge_gym.store.experiments import experiments_by_id
 from judge_gym.store.judgement_texts import (
+    JudgementText,
     StoredDocument,
     StoredView,
     count_judgements_of_documents,
+    divided_cells,
     documents_with_views,
     dropped_documents,
+    first_titles,
+    judgements_of_cells,
     judgements_of_documents,
     windows_of_experiments,
 )
+
+LONGEST_TEXT = 4_000
+"""Characters shown of a text."""
+CUT = " […]"
+
+
+@dataclass(frozen=True)
+class ShownJudgement:
+    """One answer with the place its verdict was read from."""
+
+    judge: str
+    under: str
+    """The concept, the rubric and what is not at its default."""
+    replicate: int
+    outcome: str
+    """The stages by number and label, or what became of it."""
+    before: str
+    span: str
+    after: str
+
+
+Key = TypeVar("Key")
+
+
+def shown_judgements(
+    session: Session, experiment_ids: Sequence[int], stored: Mapping[Key, Sequence[JudgementText]]
+) -> dict[Key, list[ShownJudgement]]:
+    """Return the stored judgements of these experiments as they are shown."""
+    settings = {
+        id_: f"{experiment.concept}, {setting_of(experiment)}".rstrip(", ")
+        for id_, experiment in experiments_by_id(session, experiment_ids).items()
+    }
+    return {
+        key: [_shown(judgement, settings[judgement.experiment_id]) for judgement in judgements]
+        for key, judgements in stored.items()
+    }
+
+
+def _shown(judgement: JudgementText, setting: str) -> ShownJudgement:
+    owner = judgement.rubric_owner
+    author = f"rubric by {owner}" if owner else "provided rubric"
+    rubric = author if judgement.arm == "own" else f"{judgement.arm}: {author}"
+    return ShownJudgement(
+        judge=judgement.model,
+        under=f"{setting}, {rubric}",
+        replicate=judgement.replicate + 1,
+        outcome=_outcome(judgement),
+        **_marked(judgement.answer, judgement.span_start, judgement.span_end, judgement.span),
+    )
+
+
+def _outcome(judgement: JudgementText) -> str:
+    if judgement.stages is None:
+        return ": ".join(filter(None, (judgement.status, judgement.failure)))
+    return "; ".join(
+        f"stage {stage}, {judgement.labels[stage - 1]}" for stage in stages_of(judgement.stages)
+    )
+
+
+def _marked(answer: str, start: int | None, end: int | None, span: str) -> dict[str, str]:
+    """Split an answer at the span of its verdict, which stays whole when the rest is cut."""
+    if start is None or end is None:
+        return {"before": cut(answer), "span": "", "after": ""}
+    if end > LONGEST_TEXT:
+        return {"before": answer[: min(start, LONGEST_TEXT)] + CUT + " ", "span": span, "after": ""}
+    return {"before": answer[:start], "span": answer[start:end], "after": cut(answer)[end:]}
+
+
+def cut(text: str) -> str:
+    """Return as much of a text as is shown, saying where it is cut."""
+    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + CUT
+
 
 MAX_DOCUMENTS = 60
 """Documents shown of all windows together."""
@@ -122,3 +202,62 @@ def _view(name: str, view: StoredView | None) -> ShownView:
     if view is None:
         return ShownView(name, "", "not asked for")
     return ShownView(name, cut(view.text), view.failure)
+
+
+MAX_CELLS = 20
+
+
+@dataclass(frozen=True)
+class FlaggedCell:
+    """One judge, item and rubric, with all that was answered there."""
+
+    title: str
+    """Of the item's first document."""
+    conflict: ReplicateConflict
+    judgements: tuple[ShownJudgement, ...]
+
+
+@dataclass(frozen=True)
+class Review:
+    """The worst cells; `flagged` counts all like them, `repeated` those with two verdicts."""
+
+    cells: tuple[FlaggedCell, ...]
+    flagged: int
+    repeated: int
+
+
+def cells_to_review(session: Session, experiment_ids: Sequence[int]) -> Review:
+    """Return the cells with two verdicts that share no stage and lie half the scale apart.
+
+    Of all arms of these experiments. The widest first, then those where more pairs conflict.
+    """
+    divided, repeated = divided_cells(session, experiment_ids)
+    conflicts = [
+        (replicate_conflict(cell.verdicts, cell.scale_size), cell.arm_id, cell.item_id)
+        for cell in divided
+    ]
+    worst = sorted(
+        (one for one in conflicts if one[0].widest >= FAR_APART),
+        key=lambda one: (-one[0].widest, -one[0].share, one[1:]),
+    )
+    return Review(
+        cells=tuple(_flagged(session, experiment_ids, worst[:MAX_CELLS])),
+        flagged=len(worst),
+        repeated=repeated,
+    )
+
+
+def _flagged(
+    session: Session,
+    experiment_ids: Sequence[int],
+    cells: Sequence[tuple[ReplicateConflict, int, int]],
+) -> list[FlaggedCell]:
+    titles = first_titles(session, {item for _, _, item in cells})
+    pairs = [(arm, item) for _, arm, item in cells]
+    judgements = shown_judgements(
+        session, experiment_ids, judgements_of_cells(session, pairs, LONGEST_TEXT)
+    )
+    return [
+        FlaggedCell(titles[item], conflict, tuple(judgements[arm, item]))
+        for conflict, arm, item in cells
+    ]

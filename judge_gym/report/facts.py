@@ -1,16 +1,17 @@
-"""What was run: the sweep, its experiments, evidence and calls, read from rows."""
+"""What was run: the sweep, its experiments, evidence, calls and their cost."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
 
 from sqlalchemy.orm import Session
 
-from judge_gym.design.experiment import Experiment
-from judge_gym.formats import plain
-from judge_gym.report.calls import calls_table, utility_warnings
-from judge_gym.report.provenance import provenance_table
+from judge_gym.counting import counted
+from judge_gym.design.experiment import Experiment, family_of
+from judge_gym.formats import number, plain
 from judge_gym.report.scopes import rubric_phrase, setting_of
 from judge_gym.report.table import Row, Table
 from judge_gym.store.experiments import (
@@ -21,9 +22,9 @@ from judge_gym.store.experiments import (
 )
 from judge_gym.store.judgement_texts import StoredWindow, windows_of_experiments
 from judge_gym.store.readability import of_samples
-from judge_gym.store.results import RunInfo, run_info
-from judge_gym.store.spending import call_sums
-from judge_gym.store.sweep_data import count_items
+from judge_gym.store.results import RunInfo, plan_of_run, run_info
+from judge_gym.store.spending import CallSums, call_sums
+from judge_gym.store.sweep_data import count_items, judgement_span
 from judge_gym.store.tables import ARMS_IN_USE
 
 
@@ -167,3 +168,143 @@ def _source(source: Mapping[str, Any]) -> str:
     """Return the kind of source and the file's name; its folder is the reader's own affair."""
     name = PurePath(str(source.get("path", ""))).name
     return f"{source.get('kind', '')} {name}".strip()
+
+
+UTILITY_AGENTS = ("cleaner", "neutralizer", "abstractor", "critic")
+"""Agents that are the utility model's: they make the instrument and judge nothing."""
+
+
+def calls_table(calls: Sequence[CallSums]) -> Table:
+    """Return the calls as a table, with a last line of sums; empty without a call."""
+    sums = [
+        sum(getattr(one, name) for one in calls)
+        for name in ("calls", "failed", "attempts", "prompt", "completion")
+    ]
+    rows = [
+        Row(
+            (
+                one.agent,
+                one.model,
+                *(f"{n:,}" for n in (one.calls, one.failed, one.attempts)),
+                *(f"{n:,}" for n in (one.prompt, one.completion)),
+                cost([one]),
+            ),
+            heading=one.workflow,
+        )
+        for one in calls
+    ]
+    rows.append(Row(("", "", *(f"{n:,}" for n in sums), cost(calls)), heading="all"))
+    return Table(
+        "LLM calls",
+        "Every call behind this sweep, also those that an earlier sweep has paid for.",
+        (
+            *("agent", "model"),
+            *("calls", "failed", "attempts", "tokens in", "tokens out", "cost (US$)"),
+        ),
+        tuple(rows) if calls else (),
+        notes=_unpriced_notes(calls),
+        words=2,
+        simulated=any(one.simulated for one in calls),
+        imported=any(one.imported for one in calls),
+    )
+
+
+def cost(calls: Sequence[CallSums]) -> str:
+    """Return what is known of the cost, and whether some of it is not: never 0 for unknown."""
+    known = [one.cost for one in calls if one.cost is not None]
+    if not any(one.unpriced for one in calls):
+        return number(float(sum(known)))
+    return f"{number(float(sum(known)))} + unknown" if known else "unknown"
+
+
+def _unpriced_notes(calls: Sequence[CallSums]) -> tuple[str, ...]:
+    unpriced: Counter[str] = Counter()
+    for one in calls:
+        unpriced[one.model] += one.unpriced
+    return tuple(
+        f"The cost is unknown for {counted(count, 'call')}: {model} is in no "
+        "price list, or sent no token counts."
+        for model, count in sorted(unpriced.items())
+        if count
+    )
+
+
+def utility_warnings(calls: Sequence[CallSums], experiments: Sequence[Experiment]) -> list[str]:
+    """Return a warning per utility model whose family is among the judges."""
+    families = {one.family for one in experiments}
+    utility = sorted({one.model for one in calls if one.agent in UTILITY_AGENTS})
+    return [
+        f"The utility model {model} edited evidence or rated rubrics, and its family "
+        f"({family_of(model)}) is among the judges: what it lets pass may suit its own family."
+        for model in utility
+        if family_of(model) in families
+    ]
+
+
+def provenance_table(
+    session: Session,
+    run: RunInfo,
+    ids: Sequence[int],
+    experiments: Sequence[Experiment],
+    calls: Sequence[CallSums],
+) -> Table:
+    """Return what another would need to tell this run from any other, and what it took."""
+    span = judgement_span(session, ids)
+    judged, imported = span.judgements, span.imported
+    share = "all" if imported == judged else f"{imported:,} of them"
+    made_elsewhere = f", {share} made elsewhere and brought in" if imported else ""
+    times = f"{_time(span.first)} to {_time(span.last)}" if span.first and span.last else "never"
+    lines = [
+        ("sweep", f"{run.sweep}, {counted(len(experiments), 'experiment')}"),
+        ("judges", ", ".join(sorted({one.model for one in experiments}))),
+        ("judgements", f"{judged:,}{made_elsewhere}"),
+        ("brought in" if imported and imported == judged else "judged", times),
+        *_of_calls([one for one in calls if not one.imported]),
+        ("analysis", f"run {run.id}, {_time(run.created_at)}, judge-gym {run.version}"),
+        ("data digest", run.data_digest or "not kept"),
+        ("analysis plan", _plan(session, run.id)),
+    ]
+    return Table(
+        "In short",
+        "The run behind these figures.",
+        ("what", "value"),
+        tuple(Row(line) for line in lines),
+        words=2,
+        simulated=run.simulated,
+        imported=bool(imported),
+    )
+
+
+def _of_calls(calls: Sequence[CallSums]) -> Iterator[tuple[str, str]]:
+    if not calls:
+        yield "LLM calls", "none were made here"
+        return
+    number, failed, attempts, prompt, completion = (
+        sum(getattr(one, name) for one in calls)
+        for name in ("calls", "failed", "attempts", "prompt", "completion")
+    )
+    yield "LLM calls", f"{number:,} ({failed:,} failed), {attempts:,} attempts"
+    yield "tokens", f"{prompt:,} in, {completion:,} out"
+    yield "cost", _priced(calls)
+    ends = [one.last for one in calls if one.last is not None]
+    until = _time(max(ends)) if ends else "no answer yet"
+    yield "calls made", f"{_time(min(one.first for one in calls))} to {until}"
+    yield "models asked", ", ".join(sorted({one.model for one in calls}))
+    yield "prompts", ", ".join(sorted({text for one in calls for text in one.prompts or ()}))
+
+
+def _priced(calls: Sequence[CallSums]) -> str:
+    unpriced = sum(one.unpriced for one in calls)
+    unknown = f"; {unpriced:,} answers have no known price" if unpriced else ""
+    return f"US$ {cost(calls)}{unknown}"
+
+
+def _plan(session: Session, run_id: int) -> str:
+    plan = plan_of_run(session, run_id)
+    if plan is None:
+        return "none: everything explores"
+    return f"{plan.name}, SHA-256 {plan.sha256}, stored {_time(plan.stored_at)}"
+
+
+def _time(at: datetime) -> str:
+    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,13 +1,18 @@
-"""Findings as a table: what was claimed, what the figures say, and whether it was planned."""
+"""Findings for people: a table, a sentence or two for each claim, and the largest effects."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
+from judge_gym.analysis.groups import MIXED
 from judge_gym.design.axes import axes as design_axes
-from judge_gym.formats import number, p_value
-from judge_gym.report.scopes import rubric_phrase, setting_phrases, short_label
+from judge_gym.formats import figure, number, p_value
+from judge_gym.metrics.accuracy import OF_PAIRS
+from judge_gym.metrics.margins import ALPHA
+from judge_gym.report.scopes import Scope, rubric_phrase, setting_phrases, short_label
 from judge_gym.report.table import Row, Table
-from judge_gym.store.results import FindingRow
+from judge_gym.store.results import FindingRow, ResultRow
 
 NOT_TESTABLE = "not testable here"
 HOW_DECIDED = (
@@ -84,3 +89,230 @@ def _claim(one: FindingRow) -> str:
     if one.direction == "within":
         return f"within {number(one.margin)} of {number(one.reference)}"
     return f"{one.direction} {number(one.reference + one.margin)}"
+
+
+TITLES: Mapping[str, str] = {
+    "H1": "entrenchment",
+    "H2": "consensus hallucination",
+    "H3": "framework sensitivity",
+    "H4.polarization": "forced-choice inflation",
+    "H4.distance": "forced-choice inflation, by distance between sets",
+    "V1.polarization": "discriminant control",
+    "V1.reference": "discriminant control",
+    "V2": "dose-response",
+    "V3.chance": "external benchmark",
+    "V3.published": "external benchmark",
+    "V4.variance": "internal consistency",
+    "V4.icc": "internal consistency",
+    "V5": "belief functions",
+}
+"""What sentences call each hypothesis and check."""
+PHRASES: Mapping[str, str] = {
+    "H1": "judge families stand {} bits further apart than chance would show",
+    "H2": "the confidence stated exceeds the agreement that the other judges show by {}",
+    "H3": "a rival's rubric moves confidence by {} beyond what a second own rubric does",
+    "H4.polarization": "free choice takes {} bits off polarization beyond widening at random",
+    "H4.distance": "free choice takes {} off the distance between sets beyond widening at random",
+    "V1.polarization": "on the control families stand {} bits further apart than chance would show",
+    "V1.reference": "verdicts lie {} of the scale from the reference index on average",
+    "V2": "the more contested concept polarizes by {} bits more than the next",
+    "V3.chance": "the share of right verdicts is {}",
+    "V3.published": "the share of right verdicts is {}",
+    "V4.variance": "the variance of repeated verdicts, on the 0-1 scale, is {}",
+    "V4.icc": "the share of variance that tells items apart is {}",
+    "V5": "excess conflict and polarization have a rank correlation of {} over items",
+}
+"""What the figure of a hypothesis says, with a place for its value and interval."""
+_OF_PAIRS = "the share of pairs judged right, less that of pairs judged wrong, is {}"
+
+_LIES = {
+    ("above", "supported"): "wholly above {}",
+    ("above", "refuted"): "wholly at or below {}",
+    ("below", "supported"): "wholly below {}",
+    ("below", "refuted"): "wholly at or above {}",
+    ("within", "supported"): "wholly within {}",
+    ("within", "refuted"): "wholly outside {}",
+}
+_VERBS = {
+    "supported": ("supports it", "support it"),
+    "refuted": ("refutes it", "refute it"),
+    "inconclusive": ("leaves it open", "leave it open"),
+}
+
+
+def sentences(findings: Sequence[FindingRow]) -> list[str]:
+    """Return a sentence or two per hypothesis and validity check, in the order of the findings.
+
+    What cannot be tested comes last, so that it does not hide what can.
+    What a plan confirms is told apart from what explores. Several figures of one claim decide it
+    together only when they all say the same.
+    """
+    tests = Counter(one.confirmatory for one in findings if one.p is not None)
+    said, untold = [], []
+    for _, of_claim in groupby(findings, key=lambda one: one.hypothesis):
+        given = list(of_claim)
+        # The parts of a benchmark stand in the table; the claim is about the whole.
+        members = [one for one in given if "category" not in one.scope] or given
+        tested = [one for one in members if one.conclusion != NOT_TESTABLE]
+        if not tested:
+            reasons = "; ".join(dict.fromkeys(one.reason for one in members))
+            untold.append(f"{_name(members[0])} is not testable here, because {reasons}.")
+        for confirmatory in (True, False):
+            part = [one for one in tested if one.confirmatory is confirmatory]
+            if part:
+                said.append(_one(part[0], tests) if len(part) == 1 else _several(part))
+    return said + untold
+
+
+def _one(finding: FindingRow, tests: Mapping[bool, int]) -> str:
+    said = _phrase(finding).format(figure(finding))
+    head = f"{_name(finding)} is {finding.conclusion} ({_kind(finding)})"
+    return f"{head}: for {about(finding)}, {said}{_tail(finding, tests)}."
+
+
+def _several(findings: Sequence[FindingRow]) -> str:
+    first, count = findings[0], Counter(one.conclusion for one in findings)
+    if len(count) == 1:
+        verdict = f"is {first.conclusion} in all {len(findings)} figures ({_kind(first)})"
+    else:
+        parts = [f"{n} {_VERBS[one][n > 1]}" for one, n in count.most_common()]
+        split = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+        verdict = f"is inconclusive as a whole ({_kind(first)}): of {len(findings)} figures {split}"
+    labelled = zip(findings, told_apart(findings), strict=True)
+    ordered = sorted(labelled, key=lambda one: one[0].estimate or 0.0)
+    (low, lowest), (high, highest) = ordered[0], ordered[-1]
+    ends = (
+        f"At one end {_phrase(first).format(figure(low))} ({lowest}), "
+        f"at the other it is {figure(high)} ({highest})"
+    )
+    bare = sum(one.lower is None for one in findings)
+    without = f"; {bare} of them without an interval, which decides nothing" if bare else ""
+    claims = {f"the claim is {_claimed(one)}" for one in findings}
+    claim = f"; {claims.pop()}" if len(claims) == 1 else ""
+    return f"{_name(first)} {verdict}{without}. {ends}{claim}."
+
+
+def _phrase(finding: FindingRow) -> str:
+    return _OF_PAIRS if finding.unit == OF_PAIRS else PHRASES[finding.hypothesis]
+
+
+def _tail(finding: FindingRow, tests: Mapping[bool, int]) -> str:
+    """Return how the interval lies to the margin; when it decides nothing, what is possible.
+
+    `tests` counts the corrected p values, confirmatory and exploratory ones.
+    """
+    edge = _edge(finding)
+    if lies := _LIES.get((finding.direction, finding.conclusion)):
+        return f", {lies.format(edge)}"
+    if finding.lower is None:
+        return f"; {finding.reason or 'it has no interval'}, so that nothing is decided"
+    if finding.p is not None and finding.p < ALPHA:
+        correction = "Holm" if finding.confirmatory else "Benjamini-Hochberg"
+        over = f"{correction} over {tests[finding.confirmatory]}"
+        p = number(finding.p_adjusted, 3)
+        return f"; the interval alone would decide, but p is {p} after {over}"
+    low, high = number(finding.lower), number(finding.upper)
+    return f"; anything from {low} to {high} is still possible, on either side of {edge}"
+
+
+def _claimed(finding: FindingRow) -> str:
+    return f"{finding.direction} {_edge(finding)}"
+
+
+def _edge(finding: FindingRow) -> str:
+    margin, reference = number(finding.margin), number(finding.reference)
+    if finding.direction == "within":
+        return f"{margin} of {reference}"
+    if finding.reference == 0:
+        return f"the margin of {margin}" if finding.margin else "0"
+    level = f"the chance level of {reference}"
+    return f"{level} by {margin}" if finding.margin else level
+
+
+def _name(finding: FindingRow) -> str:
+    return f"{finding.hypothesis}, {TITLES[finding.hypothesis]},"
+
+
+def _kind(finding: FindingRow) -> str:
+    return "confirmatory" if finding.confirmatory else "exploratory"
+
+
+@dataclass(frozen=True)
+class _Effect:
+    metric: str
+    most: str
+    none: str
+    of_scope: Callable[[Scope], str]
+    unit: str = ""
+
+
+def _of_swap(scope: Scope) -> str:
+    return f"{scope['judge']} under the rubric of {scope['rival']} on {scope['concept']}"
+
+
+def _of_axis(scope: Scope) -> str:
+    return f"{str(scope['axis']).replace('_', ' ')} from {scope['from']} to {scope['to']}"
+
+
+def _of_pair(scope: Scope) -> str:
+    return f"{scope['pair']} on {scope['concept']}"
+
+
+_EFFECTS = (
+    _Effect(
+        "polarization_pair",
+        "The two families furthest apart are",
+        "No two families stand apart beyond chance; furthest are",
+        _of_pair,
+        " bits",
+    ),
+    _Effect(
+        "swap_sensitivity",
+        "The swap that moves confidence most is",
+        "No swap is shown to move confidence; the largest change is",
+        _of_swap,
+    ),
+    _Effect(
+        "axis_effect",
+        "The axis that moves verdicts most is",
+        "No axis is shown to move verdicts; the largest change is",
+        _of_axis,
+        " of the scale",
+    ),
+    _Effect(
+        "axis_effect_confidence",
+        "The axis that moves confidence most is",
+        "No axis is shown to move confidence; the largest change is",
+        _of_axis,
+    ),
+)
+
+
+def largest_effects(rows: Sequence[ResultRow]) -> list[str]:
+    """Return a sentence per kind of effect that these figures have with an interval."""
+    return [said for effect in _EFFECTS if (said := _sentence(effect, rows))]
+
+
+def _sentence(effect: _Effect, rows: Sequence[ResultRow]) -> str:
+    common = [row for row in rows if row.metric == effect.metric]
+    # Under own rubrics judges differ in rubric and judgement at once: only where there is no other.
+    pool = common or [row for row in rows if row.metric == effect.metric + MIXED]
+    found = [row for row in pool if row.estimate is not None and row.lower is not None]
+    if not found:
+        return ""
+    shown = [row for row in found if _stands(row)]
+    row = max(shown or found, key=lambda one: abs(one.estimate or 0.0))
+    head = f"{effect.most if shown else effect.none} {effect.of_scope(row.scope)}"
+    rubrics = ", each by its own rubric" if row.metric.endswith(MIXED) else ""
+    floor = "" if row.floor is None else f", beside a floor of {number(row.floor)}"
+    p = "" if row.p_adjusted is None else f", corrected p {p_value(row.p_adjusted)}"
+    chosen = f"; chosen as the largest of {len(found)}, so likely overstated"
+    tail = chosen if shown and len(found) > 1 else ""
+    return f"{head}{rubrics}: {figure(row)}{effect.unit}{floor}{p}{tail}."
+
+
+def _stands(row: ResultRow) -> bool:
+    """Return whether 0, or the floor, is outside what the figure allows."""
+    if row.p_adjusted is not None:
+        return row.p_adjusted < ALPHA
+    return row.lower is not None and row.upper is not None and not row.lower <= 0 <= row.upper

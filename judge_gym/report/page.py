@@ -1,34 +1,32 @@
 """The report: one HTML file that opens by a double click and loads nothing from anywhere."""
 
+import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.loading import load_sweep_data
+from judge_gym.formats import plain
 from judge_gym.lab.status import sweep_status
-from judge_gym.report.download import data_address, results_csv
-from judge_gym.report.evidence import ShownWindow, shown_evidence
+from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.report.evidence import Review, ShownWindow, cells_to_review, shown_evidence
 from judge_gym.report.facts import Facts, read_facts
-from judge_gym.report.findings import HOW_DECIDED, findings_table
-from judge_gym.report.headlines import answers, headline_plot
-from judge_gym.report.largest import largest_effects
-from judge_gym.report.methods import GROUND_RULES, NOTATION, decisions, methods
+from judge_gym.report.files import ENVIRONMENT, ReportError, data_address, replace_file, results_csv
+from judge_gym.report.findings import HOW_DECIDED, findings_table, largest_effects, sentences
+from judge_gym.report.headlines import Summary, answers, headline_plot, summary_of
 from judge_gym.report.planted import Planted, compare_planted
 from judge_gym.report.plots.content import read_plots
 from judge_gym.report.plots.plot import Plot
 from judge_gym.report.plots.svg import drawings, drawn_before
-from judge_gym.report.review import Review, cells_to_review
 from judge_gym.report.scopes import DEFAULTS_NOTE
-from judge_gym.report.sentences import sentences
-from judge_gym.report.specs import MIXED_TITLE
-from judge_gym.report.summary import Summary, summary_of
+from judge_gym.report.spec import Spec
 from judge_gym.report.table import Table, marks_of
-from judge_gym.report.tables import result_tables
-from judge_gym.report.writing import ENVIRONMENT, ReportError, replace_file
+from judge_gym.report.tables import MIXED_TITLE, SPECS, result_tables
 from judge_gym.store.results import load_findings, load_results
 
 
@@ -160,3 +158,93 @@ def _anchor(title: str) -> str:
 def _file_name(sweep: str) -> str:
     """Return a sweep's name as part of a file name, whatever characters it has."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", sweep).strip("-.") or "sweep"
+
+
+_SENTENCE = re.compile(r"(?<=\.)(?<! al\.)\s+(?=[A-Z0-9`])")
+_NEED = re.compile(r"\b[Nn]eed(s|ed)\b|\badvised\b|not estimable")
+_CITATION = re.compile(r"[A-Z]\w+ (et al\. )?(1[89]|20)\d\d\b")
+_PARAGRAPH = re.compile(r"\n\s*\n")
+
+NOTATION = (
+    ("cell", "one judge, one item and one rubric; it holds the scored replicates, n of them"),
+    ("S, s", "the number of stages of the rubric, and one of them from 1 to S"),
+    ("A, m(A)", "the set of stages a verdict names, and the share of a cell's verdicts with it"),
+    ("p(s)", "Σ m(A)/|A| over sets that hold s: a verdict of several stages counts in equal parts"),
+    ("x", "(s − 1)/(S − 1), the verdict on the 0-1 scale; of a set, the mean over its stages"),
+    ("c", "the probed probability: the share of experts expected to choose the verdict"),
+)
+GROUND_RULES = (
+    "Abstentions are counted apart, and unparseable, refused and failed samples are never scores. "
+    "Judges are compared on the items that all of them scored, judges of one family averaged first "
+    "in polarization. Intervals are 95%; items are what is resampled or averaged, never the "
+    "replicates within a cell. Verdicts under different rubrics are never compared stage by stage. "
+    "Adjusted p: Holm within confirmatory families and over pairs, Benjamini-Hochberg where "
+    "something is explored."
+)
+
+
+@dataclass(frozen=True)
+class Method:
+    """How the figures of a table come about; `needs` and `sources` are sentences."""
+
+    title: str
+    what: str
+    formulas: tuple[str, ...]
+    needs: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a hypothesis or check claims of which figure, and which claim it stands in for."""
+
+    key: str
+    statement: str
+    claim: str
+    replaces: str
+
+
+def methods(specs: Sequence[Spec] = SPECS) -> list[Method]:
+    """Return the method of each table, in the order of the tables."""
+    return [
+        Method(
+            title=spec.title,
+            what=spec.explanation,
+            formulas=spec.formulas,
+            needs=_told(spec.estimators, _NEED),
+            sources=_told(spec.estimators, _CITATION),
+        )
+        for spec in specs
+    ]
+
+
+def decisions() -> list[Decision]:
+    """Return what is decided of which figure, with the margin that holds without a plan."""
+    return [
+        Decision(
+            one.key,
+            one.statement,
+            f"{one.estimand}, {one.direction.value} {plain(one.margin)} unless the plan says "
+            "otherwise",
+            one.replaces,
+        )
+        for one in (*HYPOTHESES, *VALIDITY_CHECKS)
+    ]
+
+
+def _told(estimators: Sequence[Callable[..., Any]], about: re.Pattern[str]) -> tuple[str, ...]:
+    """Return the sentences of these docstrings that are about this, each once."""
+    told = (
+        sentence
+        for estimator in estimators
+        for sentence in _sentences(inspect.getdoc(estimator) or "")
+        if about.search(sentence)
+    )
+    return tuple(dict.fromkeys(told))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    for paragraph in _PARAGRAPH.split(text):
+        for sentence in _SENTENCE.split(" ".join(paragraph.split())):
+            if not sentence.startswith("`"):  # about a parameter, for programmers
+                yield sentence.replace("`", "")

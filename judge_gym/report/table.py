@@ -1,15 +1,15 @@
 """A table as people see it: one value for the terminal, for Markdown and for HTML."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
-from judge_gym.report.escaping import escaped_inside
-
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
     from rich.padding import Padding
+
 
 GAP = 2
 """Columns of a terminal between two columns of a table."""
@@ -137,3 +137,17 @@ class TerminalTable:
         for cells in rows:
             grid.add_row(*(Text(cell, style=style) for cell in cells))
         return Padding(grid, (0, 0, 0, indent), expand=False)
+
+
+_READ_AS_MARKUP = re.compile(r"([\\`*_\[\]<>&~|#$!])")
+_BEGINS_A_LIST = re.compile(r"^(\d*)([-+=.)])")
+
+
+def escaped(text: str) -> str:
+    """Return text of others as Markdown that shows it as it is, in one line and without markup."""
+    return _BEGINS_A_LIST.sub(r"\1\\\2", escaped_inside(text))
+
+
+def escaped_inside(text: str) -> str:
+    """Return the same for a place where no line begins, such as a cell of a table."""
+    return _READ_AS_MARKUP.sub(r"\\\1", " ".join(text.split()))

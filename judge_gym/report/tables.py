@@ -17,7 +17,9 @@ from judge_gym.report.scopes import (
     subject_columns,
 )
 from judge_gym.report.spec import Cell, Part, Spec
-from judge_gym.report.specs import SPECS, of_own_rubrics
+from judge_gym.report.specs_across import ACROSS
+from judge_gym.report.specs_design import DESIGN, RUBRICS
+from judge_gym.report.specs_judges import JUDGES
 from judge_gym.report.table import Row, Table
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
@@ -231,3 +233,17 @@ def _few(texts: Iterable[str]) -> str:
     distinct = list(dict.fromkeys(texts))
     rest = len(distinct) - _LISTED
     return "; ".join(distinct[:_LISTED] + ([f"{rest} more"] if rest > 0 else []))
+
+
+MIXED_TITLE = "own rubrics"
+_MIXED_NOTE = (
+    "Each judge has a rubric of its own here, so a difference is of rubric and judgement at once."
+)
+
+SPECS = (*ACROSS, *RUBRICS, *JUDGES, *DESIGN)
+
+
+def of_own_rubrics(spec: Spec) -> Spec:
+    """Return the table of the same figures where each judge has a rubric of its own."""
+    title, explanation = f"{spec.title}: {MIXED_TITLE}", f"{spec.explanation} {_MIXED_NOTE}"
+    return replace(spec, title=title, explanation=explanation)

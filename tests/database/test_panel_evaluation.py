@@ -20,7 +20,7 @@ from judge_gym.panel.evaluating.labelled import LabelledDocument, LabelledItem
 from judge_gym.panel.evaluating.planning import plan_reviews
 from judge_gym.panel.evaluating.reviewing import Reviewed, prices_of, review_all
 from judge_gym.planted.families import grader_of
-from judge_gym.report.panel_evaluation import figure_rows, panel_evaluation_page, score_rows
+from judge_gym.report.panel import figure_rows, panel_evaluation_page, score_rows
 from judge_gym.simulator.server import serving
 from support.panel_runs import ledger
 from support.panels import a_panel, a_rubric

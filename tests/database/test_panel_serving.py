@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from judge_gym.panel import Panel, PanelDocument, PanelState, load_document, load_panel
 from judge_gym.panel.running import run_panel
 from judge_gym.panel.serving import Limits, serving
-from judge_gym.report.panel_page import panel_page
+from judge_gym.report.panel import panel_page
 from judge_gym.runtime import Runtime
 from judge_gym.settings import REPOSITORY
 from judge_gym.simulator.server import serving as simulating

@@ -18,7 +18,7 @@ from judge_gym.judges.reviewing.cases import load_review
 from judge_gym.judges.reviewing.findings import store_findings
 from judge_gym.llm.providers import Price
 from judge_gym.report.calibration import asking, calibration_page
-from judge_gym.report.judge_review import judge_review
+from judge_gym.report.markdown import judge_review
 from support.misbehaving import Step, answers, misbehaving
 from support.rig import KEY, KEY_NAME, Prices, calls, run, runtime_at
 

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from deployments.cli import results
 from judge_gym.analysis.groups import MIXED
 from judge_gym.report.page import Report, read_report, render_page
-from judge_gym.report.specs import SPECS
+from judge_gym.report.tables import SPECS
 from judge_gym.store import tables as t
 from judge_gym.store.results import ResultRow, latest_run, load_results
 from support.lab import SWEEP, Lab, labels, rubric

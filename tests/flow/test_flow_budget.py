@@ -15,7 +15,7 @@ from prefect.variables import Variable
 from flows.sweep import sweep
 from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.errors import ConfigError
-from judge_gym.report.escaping import escaped
+from judge_gym.report.table import escaped
 from judge_gym.store import tables as t
 from support.flow_runs import artifacts, error_of, run_beside
 from support.misbehaving import Step, answers, refuses

@@ -12,7 +12,7 @@ from judge_gym.judges import BinaryJudge, Criterion, Item, JudgeResult, RubricJu
 from judge_gym.judges.calibrating.texts import Texts, changed_texts
 from judge_gym.judges.reviewing.cases import Case, load_review
 from judge_gym.judges.reviewing.findings import Said, review_findings
-from judge_gym.report.judge_review import judge_review
+from judge_gym.report.markdown import judge_review
 from judge_gym.store.judges import ReviewRow
 
 EXAMPLE = Path(__file__).parents[3] / "deployments" / "reviews" / "notes.yaml"

@@ -18,7 +18,7 @@ from judge_gym.panel.prompting import (
 from judge_gym.panel.running import first_state
 from judge_gym.panel.state import PanelState, RaterState
 from judge_gym.records.judgements import Unfit
-from judge_gym.report.panel import panel_markdown
+from judge_gym.report.markdown import panel_markdown
 from judge_gym.simulator.prompts import fenced_entries, outside_fences
 from support.panels import ITEMS, SECRET, a_document, a_panel, review_said, reviewed, verdict_said
 

@@ -8,7 +8,7 @@ from pydantic import SecretStr
 
 from judge_gym.errors import ConfigError
 from judge_gym.panel.serving.settings import check_token, is_loopback
-from judge_gym.report.panel_page import panel_page
+from judge_gym.report.panel import panel_page
 from support.panels import a_document, a_panel
 
 MARKUP = "</script><script>alert(1)</script>"

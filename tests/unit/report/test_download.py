@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from judge_gym.report.download import COLUMNS, results_csv
+from judge_gym.report.files import COLUMNS, results_csv
 from judge_gym.store.results import RunInfo
 
 RUN = RunInfo(7, "trial", "0.1.0", False, datetime(2026, 2, 3, tzinfo=UTC))

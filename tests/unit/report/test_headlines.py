@@ -10,13 +10,13 @@ from deployments.cli import results
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
 from judge_gym.report.headlines import (
     CHECKS,
+    Summary,
     answers,
     headline_plot,
     headline_table,
     headlines,
 )
 from judge_gym.report.page import Report
-from judge_gym.report.summary import Summary
 from judge_gym.report.table import Table
 from support.report_pages import report
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from judge_gym.report.escaping import escaped
-from judge_gym.report.in_short import MOST_ROWS, records, told
-from judge_gym.report.table import Row, Table
+from judge_gym.report.markdown import MOST_ROWS, records, told
+from judge_gym.report.table import Row, Table, escaped
 
 
 def table(rows: int, **more: bool) -> Table:

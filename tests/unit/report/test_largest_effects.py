@@ -1,6 +1,6 @@
 """The largest effects in words: called an effect only where the figures allow it."""
 
-from judge_gym.report.largest import largest_effects
+from judge_gym.report.findings import largest_effects
 
 SWAP = {"concept": "order", "judge": "acme/a-1", "rival": "bolt/b-1"}
 

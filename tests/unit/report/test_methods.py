@@ -1,9 +1,9 @@
 """The methods of a report follow from the tables' specs and the metrics' docstrings."""
 
 from judge_gym.analysis.absent import NEEDS
-from judge_gym.report.methods import decisions, methods
+from judge_gym.report.page import decisions, methods
 from judge_gym.report.spec import Cell, Spec
-from judge_gym.report.specs import SPECS
+from judge_gym.report.tables import SPECS
 
 
 def an_estimator() -> None:

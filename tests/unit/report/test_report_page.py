@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from judge_gym.report.download import results_csv
+from judge_gym.report.files import results_csv
 from judge_gym.report.page import ReportError, render_page, save_report
 from judge_gym.report.table import Row, Table
 from judge_gym.report.tables import result_tables

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
-from judge_gym.report.findings import findings_table
-from judge_gym.report.sentences import PHRASES, sentences
+from judge_gym.report.findings import PHRASES, findings_table, sentences
 from judge_gym.store.results import FindingRow
 
 JUDGE = {"concept": "order", "judge": "acme/a-1"}

@@ -1,4 +1,4 @@
-"""Pages and files of a report: how they are rendered, and put in place at once."""
+"""Files of a report: how pages are rendered and put in place, and figures as CSV."""
 
 import csv
 import io
@@ -7,11 +7,14 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import jinja2
 
 from judge_gym.errors import JudgeGymError
 from judge_gym.metrics.estimate import Estimate
+from judge_gym.report.remarks import remark_text
+from judge_gym.store.results import ResultRow, RunInfo
 
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.PackageLoader("judge_gym", "report"),
@@ -73,3 +76,46 @@ def figures_of(estimate: Estimate) -> dict[str, Any]:
         "upper": estimate.upper, "unit": estimate.unit, "n": estimate.n,
         "items": estimate.n_items, "p": estimate.p, "method": estimate.method,
     }  # fmt: skip
+
+
+SCOPE = (
+    *("concept", "country", "window", "rubric", "judge", "rival", "pair", "arm"),
+    *("axis", "from", "to"),
+)
+"""Entries of a scope that have a column of their own; `scope` holds all of them."""
+_NUMBERS = ("estimate", "lower", "upper", "n", "n_items", "floor", "p", "p_adjusted")
+_WORDS = ("unit", "method", "reason")
+_MARKS = ("simulated", "imported")
+COLUMNS = ("sweep", "run", "metric", *SCOPE, "scope", *_NUMBERS, *_WORDS, *_MARKS)
+
+_FORMULA = ("=", "+", "-", "@")
+"""What makes a spreadsheet compute a cell instead of showing it (OWASP, CSV injection)."""
+
+
+def results_csv(run: RunInfo, rows: Iterable[ResultRow]) -> str:
+    """Return a line per figure, in full precision; an empty cell is a missing number.
+
+    Text that a spreadsheet would take for a formula has an apostrophe before it.
+    """
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for row in rows:
+        words = [run.sweep, str(run.id), row.metric]
+        words += [str(row.scope.get(name, "")) for name in SCOPE]
+        words.append(row.scope_key)
+        numbers = ["" if (one := getattr(row, name)) is None else repr(one) for name in _NUMBERS]
+        method = "; ".join(filter(None, (row.method, *map(remark_text, row.remarks))))
+        told = [row.unit, method, row.reason]
+        marks = [str(getattr(row, name)).lower() for name in _MARKS]
+        writer.writerow([*map(_safe, words), *numbers, *map(_safe, told), *marks])
+    return out.getvalue()
+
+
+def data_address(text: str) -> str:
+    """Return a text as an address that holds it, for a link that downloads without a server."""
+    return f"data:text/csv;charset=utf-8,{quote(text, safe=',:;()[]=!*')}"
+
+
+def _safe(text: str) -> str:
+    return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
