@@ -41,7 +41,7 @@ class StoredReview:
     overall_score: int
     overall_comment: str
     tier: Tier
-    latency_ms: float
+    latency_ms: float | None
     call_ids: tuple[int, ...]
     simulated: bool
 
@@ -55,6 +55,6 @@ class StoredConsensus:
     raw_score: int
     rationale: str
     tier: Tier
-    latency_ms: float
+    latency_ms: float | None
     call_ids: tuple[int, ...]
     simulated: bool

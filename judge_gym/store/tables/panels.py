@@ -71,7 +71,8 @@ class PanelReview(Base):
     failure: Mapped[str | None]
     tier: Mapped[str | None]
     """Which way of asking gave the answer."""
-    latency_ms: Mapped[float]
+    latency_ms: Mapped[float | None]
+    """NULL where it is not known, as of an answer that came in a batch."""
     call_ids: Mapped[list[int]]
     """Its calls, as long as the ledger has them."""
     simulated: Mapped[bool] = simulated_mark()
@@ -113,7 +114,7 @@ class PanelConsensus(Base):
     failure: Mapped[str | None]
     tier: Mapped[str | None]
     latency_ms: Mapped[float | None]
-    """NULL when the arbiter was not asked."""
+    """NULL when the arbiter was not asked, or it is not known."""
     call_ids: Mapped[list[int]]
     simulated: Mapped[bool] = simulated_mark()
     created_at: Mapped[datetime] = created()
