@@ -1,14 +1,19 @@
 """Migrating a database that is in use: its rows stay, and each step can be undone."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
 
+from judge_gym.lab import judging, scoring
+from judge_gym.simulator.server import serving
 from judge_gym.store import migrate
 from support.postgres import temporary_database
+from support.rig import calls, run, runtime_at
+from support.study import Study, corpus, missing_by, window
 
 STEPS = [one.revision for one in ScriptDirectory(str(migrate.MIGRATIONS)).walk_revisions()][::-1]
 ROWS = """
@@ -142,3 +147,42 @@ def test_every_step_down_and_up_again_with_rows(blank: str) -> None:
     for higher in STEPS[1:]:
         migrate.upgrade(blank, higher)
     assert kept(first, rows(blank))
+
+
+@pytest.mark.usefixtures("quick_retries")
+@pytest.mark.parametrize("revision", ["0017", "0020"])
+def test_a_half_finished_sweep_of_an_older_schema_resumes(
+    own_database: str, tmp_path: Path, revision: str
+) -> None:
+    """What was answered before the migration is kept, and no call is paid for twice."""
+
+    async def run_half() -> tuple[list[str], dict[str, Any]]:
+        async with serving() as base_url, runtime_at(own_database, base_url) as runtime:
+            study = Study(runtime, window(corpus(tmp_path, 3)))
+            experiment = study.experiment("sim/calm-1")
+            tags = study.register(experiment)
+            await study.collect()
+            await study.write_rubrics([experiment])
+            missing, _ = missing_by(runtime, scoring.plan_scoring, tags)
+            await judging.judge(runtime, missing.by_model["sim/calm-1"][:2])
+            return tags, calls(runtime.engine)
+
+    async def run_rest(tags: list[str]) -> tuple[int, dict[str, Any]]:
+        async with serving() as base_url, runtime_at(own_database, base_url) as runtime:
+            study = Study(runtime, window(corpus(tmp_path, 3)))
+            ended = await study.score(tags)
+            await study.probe(tags)
+            return ended.total(), calls(runtime.engine)
+
+    tags, before = run(run_half())
+    migrate.downgrade(own_database, revision)
+    migrate.upgrade(own_database)
+    judged, after = run(run_rest(tags))
+    assert judged == 3 * 2 - 2
+    assert before.keys() < after.keys()
+    assert len(before) >= 4
+    answered = {key: (row.id, row.answer, row.finished_at) for key, row in before.items()}
+    assert answered == {
+        key: (after[key].id, after[key].answer, after[key].finished_at) for key in before
+    }
+    assert {row.attempts for row in after.values()} == {1}
