@@ -40,10 +40,9 @@ from pathlib import Path
 from urllib.parse import quote
 
 from judge_gym.errors import StoreError
-from judge_gym.store import embedded_cluster, embedded_server
+from judge_gym.store import embedded_cluster
 from judge_gym.store.embedded_account import OWN_SERVER
-from judge_gym.store.embedded_cluster import DATABASE, ROLE, Cluster
-from judge_gym.store.embedded_server import PORT, Postmaster
+from judge_gym.store.embedded_cluster import DATABASE, PORT, ROLE, Cluster, Postmaster
 
 _log = logging.getLogger(__name__)
 _TURN_PATIENCE = 180.0  # seconds to wait for another process that starts or stops the server
@@ -86,7 +85,7 @@ def start(data_folder: Path) -> EmbeddedServer:
             with _turn(use, folder):
                 fcntl.flock(use.users, fcntl.LOCK_SH)
                 cluster = embedded_cluster.find(folder) or embedded_cluster.create(folder, use.turn)
-                postmaster = embedded_server.ensure_running(cluster)
+                postmaster = embedded_cluster.ensure_running(cluster)
         except BaseException:
             if folder not in _uses:
                 _close(use)
@@ -119,7 +118,7 @@ def status(data_folder: Path) -> EmbeddedServer | None:
     folder = _resolved(data_folder)
     with _readable_errors(folder):
         cluster = embedded_cluster.find(folder)
-        postmaster = embedded_server.read_postmaster(cluster) if cluster else None
+        postmaster = embedded_cluster.read_postmaster(cluster) if cluster else None
         return _describe(folder, cluster, postmaster) if cluster and postmaster else None
 
 
@@ -206,7 +205,7 @@ def _try_exclusive(file: int) -> bool:
 def _stop(folder: Path) -> None:
     cluster = embedded_cluster.find(folder)
     if cluster is not None:
-        embedded_server.stop(cluster)
+        embedded_cluster.stop(cluster)
 
 
 @contextmanager

@@ -1,16 +1,25 @@
-"""The files of one embedded PostgreSQL cluster: where they are, how they are made and deleted.
+"""One embedded PostgreSQL cluster: its files, and starting, finding and stopping its server.
 
-Nothing here starts a server (`embedded_server`) or decides who may (`embedded`). Every function
-that changes something expects the caller to be the only process doing so.
+Every function that changes something expects the caller to be the only process doing so; who may
+start or stop the server, and when, is decided in `embedded`.
 """
 
 import hashlib
 import os
+import shlex
 import shutil
+import socket
+import stat
 import subprocess
 import tempfile
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
+import psycopg
+from psycopg import sql
 
 from judge_gym.errors import StoreError
 from judge_gym.store.embedded_account import (
@@ -195,3 +204,210 @@ def _initdb(folder: Path, account: Account, binaries: Path, lock: int) -> None:
     )
     if result.returncode != 0:
         raise postgres_failure(f"PostgreSQL could not make a database in {folder}", result.stdout)
+
+
+PORT = 5432  # names the socket file; nothing listens on TCP
+
+_LONGEST_SOCKET = 100  # bytes; sockaddr_un holds 108 on Linux and 104 on macOS
+_LARGEST_LOG = 8 * 1024 * 1024  # bytes
+
+
+@dataclass(frozen=True)
+class Postmaster:
+    """What postmaster.pid says about a server; `socket_folder` is empty while it starts."""
+
+    pid: int
+    socket_folder: str
+
+
+def ensure_running(cluster: Cluster) -> Postmaster:
+    """Find the running server or start it, and make sure that it has the database.
+
+    Waits for a server that is starting, recovering from a crash or shutting down.
+    """
+    _bound_log(cluster.log_file)
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        postmaster = read_postmaster(cluster) or _launch_when_free(cluster, deadline)
+        try:
+            _ensure_database(cluster, postmaster)
+        except psycopg.OperationalError as error:
+            if time.monotonic() > deadline:
+                raise StoreError(
+                    f"The embedded PostgreSQL in {cluster.folder} runs as process "
+                    f"{postmaster.pid} but accepts no connection: {' '.join(str(error).split())}",
+                    f"See {cluster.log_file}; stop it with: kill -INT {postmaster.pid}",
+                ) from error
+            time.sleep(0.05)
+        else:
+            return postmaster
+
+
+def stop(cluster: Cluster) -> None:
+    """Stop the server if it runs, disconnecting whoever is connected; waits until it is down."""
+    postmaster = read_postmaster(cluster)
+    if postmaster is None:
+        return
+    result = cluster.pg_ctl("stop", "-m", "fast")
+    if result.returncode != 0 and read_postmaster(cluster) is not None:
+        raise postgres_failure(
+            f"The embedded PostgreSQL in {cluster.folder} did not stop", result.stdout
+        )
+    if postmaster.socket_folder and Path(postmaster.socket_folder) != cluster.folder:
+        with suppress(OSError):
+            os.rmdir(postmaster.socket_folder)
+
+
+def read_postmaster(cluster: Cluster) -> Postmaster | None:
+    """The live server of this cluster, or None.
+
+    A postmaster.pid left behind by a machine crash or by kill -9 names a process that is dead, or
+    by now another one: the number counts only if that process works in this cluster's folder.
+    """
+    try:
+        lines = (cluster.folder / "postmaster.pid").read_text(errors="surrogateescape").split("\n")
+    except FileNotFoundError:
+        return None
+    if not lines[0].isdigit() or not _is_server(int(lines[0]), cluster):
+        return None
+    return Postmaster(int(lines[0]), lines[4] if len(lines) > 4 else "")
+
+
+def _is_server(pid: int, cluster: Cluster) -> bool:
+    if not Path("/proc/self/cwd").exists():
+        found = subprocess.run(["ps", "-o", "comm=", "-p", str(pid)], capture_output=True)
+        return b"postgres" in found.stdout
+    # Asked as the server's own user: root in a container may lack the right to look.
+    same: list[str | Path] = [
+        "/bin/sh",
+        "-c",
+        '[ "$1" -ef "$2" ]',
+        "sh",
+        f"/proc/{pid}/cwd",
+        cluster.folder,
+    ]
+    return cluster.account.run(same).returncode == 0
+
+
+class _OrphansAlive(StoreError):
+    """The main process was killed, but sessions of it have not noticed yet."""
+
+
+def _launch_when_free(cluster: Cluster, deadline: float) -> Postmaster:
+    while True:
+        try:
+            return _launch(cluster)
+        except _OrphansAlive:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
+
+
+def _launch(cluster: Cluster) -> Postmaster:
+    _refuse_hidden_server(cluster)
+    socket_folder = _socket_folder(cluster)
+    _remove_foreign_lock(cluster.folder / "postmaster.pid")
+    _remove_foreign_lock(Path(socket_folder) / f".s.PGSQL.{PORT}.lock")
+    options = ["-c", f'unix_socket_directories="{socket_folder}"']
+    options += ["-c", "unix_socket_permissions=0700", "-c", f"port={PORT}"]
+    log = os.open(cluster.log_file, os.O_CREAT | os.O_APPEND | os.O_RDWR, 0o600)
+    try:
+        before = os.fstat(log).st_size
+        # pg_ctl runs the options through a shell, so they are quoted for one.
+        cluster.pg_ctl("start", "-o", shlex.join(options), output=log)
+        written = os.pread(log, 64 * 1024, before)
+    finally:
+        os.close(log)
+    # A live server counts whatever pg_ctl said: crash recovery may outlast its patience.
+    postmaster = read_postmaster(cluster)
+    if postmaster is None:
+        if b"pre-existing shared memory block" in written:
+            raise _OrphansAlive(
+                f"A PostgreSQL on {cluster.folder} was killed, and queries of it still run.",
+                "Wait for them, or end the postgres processes whose title has 'judge-gym:'.",
+            )
+        raise postgres_failure(
+            f"The embedded PostgreSQL in {cluster.folder} did not start",
+            written,
+            f"The log is {cluster.log_file}.",
+        )
+    return postmaster
+
+
+def _refuse_hidden_server(cluster: Cluster) -> None:
+    """Two containers that share the folder see one socket but not each other's processes."""
+    with socket.socket(socket.AF_UNIX) as client:
+        try:
+            client.connect(os.fspath(cluster.folder / f".s.PGSQL.{PORT}"))
+        except OSError:
+            return
+    raise StoreError(
+        f"The database in {cluster.folder} is in use by a PostgreSQL that this process cannot see, "
+        "as when two containers share a folder.",
+        f"Stop the other one first. {OWN_SERVER}",
+    )
+
+
+def _remove_foreign_lock(lock_file: Path) -> None:
+    """Remove a lock file of a dead server at which PostgreSQL would wrongly give up.
+
+    It takes over a file whose process is dead, but not an empty one (machine crash) nor one whose
+    number is still taken, by another process or by a server nobody has reaped. Two servers on one
+    cluster stay impossible: PostgreSQL also checks a shared memory segment keyed by the folder.
+    """
+    with suppress(FileNotFoundError):
+        pid = lock_file.read_text(errors="replace").split("\n")[0].strip()
+        if not pid.isdigit() or psutil.pid_exists(int(pid)):
+            lock_file.unlink()
+
+
+def _socket_folder(cluster: Cluster) -> str:
+    """The cluster's own folder, or a private one under /tmp where that path would not work.
+
+    A socket path has a length limit of the kernel; libpq splits a host at commas; PostgreSQL's
+    setting is double-quoted; and a URL carries only what is UTF-8.
+    """
+    own = os.fspath(cluster.folder)
+    fits = len(os.fsencode(own)) + len(f"/.s.PGSQL.{PORT}") <= _LONGEST_SOCKET
+    if fits and own.isprintable() and not set(own) & set(',"'):
+        return own
+    account = cluster.account
+    digest = hashlib.sha256(os.fsencode(own)).hexdigest()[:16]
+    short = Path("/tmp") / f"judge-gym-{account.uid}-{digest}"
+    with suppress(FileExistsError):
+        short.mkdir(mode=0o700)
+        if account.switched:
+            os.chown(short, account.uid, account.gid)
+    found = short.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != account.uid or found.st_mode & 0o077:
+        raise StoreError(
+            f"{short}, where the database's socket belongs, is not a private folder of OS user "
+            f"{account.name!r}.",
+            "Remove it, or move the project to a shorter path.",
+        )
+    return os.fspath(short)
+
+
+def _ensure_database(cluster: Cluster, postmaster: Postmaster) -> None:
+    """Create the database unless it is there. Raises OperationalError while nobody answers."""
+    with psycopg.connect(
+        host=postmaster.socket_folder or os.fspath(cluster.folder),
+        port=PORT,
+        user=ROLE,
+        dbname="postgres",
+        connect_timeout=10,
+        autocommit=True,
+    ) as connection:
+        known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE])
+        if known.fetchone() is None:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+
+
+def _bound_log(log_file: Path) -> None:
+    """Start the log afresh when it is large, keeping the last one.
+
+    Truncating works under a running server because everybody opens the log for appending.
+    """
+    if log_file.exists() and log_file.stat().st_size > _LARGEST_LOG:
+        shutil.copy(log_file, f"{log_file}.1")
+        os.truncate(log_file, 0)
