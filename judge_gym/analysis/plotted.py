@@ -28,10 +28,10 @@ from judge_gym.metrics.cells import (
 from judge_gym.metrics.entrenchment import realised_agreement
 from judge_gym.metrics.estimate import t_interval
 from judge_gym.metrics.inference import permutation_p
-from judge_gym.metrics.permutation import SINGLE_EPSILON, deal
+from judge_gym.metrics.permutation import SINGLE_EPSILON, permutation_null
 from judge_gym.metrics.polarization import jensen_shannon
 
-DEALS = 500
+PERMUTATIONS_SHOWN = 500
 """Random deals behind the floor of one item and pair."""
 STEPS = 4
 """Stated shares are binned at 0, 1/4, 1/2, 3/4 and 1, because judges state round ones."""
@@ -175,9 +175,9 @@ def _floor(
     """Return the floor of one item and the share of its deals that stand as far apart."""
     rows = verdicts.rows(verdicts.item == item)
     only = replace(rows, item=np.zeros(len(rows), dtype=np.int64), n_items=1)
-    dealt = deal(only, _between(family), rng, DEALS)
+    permuted = permutation_null(only, _between(family), rng, PERMUTATIONS_SHOWN)
     divergence = float(_apart(only, family)[0])
-    return float(dealt.per_item[0]), permutation_p(divergence, dealt.means, SINGLE_EPSILON)
+    return float(permuted.per_item[0]), permutation_p(divergence, permuted.means, SINGLE_EPSILON)
 
 
 def confidence_by_arm(group: Group, model: str, rival: str) -> Mapping[str, ArmConfidence]:

@@ -75,19 +75,19 @@ def judges_apart(
         judge=judge, item=item, stages=1 << right,
         n_judges=len(judges), n_items=len(better), n_stages=2,
     )  # fmt: skip
-    found = accuracy_by_pair(verdicts, np.full(len(better), 2, dtype=np.int64), rng)
+    estimates = accuracy_by_pair(verdicts, np.full(len(better), 2, dtype=np.int64), rng)
     tested = [
         estimate
         if estimate.p is None
         else replace(
             estimate, method=estimate.method.replace("p by sign flips", "p by exact McNemar")
         )
-        for estimate in found.values()
+        for estimate in estimates.values()
     ]
     adjusted = holm_over(tested)
     return {
-        (judges[one], judges[other]): estimate
-        for (one, other), estimate in zip(found, adjusted, strict=True)
+        (judges[first], judges[second]): estimate
+        for (first, second), estimate in zip(estimates, adjusted, strict=True)
     }
 
 

@@ -59,9 +59,9 @@ def above_published(accuracy: Estimate, published: PublishedAccuracy) -> Estimat
     difference = own - other
     below = ((own - low) ** 2 + (other_high - other) ** 2) ** 0.5
     above = ((high - own) ** 2 + (other - other_low) ** 2) ** 0.5
-    found = Estimate(
+    estimate = Estimate(
         "accuracy_above_published", difference, None, None, accuracy.n, accuracy.n_items,
         method=f"less {number(other, 3)} on {published.pairs} pairs; Newcombe",
         unit="share",
     )  # fmt: skip
-    return with_interval(found, (difference - below, difference + above), SIGNED_UNIT)
+    return with_interval(estimate, (difference - below, difference + above), SIGNED_UNIT)

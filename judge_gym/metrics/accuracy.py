@@ -95,16 +95,18 @@ def pair_balance(
     if not scored.any():
         return not_estimable(metric, no_verdict(len(item)), n=len(item), unit=unit)
     counts = np.sign(np.bincount(place, weights=vote))
-    found = mean_over_items(metric, counts, n=len(item), unit=unit, bounds=SIGNED_UNIT)
+    estimate = mean_over_items(metric, counts, n=len(item), unit=unit, bounds=SIGNED_UNIT)
     if np.ptp(counts) == 0:
         level, missed = counts[0], 1 - wilson(len(pairs), len(pairs))[0]
         half = missed * (1 + abs(level))
-        found = with_interval(replace(found, because=""), (level - half, level + half), SIGNED_UNIT)
+        estimate = with_interval(
+            replace(estimate, because=""), (level - half, level + half), SIGNED_UNIT
+        )
     side = np.where(right_first, 1, -1) * scored
     habit = float((side * vote).sum() / scored.sum())
     due = habit * np.bincount(place, weights=side) / np.maximum(np.bincount(place, scored), 1)
     method = "mean over pairs of +1, 0 or -1, t interval; floor by the habit of place"
-    return replace(found, floor=float(due.mean()), method=method)
+    return replace(estimate, floor=float(due.mean()), method=method)
 
 
 def no_verdict(judgements: int) -> str:
@@ -174,8 +176,8 @@ def cohens_kappa(
     if obstacle:
         return not_estimable(metric, obstacle, n=len(verdicts))
     tables = _confusion_by_item(verdicts, truth)
-    found = kappa_of_tables(tables, rng, quadratic=quadratic)
-    return replace(found, method=found.method and f"pooled replicates; {found.method}")
+    estimate = kappa_of_tables(tables, rng, quadratic=quadratic)
+    return replace(estimate, method=estimate.method and f"pooled replicates; {estimate.method}")
 
 
 def kappa_of_tables(
@@ -307,28 +309,28 @@ def control_rank_correlation(verdicts: Verdicts, index: FloatArray) -> Estimate:
 
 
 def rank_correlation(
-    metric: str, one: FloatArray, other: FloatArray, *, n: int, units: str = "items"
+    metric: str, first: FloatArray, second: FloatArray, *, n: int, units: str = "items"
 ) -> Estimate:
     """Return Spearman's ρ of two arrays over the same units (named for reasons), in [-1, 1].
 
     Interval as in `control_rank_correlation`. Needs 4 units, and values that vary.
     """
-    if len(one) < 4:
-        because = f"it needs 4 {units} in common, and there are {len(one)}"
-        return not_estimable(metric, because, n=n, n_items=len(one))
-    if np.ptp(one) <= EPSILON or np.ptp(other) <= EPSILON:
+    if len(first) < 4:
+        because = f"it needs 4 {units} in common, and there are {len(first)}"
+        return not_estimable(metric, because, n=n, n_items=len(first))
+    if np.ptp(first) <= EPSILON or np.ptp(second) <= EPSILON:
         because = f"one of the two is the same for all {units}"
-        return not_estimable(metric, because, n=n, n_items=len(one))
-    return _spearman(metric, one, other, n, units)
+        return not_estimable(metric, because, n=n, n_items=len(first))
+    return _spearman(metric, first, second, n, units)
 
 
-def _spearman(metric: str, one: FloatArray, other: FloatArray, n: int, units: str) -> Estimate:
+def _spearman(metric: str, first: FloatArray, second: FloatArray, n: int, units: str) -> Estimate:
     """Return ρ of arrays that vary, with its interval."""
-    rho = float(np.clip(np.corrcoef(_ranks(one), _ranks(other))[0, 1], -1.0, 1.0))
+    rho = float(np.clip(np.corrcoef(_ranks(first), _ranks(second))[0, 1], -1.0, 1.0))
     method = f"Spearman over {units}, Bonett-Wright interval"
-    estimate = Estimate(metric, rho, None, None, n, len(one), method=method, unit="rho")
+    estimate = Estimate(metric, rho, None, None, n, len(first), method=method, unit="rho")
     absent = "the ranks agree perfectly"
-    return with_interval(estimate, _rank_interval(rho, len(one)), SIGNED_UNIT, absent=absent)
+    return with_interval(estimate, _rank_interval(rho, len(first)), SIGNED_UNIT, absent=absent)
 
 
 def _rank_interval(rho: float, n_items: int) -> Interval | None:

@@ -19,9 +19,9 @@ from judge_gym.metrics.estimate import (
     Estimate,
     caution_below,
     mean_over_items,
-    no_lower_than_dealt,
     normal_quantile,
     not_estimable,
+    widened_to_permutation,
 )
 from judge_gym.metrics.masses import (
     CellMasses,
@@ -46,9 +46,9 @@ Kernel = Callable[[IntArray, IntArray], FloatArray]
 
 @dataclass(frozen=True, eq=False)
 class PairFigures:
-    """A figure of pairs of judges: their mean, and each pair by its judges' numbers.
+    """Estimates of pairs of judges: their mean, and each pair by its judges' numbers.
 
-    Every pair uses the same items, so that pairs compare.
+    Every pair uses the same items, so that pairs are comparable.
     """
 
     overall: Estimate
@@ -90,8 +90,8 @@ def belief_distance(cells: CellMasses) -> PairFigures:
 
     In units of that similarity, at most 1. Self-pairs are left out, S_ii = (n·mᵀJm - 1)/(n - 1),
     so that identical judges give 0 in expectation and single items can be negative: it is its own
-    noise floor. Interval: t over items, never wholly below what dealing the samples of an item to
-    its judges at random gives. The headline for subset verdicts. Needs two judges and n >= 2; 30
+    noise floor. Interval: t over items, never wholly below the null of permuting the samples of an
+    item between its judges. The headline for subset verdicts. Needs two judges and n >= 2; 30
     items advised (0.044 is found 12% of the time at 15 items, 33% at 30, 69% at 60). Sources:
     Jousselme, Grenier and Bossé 2001, Information Fusion 2; the unbiased form is that of Gretton
     et al. 2012, Journal of Machine Learning Research 13.
@@ -101,25 +101,29 @@ def belief_distance(cells: CellMasses) -> PairFigures:
     if because:
         return _no_pairs(metric, because, cells, unit)
     kept = cells.shared(2)
-    found = _pairs(metric, kept, item_distances(kept), unit, SIGNED_UNIT)
+    result = _pairs(metric, kept, item_distances(kept), unit, SIGNED_UNIT)
     return PairFigures(
-        _beside_deals(found.overall, kept),
-        {pair: _beside_deals(one, kept.of_judges(pair)) for pair, one in found.by_pair.items()},
+        _with_permutation_end(result.overall, kept),
+        {
+            pair: _with_permutation_end(one, kept.of_judges(pair))
+            for pair, one in result.by_pair.items()
+        },
     )
 
 
-def _beside_deals(found: Estimate, cells: CellMasses) -> Estimate:
-    spread = float(dealt_variances(cells).sum()) ** 0.5 / len(cells.sizes)
-    held = no_lower_than_dealt(found, normal_quantile() * spread)
+def _with_permutation_end(estimate: Estimate, cells: CellMasses) -> Estimate:
+    spread = float(permutation_variances(cells).sum()) ** 0.5 / len(cells.sizes)
+    held = widened_to_permutation(estimate, normal_quantile() * spread)
     return caution_below(held, DISTANCE_ITEMS)
 
 
-def dealt_variances(cells: CellMasses) -> FloatArray:
-    """Return by item the variance of d_J² (mean over pairs) when its samples are dealt anew.
+def permutation_variances(cells: CellMasses) -> FloatArray:
+    """Return by item the variance of d_J² (mean over pairs) over permutations of its samples.
 
-    Exact over all deals to the judges, cells keeping their sizes; the mean is 0. d_J² is a sum over
-    ordered pairs of samples of similarity times a weight of their judges; the weights of a sample
-    sum to 0, which leaves these terms of the variance of such sums. Needs n >= 2 everywhere.
+    Exact over all permutations between the judges, with cells of the same sizes; the mean is 0.
+    d_J² is a sum over ordered pairs of samples of similarity times a weight of their judges. The
+    weights of a sample sum to 0, which leaves these terms of the variance of such sums.
+    Needs n >= 2 everywhere.
     Source: Mantel 1967, Cancer Research 27.
     """
     similar = jaccard(cells.masses.sets, cells.masses.sets)
@@ -151,10 +155,10 @@ def item_conflicts(cells: CellMasses) -> FloatArray:
 
     Needs n >= 2 everywhere.
     """
-    found = _products(cells.masses, _incompatible)
+    result = _products(cells.masses, _incompatible)
     judges = np.arange(cells.n_judges)
-    found[:, judges, judges] *= cells.sizes / (cells.sizes - 1)
-    return found
+    result[:, judges, judges] *= cells.sizes / (cells.sizes - 1)
+    return result
 
 
 def uncertainty_gap(cells: CellMasses) -> Estimate:
@@ -172,7 +176,7 @@ def uncertainty_gap(cells: CellMasses) -> Estimate:
 
 @dataclass(frozen=True, eq=False)
 class StageSupport:
-    """Bel, BetP and Pl of one stage (1..S): what is certain for it, bet on it, open to it."""
+    """Belief, pignistic probability and plausibility of one stage (1..S)."""
 
     stage: int
     belief: Estimate
@@ -202,13 +206,13 @@ def stage_support(cells: CellMasses) -> list[StageSupport]:
 
 
 def combination_record(cells: CellMasses) -> list[Estimate]:
-    """Return what the classical rules make of the judges' mean masses, item by item.
+    """Return the results of the classical combination rules on the judges' mean masses, by item.
 
     `dempster_conflict`: mean k of all judges at once, 1 where conflict is total;
     `total_conflict`: share of items where it is, so that Dempster's rule gives nothing;
     `combined_gap_RULE`: mean uncertainty gap after each rule, over the items where its result is
     defined. All in [0, 1]. Needs two judges and n >= 1; Dubois-Prade and PCR6 list every product
-    of the judges' masses, and say so when there are too many.
+    of the judges' masses, and are not estimable with too many.
     """
     because = _obstacle(cells, 1, 2)
     if because:

@@ -174,15 +174,15 @@ def _shares(
     intervals = resampled_intervals(statistics, len(names), n_items, rng)
     values = statistics(np.ones((1, n_items)))[:, 0]
     method = "two-way table of cell means; t interval, items resampled"
-    found = []
+    estimates = []
     for name, value, interval in zip(names, values.tolist(), intervals, strict=True):
         if np.isfinite(value):
             estimate = Estimate(name, value, None, None, n, n_items, method=method, unit=unit)
-            found.append(with_interval(estimate, interval, bounds))
+            estimates.append(with_interval(estimate, interval, bounds))
         else:
             because = "the scores do not vary"
-            found.append(not_estimable(name, because, n=n, n_items=n_items, unit=unit))
-    return found
+            estimates.append(not_estimable(name, because, n=n, n_items=n_items, unit=unit))
+    return estimates
 
 
 _STEP = 1e-4
@@ -249,14 +249,14 @@ def _fit(counts: FloatArray, totals: FloatArray) -> tuple[FloatArray, FloatArray
     from scipy.optimize import minimize
 
     free = counts.shape[0] - 1 + counts.shape[1] - 2
-    found = minimize(_negative, np.zeros(free), (counts, totals), jac=True, method="BFGS")
+    result = minimize(_negative, np.zeros(free), (counts, totals), jac=True, method="BFGS")
     shifts = _STEP * np.eye(free)
     slopes = [
-        (_negative(found.x + s, counts, totals)[1] - _negative(found.x - s, counts, totals)[1])
+        (_negative(result.x + s, counts, totals)[1] - _negative(result.x - s, counts, totals)[1])
         / (2 * _STEP)
         for s in shifts
     ]
-    return np.asarray(found.x), np.linalg.inv(np.array(slopes)), -float(found.fun)
+    return np.asarray(result.x), np.linalg.inv(np.array(slopes)), -float(result.fun)
 
 
 def _unpack(free: FloatArray, judges: int, n_stages: int) -> tuple[FloatArray, FloatArray]:

@@ -98,8 +98,10 @@ def replicate_conflict(stages: Sequence[int], n_stages: int) -> ReplicateConflic
     pairs = list(combinations(stages, 2))
     if not pairs:
         raise ValueError("a conflict needs two verdicts")
-    apart = [(one, other) for one, other in pairs if not one & other]
-    widest = max((abs(_mean_stage(one) - _mean_stage(other)) for one, other in apart), default=0.0)
+    apart = [(first, second) for first, second in pairs if not first & second]
+    widest = max(
+        (abs(_mean_stage(first) - _mean_stage(second)) for first, second in apart), default=0.0
+    )
     return ReplicateConflict(widest / (n_stages - 1), len(apart) / len(pairs))
 
 

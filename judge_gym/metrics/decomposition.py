@@ -215,32 +215,32 @@ def _estimates(
         untold = dict.fromkeys(figures, because + "combinations have a verdict")
     elif items < MIN_ITEMS:
         untold = dict.fromkeys(figures, f"it needs {MIN_ITEMS} items, and there are {items}")
-    found = {
+    estimates = {
         name: not_estimable(name, untold[name], n=n, n_items=items, unit=unit)
         for name, (unit, _) in figures.items()
         if name in untold
     }
-    if len(found) == len(figures):
-        return found
+    if len(estimates) == len(figures):
+        return estimates
     (solved,) = _solve(cells, terms, _summed)
     left_out = _solve(cells, terms, _left_out)[present]
     for name, (unit, figure) in figures.items():
-        if name in found:
+        if name in estimates:
             continue
         value = figure(solved)
         if not np.isfinite(value):
             because = "the judges show no polarization to divide"
-            found[name] = not_estimable(name, because, n=n, n_items=items, unit=unit)
+            estimates[name] = not_estimable(name, because, n=n, n_items=items, unit=unit)
             continue
         method = _METHOD + (_BELOW if value < -EPSILON else "")
         estimate = Estimate(name, max(0.0, value), None, None, n, items, method=method, unit=unit)
         interval = _jackknife(value, np.array([figure(one) for one in left_out]))
         if interval and interval[1] <= 0:
-            found[name] = replace(estimate, because=_ALL_BELOW)
+            estimates[name] = replace(estimate, because=_ALL_BELOW)
         else:
             most = 1.0 if unit == _SHARE else np.inf
-            found[name] = with_interval(estimate, interval, (0.0, most), absent=_STEADY)
-    return {name: found[name] for name in figures}
+            estimates[name] = with_interval(estimate, interval, (0.0, most), absent=_STEADY)
+    return {name: estimates[name] for name in figures}
 
 
 def _jackknife(value: float, left_out: FloatArray) -> Interval | None:

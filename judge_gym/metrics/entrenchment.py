@@ -61,10 +61,10 @@ def entrenchment(
         return replace(polarization.estimate, metric=metric)
     confidence = probes.confidence().value[:, common].mean(axis=0)
     few = np.median(kept.sizes()[:, common]) < UNBIASED_REPLICATES
-    found = _product(metric, polarization, confidence, rng)
+    estimate = _product(metric, polarization, confidence, rng)
     if not few:
-        return found
-    return remarked(found, Remark(RemarkKind.TOO_HIGH, advised=UNBIASED_REPLICATES))
+        return estimate
+    return remarked(estimate, Remark(RemarkKind.TOO_HIGH, advised=UNBIASED_REPLICATES))
 
 
 def _product(

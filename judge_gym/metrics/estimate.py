@@ -296,12 +296,12 @@ def caution_below(estimate: Estimate, items: int) -> Estimate:
     return remarked(estimate, Remark(RemarkKind.FEW_ITEMS, estimate.n_items, items))
 
 
-def no_lower_than_dealt(estimate: Estimate, below: float) -> Estimate:
-    """Return the estimate with an upper end that leaves a value out only if dealing rejects it too.
+def widened_to_permutation(estimate: Estimate, below: float) -> Estimate:
+    """Return the estimate with an upper end that excludes a value only if permutation does too.
 
     Divergences and distances of few samples are skewed to the right, so that their t interval lies
     too low: of judges that do not differ it is wholly below 0 in 5 to 10% of data sets. `below` is
-    how far under its mean the 2.5% quantile lies when samples are dealt to the judges at random;
+    the distance of the 2.5% quantile from the mean when samples are permuted between judges;
     the interval that inverts this permutation test ends that far above the estimate, and the
     further of both ends is taken, at most 1. Source: Ernst 2004, Statistical Science 19.
     """

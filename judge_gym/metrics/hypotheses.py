@@ -313,17 +313,17 @@ def dose_steps(figures: Sequence[Figure], order: Sequence[str]) -> list[Figure]:
     `figures` are of one setting; `order` names the concepts, the most contested first. With one
     concept a level, a step is about these two concepts, not about contestation.
     """
-    found = {
+    result = {
         figure.scope.get("concept", ""): figure
         for figure in figures
         if figure.estimate.metric == "polarization_excess"
     }
     steps = []
     for more, less in pairwise(order):
-        if more in found and less in found:
-            step = difference("dose_step", found[more].estimate, found[less].estimate)
+        if more in result and less in result:
+            step = difference("dose_step", result[more].estimate, result[less].estimate)
             scope = {"concept": more, "less contested": less}
-            steps.append(Figure(step, found[more].task_type, scope))
+            steps.append(Figure(step, result[more].task_type, scope))
     return steps
 
 

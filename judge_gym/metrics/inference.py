@@ -274,8 +274,8 @@ def page_trend(values: FloatArray) -> tuple[float, float]:
     """
     from scipy.stats import page_trend_test
 
-    found = page_trend_test(values)
-    return float(found.statistic), float(found.pvalue)
+    result = page_trend_test(values)
+    return float(result.statistic), float(result.pvalue)
 
 
 def kendall_tau_b(first: FloatArray, second: FloatArray) -> tuple[float, float] | None:
@@ -287,8 +287,8 @@ def kendall_tau_b(first: FloatArray, second: FloatArray) -> tuple[float, float] 
 
     if len(first) < 2 or np.ptp(first) <= EPSILON or np.ptp(second) <= EPSILON:
         return None
-    found = kendalltau(first, second)
-    return float(found.statistic), float(found.pvalue)
+    result = kendalltau(first, second)
+    return float(result.statistic), float(result.pvalue)
 
 
 def _level(tests: int) -> float:

@@ -14,7 +14,7 @@ ALPHA = 0.05
 
 
 class Conclusion(StrEnum):
-    """What the data say about a claim."""
+    """The conclusion about a claim."""
 
     SUPPORTED = "supported"
     REFUTED = "refuted"
@@ -23,7 +23,7 @@ class Conclusion(StrEnum):
 
 
 class Direction(StrEnum):
-    """On which side of the margin the claim puts the value."""
+    """The side of the margin on which the claim expects the value."""
 
     ABOVE = "above"
     """Superiority: value - reference > margin."""
@@ -44,7 +44,7 @@ class Claim:
     reference: float = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse an equivalence without room."""
+        """Raise ValueError for an equivalence with an empty region."""
         if self.direction is Direction.WITHIN and self.margin <= 0:
             raise ValueError(f"margin {self.margin}: equivalence needs one above 0")
 
@@ -93,21 +93,21 @@ def p_at_margin(estimate: Estimate, claim: Claim) -> float | None:
     return float(2 * stdtr(df, -abs(value - edge) / half * t_quantile(df)))
 
 
-def difference(metric: str, one: Estimate, other: Estimate) -> Estimate:
-    """Return one - other from their intervals, errors added as if independent.
+def difference(metric: str, first: Estimate, second: Estimate) -> Estimate:
+    """Return first - second from their intervals, with errors of independent estimates.
 
-    Too wide where the two rest on the same items and move together, as shares of one arm do.
-    Degrees of freedom: those of the one with fewer items. Needs both intervals.
+    The interval is too wide for estimates on the same items that correlate, such as shares of one
+    arm. Degrees of freedom: those of the estimate with fewer items. Needs both intervals.
     """
-    n, items = one.n + other.n, min(one.n_items, other.n_items)
-    errors = [_error(estimate) for estimate in (one, other)]
-    if one.estimate is None or other.estimate is None or None in errors:
-        reasons = (estimate.because for estimate in (one, other))
+    n, items = first.n + second.n, min(first.n_items, second.n_items)
+    errors = [_error(estimate) for estimate in (first, second)]
+    if first.estimate is None or second.estimate is None or None in errors:
+        reasons = (estimate.because for estimate in (first, second))
         because = next((text for text in reasons if text), "one of the two has no interval")
-        return not_estimable(metric, because, n=n, n_items=items, unit=one.unit)
+        return not_estimable(metric, because, n=n, n_items=items, unit=first.unit)
     point = Estimate(
-        metric, one.estimate - other.estimate, None, None, n, items,
-        method=f"{one.metric} less {other.metric}, errors as if independent", unit=one.unit,
+        metric, first.estimate - second.estimate, None, None, n, items,
+        method=f"{first.metric} less {second.metric}, errors as if independent", unit=first.unit,
     )  # fmt: skip
     error = sum(part**2 for part in errors if part is not None) ** 0.5
     return t_coefficient(point, error, items - 1, advised=0).estimate

@@ -1,14 +1,14 @@
-"""Nulls by permutation: the samples of each group shuffled within it, many groups at a time.
+"""Null distributions by permutation of samples within groups, for many groups at once.
 
-Of a comparison of judges the groups are items, whose samples are dealt to the judges at random.
-Cells keep their sizes. Groups are dealt one layout (samples per judge) at a time, in blocks small
-enough for the processor's cache, and in single precision, whose rounding is far below what
-permutations can tell apart.
+To compare judges, a group is an item: its samples are permuted between the judges, and cells keep
+their sizes. Groups are permuted one layout (samples per judge) at a time, in blocks that fit the
+processor's cache. Values are in single precision, whose rounding is far below the resolution of a
+permutation test.
 
-A mean over groups needs fewer deals of each the more there are: they are dealt apart from one
-another, so any deal of one goes with any deal of the next. Beyond 100 groups each is dealt
-100,000 / groups times, 100 at least, and every mean takes one of them at random. The centre of
-the null is then off by a tenth of its spread at most (one standard error).
+Groups are permuted independently, so any permutation of one combines with any of another, and a
+mean over many groups needs fewer permutations of each. With more than 100 groups each is permuted
+100,000 / groups times, at least 100, and every mean draws one of these per group. The standard
+error of the null's centre is then at most a tenth of its spread.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,36 +25,40 @@ Single = NDArray[np.float32]
 Keys = NDArray[np.uint32]
 
 SINGLE_EPSILON = 1e-6
-"""Means of dealt values closer than this are equal up to the rounding of single precision."""
+"""Means closer than this are equal up to the rounding of single precision."""
 BLOCK = 200_000
-"""Samples dealt at once: bounds memory, and fits a cache; part of what a seed determines."""
+"""Samples permuted at once: bounds memory and fits a cache. Results of a seed depend on it."""
 CHOICES = 2_000_000
-"""Deals picked at once: bounds memory, and is part of what a seed determines too."""
-GROUP_DEALS = 100_000
-FEWEST_DEALS = 100
+"""Permutations drawn at once: bounds memory. Results of a seed depend on it."""
+SHARED_PERMUTATIONS = 100_000
+MIN_PER_GROUP = 100
 _WORD = 64
 
 
 @dataclass(frozen=True, eq=False)
-class Dealt:
-    """The null: its mean for each item (ascending), and the mean over items of each deal."""
+class PermutationNull:
+    """The null distribution of a statistic and of its mean over items.
+
+    `per_item` holds the mean of the null of each item (ascending), `means` the mean over items for
+    each permutation.
+    """
 
     per_item: FloatArray
     means: FloatArray
 
 
-def deal(
+def permutation_null(
     verdicts: Verdicts,
     statistic: Callable[[NDArray[Any]], FloatArray],
     rng: np.random.Generator,
     permutations: int,
     weight: FloatArray | None = None,
-) -> Dealt:
+) -> PermutationNull:
     """Return the null of `statistic`: `permutations` means over items, and the mean of each item.
 
-    `verdicts` hold, for each item they have, a sample of every judge. `statistic` maps the
-    judges' pignistic distributions (deals, judges, stages) to (deals). `weight` is that of each
-    item in the means, ascending and of sum 1; the same for all when None.
+    Every item of `verdicts` has a sample of every judge. `statistic` maps pignistic distributions
+    (permutations, judges, stages) to (permutations). `weight` holds the weight of each item in the
+    means, ascending, with sum 1; None weights items equally.
     """
     distinct, code = np.unique(verdicts.stages, return_inverse=True)
     order = np.lexsort((code, verdicts.item))
@@ -62,26 +66,26 @@ def deal(
     items, starts = np.unique(verdicts.item[order], return_index=True)
     weight = np.full(len(items), 1 / len(items)) if weight is None else weight
     per_item, means = np.empty(len(items)), np.zeros(permutations)
-    deals = deals_of_each(len(items), permutations)
+    per_group = permutations_per_group(len(items), permutations)
     for layout, chosen in by_layout(verdicts.sizes()[:, items].T):
         held = code[starts[chosen][:, None] + np.arange(layout.sum())]
         weights = _packed(distinct, verdicts.n_stages, int(layout.max()))
-        values = np.empty((len(held), deals), dtype=np.float32)
-        for rows, columns, dealt in shuffles(held, len(distinct), deals, rng):
+        values = np.empty((len(held), per_group), dtype=np.float32)
+        for rows, columns, permuted in shuffles(held, len(distinct), per_group, rng):
             part = values[rows, columns]
-            part[:] = statistic(_judged(dealt, layout, weights)).reshape(part.shape)
+            part[:] = statistic(_judged(permuted, layout, weights)).reshape(part.shape)
         per_item[chosen] = values.mean(axis=1, dtype=np.float64)
-        means += one_of_each(values, weight[chosen], permutations, rng)
-    return Dealt(per_item, means)
+        means += sampled_sums(values, weight[chosen], permutations, rng)
+    return PermutationNull(per_item, means)
 
 
-def deals_of_each(groups: int, permutations: int) -> int:
-    """Return how often each of this many groups is dealt for a null of `permutations`."""
-    return min(permutations, max(FEWEST_DEALS, GROUP_DEALS // groups))
+def permutations_per_group(groups: int, permutations: int) -> int:
+    """Return the number of permutations of each group for a null of `permutations`."""
+    return min(permutations, max(MIN_PER_GROUP, SHARED_PERMUTATIONS // groups))
 
 
 def by_layout(layouts: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield each distinct layout (row) with the places of the groups that have it."""
+    """Yield each distinct layout (row) with the indices of the groups that have it."""
     distinct, number = np.unique(layouts, axis=0, return_inverse=True)
     order = np.argsort(number, kind="stable")
     ends = np.cumsum(np.bincount(number))
@@ -89,27 +93,30 @@ def by_layout(layouts: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
 
 
 def shuffles(
-    held: IntArray, codes: int, deals: int, rng: np.random.Generator
+    held: IntArray, codes: int, permutations: int, rng: np.random.Generator
 ) -> Iterator[tuple[slice, slice, Keys]]:
-    """Yield `deals` random orders of each group's codes, a block at a time.
+    """Yield `permutations` random orders of each group's codes, a block at a time.
 
-    `held` is groups x samples, of codes below `codes`. A block is groups x deals x samples; the
-    slices say which groups and which deals it holds.
+    `held` is groups x samples, with codes below `codes`. A block is groups x permutations x
+    samples; the slices are its groups and its permutations.
     """
     samples = held.shape[1]
     keys = held.astype(np.uint32)
-    groups, columns = max(1, BLOCK // (samples * deals)), min(deals, max(1, BLOCK // samples))
+    groups, columns = (
+        max(1, BLOCK // (samples * permutations)),
+        min(permutations, max(1, BLOCK // samples)),
+    )
     for first in range(0, len(held), groups):
         rows = slice(first, first + groups)
-        for done in range(0, deals, columns):
-            part = slice(done, min(deals, done + columns))
+        for done in range(0, permutations, columns):
+            part = slice(done, min(permutations, done + columns))
             yield rows, part, _shuffled(keys[rows], part.stop - done, codes, rng)
 
 
-def one_of_each(
+def sampled_sums(
     values: Single, weight: FloatArray, permutations: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Return `permutations` weighted sums over groups (rows), each of one deal of every group."""
+    """Return `permutations` weighted sums over groups (rows), with one drawn value per group."""
     total, rows = np.zeros(permutations), max(1, CHOICES // permutations)
     for first in range(0, len(values), rows):
         part = values[first : first + rows]
@@ -122,9 +129,9 @@ def one_of_each(
 
 @dataclass(frozen=True, eq=False)
 class _Packed:
-    """Pignistic weights of sets, times a common denominator, as whole numbers of `bits` bits.
+    """Pignistic weights of sets, times a common denominator, as integers of `bits` bits.
 
-    A word holds those of several stages, so that one sum adds them all, exactly.
+    A word holds the weights of several stages, so that one exact sum adds them all.
     """
 
     words: NDArray[np.uint64]
@@ -150,9 +157,9 @@ def _packed(sets: IntArray, n_stages: int, largest_cell: int) -> _Packed:
     return _Packed(words, per_word, bits, denominator, n_stages)
 
 
-def _judged(dealt: Keys, layout: IntArray, weights: _Packed) -> Single:
-    """Return the judges' pignistic distributions, deals x judges x stages."""
-    shuffled = dealt.reshape(-1, dealt.shape[-1]).T.astype(np.intp, order="C")
+def _judged(permuted: Keys, layout: IntArray, weights: _Packed) -> Single:
+    """Return the judges' pignistic distributions, permutations x judges x stages."""
+    shuffled = permuted.reshape(-1, permuted.shape[-1]).T.astype(np.intp, order="C")
     starts = np.cumsum(layout) - layout
     sums = [np.add.reduceat(word.take(shuffled), starts) for word in weights.words]
     judged = np.empty((weights.n_stages, *sums[0].shape), dtype=np.float32)
@@ -161,16 +168,16 @@ def _judged(dealt: Keys, layout: IntArray, weights: _Packed) -> Single:
         word, place = divmod(stage, weights.per_word)
         judged[stage] = (sums[word] >> np.uint64(weights.bits * place)) & low
     judged /= (layout * weights.denominator).astype(np.float32)[:, None]
-    # stages x judges x deals in memory, the order in which the sums run fast
+    # In memory stages x judges x permutations, the fastest order for the sums.
     return judged.transpose(2, 1, 0)
 
 
 def _shuffled(block: Keys, rows: int, codes: int, rng: np.random.Generator) -> Keys:
     """Return `rows` random orders of each group's codes, groups x rows x samples.
 
-    Random bits above, the code below: sorting whole numbers is many times faster than sorting
-    positions. Equal random bits leave two neighbours in the order of their codes, once in
-    thousands of rows.
+    Each key has random high bits and the code in the low bits: sorting integers is many times
+    faster than sorting indices. Equal random bits leave two neighbours in the order of their
+    codes, once in thousands of rows.
     """
     low = np.uint32((1 << max(1, (codes - 1).bit_length())) - 1)
     keys = rng.integers(0, 1 << 32, size=(len(block), rows, block.shape[1]), dtype=np.uint32)

@@ -80,11 +80,11 @@ def bins_in_use(scores: Scores, reachable: int = BINS) -> Estimate:
         pooled = clustered_share(metric, counts[small].sum(axis=0), trials)
         if (pooled.upper or 0.0) >= _LEAST_SHARE * len(small):
             most = size
-    found = Estimate(
+    estimate = Estimate(
         metric, float((held >= _LEAST_SHARE).sum()), None, None, len(scores), shares[0].n_items,
         method="bins with 5% of the scores; ends by Wilson intervals clustered by item", unit=unit,
     )  # fmt: skip
-    return with_interval(found, (float(surely), float(most)))
+    return with_interval(estimate, (float(surely), float(most)))
 
 
 def fullest_band(scores: Scores, width: float = BAND) -> Estimate:
@@ -125,13 +125,13 @@ def score_entropy(scores: Scores, rng: np.random.Generator, reachable: int = BIN
 
     value = float(entropy(np.ones((1, n_items)))[0])
     method = "entropy of five bins; t interval, items resampled"
-    found = Estimate(metric, value, None, None, len(scores), n_items, method=method, unit=unit)
+    estimate = Estimate(metric, value, None, None, len(scores), n_items, method=method, unit=unit)
     interval = resampled_interval(entropy, n_items, rng)
     if value <= EPSILON:
         most = wilson(0, n_items)[1]
         others = np.full((1, reachable - 1), most / (reachable - 1))
         interval = 0.0, float(_evenness(np.hstack([[[1 - most]], others]), reachable)[0])
-    return with_interval(found, interval, UNIT_INTERVAL)
+    return with_interval(estimate, interval, UNIT_INTERVAL)
 
 
 def _evenness(totals: FloatArray, reachable: int) -> FloatArray:
@@ -162,12 +162,12 @@ def discrimination(scores: Scores, rng: np.random.Generator) -> Estimate:
     that repeat each other exactly leave all of it between items: 1, down to the share of items
     that Wilson's interval leaves for exact repeats.
     """
-    found = one_way_icc("discrimination", scores, scores.points, rng)
-    if found.estimate is None or found.lower is not None or found.estimate < 1 - EPSILON:
-        return found
+    estimate = one_way_icc("discrimination", scores, scores.points, rng)
+    if estimate.estimate is None or estimate.lower is not None or estimate.estimate < 1 - EPSILON:
+        return estimate
     method = "one-way ICC(1); every run repeats the first exactly; Wilson interval of such items"
-    lower = wilson(found.n_items, found.n_items)[0]
-    return replace(found, lower=lower, upper=1.0, method=method, because="")
+    lower = wilson(estimate.n_items, estimate.n_items)[0]
+    return replace(estimate, lower=lower, upper=1.0, method=method, because="")
 
 
 def reliability_of_mean(single: Estimate, runs: float) -> Estimate:

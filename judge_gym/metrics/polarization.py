@@ -28,12 +28,12 @@ from judge_gym.metrics.estimate import (
     Remark,
     RemarkKind,
     mean_over_items,
-    no_lower_than_dealt,
     not_estimable,
     remarked,
+    widened_to_permutation,
 )
 from judge_gym.metrics.inference import PERMUTATIONS, permutation_p
-from judge_gym.metrics.permutation import SINGLE_EPSILON, Dealt, deal
+from judge_gym.metrics.permutation import SINGLE_EPSILON, PermutationNull, permutation_null
 
 Kernel = Callable[[FloatArray, FloatArray], FloatArray]
 
@@ -123,7 +123,7 @@ UNBIASED_REPLICATES = 30
 
 
 class Divergence(StrEnum):
-    """What is measured between the judges of one item."""
+    """A measure of difference between the judges of one item."""
 
     JENSEN_SHANNON = "jensen_shannon"
     """Pairwise mean of the divergence in bits, blind to the order of stages."""
@@ -156,7 +156,7 @@ class Divergence(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Polarization:
-    """P with its interval, floor and p; P - P0 with its own interval; and both by item.
+    """P with interval, floor and p; P - P0 with its interval; and both by item.
 
     `items` numbers the items compared; `per_item` and `per_item_floor` hold P and P0 of each.
     The arrays are empty when the estimate is missing.
@@ -182,7 +182,7 @@ def measure_polarization(
     Per item the divergence among pignistic distributions, then the mean over items. `family`
     (an integer per judge) averages the distributions of a family first, so that two sizes of
     one model do not count twice. Floor P0 and p: permutation of the samples' judges within the
-    item; interval: t over items, that of P - P0 never wholly below what dealing at random gives.
+    item; interval: t over items, that of P - P0 is never wholly below the permutation null.
     Needs two judges (families), one common item, and a median of 5 scored replicates per cell
     (10 to read P without its floor).
     """
@@ -198,7 +198,7 @@ def measure_polarization(
 
     p, _ = pignistic(verdicts)
     per_item = apart(p[:, common].swapaxes(0, 1))
-    return _report(divergence, kept, per_item, deal(kept, apart, rng, permutations))
+    return _report(divergence, kept, per_item, permutation_null(kept, apart, rng, permutations))
 
 
 def polarization_by_pair(
@@ -211,8 +211,8 @@ def polarization_by_pair(
 ) -> dict[tuple[int, int], Polarization]:
     """Return the polarization of each pair of judges (families), keyed by their numbers.
 
-    Every pair uses the items that all judges scored, so that pairs compare; each has a floor and
-    a p of its own, not adjusted for the number of pairs.
+    Every pair uses the items that all judges scored, so that pairs are comparable. Each has its
+    own floor and p, not adjusted for the number of pairs.
     """
     family = np.arange(verdicts.n_judges) if family is None else family
     kept = verdicts.rows(verdicts.common_items()[verdicts.item])
@@ -293,7 +293,7 @@ def _missing(divergence: Divergence, because: str, n: int, n_items: int) -> Pola
 
 
 def _report(
-    divergence: Divergence, kept: Verdicts, per_item: FloatArray, null: Dealt
+    divergence: Divergence, kept: Verdicts, per_item: FloatArray, null: PermutationNull
 ) -> Polarization:
     metric, unit, n = divergence.metric, divergence.unit, len(kept)
     floor = null.per_item
@@ -309,7 +309,7 @@ def _report(
         method=method,
         remarks=tuple(remarks),
     )
-    excess = no_lower_than_dealt(
+    excess = widened_to_permutation(
         mean_over_items(f"{metric}_excess", per_item - floor, n=n, unit=unit, bounds=SIGNED_UNIT),
         float(floor.mean() - np.quantile(null.means, (1 - LEVEL) / 2)),
     )

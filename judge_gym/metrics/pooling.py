@@ -51,8 +51,8 @@ def records_without(scores: FloatArray, truth: FloatArray, document: IntArray) -
     of_document = [_summed(part, document, n_documents) for part in _parts(scores, truth)]
     n = len(truth) - np.bincount(document, minlength=n_documents)
     others = [part.sum(axis=0) - part for part in of_document]
-    found = _record(n[:, None], *others)
-    return Record(found.bias[document], found.variance[document], found.reliability[document])
+    result = _record(n[:, None], *others)
+    return Record(result.bias[document], result.variance[document], result.reliability[document])
 
 
 def mean(scores: FloatArray) -> FloatArray:

@@ -38,9 +38,9 @@ from judge_gym.metrics.inference import PERMUTATIONS, paired_contrast, permutati
 from judge_gym.metrics.permutation import (
     SINGLE_EPSILON,
     by_layout,
-    deal,
-    deals_of_each,
-    one_of_each,
+    permutation_null,
+    permutations_per_group,
+    sampled_sums,
     shuffles,
 )
 
@@ -84,7 +84,7 @@ def verdict_change(
     """Return the mean over items of |mean score under the other rubric - under the own|.
 
     On the 0-1 scale, in [0, 1]. Noise alone makes it positive: `floor` is its mean, and `p` its
-    upper tail, when the samples of a cell are dealt to the two rubrics at random. Interval: t
+    upper tail, when the samples of a cell are permuted between the two rubrics. Interval: t
     over items. Needs one cell with both rubrics, and several replicates for a floor below it.
     """
     metric, unit = f"{arm.value}_verdict_change", "0-1 scale"
@@ -101,7 +101,9 @@ def verdict_change(
     # The weight of each cell in the mean over items: judges of one item share its weight.
     weight = (both / (np.maximum(both.sum(axis=0), 1) * kept.sum()))[both]
     cells = _side_by_side(own, other, both)
-    null = deal(cells, partial(_absolute_difference, own.n_stages), rng, permutations, weight)
+    null = permutation_null(
+        cells, partial(_absolute_difference, own.n_stages), rng, permutations, weight
+    )
     estimate = mean_over_items(metric, per_item, n=len(cells), unit=unit, bounds=UNIT_INTERVAL)
     method = "mean over items, t interval; floor and p by permutation within cells"
     p = permutation_p(float(per_item.mean()), null.means, SINGLE_EPSILON)
@@ -124,7 +126,7 @@ def _side_by_side(own: Verdicts, other: Verdicts, both: BoolArray) -> Verdicts:
 
 
 def _absolute_difference(n_stages: int, p: FloatArray) -> FloatArray:
-    """Return |mean score of the one - of the other|, of distributions (deals, 2, stages)."""
+    """Return |mean score first - second| of distributions (permutations, 2, stages)."""
     scale = np.arange(n_stages, dtype=p.dtype) / (n_stages - 1)
     return np.asarray(np.abs((p[:, 1] - p[:, 0]) @ scale))
 
@@ -146,12 +148,12 @@ class Displays(Samples):
 def position_bias(
     displays: Displays, rng: np.random.Generator, permutations: int = PERMUTATIONS
 ) -> Estimate:
-    """Return the share of verdicts for the stage displayed first, beyond what is due; in [-1, 1].
+    """Return the excess share of verdicts for the stage displayed first, in [-1, 1].
 
-    Due without bias is the mean over the permutations of displays within cells: 0 remains of a
-    judge that does not see the order, also where a stage (a tie) can never stand first. Of a
-    judge that follows the order with probability b, b·(1 - 1/S) remains where the order is drawn
-    at random, and b/2 of pairs shown in both orders. t interval over items; one-sided p by those
+    The share expected without bias is the mean over permutations of displays within cells. The
+    excess is 0 for a judge that ignores the order, also where a stage (a tie) is never first. For
+    a judge that follows the order with probability b it is b·(1 - 1/S) with a random order, and
+    b/2 for pairs shown in both orders. t interval over items; one-sided p by those
     permutations. Needs a cell whose displays differ.
     """
     return _bias("position_bias", displays, displays.shown_first, rng, permutations)
@@ -160,9 +162,9 @@ def position_bias(
 def label_bias(
     displays: Displays, rng: np.random.Generator, permutations: int = PERMUTATIONS
 ) -> Estimate:
-    """Return the share of verdicts for the stage lettered A, beyond what is due; in [-1, 1].
+    """Return the excess share of verdicts for the stage with the letter A, in [-1, 1].
 
-    As `position_bias`, with letters for places.
+    As `position_bias`, for letters instead of positions.
     """
     return _bias("label_bias", displays, displays.lettered_a, rng, permutations)
 
@@ -178,7 +180,7 @@ def _bias(
 
     Of each cell: its share of hits less the mean share over all permutations of its displays,
     averaged over the judges of an item, then over items. One-sided p: displays are permuted
-    within the cell while verdicts stay, which holds each cell's distribution of stages fixed.
+    within the cell while verdicts stay, which keeps each cell's distribution of stages.
     """
     order = np.argsort(displays.cell, kind="stable")
     rows, marked = displays.rows(order), marked[order]
@@ -187,7 +189,7 @@ def _bias(
         return not_estimable(metric, because, n=len(rows), unit="share")
     hits = (marked == rows.stage).astype(np.float64)
     weight = _weights(rows)
-    null = _dealt_hits(rows, marked, weight, rng, permutations)
+    null = _permuted_hits(rows, marked, weight, rng, permutations)
     cells = rows.means((hits - _due(rows, marked, rows.stage)) * _spread(rows, marked, weight))
     per_item, _ = item_means(cells.value, cells.present)
     estimate = mean_over_items(metric, per_item, n=len(rows), unit="share", bounds=SIGNED_UNIT)
@@ -206,30 +208,30 @@ def _due(rows: Displays, marked: IntArray, stage: IntArray) -> FloatArray:
 def _spread(rows: Displays, marked: IntArray, weight: FloatArray) -> float:
     """Return how much more displays vary over all cells than within one.
 
-    A few displays drawn at random repeat themselves, so that permuting them undoes too little of
-    a bias: 1 - 1/n of it, for n displays of a cell. The variance of a mark falls short alike.
+    Permuting n random displays of a cell removes only 1 - 1/n of a bias, because displays repeat.
+    The variance of a mark within a cell is too small by the same factor.
     """
     overall = np.bincount(marked, weights=weight)
     return float((1 - (overall**2).sum()) / (1 - weight @ _due(rows, marked, marked)))
 
 
-def _dealt_hits(
+def _permuted_hits(
     rows: Displays,
     marked: IntArray,
     weight: FloatArray,
     rng: np.random.Generator,
     permutations: int,
 ) -> FloatArray:
-    """Return the weighted hits of each deal of the marked stages within the cells (ascending)."""
+    """Return the weighted hits of each permutation of marked stages within cells (ascending)."""
     cells, starts, sizes = np.unique(rows.cell, return_index=True, return_counts=True)
     stage, total = rows.stage.astype(np.uint32), np.zeros(permutations)
-    deals = deals_of_each(len(cells), permutations)
+    per_group = permutations_per_group(len(cells), permutations)
     for (size,), chosen in by_layout(sizes[:, None]):
         place = starts[chosen][:, None] + np.arange(size)
-        hits = np.empty((len(chosen), deals), dtype=np.float32)
-        for groups, columns, dealt in shuffles(marked[place], rows.n_stages + 1, deals, rng):
-            hits[groups, columns] = (dealt == stage[place[groups]][:, None]).sum(axis=-1)
-        total += one_of_each(hits, weight[starts[chosen]], permutations, rng)
+        hits = np.empty((len(chosen), per_group), dtype=np.float32)
+        for groups, columns, permuted in shuffles(marked[place], rows.n_stages + 1, per_group, rng):
+            hits[groups, columns] = (permuted == stage[place[groups]][:, None]).sum(axis=-1)
+        total += sampled_sums(hits, weight[starts[chosen]], permutations, rng)
     return total
 
 

@@ -137,7 +137,7 @@ def concept_correlations(
     count the design points in common; 4 are needed. Interval: `accuracy.rank_correlation`.
     """
     concepts = sorted(values)
-    found = {}
+    estimates = {}
     for number, first in enumerate(concepts):
         for second in concepts[number + 1 :]:
             shared = sorted(values[first].keys() & values[second].keys())
@@ -145,10 +145,10 @@ def concept_correlations(
                 np.array([values[name][point] for point in shared], dtype=np.float64)
                 for name in (first, second)
             )
-            found[first, second] = rank_correlation(
+            estimates[first, second] = rank_correlation(
                 "concept_rank_correlation", one, other, n=len(shared), units="experiments"
             )
-    return found
+    return estimates
 
 
 def _wins(axis: str, won: Sequence[float], items: int) -> Estimate:

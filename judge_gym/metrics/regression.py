@@ -87,8 +87,8 @@ def least_squares(
             name, float(beta[j]), None, None, len(item), len(clusters), method=_METHOD, unit=unit,
             because=_NOTHING_LEFT,
         )  # fmt: skip
-        found = variance.of(basis.back[j])
-        coefficients.append(_told(point, found) if found else Coefficient(name, point))
+        result = variance.of(basis.back[j])
+        coefficients.append(_told(point, result) if result else Coefficient(name, point))
     return coefficients
 
 
@@ -152,15 +152,15 @@ def t_coefficient(
     return Coefficient(told.metric, told, df, error)
 
 
-def _told(point: Estimate, found: tuple[float, float]) -> Coefficient:
-    variance, df = found
+def _told(point: Estimate, result: tuple[float, float]) -> Coefficient:
+    variance, df = result
     return t_coefficient(point, variance**0.5, df)
 
 
 def missing_coefficient(name: str, because: str, item: IntArray, unit: str) -> Coefficient:
     """Return a coefficient that is "not estimable, because ..."."""
-    found = not_estimable(name, because, n=len(item), n_items=len(np.unique(item)), unit=unit)
-    return Coefficient(name, found)
+    result = not_estimable(name, because, n=len(item), n_items=len(np.unique(item)), unit=unit)
+    return Coefficient(name, result)
 
 
 def undetermined(names: Sequence[str], design: FloatArray) -> dict[str, str]:

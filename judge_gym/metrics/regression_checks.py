@@ -145,13 +145,13 @@ def mixed_model(
     try:
         model = CrossedModel(basis, outcome, list(random.values()))
         untold = dict(zip(random, model.unidentified(), strict=True))
-        found = model.fit(np.array([not because for because in untold.values()]))
+        result = model.fit(np.array([not because for because in untold.values()]))
     except (NoFit, np.linalg.LinAlgError) as error:
         return _all_missing(every, _because(error), item, unit)
     kept = [name for name, because in untold.items() if not because]
     absent = [
         f"variance of {name} is 0"
-        for name, value in zip(random, found.variances, strict=True)
+        for name, value in zip(random, result.variances, strict=True)
         if name in kept and value == 0
     ]
     method = f"mixed model, REML over {len(outcome)} cell means"
@@ -160,11 +160,11 @@ def mixed_model(
     back = np.linalg.inv(triangle)
 
     def fit() -> tuple[FloatArray, FloatArray]:
-        covariance = back @ found.covariance @ back.T
-        return back @ found.coefficients, np.sqrt(np.diag(covariance))
+        covariance = back @ result.covariance @ back.T
+        return back @ result.coefficients, np.sqrt(np.diag(covariance))
 
     fixed = _fitted(names, told, columns, fit, item, unit, method)
-    values = dict(zip(random, found.variances, strict=True)) | {"residual": found.residual}
+    values = dict(zip(random, result.variances, strict=True)) | {"residual": result.residual}
     return [
         *fixed,
         *(_variance(one, values[one], untold.get(one, ""), item, unit, method) for one in values),

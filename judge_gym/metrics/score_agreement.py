@@ -35,7 +35,7 @@ _LEAST_OWED = 6
 _ROUNDED = 1e-9
 
 
-def bland_altman(one: FloatArray, other: FloatArray) -> list[Estimate]:
+def bland_altman(first: FloatArray, second: FloatArray) -> list[Estimate]:
     """Return the bias (mean of other - one) and the limits of agreement, in points.
 
     The limits, bias ± 1.96·s, hold 95% of normal differences of items; they and all intervals are
@@ -43,7 +43,7 @@ def bland_altman(one: FloatArray, other: FloatArray) -> list[Estimate]:
     s²·(1/n + 1.96²/(2(n - 1))). Needs two items, and for the limits differences that are not all
     equal. Source: Bland and Altman 1999, Statistical Methods in Medical Research 8.
     """
-    differences = other - one
+    differences = second - first
     n = len(differences)
     names, unit = ("agreement_lower", "agreement_upper"), "points"
     bias = mean_over_items("agreement_bias", differences, n=n, unit=unit, bounds=_POINTS_APART)
@@ -56,9 +56,9 @@ def bland_altman(one: FloatArray, other: FloatArray) -> list[Estimate]:
     limits = []
     for name, sign in zip(names, (-1, 1), strict=True):
         limit = float(np.clip(mean + sign * z * spread, *_POINTS_APART))
-        found = Estimate(name, limit, None, None, n, n, method="limit of agreement", unit=unit)
+        estimates = Estimate(name, limit, None, None, n, n, method="limit of agreement", unit=unit)
         interval = (limit - half, limit + half) if spread > EPSILON else None
-        limits.append(with_interval(found, interval, _POINTS_APART))
+        limits.append(with_interval(estimates, interval, _POINTS_APART))
     return [bias, *limits]
 
 
@@ -89,9 +89,9 @@ def rank_agreement(one: FloatArray, other: FloatArray, rng: np.random.Generator)
         shared, first, second = (((weights @ part) * weights).sum(axis=1) for part in products)
         return ratio_or_nan(shared, np.sqrt(first * second))
 
-    found = _coefficient("rank_agreement", one, other, tau, rng)
-    test = kendall_tau_b(one, other) if found.estimate is not None else None
-    return replace(found, p=test[1]) if test else found
+    estimate = _coefficient("rank_agreement", one, other, tau, rng)
+    test = kendall_tau_b(one, other) if estimate.estimate is not None else None
+    return replace(estimate, p=test[1]) if test else estimate
 
 
 def label_agreement(labels: FloatArray, judged: FloatArray, rng: np.random.Generator) -> Estimate:
@@ -108,15 +108,15 @@ def label_agreement(labels: FloatArray, judged: FloatArray, rng: np.random.Gener
     if n < MIN_ITEMS or np.ptp(labels) <= EPSILON:
         because = "all labels are the same" if n >= MIN_ITEMS else f"{n} texts have label and score"
         return not_estimable(metric, because, n=n, n_items=n)
-    found = concordance(labels, judged, rng)
+    estimate = concordance(labels, judged, rng)
     apart = float(labels.var() + judged.var() + (labels.mean() - judged.mean()) ** 2)
     missed = (labels - judged) ** 2
     by_chance = 2 * apart / float(np.not_equal.outer(labels, judged).mean())
     count = int((missed > EPSILON).sum())
     size = (float(missed.sum()) + by_chance) / (count + 2) / apart
     least, most = wilson(count, n)
-    value = 0.0 if found.estimate is None else found.estimate
-    ends = [end for end in (found.lower, found.upper) if end is not None]
+    value = 0.0 if estimate.estimate is None else estimate.estimate
+    ends = [end for end in (estimate.lower, estimate.upper) if end is not None]
     method = "Lin's concordance with labels; t interval on Fisher's scale or Wilson's of misses"
     return with_interval(
         Estimate(metric, value, None, None, n, n, method=method, unit="agreement beyond chance"),
@@ -166,8 +166,8 @@ def error_correlation(
         for i, side in enumerate((first, second)):
             own = left(i, i)
             spreads *= np.where(own > _ROUNDED * np.ptp(side) ** 2, own, 0.0)
-        found = ratio_or_nan(left(0, 1), np.sqrt(spreads))
-        return np.asarray(np.where(np.abs(found) > 1 - _ROUNDED, np.sign(found), found))
+        estimate = ratio_or_nan(left(0, 1), np.sqrt(spreads))
+        return np.asarray(np.where(np.abs(estimate) > 1 - _ROUNDED, np.sign(estimate), estimate))
 
     return _coefficient("error_correlation", first, second, correlation, rng, of_item)
 
@@ -200,8 +200,8 @@ def score_alpha(table: FloatArray, rng: np.random.Generator) -> Estimate:
     if not np.isfinite(value):
         return not_estimable(metric, "all scores are the same", n=n, n_items=n_items, unit=unit)
     method = "interval data, runs averaged; t interval, items resampled"
-    found = Estimate(metric, value, None, None, n, n_items, method=method, unit=unit)
-    return with_interval(found, resampled_interval(alpha, n_items, rng), (-1.0, 1.0))
+    estimate = Estimate(metric, value, None, None, n, n_items, method=method, unit=unit)
+    return with_interval(estimate, resampled_interval(alpha, n_items, rng), (-1.0, 1.0))
 
 
 def _within_one(values: FloatArray) -> FloatArray:
@@ -211,15 +211,15 @@ def _within_one(values: FloatArray) -> FloatArray:
 
 
 def _moments(
-    one: FloatArray, other: FloatArray, weights: FloatArray, cluster: IntArray
+    first: FloatArray, second: FloatArray, weights: FloatArray, cluster: IntArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return both variances (divisor n), the covariance and the difference of means, per row.
 
     `weights` are rows x clusters.
     """
     # About the common mean, so that no digits are lost where scores hardly differ.
-    middle = (one.mean() + other.mean()) / 2
-    x, y = one - middle, other - middle
+    middle = (first.mean() + second.mean()) / 2
+    x, y = first - middle, second - middle
     sums = [
         np.bincount(cluster, weights=part) for part in (np.ones_like(x), x, y, x**2, y**2, x * y)
     ]
@@ -235,25 +235,25 @@ def _moments(
 
 def _coefficient(
     metric: str,
-    one: FloatArray,
-    other: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
     statistic: Callable[[FloatArray], FloatArray],
     rng: np.random.Generator,
     cluster: IntArray | None = None,
 ) -> Estimate:
-    size = len(one)
+    size = len(first)
     n = size if cluster is None else int(cluster.max(initial=-1)) + 1
     if n < MIN_ITEMS:
         because = f"it needs {MIN_ITEMS} items in common, and there are {n}"
         return not_estimable(metric, because, n=size, n_items=n)
-    if min(np.ptp(one), np.ptp(other)) <= EPSILON:
+    if min(np.ptp(first), np.ptp(second)) <= EPSILON:
         return not_estimable(metric, "one of the two is the same for all items", n=size, n_items=n)
     value = float(np.clip(statistic(np.ones((1, n)))[0], -1.0, 1.0))
     method = "over items; t interval on Fisher's scale, items resampled"
     if abs(value) >= 1 - EPSILON:
         method = "over items; to what one item more could make of it"
-    found = Estimate(metric, value, None, None, size, n, method=method, unit="coefficient")
-    return with_interval(found, _on_fishers_scale(value, statistic, n, rng))
+    estimate = Estimate(metric, value, None, None, size, n, method=method, unit="coefficient")
+    return with_interval(estimate, _on_fishers_scale(value, statistic, n, rng))
 
 
 def _on_fishers_scale(

@@ -11,8 +11,8 @@ from judge_gym.metrics.belief import (
     belief_distance,
     combination_record,
     conflict,
-    dealt_variances,
     item_distances,
+    permutation_variances,
     self_conflict,
     stage_support,
     uncertainty_gap,
@@ -130,13 +130,13 @@ def test_variance_of_dealt_distances_is_that_of_all_deals(build_verdicts, layout
     pairs = np.triu_indices(len(layout), k=1)
     distances = item_distances(cells)[:, *pairs].mean(axis=1)
     assert distances.mean() == pytest.approx(0, abs=1e-12)
-    assert dealt_variances(cells) == pytest.approx(distances.var())
+    assert permutation_variances(cells) == pytest.approx(distances.var())
 
 
 def test_a_distance_is_not_called_negative_when_dealing_gives_as_little(build_verdicts):
     # Both judges gave {1} and {2} once: 0 - 1/2 = -1/2, as 4 of 6 deals do; in the others each has
     # a stage of its own, 1 - 0. Variance (4·1/4 + 2·1)/6 = 1/2. On the fifth item three gave {1}:
-    # (1 + 0)/2 - 1/2 = 0, however it is dealt.
+    # (1 + 0)/2 - 1/2 = 0, however it is permuted.
     alike = [[1, 2]] * 4
     found = belief_distance(cell_masses(build_verdicts([[*alike, [1, 1]], [*alike, [1, 2]]])))
     by_t = -0.4 + 2.7764 * 0.05**0.5 / 5**0.5

@@ -1,4 +1,4 @@
-"""The null by dealing: cells keep their sizes, chances are right, and many items need few deals."""
+"""The permutation null: cells keep their sizes, and many items need few permutations."""
 
 from collections import Counter
 from math import comb
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.cells import Verdicts
-from judge_gym.metrics.permutation import FEWEST_DEALS, deal, one_of_each, shuffles
+from judge_gym.metrics.permutation import MIN_PER_GROUP, permutation_null, sampled_sums, shuffles
 from judge_gym.metrics.polarization import mean_jensen_shannon
 
 
@@ -37,7 +37,7 @@ def test_a_deal_keeps_cell_sizes_and_the_samples_of_the_item(rng):
         seen.append(p.copy())
         return p[..., 0, 0]
 
-    deal(verdicts_of(cells), keep, rng, 50)
+    permutation_null(verdicts_of(cells), keep, rng, 50)
     # one layout at a time: (2, 2) before (3, 1), items in order within
     for item, p in zip([1, 0, 2], np.concatenate(seen).reshape(3, 50, 2, 3), strict=True):
         assert p.sum(axis=-1) == pytest.approx(np.ones((50, 2)))
@@ -48,7 +48,7 @@ def test_a_deal_keeps_cell_sizes_and_the_samples_of_the_item(rng):
 def test_means_by_item_are_those_of_each_item(rng):
     # the expected share of stage 1 in judge 0's cell is that of the item: 3/4, then 1/4
     cells = [[[1, 1], [1, 2]], [[1], [2, 2, 4]]]
-    found = deal(verdicts_of(cells), lambda p: p[..., 0, 0], rng, 20_000)
+    found = permutation_null(verdicts_of(cells), lambda p: p[..., 0, 0], rng, 20_000)
     assert found.per_item == pytest.approx([0.75, 0.25], abs=0.02)
     assert found.means.mean() == pytest.approx(found.per_item.mean())
     assert len(found.means) == 20_000
@@ -65,17 +65,18 @@ def test_the_null_has_the_mean_and_spread_of_the_hypergeometric(items, rng):
     mean = chance @ value
     spread = (chance @ (value - mean) ** 2) ** 0.5
     verdicts = verdicts_of([[[1] * 5, [2] * 5]] * items)
-    found = deal(verdicts, mean_jensen_shannon, rng, 2000)
+    found = permutation_null(verdicts, mean_jensen_shannon, rng, 2000)
     assert found.means.std() == pytest.approx(spread / items**0.5, rel=0.1)
-    deals = 2000 if items == 1 else FEWEST_DEALS * items
-    assert found.per_item.mean() == pytest.approx(mean, abs=4 * spread / deals**0.5)
+    permutations = 2000 if items == 1 else MIN_PER_GROUP * items
+    assert found.per_item.mean() == pytest.approx(mean, abs=4 * spread / permutations**0.5)
     assert found.means.mean() == pytest.approx(found.per_item.mean(), abs=spread / items**0.5 / 10)
 
 
 def test_the_same_seed_deals_the_same(rng):
     verdicts = verdicts_of([[[1, 2, 3], [4]], [[1, 2], [2, 4]]])
     first, second = (
-        deal(verdicts, mean_jensen_shannon, np.random.default_rng(3), 100) for _ in range(2)
+        permutation_null(verdicts, mean_jensen_shannon, np.random.default_rng(3), 100)
+        for _ in range(2)
     )
     assert (first.means == second.means).all()
     assert (first.per_item == second.per_item).all()
@@ -85,24 +86,26 @@ def test_weights_are_those_of_items(rng):
     # judge 0 has both of an item's samples or none of the other kind, whatever is dealt: the share
     # of stage 1 is 1 on the first item and 0 on the second
     cells = [[[1], [1]], [[2], [2]]]
-    found = deal(verdicts_of(cells), lambda p: p[..., 0, 0], rng, 3, np.array([0.25, 0.75]))
+    found = permutation_null(
+        verdicts_of(cells), lambda p: p[..., 0, 0], rng, 3, np.array([0.25, 0.75])
+    )
     assert found.means.tolist() == [0.25] * 3
 
 
-@pytest.mark.parametrize("deals", [1, 7, 3000])
-def test_shuffles_stay_within_their_group(deals, rng):
-    # more than a block: 2,100 groups of 100 samples, and 3,000 deals of one group
-    held = np.sort(rng.integers(0, 5, size=(2100 if deals == 1 else 3, 100)), axis=1)
-    filled = np.zeros((len(held), deals), dtype=int)
-    for groups, columns, dealt in shuffles(held, 5, deals, rng):
-        assert (np.sort(dealt, axis=-1) == held[groups][:, None]).all()
+@pytest.mark.parametrize("permutations", [1, 7, 3000])
+def test_shuffles_stay_within_their_group(permutations, rng):
+    # more than a block: 2,100 groups of 100 samples, and 3,000 permutations of one group
+    held = np.sort(rng.integers(0, 5, size=(2100 if permutations == 1 else 3, 100)), axis=1)
+    filled = np.zeros((len(held), permutations), dtype=int)
+    for groups, columns, permuted in shuffles(held, 5, permutations, rng):
+        assert (np.sort(permuted, axis=-1) == held[groups][:, None]).all()
         filled[groups, columns] += 1
     assert (filled == 1).all()
 
 
 def test_shuffles_are_uniform(rng):
-    ((_, _, dealt),) = shuffles(np.array([[0, 1, 2]]), 3, 6000, rng)
-    counts = Counter(map(tuple, dealt[0].tolist()))
+    ((_, _, permuted),) = shuffles(np.array([[0, 1, 2]]), 3, 6000, rng)
+    counts = Counter(map(tuple, permuted[0].tolist()))
     assert len(counts) == 6
     # binomial(6000, 1/6) has sd 28.9
     assert all(abs(count - 1000) < 150 for count in counts.values())
@@ -111,7 +114,7 @@ def test_shuffles_are_uniform(rng):
 def test_one_of_each_takes_a_deal_of_every_group(rng):
     # groups give 0 or 1, and 0 or 10: all four sums of one of each come up, and no other
     values = np.array([[0, 1], [0, 10]], dtype=np.float32)
-    sums = one_of_each(values, np.ones(2), 200, rng)
+    sums = sampled_sums(values, np.ones(2), 200, rng)
     assert set(sums.tolist()) == {0, 1, 10, 11}
-    # as many deals as permutations: those themselves
-    assert one_of_each(values, np.array([1.0, 2.0]), 2, rng).tolist() == [0, 21]
+    # as many permutations as permutations: those themselves
+    assert sampled_sums(values, np.array([1.0, 2.0]), 2, rng).tolist() == [0, 21]
