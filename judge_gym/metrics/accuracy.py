@@ -110,7 +110,7 @@ def pair_balance(
 
 
 def no_verdict(judgements: int) -> str:
-    """Return why a judge none of whose answers could be read has no accuracy."""
+    """Return why a judge without readable answers has no accuracy."""
     return f"none of its {judgements} judgements has a verdict that could be read"
 
 
@@ -215,7 +215,7 @@ def kappa_of_tables(
 
 @dataclass(frozen=True, eq=False)
 class SetUtilities:
-    """What each subset verdict earns: `discounted` is 1/|A| if A holds the truth, else 0.
+    """Utilities of subset verdicts: `discounted` is 1/|A| if A holds the truth, else 0.
 
     `u65` and `u80` give a set of two 0.65 and 0.80: reward for caution, between 1/|A| and mere
     coverage. A correct point verdict earns 1 by all three.
@@ -239,9 +239,9 @@ def set_utilities(stages: IntArray, truth: IntArray) -> SetUtilities:
 def subset_accuracy(verdicts: Verdicts, truth: IntArray) -> list[Estimate]:
     """Return coverage (the truth is in the set) and the three utilities, each in [0, 1].
 
-    Coverage: share of verdicts, Wilson clustered by item; wide sets cover for free, so it never
-    stands alone. Utilities: cell means, judges averaged within the item, t interval over items.
-    Needs one verdict; 100 items advised.
+    Coverage: share of verdicts, Wilson clustered by item; wide sets cover the truth without skill,
+    so it is never reported alone. Utilities: cell means, judges averaged within the item, t
+    interval over items. Needs one verdict; 100 items advised.
     """
     utilities = set_utilities(verdicts.stages, _true_stage(verdicts, truth))
     figures = [_share_holding("coverage", verdicts, truth)]

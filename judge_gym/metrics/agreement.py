@@ -1,9 +1,9 @@
 """Chance-corrected agreement between judges: Krippendorff's α, Gwet's AC, Fleiss' κ.
 
 All compare single verdicts of different judges. The replicates of a cell enter as its
-distribution over stages (a set by its pignistic shares), so that a judge agreeing with itself
-counts for nothing; with one point verdict per cell these are the textbook coefficients. Items
-that one judge alone scored are left out, missing cells are allowed.
+distribution over stages (a set by its pignistic shares), so that agreement of a judge with
+itself does not count. With one point verdict per cell these are the textbook coefficients. Items
+that only one judge scored are left out; missing cells are allowed.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from judge_gym.metrics.estimate import (
 
 
 class Level(StrEnum):
-    """How far apart two different stages count."""
+    """Level of measurement: the distance between two different stages."""
 
     NOMINAL = "nominal"
     """All equally."""
@@ -57,7 +57,7 @@ def gwet_ac(verdicts: Verdicts, rng: np.random.Generator, level: Level = Level.N
     """Return Gwet's AC1 (nominal) or AC2 (interval: quadratic weights) across judges, at most 1.
 
     Chance agreement is Σw / (S(S-1)) · Σ π(1-π) over all S stages, so that a rare stage does not
-    sink it as it sinks α: read it beside α. Interval: t with the standard error of resampling
+    lower it as it lowers α: read it beside α. Interval: t with the standard error of resampling
     items. Needs an item that two judges scored. Source: Gwet 2008, British Journal of
     Mathematical and Statistical Psychology 61.
     """
@@ -104,7 +104,7 @@ def _agreement(
         paired = weights[:, several]
         agreed = (np.tensordot(paired, pairs, axes=1) * credit).sum(axis=(1, 2))
         seen = ratio_or_nan(agreed, paired.sum(axis=1))
-        # Chance looks at every item, also those that one judge alone scored.
+        # Chance agreement uses every item, also those that only one judge scored.
         share = weights @ stages / weights.sum(axis=1, keepdims=True)
         chance = by_chance(share, credit)
         return ratio_or_nan(seen - chance, 1 - chance)
@@ -119,9 +119,9 @@ def _credit(n_stages: int, level: Level) -> FloatArray:
 
 
 def _pairs_of(verdicts: Verdicts, items: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return, of the chosen items, the judges that scored it and the pairs by what they said.
+    """Return for each chosen item its number of judges, and the shares of pairs of verdicts.
 
-    The pairs are (items, S, S): the share of ordered pairs of judges that said (v, w).
+    The shares are (items, S, S): of ordered pairs of judges with the verdicts (v, w).
     """
     p, present = pignistic(verdicts)
     p, judges = p[:, items], present[:, items].sum(axis=0).astype(np.float64)

@@ -32,8 +32,8 @@ MIN_REPLICATES = 2
 class MeanSquares:
     """Mean squares of a complete items x judges table, one per row of item weights (r).
 
-    All are of cell means: `items` between items, `judges` between judges, `rest` what neither
-    explains, `within` between the judges of one item.
+    All are of cell means: `items` between items, `judges` between judges, `rest` the residual of
+    both, `within` between the judges of one item.
     """
 
     items: FloatArray
@@ -205,8 +205,8 @@ def rating_scale(stages: IntArray, n_stages: int) -> RatingScale:
     """Return the rating-scale model of `stages` (items x judges, 1..S, complete).
 
     P(stage s) ∝ exp((s-1)·(θ_item - severity_judge) - ω_s), fitted by conditional maximum
-    likelihood; normal interval from the observed information. Items at either end of the scale
-    for all judges say nothing. Needs two judges, every stage in use, and judges that are not all
+    likelihood; normal interval from the observed information. Items at one end of the scale for all
+    judges carry no information. Needs two judges, every stage in use, and judges that are not all
     at one end. Sources: Andrich 1978, Psychometrika 43; Linacre 1989 for judges as a facet.
     """
     items, judges = stages.shape

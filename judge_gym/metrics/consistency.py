@@ -80,10 +80,10 @@ FAR_APART = 0.5
 
 @dataclass(frozen=True)
 class ReplicateConflict:
-    """How the verdicts of one cell exclude each other: having no stage in common.
+    """Incompatible verdicts in one cell, that is pairs without a common stage.
 
-    `widest` is the largest distance of two such verdicts on the 0-1 scale, 0 without any, and
-    `share` the share of pairs that are such, in [0, 1]: the cell's own self-conflict.
+    `widest` is the largest distance of an incompatible pair on the 0-1 scale, 0 without any.
+    `share` is the share of incompatible pairs, in [0, 1]: the self-conflict of the cell.
     """
 
     widest: float
@@ -91,7 +91,7 @@ class ReplicateConflict:
 
 
 def replicate_conflict(stages: Sequence[int], n_stages: int) -> ReplicateConflict:
-    """Return how the verdicts (bitmasks, two or more) of one cell exclude each other.
+    """Return the conflict among the verdicts (bitmasks, two or more) of one cell.
 
     The distance of two sets is that of their mean stages over S - 1.
     """

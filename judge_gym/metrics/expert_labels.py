@@ -40,10 +40,10 @@ def prediction_powered_mean(
     Estimate and interval are cut to `bounds`, the scale.
 
     Interval: t with n - 2 degrees of freedom over n labelled items. Needs 20 of them, two others,
-    and n > 25·skewness² (Cochran 1977) of labels and of corrections. So shown it held the mean in
-    94 to 98% of sets of 20 to 100 labels on five kinds of scores; with labels that crowd at one
-    end, where it fails, it is refused in 95% of sets of up to 50. The normal interval as
-    `published`, needing two labelled items, held it in 78% of sets of 5 labels and 90% of 15.
+    and n > 25·skewness² (Cochran 1977) of labels and of corrections. Under these conditions
+    its coverage was 94 to 98% for 20 to 100 labels on five kinds of scores. Labels that crowd at
+    one end, where it fails, are refused in 95% of sets of up to 50. The normal interval as
+    `published` needs two labelled items; its coverage was 78% with 5 labels and 90% with 15.
     Sources: Angelopoulos et al. 2023, Science 382; Angelopoulos, Duchi and Zrnic 2023 for λ.
     """
     metric, few, many = "prediction_powered_mean", len(expert), len(judge_alone)
@@ -86,7 +86,7 @@ def _tuned_weight(expert: FloatArray, judge: FloatArray, judge_alone: FloatArray
 
 @dataclass(frozen=True, eq=False)
 class IsotonicCurve:
-    """The truth to be expected at the judge's scores `at`, ascending; lines between them."""
+    """The expected truth at the judge's scores `at` (ascending), linear between them."""
 
     at: FloatArray
     truth: list[Estimate]
@@ -97,9 +97,9 @@ def isotonic_calibration(expert: FloatArray, judge: FloatArray) -> IsotonicCurve
 
     Both hold one entry per labelled item; the curve is in the unit of the expert's scores and is
     read from the judge's lowest labelled score to its highest. It has no interval: resampling is
-    not consistent for it, and held the truth in 61 to 83% of slices whose labels lie at an end of
-    the scale. Needs 20 labelled items; with fewer, or one judge score for all, the curve is one
-    figure that says so. Source: Barlow et al. 1972, by pool-adjacent-violators.
+    not consistent for it, and covered the truth in 61 to 83% of slices whose labels lie at an end
+    of the scale. Needs 20 labelled items; with fewer, or one judge score for all, the curve is one
+    figure that is not estimable. Source: Barlow et al. 1972, by pool-adjacent-violators.
     """
     from scipy.optimize import isotonic_regression
 

@@ -1,8 +1,7 @@
-"""Scores in points: how one judge spreads them over the scale, and repeats them.
+"""Scores in points: their spread over the scale, and their repeatability, for one judge.
 
-Points run from 0 to 100, whatever the judge's own scale; see `to_points`. Runs of one item count
-as one cluster everywhere. What is said of a spread is said of a corpus: items of one quality get
-scores of one size.
+Points range from 0 to 100, whatever the judge's own scale; see `to_points`. Runs of one item are
+one cluster. A spread describes a judge on a corpus: items of equal quality get similar scores.
 """
 
 from collections.abc import Iterator
@@ -195,10 +194,10 @@ def reliability_of_mean(single: Estimate, runs: float) -> Estimate:
 def runs_near(scores: Scores, near: float = NEAR) -> Estimate:
     """Return the share of pairs of one judge's runs of an item at most `near` points apart.
 
-    In [0, 1]; Wilson interval clustered by item. A judge that tells nothing apart has 1: read it
-    after `discrimination`. Where every run repeats the first exactly, the interval allows each
-    item that Wilson's leaves for others two values, as often as so many runs can take. Needs an
-    item with two runs.
+    In [0, 1]; Wilson interval clustered by item. A judge that gives every item the same score has
+    1: read it after `discrimination`. Where every run repeats the first exactly, the interval
+    allows each item that Wilson's leaves for others two values, as often as so many runs can take.
+    Needs an item with two runs.
     """
     pairs = np.zeros(scores.n_items, dtype=np.int64)
     agreeing = np.zeros(scores.n_items, dtype=np.int64)
@@ -227,11 +226,11 @@ def _runs(scores: Scores) -> Iterator[tuple[int, FloatArray]]:
 
 
 def _counts_by_bin(scores: Scores) -> IntArray:
-    """Return bins x items: how many scores of an item a bin holds."""
+    """Return the number of scores, bins x items."""
     number = bin_of(scores.points)
     return np.stack([_by_item(scores, number == place) for place in range(BINS)])
 
 
 def _by_item(scores: Scores, chosen: BoolArray) -> IntArray:
-    """Return how many of the chosen samples each item has."""
+    """Return the number of chosen samples per item."""
     return np.bincount(scores.item[chosen], minlength=scores.n_items)

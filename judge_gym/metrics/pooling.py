@@ -1,8 +1,8 @@
-"""Several raters' scores of one thing, pooled into one: by rule, or by how each of them errs.
+"""Scores of several raters, pooled into one score: by a fixed rule, or by their known errors.
 
-Scores are units x raters, whole numbers of one scale; a unit is what has one true score. What is
-fitted to true scores is a `Record`, and `records_without` fits that of each unit on the documents
-it does not belong to: nothing is judged on the truth it was fitted to.
+Scores are units x raters, integers on one scale. A unit has one true score. `Record` holds errors
+fitted to true scores. `records_without` fits the record of a unit on all other documents, so that
+no score is evaluated on the truth it was fitted to.
 """
 
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ ROUNDING = 1 / 12
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """How raters erred where the truth is known; `raters` entries each, or a row of them per unit.
+    """Errors of raters on units with a known truth; one entry per rater, or a row per unit.
 
     `bias` is the mean of score - truth and `variance` that of the same (ddof 1) with `ROUNDING`
-    added, so that nobody is taken to be without error. `reliability` is the share of scores that
+    added, so that no rater counts as free of error. `reliability` is the share of scores that
     were right by Laplace's rule, (right + 1)/(n + 2), in (0, 1).
     """
 
@@ -31,19 +31,19 @@ class Record:
     reliability: FloatArray
 
     def of(self, raters: IntArray) -> "Record":
-        """Return that of these raters, in the order given."""
+        """Return the record of these raters, in this order."""
         return Record(
             self.bias[..., raters], self.variance[..., raters], self.reliability[..., raters]
         )
 
 
 def record(scores: FloatArray, truth: FloatArray) -> Record:
-    """Return how raters erred on these units; needs two."""
+    """Return the errors of raters on these units; needs two."""
     return _record(len(truth), *(part.sum(axis=0) for part in _parts(scores, truth)))
 
 
 def records_without(scores: FloatArray, truth: FloatArray, document: IntArray) -> Record:
-    """Return, a row per unit, how raters erred on the units of all other documents.
+    """Return for each unit (row) the errors of raters on all other documents.
 
     `document` numbers them from 0. Needs two units outside each document.
     """
@@ -61,34 +61,34 @@ def mean(scores: FloatArray) -> FloatArray:
 
 
 def median(scores: FloatArray) -> FloatArray:
-    """Return the median score of each unit, of two in the middle their mean."""
+    """Return the median score of each unit; of an even number the mean of the middle two."""
     return np.asarray(np.median(scores, axis=1))
 
 
 def majority(scores: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return the score given most often, and the mean of those that are, where several are.
+    """Return the most frequent score; of ties their mean.
 
-    `scale` are all scores there are. A tie broken to either side would make raters severe or
-    lenient that are neither.
+    `scale` holds all possible scores. Ties broken to one side would make raters look severe or
+    lenient.
     """
     given = (scores[:, :, None] == scale).sum(axis=1).astype(np.float64)
     return _largest(given, scale)
 
 
 def dempster_shafer(scores: FloatArray, scale: FloatArray, reliability: FloatArray) -> FloatArray:
-    """Return the score that the raters' evidence speaks for most, by Dempster's rule.
+    """Return the score of the highest pignistic probability after Dempster's rule.
 
-    Each rater gives its score the mass `reliability` (below 1) and the rest to all scores alike,
-    Shafer's discount; what is combined goes by pignistic probability, ties as in `majority`. The
-    rule takes raters for independent and scores for names: 2 and 3 contradict as 1 and 5 do.
+    Each rater's score has the mass `reliability` (below 1); the rest is on the frame (Shafer's
+    discount). Ties as in `majority`. The rule assumes independent raters and nominal scores: 2 and
+    3 contradict each other as much as 1 and 5.
     """
     steps = len(scale)
     sets = np.append(singletons(steps), (1 << steps) - 1)
     by_unit = np.broadcast_to(reliability, scores.shape)
     sources = []
-    for said, trusted in zip(scores.T, by_unit.T, strict=True):
-        on_scores = (said[:, None] == scale) * trusted[:, None]
-        rest = 1 - trusted[:, None]
+    for score, trust in zip(scores.T, by_unit.T, strict=True):
+        on_scores = (score[:, None] == scale) * trust[:, None]
+        rest = 1 - trust[:, None]
         sources.append(Masses(sets, np.concatenate([on_scores, rest], axis=1), steps))
     combined = dempster(sources).masses
     assert combined is not None  # no mass is 1, so no conflict is total
@@ -98,7 +98,7 @@ def dempster_shafer(scores: FloatArray, scale: FloatArray, reliability: FloatArr
 def weighted(scores: FloatArray, scale: FloatArray, known: Record) -> FloatArray:
     """Return the mean of the scores less each rater's bias, weighted by inverse error variance.
 
-    Held within the scale. The best linear pool of raters whose errors are independent (Bates and
+    Cut to the scale. The best linear pool of raters whose errors are independent (Bates and
     Granger 1969, Operational Research Quarterly 20).
     """
     weight = np.broadcast_to(1 / known.variance, scores.shape)
@@ -118,7 +118,7 @@ def _largest(support: FloatArray, scale: FloatArray) -> FloatArray:
 
 
 def _parts(scores: FloatArray, truth: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return what records are sums of: errors, their squares, and whether there is none."""
+    """Return the terms whose sums make a record: errors, their squares, and whether it is 0."""
     errors = scores - truth[:, None]
     return errors, errors**2, (errors == 0).astype(np.float64)
 

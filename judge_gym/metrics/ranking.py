@@ -1,8 +1,8 @@
-"""Ranking the design space: what each level of an axis does, everything else equal.
+"""Ranking of the design space: the effect of each level of an axis, everything else equal.
 
-As GraphGym ranked its design dimensions (You et al., NeurIPS 2020): controlled pairs of
-experiments that differ in one axis, compared pair by pair and then over the grid. A pair's items
-are its units, and pairs of one grid mostly judge the same items.
+The method of GraphGym (You et al., NeurIPS 2020): controlled pairs of experiments that differ in
+one axis are compared pair by pair, then over the grid. The items of a pair are its units. Pairs of
+one grid mostly share their items.
 """
 
 from collections import defaultdict
@@ -31,7 +31,7 @@ from judge_gym.metrics.regression import t_coefficient
 class ControlledPair:
     """Two experiments that differ in one axis, by item: `difference` is to - from.
 
-    `item` numbers the items over the whole grid, so that pairs on the same items are known to be.
+    `item` numbers the items over the whole grid, so that shared items have the same number.
     """
 
     axis: str
@@ -45,7 +45,7 @@ class ControlledPair:
 
 @dataclass(frozen=True)
 class PooledContrast:
-    """What going from `start` to `end` does over the grid.
+    """The effect of changing `start` to `end`, over the grid.
 
     `pooled` is the mean effect, `spread` the standard deviation of true effects between settings
     (τ), and `shrunk` each setting's effect drawn towards the mean by its reliability.
@@ -61,7 +61,7 @@ class PooledContrast:
 
 @dataclass(frozen=True)
 class LevelRank:
-    """How often a level of an axis beats the level it is paired with; a tie counts half."""
+    """The share of its pairs that a level of an axis wins; a tie counts half."""
 
     axis: str
     level: str
@@ -89,8 +89,8 @@ def pool_pairs(pairs: Sequence[ControlledPair]) -> list[PooledContrast]:
 
     Random effects between settings: τ² by DerSimonian and Laird 1986; interval of the mean by
     Hartung and Knapp 2001 with their variance never below the common one (Röver, Knapp and Friede
-    2015). Where settings share items their errors go together, which that interval does not
-    know, so the t interval over items of the weighted difference is taken where it is wider.
+    2015). That interval ignores that errors of settings with the same items correlate, so the
+    t interval over items of the weighted difference is used where it is wider.
     Shrunken effects: empirical Bayes, w·effect + (1 - w)·mean with w = τ²/(τ² + SE²). Pairs
     without an interval (one item, no spread) are left out and counted.
     """
@@ -107,7 +107,7 @@ def rank_levels(
 
     A pair is won by the sign of its mean difference, however small; equal means are half a win
     each. Wilson interval over pairs, as if they were independent: read it beside the pooled
-    contrast. Needs one pair in which both have a figure.
+    contrast. Needs one pair with both figures.
     """
     scores: dict[tuple[str, str], list[float]] = defaultdict(list)
     items: dict[tuple[str, str], set[int]] = defaultdict(set)

@@ -1,9 +1,9 @@
-"""For notebooks: from the view `samples` to what the metrics take, to compute a figure again.
+"""Rows of the view `samples` as input of the metrics, to recompute a figure in a notebook.
 
     group = group_of(load("samples", sweep="demo"), scope)    # the scope of a stored figure
     measure_polarization(group.verdicts, generator, family=group.family)
 
-The arrays of `metrics.cells` hold no names: a group keeps them beside.
+The arrays of `metrics.cells` hold no names; a `JudgeGroup` holds both.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ _PROBABILITIES = ["first_probability", "second_probability"]
 
 @dataclass(frozen=True, eq=False)
 class JudgeGroup:
-    """The scored samples of judges that are compared, under their own arms.
+    """The scored samples of the judges in one comparison, in their own arms.
 
     `judges` (models) and `items` (ids) are in the order in which `verdicts` and `probes` number
     them; `family` holds a number per judge, `experiments` the id of each experiment.
@@ -39,10 +39,10 @@ class JudgeGroup:
 
 
 def group_of(samples: "pd.DataFrame", scope: Mapping[str, Any]) -> JudgeGroup:
-    """Return the group that a figure is about, from rows of the view `samples`, all columns.
+    """Return the group of a figure, from rows of the view `samples` with all columns.
 
-    Entries of the scope that are no axis, such as a judge, choose nothing: a group is whole.
-    Raises `StoreError` where the scope fits the samples of no group, or of several.
+    Entries of the scope that are no axis, such as a judge, are ignored, because a group is always
+    complete. Raises `StoreError` if the scope matches no group, or several.
     """
     chosen = samples[(samples["arm"] == "own") & (samples["status"] == "scored")]
     for entry, value in scope.items():

@@ -1,9 +1,10 @@
-"""Agreement of scores: of two judges, or of judges and the truth, on the same items.
+"""Agreement of scores: of two judges, or of judges with the truth, on the same items.
 
-A score of an item is its mean over runs. Correlations are no agreement: two judges that rank alike
-may lie 40 points apart. Intervals of coefficients are t intervals on Fisher's scale, with the
-standard error of resampling items, and so stay within the coefficient's range. Perfect agreement
-shows no spread: its interval reaches to (n - 3)/(n + 1), what one more item could make of τ-b.
+The score of an item is its mean over runs. Correlation is not agreement: two judges with the same
+ranking may differ by 40 points. Intervals of coefficients are t intervals on Fisher's scale, with
+the standard error of resampling items, and so stay within the coefficient's range. Perfect
+agreement shows no spread: its interval reaches to (n - 3)/(n + 1), what one more item could make of
+τ-b.
 """
 
 from collections.abc import Callable
@@ -36,7 +37,7 @@ _ROUNDED = 1e-9
 
 
 def bland_altman(first: FloatArray, second: FloatArray) -> list[Estimate]:
-    """Return the bias (mean of other - one) and the limits of agreement, in points.
+    """Return the bias (mean of second - first) and the limits of agreement, in points.
 
     The limits, bias ± 1.96·s, hold 95% of normal differences of items; they and all intervals are
     cut to ±100, beyond which no difference lies. t intervals; the variance of a limit is
@@ -134,11 +135,12 @@ def error_correlation(
 ) -> Estimate:
     """Return the correlation of two judges' errors at the same truth, over items, in [-1, 1].
 
-    Near 1 a second judge repeats the mistakes of the first, so that asking it gains nothing. What
-    scores owe to the truth is taken off first, by a polynomial of at most `_OWED` terms, which is
-    exact for so many true values: two judges that both use a part of the scale err alike by that
-    alone. Items of one `cluster` (numbered from 0, without a gap) are resampled together. Needs
-    scores that vary at the same truth, and 4 items or clusters; 6 items where the truth varies.
+    Near 1 a second judge repeats the mistakes of the first and adds no information. The part of a
+    score that the truth explains is removed first, by a polynomial of at most `_OWED` terms, exact
+    for that many true values: two judges that use only part of the scale have similar errors for
+    that reason alone. Items of one `cluster` (numbered from 0, without a gap) are resampled
+    together. Needs scores that vary at the same truth, and 4 items or clusters; 6 items where the
+    truth varies.
     """
     n, values = len(one), len(np.unique(truth))
     of_item = np.arange(n) if cluster is None else cluster
@@ -205,7 +207,7 @@ def score_alpha(table: FloatArray, rng: np.random.Generator) -> Estimate:
 
 
 def _within_one(values: FloatArray) -> FloatArray:
-    """Return values moved and stretched to [-1, 1]; as they are where all are equal."""
+    """Return values scaled to [-1, 1]; unchanged where all are equal."""
     half = float(np.ptp(values)) / 2 if len(values) else 0.0
     return np.asarray((values - values.min()) / half - 1) if half > EPSILON else values
 

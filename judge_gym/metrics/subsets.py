@@ -67,11 +67,11 @@ def forced_choice(
     rng: np.random.Generator,
     unit: str,
 ) -> ForcedChoice:
-    """Return what subset verdicts take off the distance between judges, mean over items.
+    """Return the drop in distance between judges with subset verdicts, as a mean over items.
 
     Items are those that every judge scored in both forms; t interval over items. The floor of
-    `drop` is what widening at random takes off: `beyond_chance` is the drop less its floor, so
-    that both forms of widening have the same number and sizes of sets, and the same noise. Needs
+    `drop` is the drop after widening at random. `beyond_chance` is the drop less its floor, so
+    both forms of widening have the same number and sizes of sets, and the same noise. Needs
     two judges and one item. A `distance` is, for instance, the divergence of pignistic
     distributions or d_J² by item.
     """
