@@ -121,7 +121,7 @@ def _show_comparison(
     judges: "tuple[AnyJudge, AnyJudge]", found: "Comparison", given: int, shown: int
 ) -> None:
     from judge_gym.calibration.checks import span
-    from judge_gym.calibration.replacing import FIGURE_NAMES
+    from judge_gym.calibration.comparisons import FIGURE_NAMES
 
     old, new = judges
     replacement = found.replacement

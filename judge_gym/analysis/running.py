@@ -69,27 +69,22 @@ A metric that a sweep has nothing for is one row with an empty scope, whose reas
 needs.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib.metadata import version
+from typing import Any
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from judge_gym.analysis.absent import absences
-from judge_gym.analysis.applied import cautioned
-from judge_gym.analysis.beliefs import agreements, beliefs
-from judge_gym.analysis.comparing import comparisons
-from judge_gym.analysis.crossing import decompositions
-from judge_gym.analysis.data import SweepData
-from judge_gym.analysis.effects import contrasts
-from judge_gym.analysis.forced import forced_choices
-from judge_gym.analysis.groups import comparison_groups
-from judge_gym.analysis.judges import single_judges
-from judge_gym.analysis.loading import load_sweep_data
-from judge_gym.analysis.ranking import concepts_compared, rankings
-from judge_gym.analysis.regressions import regressions
-from judge_gym.analysis.swaps import swap_effects
+from judge_gym.analysis.comparing import agreements, beliefs, comparisons
+from judge_gym.analysis.data import Judge, Origin, SweepData, load_sweep_data
+from judge_gym.analysis.design_space import concepts_compared, contrasts, rankings, regressions
+from judge_gym.analysis.groups import MIXED, comparison_groups, result_row
+from judge_gym.analysis.judges import accuracies, single_judges
+from judge_gym.analysis.rubrics import decompositions, forced_choices, swap_effects
 from judge_gym.analysis.testing import findings
-from judge_gym.analysis.truths import accuracies
+from judge_gym.metrics.estimate import Remark, RemarkKind, not_estimable
 from judge_gym.seeds import digest
 from judge_gym.store.results import Planned, ResultRow, latest_run, planned, save_run
 
@@ -155,3 +150,96 @@ def figures(data: SweepData) -> list[ResultRow]:
     rows = [row for group in groups for of_group in _OF_A_GROUP for row in of_group(group)]
     rows += [row for of_sweep in _OF_THE_SWEEP for row in of_sweep(data, groups)]
     return [cautioned(row, data.judges) for row in rows]
+
+
+NEEDS = {
+    "an experiment": (
+        *("polarization", "polarization_excess"),
+        *("polarization_ordinal", "polarization_ordinal_excess"),
+        *("entrenchment", "overconfidence", "brier_score", "confidence"),
+        *("conflict", "belief_distance", "self_conflict"),
+        *("dempster_conflict", "total_conflict", "combined_gap"),
+        *("krippendorff_alpha_ordinal", "gwet_ac_nominal"),
+        *("variance_item", "variance_judge", "variance_judge_item", "variance_replicate"),
+        *("abstention_rate", "unparseable_rate", "refused_rate", "failed_rate"),
+        *("replicate_variance", "replicate_icc", "probe_difference"),
+        *("position_bias", "label_bias"),
+    ),
+    "verdicts of two judge families on the same items": ("polarization_pair",),
+    "verdicts of two judges on the same items": ("conflict_pair", "belief_distance_pair"),
+    "single verdicts of two judges": ("conflict_polarization_correlation",),
+    "a judge that applied a rival's rubric": (
+        *("swap_sensitivity", "swap_verdict_shift", "swap_verdict_change"),
+        *("decomposition", "decomposition_share", "variance_component"),
+    ),
+    "a judge that applied a second rubric of its own": (
+        *("sham_sensitivity", "sham_verdict_shift", "sham_verdict_change"),
+    ),
+    "the same judges with single and with subset verdicts under a common rubric": (
+        *("forced_choice_polarization", "forced_choice_polarization_drop"),
+        *("forced_choice_distance", "forced_choice_distance_drop"),
+    ),
+    "single verdicts on items whose known answer is a stage of the rubric": (
+        *("accuracy", "cohens_kappa"),
+    ),
+    "a control with an index for its items": ("control_error", "control_rank_correlation"),
+    "a benchmark of pairs judged in both orders": (
+        *("accuracy_both_orders", "pair_balance", "order_inconsistency"),
+    ),
+    "subset verdicts on items whose known answer is a stage of the rubric": (
+        *("coverage", "accuracy_discounted", "accuracy_u65", "accuracy_u80"),
+    ),
+    "verdicts that may name several stages": (
+        *("subset_width", "subset_information", "uncertainty_gap"),
+        *("belief", "betp", "plausibility"),
+    ),
+    "two experiments of a judge that differ in one axis alone": (
+        *("contrast", "contrast_confidence"),
+        *("axis_effect", "axis_effect_confidence", "axis_share_higher"),
+    ),
+    "two concepts": ("concept_rank_correlation",),
+    "a scored verdict": ("regression", "regression_ordered_logit", "regression_mixed_model"),
+}
+"""What a sweep must hold for there to be a row of these metrics."""
+
+
+def absences(rows: Sequence[ResultRow], origin: Origin) -> Iterator[ResultRow]:
+    """Yield a row about the whole sweep for every metric that has none, saying what it needs."""
+    present = {row.metric.removesuffix(MIXED) for row in rows}
+    for needs, metrics in NEEDS.items():
+        for metric in metrics:
+            if metric not in present:
+                yield result_row(not_estimable(metric, f"it needs {needs}"), {}, origin)
+
+
+def cautioned(row: ResultRow, judges: Iterable[Judge]) -> ResultRow:
+    """Return the row, with a remark on the models that did not apply a value of its axes."""
+    remarks = [
+        Remark(RemarkKind.NOT_APPLIED, names=(axis, *models))
+        for axis, values in _axes(row.scope)
+        if (models := _models(row, axis, values, judges))
+    ]
+    return replace(row, remarks=(*row.remarks, *remarks))
+
+
+def _axes(scope: dict[str, Any]) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield the sampling axes that a figure is about, with the values of them."""
+    for axis in ("temperature", "top_p"):
+        if scope.get("axis") == axis:
+            yield axis, [scope[end] for end in ("from", "to", "level") if end in scope]
+        elif axis in scope:
+            yield axis, [scope[axis]]
+
+
+def _models(row: ResultRow, axis: str, values: Sequence[Any], judges: Iterable[Judge]) -> list[str]:
+    # Levels of an axis over the grid stand in scopes as text.
+    of = {row.scope[part] for part in ("judge", "rival") if part in row.scope}
+    return sorted(
+        {
+            one.model
+            for one in judges
+            if axis in one.not_applied
+            and str(getattr(one.experiment, axis)) in map(str, values)
+            and (not of or one.model in of)
+        }
+    )

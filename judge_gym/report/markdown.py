@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from judge_gym.calibration.checks import span
-from judge_gym.calibration.replacing import FIGURE_NAMES
+from judge_gym.calibration.comparisons import FIGURE_NAMES
 from judge_gym.counting import counted
 from judge_gym.formats import dollars, number, plain
 from judge_gym.lab.status import Status, sweep_status

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from judge_gym.analysis.loading import load_sweep_data
+from judge_gym.analysis.data import load_sweep_data
 from judge_gym.formats import plain
 from judge_gym.lab.status import sweep_status
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS

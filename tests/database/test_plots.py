@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from sqlalchemy.orm import Session
 
-from judge_gym.analysis.loading import load_sweep_data
+from judge_gym.analysis.data import load_sweep_data
 from judge_gym.analysis.plotted import Overlap
 from judge_gym.report.page import read_report, render_page
 from judge_gym.report.plots.content import MAX_ITEMS, read_plots

@@ -53,7 +53,7 @@ from dataclasses import asdict
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 from judge_gym.analysis.running import figures
-from judge_gym.analysis.loading import load_sweep_data
+from judge_gym.analysis.data import load_sweep_data
 engine = sa.create_engine({url!r}, poolclass=sa.NullPool)
 with Session(engine) as session:
     rows = figures(load_sweep_data(session, "demo"))

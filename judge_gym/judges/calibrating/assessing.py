@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge_gym.calibration.against_labels import AGREEMENT, agreement_check, readable_check
-from judge_gym.calibration.between import between_checks
 from judge_gym.calibration.checks import Check, Margins, Result
+from judge_gym.calibration.comparisons import between_checks
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.distribution import distribution_checks, held_back, repetition_checks
 from judge_gym.calibration.monotonicity import (
@@ -18,7 +17,13 @@ from judge_gym.calibration.monotonicity import (
     effect_checks,
     severity_means,
 )
-from judge_gym.calibration.verdict import Decision, decide
+from judge_gym.calibration.verdict import (
+    AGREEMENT,
+    Decision,
+    agreement_check,
+    decide,
+    readable_check,
+)
 from judge_gym.judges import BinaryJudge, Judge, JudgeResult
 from judge_gym.judges.calibrating.judging import readable_of
 from judge_gym.judges.calibrating.texts import Changed, Texts

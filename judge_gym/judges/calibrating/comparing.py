@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge_gym.calibration.against_labels import LEAST_LABELS
 from judge_gym.calibration.checks import Margins, span
-from judge_gym.calibration.replacing import Replacement, compare_judges
+from judge_gym.calibration.comparisons import Replacement, compare_judges
+from judge_gym.calibration.verdict import LEAST_LABELS
 from judge_gym.formats import plain
 from judge_gym.judges import Item, Judge, JudgeResult
 from judge_gym.judges.calibrating.assessing import known_points, points_of

@@ -14,7 +14,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from judge_gym.calibration.checks import Check, Margins, Result, claimed, span
-from judge_gym.calibration.drift import Drift, changed_share, drift_checks
+from judge_gym.calibration.comparisons import Drift, changed_share, drift_checks
 from judge_gym.formats import dollars, percent
 from judge_gym.judges import Item, Judge, JudgeResult, ModelJudge
 from judge_gym.judges.calibrating.assessing import Results, assess, known_points, points_of

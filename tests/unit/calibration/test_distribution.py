@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from judge_gym.calibration.between import between_checks
 from judge_gym.calibration.checks import Margins, Result, more_items
+from judge_gym.calibration.comparisons import between_checks
 from judge_gym.calibration.distribution import distribution_checks, repetition_checks
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.margins import Claim, Direction

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from judge_gym.calibration.checks import Margins, Result
-from judge_gym.calibration.drift import Drift, drift_checks
+from judge_gym.calibration.comparisons import Drift, drift_checks
 
 MARGINS = Margins(equivalence=5, changed_verdicts=0.1)
 

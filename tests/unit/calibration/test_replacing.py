@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from judge_gym.calibration.checks import Margins, Result
+from judge_gym.calibration.comparisons import compare_judges
 from judge_gym.calibration.escalating import Asked, policies, sufficient, undecided
-from judge_gym.calibration.replacing import compare_judges
 
 MARGINS = Margins()
 

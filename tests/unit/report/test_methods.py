@@ -1,6 +1,6 @@
 """The methods of a report follow from the tables' specs and the metrics' docstrings."""
 
-from judge_gym.analysis.absent import NEEDS
+from judge_gym.analysis.running import NEEDS
 from judge_gym.report.page import decisions, methods
 from judge_gym.report.spec import Cell, Spec
 from judge_gym.report.tables import SPECS

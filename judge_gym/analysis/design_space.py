@@ -1,0 +1,309 @@
+"""The design space: contrasts of one axis, effects over the whole grid, and regressions."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, get_args
+
+import numpy as np
+
+from judge_gym.analysis.data import Judge, Origin, SweepData
+from judge_gym.analysis.groups import Group, Scope, generator_of, result_row, scopes_of
+from judge_gym.design.axes import axes
+from judge_gym.design.experiment import Experiment, RubricSource
+from judge_gym.metrics.cells import CellMeans, IntArray, item_means, mean_scores, scores, set_sizes
+from judge_gym.metrics.estimate import Estimate, Remark, RemarkKind, not_estimable
+from judge_gym.metrics.inference import benjamini_hochberg, paired_contrast, score_shift
+from judge_gym.metrics.ranking import (
+    ControlledPair,
+    concept_correlations,
+    controlled_pair,
+    pool_pairs,
+    rank_levels,
+)
+from judge_gym.metrics.regression import INTERCEPT, MODELS, Fit, ModelSpec, Table, fit_model
+from judge_gym.metrics.regression_checks import (
+    beside_least_squares,
+    check_by_mixed_model,
+    check_by_ordered_logit,
+)
+from judge_gym.seeds import canonical_json
+from judge_gym.store.results import ResultRow
+
+PRESENTATION = ("randomize_labels", "shuffle_order")
+FIXED, RANDOM = "fixed", "random"
+
+
+@dataclass(frozen=True)
+class AxisPair:
+    """Two experiments of one judge that differ in one axis, and the scope of their contrast."""
+
+    before: Judge
+    after: Judge
+    scope: Scope
+
+
+def contrasts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
+    """Yield the contrast of scores and of probed confidence for every pair of experiments.
+
+    p values are adjusted by Benjamini-Hochberg over the contrasts of an axis: they explore.
+    """
+    for _, pairs in axis_pairs(data, groups):
+        for metric in ("contrast", "contrast_confidence"):
+            estimates = [_contrast(data, pair, metric) for pair in pairs]
+            adjusted = _adjusted(estimates)
+            for pair, (estimate, p) in zip(pairs, adjusted, strict=True):
+                origin = data.origin_of([pair.before.of_kind("own"), pair.after.of_kind("own")])
+                yield result_row(estimate, pair.scope, origin, p)
+
+
+def axis_pairs(data: SweepData, groups: Sequence[Group]) -> Iterator[tuple[str, list[AxisPair]]]:
+    """Yield each axis with the pairs of experiments that differ in it and nothing else."""
+    scopes = scopes_of(groups)
+    identities = {judge.experiment.key: _identity(judge.experiment) for judge in data.judges}
+    for axis in (*(one.name for one in axes()), "presentation"):
+        yield axis, list(_pairs(data.judges, identities, scopes, axis))
+
+
+def _pairs(
+    judges: Sequence[Judge],
+    identities: Mapping[str, Mapping[str, Any]],
+    scopes: Mapping[str, Scope],
+    axis: str,
+) -> Iterator[AxisPair]:
+    """Yield the pairs of experiments that differ in this axis and nothing else."""
+    fields = PRESENTATION if axis == "presentation" else (axis,)
+    alike: dict[str, list[Judge]] = defaultdict(list)
+    for judge in judges:
+        alike[canonical_json(_without(identities[judge.experiment.key], fields))].append(judge)
+    for bucket in alike.values():
+        ordered = sorted(bucket, key=lambda judge: _rank(judge.experiment, fields[0]))
+        for before, after in combinations(ordered, 2):
+            start, end = (_level(one.experiment, scopes, axis) for one in (before, after))
+            if start is not None and end is not None:
+                scope = _without(scopes[before.experiment.key], fields)
+                told = {"axis": axis, "from": start, "to": end, "judge": before.model}
+                yield AxisPair(before, after, {**scope, **told})
+
+
+def _identity(experiment: Experiment) -> dict[str, Any]:
+    """Return all that makes an experiment another one than the next, judge included."""
+    content = experiment.model_dump(mode="json", exclude={"tag", "window", "replicates"})
+    return {**content, "window": experiment.window.key}
+
+
+def _without(content: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
+    return {name: value for name, value in content.items() if name not in fields}
+
+
+def _rank(experiment: Experiment, axis: str) -> Any:
+    """Return what orders the values of an axis: as declared, else their own order."""
+    if axis == "rubric":
+        return get_args(RubricSource.model_fields["kind"].annotation).index(
+            experiment.rubric.kind
+        ), canonical_json(experiment.rubric.model_dump(mode="json"))
+    declared = get_args(Experiment.model_fields[axis].annotation)
+    value = getattr(experiment, axis)
+    return declared.index(value) if value in declared else value
+
+
+def _level(experiment: Experiment, scopes: Mapping[str, Scope], axis: str) -> Any:
+    """Return the axis's value as scopes show it; None where `presentation` is half and half."""
+    if axis == "presentation":
+        both = {getattr(experiment, field) for field in PRESENTATION}
+        return None if len(both) > 1 else RANDOM if both.pop() else FIXED
+    return scopes[experiment.key]["rubric"] if axis == "rubric" else getattr(experiment, axis)
+
+
+def _contrast(data: SweepData, pair: AxisPair, metric: str) -> Estimate:
+    arms = [[one.of_kind("own")] for one in (pair.before, pair.after)]
+    items = data.items_of([judge.of_kind("own") for judge in (pair.before, pair.after)])
+    rng = generator_of(metric, pair.scope)
+    if metric == "contrast_confidence":
+        before, after = (data.answered(own, items).confidence() for own in arms)
+        return paired_contrast(metric, before, after, rng, "probability")
+    sizes = (one.experiment.scale_size for one in (pair.before, pair.after))
+    start, end = (data.verdicts(own, items, n) for own, n in zip(arms, sizes, strict=True))
+    return score_shift(metric, start, end, rng)
+
+
+def _adjusted(estimates: Sequence[Estimate]) -> Iterator[tuple[Estimate, float | None]]:
+    p_values = [estimate.p for estimate in estimates if estimate.p is not None]
+    adjusted = iter(benjamini_hochberg(p_values))
+    note = f"; Benjamini-Hochberg over {len(p_values)}"
+    for estimate in estimates:
+        if estimate.p is None:
+            yield estimate, None
+        else:
+            yield replace(estimate, method=estimate.method + note), next(adjusted)
+
+
+Cells = Callable[[SweepData, Judge, IntArray], CellMeans]
+"""(data, judge, items) → one value per item, of the judge's own arm."""
+
+
+def rankings(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
+    """Yield the pooled effect of each change of an axis, and the share of pairs a level wins.
+
+    A level wins a pair when its verdicts are the higher ones: no level is better for that, it
+    says which way an axis moves verdicts, and how often.
+    """
+    for metric, cells, unit in (
+        ("axis_effect", _scores, "0-1 scale"),
+        ("axis_effect_confidence", _confidences, "probability"),
+    ):
+        pairs = [
+            _controlled(data, pair, metric, cells, unit)
+            for axis, members in axis_pairs(data, groups)
+            for pair in members
+        ]
+        for pooled in pool_pairs(pairs):
+            scope = {"axis": pooled.axis, "from": pooled.start, "to": pooled.end}
+            spread = "" if pooled.spread is None else f"; spread over settings {pooled.spread:.3f}"
+            estimate = replace(pooled.pooled, metric=metric, method=pooled.pooled.method + spread)
+            yield result_row(estimate, scope, data.origin)
+        if metric == "axis_effect":
+            for rank in rank_levels(pairs):
+                estimate = replace(rank.wins, metric="axis_share_higher")
+                yield result_row(estimate, {"axis": rank.axis, "level": rank.level}, data.origin)
+
+
+def concepts_compared(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
+    """Yield the rank correlation of mean scores between concepts, over what both were judged by."""
+    values: dict[str, dict[str, float]] = defaultdict(dict)
+    for group in groups:
+        for judge in group.judges:
+            cells = _scores(data, judge, group.items)
+            per_item, _ = item_means(cells.value, cells.present)
+            if len(per_item):
+                experiment = judge.experiment.model_dump(
+                    mode="json", exclude={"tag", "concept", "replicates", "window", "country"}
+                )
+                point = canonical_json([experiment, judge.experiment.window.key])
+                values[judge.experiment.concept][point] = float(per_item.mean())
+    for (first, second), estimate in concept_correlations(values).items():
+        yield result_row(estimate, {"pair": f"{first} and {second}"}, data.origin)
+
+
+def _controlled(
+    data: SweepData, pair: AxisPair, metric: str, cells: Cells, unit: str
+) -> ControlledPair:
+    items = np.arange(len(data.truth.value))
+    before, after = (cells(data, judge, items) for judge in (pair.before, pair.after))
+    levels = (str(pair.scope["from"]), str(pair.scope["to"]))
+    rng = generator_of(metric, pair.scope)
+    setting = canonical_json(pair.scope)
+    return controlled_pair(pair.scope["axis"], levels, setting, before, after, rng, unit)
+
+
+def _scores(data: SweepData, judge: Judge, items: IntArray) -> CellMeans:
+    return mean_scores(data.verdicts([judge.of_kind("own")], items, judge.experiment.scale_size))
+
+
+def _confidences(data: SweepData, judge: Judge, items: IntArray) -> CellMeans:
+    return data.answered([judge.of_kind("own")], items).confidence()
+
+
+FEWEST_ITEMS = 10
+"""Items from which the checks are fitted: fewer levels tell nothing of a variance between them."""
+EVERY_TERM = "every term"
+"""The term of a row that says why a model was not fitted."""
+_CHECKS: tuple[tuple[str, Callable[[ModelSpec, Table], Fit]], ...] = (
+    ("regression_ordered_logit", check_by_ordered_logit),
+    ("regression_mixed_model", check_by_mixed_model),
+)
+
+
+def regressions(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
+    """Yield the coefficients of each model, p corrected by Benjamini-Hochberg within it.
+
+    The scope names the `regression` and the `term`. The checks ask whether a conclusion hangs on
+    the assumptions of least squares; a model of uncertainty gaps has none, as most gaps are 0.
+    """
+    if not any(judge.of_kind("own") for group in groups for judge in group.judges):
+        return
+    table = _table(data, groups)
+    for spec in MODELS:
+        chosen = np.ones(len(table["item"]), dtype=np.bool_)
+        for name, value in spec.only.items():
+            chosen &= table[name].astype(np.str_) == value
+        fitted = None
+        if chosen.any():
+            fitted = fit_model(spec, table)
+            yield from _rows("regression", fitted, data.origin)
+        else:
+            of = "".join(f" with {name} {value}" for name, value in spec.only.items())
+            missing = not_estimable("regression", f"it needs a scored verdict{of}")
+            yield result_row(missing, {"regression": spec.name, "term": EVERY_TERM}, data.origin)
+        if spec.outcome == "score":
+            items = len(np.unique(table["item"][chosen]))
+            yield from _checks(spec, table, fitted, items, data.origin)
+
+
+def _checks(
+    spec: ModelSpec, table: Table, fitted: Fit | None, items: int, origin: Origin
+) -> Iterator[ResultRow]:
+    for metric, check in _CHECKS:
+        if fitted and items >= FEWEST_ITEMS:
+            yield from _rows(metric, beside_least_squares(check(spec, table), fitted), origin)
+        else:
+            because = f"it needs {FEWEST_ITEMS} items, and there are {items}"
+            missing = not_estimable(metric, because, n_items=items)
+            yield result_row(missing, {"regression": spec.name, "term": EVERY_TERM}, origin)
+
+
+def _rows(metric: str, fit: Fit, origin: Origin) -> Iterator[ResultRow]:
+    tested = [
+        one.estimate.p
+        for one in fit.coefficients
+        if one.estimate.p is not None and one.name != INTERCEPT
+    ]
+    adjusted = iter(benjamini_hochberg(tested))
+    levels = tuple(f"{factor} {level}" for factor, level in fit.references.items())
+    remarks = (Remark(RemarkKind.REFERENCES, names=levels), *fit.remarks)
+    notes = "".join(f"; {note}" for note in fit.notes if note)
+    for one in fit.coefficients:
+        corrected = one.estimate.p is not None and one.name != INTERCEPT
+        correction = f"; Benjamini-Hochberg over {len(tested)}" if corrected else ""
+        estimate = replace(
+            one.estimate,
+            metric=metric,
+            method=one.estimate.method + notes + correction,
+            remarks=(*one.estimate.remarks, *remarks),
+        )
+        scope = {"regression": fit.model, "term": one.name}
+        yield result_row(estimate, scope, origin, next(adjusted) if corrected else None)
+
+
+def _table(data: SweepData, groups: Sequence[Group]) -> dict[str, np.ndarray]:
+    """Return a row per scored sample of every own arm."""
+    parts = [
+        _of_judge(data, judge) for group in groups for judge in group.judges if judge.of_kind("own")
+    ]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _of_judge(data: SweepData, judge: Judge) -> dict[str, np.ndarray]:
+    experiment, (arm,) = judge.experiment, judge.of_kind("own")
+    items = data.items_of([[arm]])
+    verdicts = data.verdicts([[arm]], items, experiment.scale_size)
+    sizes, score = set_sizes(verdicts.stages), scores(verdicts)
+    constant = {
+        "model": experiment.model,
+        "concept": experiment.concept,
+        "task_type": experiment.task_type,
+        "scoring_method": experiment.scoring_method,
+        "evidence_view": experiment.evidence_view,
+        "scale_size": experiment.scale_size,
+        "rubric_quality": arm.quality,
+        "rubric_owner": arm.rubric_owner,
+    }
+    return {
+        "item": items[verdicts.item],
+        "score": score,
+        # Of a set the stage at its middle, halves up.
+        "stage": np.floor(score * (experiment.scale_size - 1) + 0.5) + 1,
+        "uncertainty_gap": np.where(sizes > 1, sizes / experiment.scale_size, 0.0),
+        **{name: np.full(len(verdicts), value) for name, value in constant.items()},
+    }

@@ -1,0 +1,266 @@
+"""Judges beside each other: several on one corpus, a new one for an old one, one over time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from judge_gym.calibration.checks import Check, Margins, Result, adjusted, claimed, more_items, span
+from judge_gym.formats import percent, plain, short
+from judge_gym.metrics.accuracy import cohens_kappa
+from judge_gym.metrics.cells import FloatArray, Verdicts
+from judge_gym.metrics.consistency import clustered_share
+from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
+from judge_gym.metrics.inference import sign_flip_p
+from judge_gym.metrics.margins import ALPHA, Claim, Direction, p_at_margin
+from judge_gym.metrics.points import BINS, bin_of
+from judge_gym.metrics.score_agreement import (
+    bland_altman,
+    concordance,
+    error_correlation,
+    rank_agreement,
+    score_alpha,
+)
+
+
+def between_checks(
+    judges: Sequence[str],
+    points: FloatArray,
+    truth: FloatArray | None,
+    margins: Margins,
+    rng: np.random.Generator,
+) -> list[Check]:
+    """Return the checks of two or more judges on one corpus.
+
+    `points` is items x judges, means over runs, NaN where a judge has no score; `truth` is in
+    points, NaN where it is not known, None without any. Pairs are compared on the items both
+    scored, errors on those whose truth is known.
+    """
+    checks = [_alike(judges, points, margins, rng)] if len(judges) > 1 else []
+    for i, j in combinations(range(len(judges)), 2):
+        both = ~np.isnan(points[:, [i, j]]).any(axis=1)
+        pair = f"{judges[i]} and {judges[j]}"
+        checks.append(
+            claimed(
+                f"rank agreement: {pair}",
+                f"{pair} put texts in a like order",
+                rank_agreement(points[both, i], points[both, j], rng),
+                Claim(Direction.ABOVE, margins.rank_agreement),
+                "Read the texts on which they differ most: the rubric may be read in two ways. "
+                "Do not average the two.",
+            )
+        )
+        known = both & (np.zeros(len(points), bool) if truth is None else ~np.isnan(truth))
+        checks.append(_errors(pair, points[known][:, [i, j]], truth, known, margins, rng))
+    return checks
+
+
+def _alike(
+    judges: Sequence[str], points: FloatArray, margins: Margins, rng: np.random.Generator
+) -> Check:
+    return claimed(
+        "alpha",
+        f"the scores of {', '.join(judges)} can stand in for each other",
+        score_alpha(points, rng),
+        Claim(Direction.ABOVE, margins.alpha),
+        "Keep one judge throughout: scores of these cannot be compared with each other.",
+    )
+
+
+def _errors(
+    pair: str,
+    points: FloatArray,
+    truth: FloatArray | None,
+    known: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    margins: Margins,
+    rng: np.random.Generator,
+) -> Check:
+    if truth is None:
+        found = not_estimable("error_correlation", "no item has a known truth")
+    else:
+        found = error_correlation(points[:, 0], points[:, 1], truth[known], rng)
+    return claimed(
+        f"errors: {pair}",
+        f"{pair} err on different texts",
+        found,
+        Claim(Direction.BELOW, margins.error_correlation),
+        "Ask only one of them: the second repeats the errors of the first.",
+    )
+
+
+FIGURE_NAMES = {
+    "agreement_lower": "lower limit of agreement",
+    "agreement_upper": "upper limit of agreement",
+    "concordance": "concordance correlation",
+    "cohens_kappa_quadratic": "κ over five bins, quadratic",
+    "rank_agreement": "rank agreement, τ-b",
+    "further_from_truth": "further from what is known than the judge in use",
+}
+"""What figures of two judges are called in tables."""
+
+
+@dataclass(frozen=True)
+class Replacement:
+    """What a comparison says: whether the new judge may replace the old, by which checks.
+
+    `figures` are for reading: concordance correlation, quadratic κ over five bins, τ-b.
+    `furthest` are the places of the items on which they differ most, the furthest first.
+    """
+
+    result: Result
+    sentence: str
+    checks: tuple[Check, ...]
+    figures: tuple[Estimate, ...]
+    furthest: tuple[int, ...]
+
+
+def compare_judges(
+    old: FloatArray, new: FloatArray, margins: Margins, rng: np.random.Generator, shown: int = 20
+) -> Replacement:
+    """Return what the mean points of the same items by the old and the new judge say.
+
+    Both arrays are in one order of items. Needs two items for the limits of agreement.
+    """
+    bias, lower, upper = bland_altman(old, new)
+    most = margins.replacement_limits
+    checks = (
+        claimed(
+            "bias",
+            f"the mean score moves by less than {plain(margins.replacement_bias)} points",
+            bias,
+            Claim(Direction.WITHIN, margins.replacement_bias),
+            "Shift thresholds by the bias, or calibrate the new judge on known scores.",
+        ),
+        claimed(
+            "limits",
+            f"95% of texts are scored within {plain(most)} points of the old judge",
+            _further(lower, upper),
+            Claim(Direction.BELOW, most),
+            "Read the texts on which they differ most before anything relies on the new judge.",
+        ),
+    )
+    result = _worst(checks)
+    return Replacement(
+        result,
+        _SENTENCES[result],
+        checks,
+        (lower, upper, concordance(old, new, rng), _kappa(old, new, rng),
+         rank_agreement(old, new, rng)),
+        tuple(np.argsort(-np.abs(new - old), kind="stable")[:shown].tolist()),
+    )  # fmt: skip
+
+
+_SENTENCES = {
+    Result.PASSES: "The new judge may replace the old one under these margins.",
+    Result.FAILS: "The new judge may not replace the old one under these margins.",
+    Result.INCONCLUSIVE: "The data do not tell whether the new judge may replace the old one.",
+    Result.NOT_APPLICABLE: "The two judges cannot be compared on these items.",
+}
+
+
+def _worst(checks: tuple[Check, ...]) -> Result:
+    found = {check.result for check in checks}
+    order = (Result.FAILS, Result.NOT_APPLICABLE, Result.INCONCLUSIVE)
+    return next((result for result in order if result in found), Result.PASSES)
+
+
+def _further(lower: Estimate, upper: Estimate) -> Estimate:
+    """Return the limit of agreement that lies further from 0, as a distance."""
+    if lower.estimate is None or upper.estimate is None:
+        return replace(upper, metric="agreement_limit")
+    if abs(upper.estimate) >= abs(lower.estimate):
+        return replace(upper, metric="agreement_limit")
+    ends = None if lower.upper is None or lower.lower is None else (-lower.upper, -lower.lower)
+    return replace(
+        lower, metric="agreement_limit", estimate=-lower.estimate,
+        lower=ends[0] if ends else None, upper=ends[1] if ends else None,
+    )  # fmt: skip
+
+
+def _kappa(old: FloatArray, new: FloatArray, rng: np.random.Generator) -> Estimate:
+    """Return the quadratic κ of both judges' bins of 20 points."""
+    n = len(new)
+    verdicts = Verdicts(
+        judge=np.zeros(n, dtype=np.int64), item=np.arange(n), stages=1 << bin_of(new),
+        n_judges=1, n_items=n, n_stages=BINS,
+    )  # fmt: skip
+    return cohens_kappa(verdicts, 1 + bin_of(old), rng, quadratic=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Drift:
+    """How the items of one judge moved: in points, or for `verdicts` 1 where it changed, else 0."""
+
+    moved: FloatArray
+    verdicts: bool = False
+
+
+def drift_checks(
+    drifts: Sequence[Drift], margins: Margins, rng: np.random.Generator
+) -> list[Check]:
+    """Return a check per judge: that it judges as it did.
+
+    Scores: the mean paired difference lies within ± `margins.equivalence` points, by t. Verdicts:
+    the share that changed lies below `margins.changed_verdicts`, by Wilson. The p is two-sided, of
+    the value being at its margin (within it, that of two one-sided tests doubled), after Holm over
+    the judges; a check passes or fails below 0.05, else it is inconclusive. Where every item moved
+    alike, the signs about the margin stand in for the t test, which takes six items.
+    """
+    raw = [_measured_drift(drift, margins, rng) for drift in drifts]
+    return [
+        _judged_drift(drift, check, p, margins)
+        for drift, check, p in zip(drifts, raw, adjusted(raw), strict=True)
+    ]
+
+
+def changed_share(metric: str, changed: FloatArray) -> Estimate:
+    """Return the share of items whose verdict differs, from 1 and 0 per item, by Wilson."""
+    return clustered_share(metric, changed.astype(np.int64), np.ones(len(changed), dtype=np.int64))
+
+
+def _measured_drift(drift: Drift, margins: Margins, rng: np.random.Generator) -> Check:
+    n = len(drift.moved)
+    if drift.verdicts:
+        question = f"fewer than {percent(margins.changed_verdicts)} of the verdicts changed"
+        found = changed_share("changed_verdicts", drift.moved)
+    else:
+        question = f"the mean score moved by less than {plain(margins.equivalence)} points"
+        found = mean_over_items(
+            "score_drift", drift.moved, n=n, unit="points", bounds=(-100.0, 100.0)
+        )
+    p = p_at_margin(found, _claim(drift, margins))
+    if p is None and n and not drift.verdicts:
+        p = _by_signs(drift.moved, margins.equivalence, rng)
+    return Check("drift", question, replace(found, p=p), Result.INCONCLUSIVE, "")
+
+
+def _claim(drift: Drift, margins: Margins) -> Claim:
+    if drift.verdicts:
+        return Claim(Direction.BELOW, margins.changed_verdicts)
+    return Claim(Direction.WITHIN, margins.equivalence)
+
+
+def _by_signs(moved: FloatArray, margin: float, rng: np.random.Generator) -> float:
+    """Return the two-sided p of the mean being at the margin nearest to it, by sign flips."""
+    sides = (margin - moved, margin + moved)
+    if abs(float(moved.mean())) < margin:
+        one_sided = max(sign_flip_p(side, rng, above=True) for side in sides)
+    else:
+        one_sided = min(sign_flip_p(-side, rng, above=True) for side in sides)
+    return min(1.0, 2 * one_sided)
+
+
+def _judged_drift(drift: Drift, check: Check, p: float | None, margins: Margins) -> Check:
+    found, claim = check.estimate, _claim(drift, margins)
+    if found.estimate is None:
+        return replace(check, result=Result.NOT_APPLICABLE, reason=found.reason)
+    told = span(found) if p is None else f"{span(found)}; p {short(p)} after Holm"
+    check = replace(check, reason=told, p_adjusted=p)
+    if p is None or p >= ALPHA:
+        return replace(check, result=Result.INCONCLUSIVE, action=more_items(found, claim))
+    low, high = claim.region
+    if low < found.estimate < high:
+        return replace(check, result=Result.PASSES)
+    action = "Read the texts that moved most, and calibrate it again before relying on it."
+    return replace(check, result=Result.FAILS, action=action)
