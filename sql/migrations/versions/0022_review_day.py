@@ -2,15 +2,15 @@
 
 `occasion` held the date of the review that a result was judged for; its name says so now.
 
-Revision ID: 0023
-Revises: 0022
+Revision ID: 0022
+Revises: 0021
 """
 
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0023"
-down_revision = "0022"
+revision = "0022"
+down_revision = "0021"
 branch_labels = None
 depends_on = None
 
