@@ -1,5 +1,4 @@
-"""Known-answer benchmarks: reading their files by a mapping, and what a judge gets right of them.
+"""Known-answer benchmarks: reads their files by a mapping, and estimates a judge's accuracy.
 
-Values only: nothing here calls a model or a database. Example mappings stand in
-`deployments/benchmarks`.
+Values only: no calls to models, no database. `deployments/benchmarks` has example mappings.
 """

@@ -1,7 +1,8 @@
-"""What a judge gets right of a benchmark: by category, in both orders, beside others.
+"""Accuracy of judges on a benchmark: by category, in both orders, and compared with each other.
 
-A pair is right when its judgements, one in each order, are right on balance (Tan et al. 2024): a
-judge that always prefers the first answer gets none. Failed judgements are no vote.
+A pair is correct when the votes of its judgements, one in each order, sum to the better answer (Tan
+et al. 2024). A judge that always prefers the first answer has accuracy 0. Failed judgements do not
+vote.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,9 +30,9 @@ EVERYTHING = ""
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """What one judge said of pairs, an entry per judgement.
+    """The decisions of one judge on pairs, an entry per judgement.
 
-    `item` is the place of the pair in the file, `chosen` FIRST, TIE or SECOND, 0 without a
+    `item` is the index of the pair in the file, `chosen` FIRST, TIE or SECOND, 0 without a
     verdict; `reversed_order` says whether the second answer was shown first.
     """
 
@@ -45,8 +46,8 @@ def pair_figures(
 ) -> dict[str, list[Estimate]]:
     """Return category → accuracy, order inconsistency, position bias and κ; `EVERYTHING` first.
 
-    `better` holds FIRST or SECOND per pair. Accuracy has a Wilson interval over pairs, κ is that
-    of the decision on balance against the truth.
+    `better` holds FIRST or SECOND per pair. Accuracy has a Wilson interval over pairs, κ compares
+    the decision over both orders with the truth.
     """
     return {
         name: _of_pairs(_within(decisions, chosen), better, rng)
@@ -57,9 +58,9 @@ def pair_figures(
 def judges_apart(
     decisions: Mapping[str, Decisions], better: IntArray, rng: np.random.Generator
 ) -> dict[tuple[str, str], Estimate]:
-    """Return, per pair of judges, the second's accuracy less the first's; p by exact McNemar.
+    """Return per pair of judges the second's accuracy minus the first's, p by exact McNemar.
 
-    Paired over the pairs that both were given, p adjusted by Holm over all pairs of judges.
+    Paired over the items that both judged, p adjusted by Holm over all pairs of judges.
     """
     judges = list(decisions)
     right_of = [_right(decisions[judge], better) for judge in judges]
@@ -133,8 +134,8 @@ def _of_pairs(decisions: Decisions, better: IntArray, rng: np.random.Generator) 
 def _position_bias(decisions: Decisions) -> Estimate:
     """Return the mean of +1 for the answer shown first, -1 for the second, in [-1, 1].
 
-    Over pairs decided in both orders, where mistakes that do not see the order cancel out; what is
-    left is how much oftener the place decides for the first than for the second.
+    Over pairs decided in both orders, where mistakes independent of the order cancel. The rest is
+    the excess of decisions for the first position over those for the second.
     """
     scored = decisions.chosen > 0
     shown_first = np.where(decisions.reversed_order, 1.0, -1.0) * _direction(decisions)
@@ -148,9 +149,9 @@ def _position_bias(decisions: Decisions) -> Estimate:
 
 
 def _right(decisions: Decisions, better: IntArray) -> dict[int, int]:
-    """Return pair → whether it was decided rightly on balance, of the pairs given.
+    """Return judged pair → whether the decision over both orders is correct.
 
-    None of a judge without any verdict: what it gets right is not known.
+    Empty for a judge without any verdict, whose accuracy is unknown.
     """
     if not (decisions.chosen > 0).any():
         return {}

@@ -1,4 +1,4 @@
-"""The mapping file of a benchmark: which column of its file means what in judge-gym's words."""
+"""The mapping file of a benchmark: the meaning of the columns of its data file."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -42,7 +42,7 @@ class PairColumns(Frozen):
 
 
 class ScoreColumns(Frozen):
-    """A text with a score that is known to be right."""
+    """A text with a known score."""
 
     text: str = Field(min_length=1)
     """What is scored."""

@@ -1,4 +1,4 @@
-"""Published accuracies, and how far a judge's own lies from one of them."""
+"""Published accuracies, and the difference of a judge's accuracy from one of them."""
 
 from functools import cache
 from importlib.resources import as_file, files
@@ -13,7 +13,7 @@ from judge_gym.metrics.estimate import SIGNED_UNIT, Estimate, wilson, with_inter
 
 
 class PublishedAccuracy(Frozen):
-    """An accuracy that others recorded."""
+    """A published accuracy."""
 
     benchmark: str = Field(min_length=1)
     """The name of the benchmark's mapping."""
@@ -39,16 +39,16 @@ class PublishedAccuracy(Frozen):
 
 @cache
 def published_accuracies() -> tuple[PublishedAccuracy, ...]:
-    """Return the accuracies of `published.yaml`, whose head says where they come from."""
+    """Return the accuracies of `published.yaml`, whose header names their sources."""
     with as_file(files(__package__).joinpath("published.yaml")) as path:
         return tuple(read_model(PublishedAccuracy, entry) for entry in read_tree(path).entries)
 
 
 def above_published(accuracy: Estimate, published: PublishedAccuracy) -> Estimate:
-    """Return a judge's accuracy less the published one, in [-1, 1].
+    """Return a judge's accuracy minus the published one, in [-1, 1].
 
-    Interval: Newcombe's from both Wilson intervals, as of independent samples, which is too wide
-    where the pairs are the same. An accuracy that could not be estimated passes as it is. Source:
+    Interval: Newcombe's from both Wilson intervals, for independent samples; too wide if the pairs
+    are the same. An accuracy that is not estimable is returned unchanged. Source:
     Newcombe 1998, Statistics in Medicine 17.
     """
     own, low, high = accuracy.estimate, accuracy.lower, accuracy.upper

@@ -1,4 +1,4 @@
-"""A benchmark's file, read by its mapping: items with their known answers, or one error."""
+"""Reads a benchmark's file by its mapping: items with known answers, or one error."""
 
 import math
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ MAX_CHARACTERS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class PairItem:
-    """Two answers to a question, and which is known to be better."""
+    """Two answers to a question, and which one is better."""
 
     key: str
     category: str
@@ -32,7 +32,7 @@ class PairItem:
 
 @dataclass(frozen=True, slots=True)
 class ScoredItem:
-    """A text and the score that is known to be right, on the mapping's scale."""
+    """A text and its known score, on the mapping's scale."""
 
     key: str
     category: str
@@ -48,7 +48,8 @@ def read_benchmark(file: Path, benchmark: Benchmark) -> list[Item]:
     """Read a JSONL or CSV file in its order.
 
     Raises `EvidenceError` naming file, line, column and value at the first row that does not fit,
-    and `ConfigError` for a file that is none: a benchmark with holes would be another benchmark.
+    and `ConfigError` for a file that is no benchmark. No row is skipped, because a benchmark
+    without some of its items is another benchmark.
     """
     corpus_files(file)
     reading = _Reading(file, benchmark)

@@ -182,7 +182,7 @@ def measure_polarization(
     Per item the divergence among pignistic distributions, then the mean over items. `family`
     (an integer per judge) averages the distributions of a family first, so that two sizes of
     one model do not count twice. Floor P0 and p: permutation of the samples' judges within the
-    item; interval: t over items, that of P - P0 is never wholly below the permutation null.
+    item. Interval: t over items; that of P - P0 is never wholly below the permutation null.
     Needs two judges (families), one common item, and a median of 5 scored replicates per cell
     (10 to read P without its floor).
     """

@@ -1,4 +1,4 @@
-"""Judgements that others recorded: what a mapping file says of theirs, and reading them by it.
+"""Recorded judgements of others: their mapping file, and reading a data file by it.
 
-Values only; `workflows.importing` stores them.
+Values only; `lab.importing` stores them.
 """

@@ -1,4 +1,4 @@
-"""The mapping file: which column of a recorded file means what in judge-gym's words."""
+"""The mapping file: the meaning of the columns of a file of recorded judgements."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ from judge_gym.design.rubric_file import load_rubric
 from judge_gym.errors import ConfigError
 
 Choice = int | tuple[int, ...] | Literal["abstained"]
-"""A stage, several stages, or that the judge declined."""
+"""A stage, several stages, or an abstention."""
 
 
 _CHOICES = Legal("a mapping of values to a stage, a list of stages, or abstained")
@@ -114,8 +114,10 @@ class Recorded(Frozen):
     @property
     def subset(self) -> bool:
         """Whether a verdict may name several stages."""
+        if self.scoring_method == "subset":
+            return True
         choices = (*self.decisions.values(), *self.counts.values())
-        return self.scoring_method == "subset" or any(isinstance(one, tuple) for one in choices)
+        return any(isinstance(choice, tuple) for choice in choices)
 
 
 def load_recorded(path: Path) -> tuple[Recorded, Rubric]:

@@ -1,4 +1,4 @@
-"""A recorded file, read by its mapping: items and judgements, or one error and nothing."""
+"""Reads a file of recorded judgements by its mapping: items and judgements, or one error."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class RecordedItem:
-    """What was judged; `truth` is the stage known to be right, None where none is known."""
+    """What was judged; `truth` is the known stage, None if unknown."""
 
     key: str
     title: str
@@ -34,8 +34,8 @@ class RecordedItem:
 class Given:
     """One judgement as recorded, its stages in the rubric's own order.
 
-    `answer` is a raw answer, still to be parsed; `choice` a decision; both are None where the
-    file has none.
+    `answer` is a raw answer that is not parsed yet, `choice` a decision. Both are None where the
+    file has neither.
     """
 
     item: str
@@ -43,7 +43,7 @@ class Given:
     choice: tuple[int, ...] | Literal["abstained"] | None = None
     answer: str | None = None
     verdict: str = ""
-    """The decision as the file writes it."""
+    """The decision as written in the file."""
 
 
 @dataclass
@@ -54,7 +54,7 @@ class RecordedWindow:
     judgements: dict[str, list[Given]] = field(default_factory=dict)
 
     def replicates(self, judge: str) -> int:
-        """Return the most judgements that the judge gave of one item."""
+        """Return the largest number of judgements of one item by this judge."""
         counts = Counter(given.item for given in self.judgements[judge])
         return max(counts.values(), default=1)
 
@@ -63,7 +63,7 @@ def read_recorded(file: Path, recorded: Recorded, n_stages: int) -> dict[str, Re
     """Read a JSONL or CSV file; returns window → its items and judgements.
 
     Raises `EvidenceError` naming file, line, column and value at the first row that does not
-    fit: a file with holes would be another data set.
+    fit. No row is skipped, because a file without some of its rows is another data set.
     """
     corpus_files(file)
     reading = _Reading(file, recorded, n_stages)
@@ -155,7 +155,7 @@ class _Reading:
 
     def _number(self, row: Row, column: str) -> int:
         written = self._text(row, column)
-        # ASCII alone: other scripts' digits pass `isdecimal`, too.
+        # ASCII only, because digits of other scripts pass `isdecimal` too.
         if not (written.isascii() and written.isdecimal()):
             raise self._fault(row, f"{column} is {written!r}", "A count is a whole number.")
         self._count(row, int(written))
