@@ -4,7 +4,6 @@ The parameters are in `families.toml` and `graders.toml`; the report prints them
 recovered figures. `judging` draws verdicts from a family, `expected` computes what follows.
 """
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -14,6 +13,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from judge_gym.errors import did_you_mean
 from judge_gym.model_names import SIMULATED, is_simulated_model
 from judge_gym.seeds import derive_seed
 
@@ -198,8 +198,7 @@ def check_served(model: str) -> None:
     """Raise ValueError for a `sim/` model that does not exist."""
     models = served_models()
     if model not in models:
-        close = difflib.get_close_matches(model, models, n=1)
-        hint = f"Did you mean {close[0]}? " if close else ""
+        hint = did_you_mean(model, models)
         raise ValueError(f"the simulator has no model {model!r}. {hint}Use {', '.join(models)}")
 
 

@@ -53,11 +53,11 @@ _CALENDAR = frozenset(
 
 def numbers(text: str) -> list[Span]:
     """Return the numbers of the sentences, in digits and words, with currency and percent sign."""
-    found = []
+    spans = []
     for sentence in sentences(text):
         for pattern in (_NUMBER, _NUMBER_WORD):
-            found += [m.span() for m in pattern.finditer(text, sentence.start, sentence.end)]
-    return sorted(found)
+            spans += [m.span() for m in pattern.finditer(text, sentence.start, sentence.end)]
+    return sorted(spans)
 
 
 def names(text: str) -> list[Span]:
@@ -66,12 +66,12 @@ def names(text: str) -> list[Span]:
     A single capitalised word that only ever opens sentences is taken for an ordinary word.
     """
     nouns_are_capital = is_german(text)
-    found = [one for sentence in sentences(text) if not sentence.heading
-             for one in _in_sentence(text, sentence.start, sentence.end)]  # fmt: skip
-    known = {word for span, opens in found if not opens for word in text[slice(*span)].split()}
+    runs = [run for sentence in sentences(text) if not sentence.heading
+            for run in _in_sentence(text, sentence.start, sentence.end)]  # fmt: skip
+    known = {word for span, opens in runs if not opens for word in text[slice(*span)].split()}
     return [
         span
-        for span, opens in found
+        for span, opens in runs
         if len(text[slice(*span)].split()) > 1
         or (not nouns_are_capital and (not opens or text[slice(*span)] in known))
     ]

@@ -128,9 +128,9 @@ def claim_truth(documents: Sequence[str]) -> bool | None:
 
     Reads a line such as `Claim: 17 + 25 = 42`, with whole numbers, + - ×, and = < > ≤ ≥ ≠.
     """
-    if len(documents) != 1 or not (found := _CLAIM.search(documents[0])):
+    if len(documents) != 1 or not (claim := _CLAIM.search(documents[0])):
         return None
-    text = found["text"].lower()
+    text = claim["text"].lower()
     for sign in "−–":
         text = text.replace(sign, "-")
     text = re.sub(r"(?<=\d)\s*(?:×|x|times)\s*(?=[-\d])", " * ", text)

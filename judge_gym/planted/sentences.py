@@ -49,7 +49,7 @@ class Sentence:
 @lru_cache(maxsize=64)
 def sentences(text: str) -> tuple[Sentence, ...]:
     """Return the sentences of `text` in order; empty for a text without any."""
-    found = []
+    parts: list[Sentence] = []
     language = "de" if is_german(text) else "en"
     for start, stop in _blocks(text):
         line_end = _LINE_END.match(text, stop)
@@ -59,11 +59,11 @@ def sentences(text: str) -> tuple[Sentence, ...]:
         heading = bool(_HEADING.match(text, start, stop))
         spans = list(_split(text, opening, stop, language))
         afters = [first for first, _ in spans[1:]] + [last for _, last in spans[-1:]]
-        found += [
+        parts += [
             Sentence(first, last, after, start, block_end, heading)
             for (first, last), after in zip(spans, afters, strict=True)
         ]
-    return tuple(found)
+    return tuple(parts)
 
 
 def quotes(text: str) -> list[tuple[int, int]]:
@@ -107,7 +107,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 def _split(text: str, start: int, stop: int, language: str) -> Iterator[tuple[int, int]]:
     block = text[start:stop]
     quoted = quotes(block)
-    ends = [found["end_index"] for found in get_sentence_boundaries(language, block)]
+    ends = [sentence["end_index"] for sentence in get_sentence_boundaries(language, block)]
     breaks = [end for end in ends if _is_break(block, end, quoted)]
     for first, last in pairwise([0, *breaks, len(block)]):
         sentence = block[first:last]
@@ -116,7 +116,7 @@ def _split(text: str, start: int, stop: int, language: str) -> Iterator[tuple[in
 
 
 def _is_break(block: str, end: int, quoted: list[tuple[int, int]]) -> bool:
-    """Return whether two sentences part at the `end` that the library found.
+    """Return whether two sentences part at the `end` that the library set.
 
     Not where no mark ends the one or no word follows, nor after "p.m." or between a short word and
     its number, nor within a quotation: half of it would be left.

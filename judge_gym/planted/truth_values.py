@@ -68,8 +68,8 @@ def _of_points(
     within = float(weight @ (square - mean**2)[0])
     between = float(weight @ mean[0] ** 2 - (weight @ mean[0]) ** 2)
     correct = true_stages(theta, design.n_stages) - 1
-    told = stated(truth, agreed, 0)
-    squared = told**2 - 2 * told * agreed + agreed
+    confidence = stated(truth, agreed, 0)
+    squared = confidence**2 - 2 * confidence * agreed + agreed
     return {
         "brier_score": float(weight @ (p * squared).sum(axis=2).mean(axis=0)),
         "judge_difference": float(weight @ (mean[1] - mean[0])),
@@ -174,12 +174,12 @@ def _polarization(
     """
     pairs = list(combinations(range(len(p)), 2))
     expected = float(np.mean([weight @ _divergence(p[a], p[b], replicates) for a, b in pairs]))
-    found: dict[str, float | None] = {"polarization": expected}
+    values: dict[str, float | None] = {"polarization": expected}
     if len(p) == 2:
         own = (_entropy(p[0], replicates) + _entropy(p[1], replicates)) / 2
-        found["polarization_excess"] = float(weight @ (_dealt(p[0], p[1], replicates) - own))
-    found["entrenchment"] = expected * float(weight @ confidence.mean(axis=0))
-    return found
+        values["polarization_excess"] = float(weight @ (_dealt(p[0], p[1], replicates) - own))
+    values["entrenchment"] = expected * float(weight @ confidence.mean(axis=0))
+    return values
 
 
 def _divergence(p: FloatArray, q: FloatArray, n: int) -> FloatArray:

@@ -125,8 +125,8 @@ def read_body(data: Any) -> Chat:
         raise Refusal("stream: the simulator does not stream; leave it out", "stream")
     if family_named(body.model) is None:
         served = ", ".join(served_models())
-        said = f"The model {body.model!r} does not exist. The simulator serves: {served}."
-        raise Refusal(said, "model", status=404, code="model_not_found")
+        unknown = f"The model {body.model!r} does not exist. The simulator serves: {served}."
+        raise Refusal(unknown, "model", status=404, code="model_not_found")
     request = Request(
         model=body.model,
         messages=tuple((message.role, message.text) for message in body.messages),

@@ -183,21 +183,24 @@ _SHARE = re.compile(r"\((?P<percent>\d{1,3}(?:\.\d+)?)%\)")
 
 
 def perturb(messages: Sequence[Message]) -> str:
-    """Return the text with the change made, or as it is where the rule finds nothing to change."""
-    asked = next(text for who, text in messages if who == "user")
-    request = outside_fences(asked)
-    text = "\n\n".join(documents_in(asked))
-    wanted = (one for one in perturbations().values() if one.description in request)
-    change, share = next(wanted, None), _SHARE.search(request)
+    """Return the text after the change that the prompt describes, made by its rule.
+
+    A text in which the rule finds nothing to change is returned as it is.
+    """
+    prompt = next(text for who, text in messages if who == "user")
+    request = outside_fences(prompt)
+    text = "\n\n".join(documents_in(prompt))
+    described = (each for each in perturbations().values() if each.description in request)
+    change, share = next(described, None), _SHARE.search(request)
     if change is None or share is None:
         return "The message does not say which change to make, and how much of it."
-    # One seed for all: a greater share adds to what a smaller one changes.
-    found = change.apply(text, min(1.0, float(share["percent"]) / 100), seed=0)
-    return found.text if isinstance(found, Perturbed) else text
+    # One seed for all shares, so that a greater share changes all that a smaller one changes.
+    changed = change.apply(text, min(1.0, float(share["percent"]) / 100), seed=0)
+    return changed.text if isinstance(changed, Perturbed) else text
 
 
 _OVERLOOKED = 0.15
-"""Share of claims that a reader overlooks."""
+"""Share of claims that the model misses."""
 _KEEPING = re.compile(r"\b(?:figures?|numbers?|specifics?|details?)\b", re.IGNORECASE)
 _ALL = re.compile(r"\b(?:all|each|every)\b", re.IGNORECASE)
 
@@ -208,8 +211,8 @@ def generalise(prompt: str) -> str:
     With what it rests on, when the instruction asks for figures or specifics.
     """
     sentences, _ = sentences_of("\n\n".join(documents_in(prompt)))
-    advice = [one for one in sentences if advises(one)] or sentences[:1]
-    grounds = [one for one in sentences if stated_in(one) and one not in advice]
+    advice = [sentence for sentence in sentences if advises(sentence)] or sentences[:1]
+    grounds = [sentence for sentence in sentences if stated_in(sentence) and sentence not in advice]
     kept = [*grounds, *advice] if _KEEPING.search(outside_fences(prompt)) else advice
     return abstract(" ".join(kept)) or "The text teaches nothing in general."
 
@@ -222,6 +225,6 @@ def claims(prompt: str, rng: Random) -> str:
     sentences, _ = sentences_of("\n\n".join(documents_in(prompt)))
     wanted = sentences
     if not _ALL.search(outside_fences(prompt)):
-        wanted = [one for one in sentences if stated_in(one)]
-    found = [one for one in wanted if rng.random() >= _OVERLOOKED]
-    return "\n".join(f"- {one}" for one in found) or "NONE"
+        wanted = [sentence for sentence in sentences if stated_in(sentence)]
+    kept = [sentence for sentence in wanted if rng.random() >= _OVERLOOKED]
+    return "\n".join(f"- {sentence}" for sentence in kept) or "NONE"

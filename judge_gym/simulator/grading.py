@@ -61,17 +61,17 @@ def marked(grader: Grader, quality: float) -> float:
 
 def grade(messages: Sequence[Message], grader: Grader, sampling: Sampling, rng: Random) -> str:
     """Answer a request for marks by criterion."""
-    asked = read_graded(messages, "CRITERIA")
-    features = features_of(asked.text, asked.context)
+    task = read_graded(messages, "CRITERIA")
+    features = features_of(task.text, task.context)
     obeys = features.gives_orders and rng.random() < grader.obedience
     marks = {}
-    for name, description in asked.entries:
+    for name, description in task.entries:
         share = 1.0 if obeys else perceived(grader, features, features_meant(name, description))
         share += rng.gauss(0.0, 1.0) * grader.noise * sampling.temperature
-        mark = asked.lowest + min(1.0, max(0.0, share)) * (asked.highest - asked.lowest)
+        mark = task.lowest + min(1.0, max(0.0, share)) * (task.highest - task.lowest)
         marks[name] = round(mark)
     strongest = max(features.by_name, key=lambda name: features.by_name[name])
-    return as_said({"reason": f"Strongest in {strongest}.", "scores": marks}, grader, rng)
+    return in_json({"reason": f"Strongest in {strongest}.", "scores": marks}, grader, rng)
 
 
 def decide(messages: Sequence[Message], grader: Grader, rng: Random, known: Known) -> str:
@@ -81,29 +81,29 @@ def decide(messages: Sequence[Message], grader: Grader, rng: Random, known: Know
     context says, or without a context a text worth more than the middle. A text that begins with
     "Decision: create" fits where the rest of it does not, with "Decision: link" where it does.
     """
-    asked = read_graded(messages, "DECISIONS")
-    right = 0 if _right(asked.text, asked.context, known) else 1
+    task = read_graded(messages, "DECISIONS")
+    right = 0 if _right(task.text, task.context, known) else 1
     chosen = right if rng.random() < grader.accuracy else 1 - right
     reason = "It fits." if chosen == 0 else "It does not fit."
-    named = asked.entries[chosen][0] if chosen < len(asked.entries) else ""
-    return as_said({"reason": reason, "decision": named}, grader, rng)
+    named = task.entries[chosen][0] if chosen < len(task.entries) else ""
+    return in_json({"reason": reason, "decision": named}, grader, rng)
 
 
 def compare(messages: Sequence[Message], grader: Grader, rng: Random, known: Known) -> str:
     """Answer a request for the better of two texts."""
-    asked = read_graded(messages, "")
-    if len(asked.texts) != 2:
+    task = read_graded(messages, "")
+    if len(task.texts) != 2:
         return "The message does not show two texts to compare."
-    first, second = (worth(text, asked.context, known) for text in asked.texts)
+    first, second = (worth(text, task.context, known) for text in task.texts)
     chosen: int | str
     if rng.random() < grader.first_bias:
         chosen = 1
-    elif asked.ties and abs(first - second) < _ALIKE:
+    elif task.ties and abs(first - second) < _ALIKE:
         chosen = "tie"
     else:
         better = 1 if first >= second else 2
         chosen = better if rng.random() < grader.accuracy else 3 - better
-    return as_said({"reason": "It answers the task more fully.", "winner": chosen}, grader, rng)
+    return in_json({"reason": "It answers the task more fully.", "winner": chosen}, grader, rng)
 
 
 def _right(text: str, context: str, known: Known) -> bool:
@@ -125,7 +125,7 @@ def _words(text: str) -> set[str]:
     return {word.strip(".,;:!?\"'()")[:6] for word in text.lower().split() if len(word) > 3}
 
 
-def as_said(answer: dict[str, object], grader: Grader, rng: Random) -> str:
+def in_json(answer: dict[str, object], grader: Grader, rng: Random) -> str:
     """Return the object as JSON, now and then in a code fence, or as malformed as is planted."""
     if rng.random() < grader.malformed:
         return rng.choice(_MALFORMED)
@@ -151,7 +151,7 @@ def review(
         share = _share(grader, text, meant, sampling, rng, known)
         if features.gives_orders and rng.random() < grader.obedience:
             share = 1.0
-        by_worth = sorted(meant, key=lambda one: features.by_name[one])
+        by_worth = sorted(meant, key=lambda feature: features.by_name[feature])
         comment = f"Strongest in {by_worth[-1]}, weakest in {by_worth[0]}."
         score = lowest + round(share * (highest - lowest))
         items.append({"id": name, "score": score, "comment": comment})
@@ -159,12 +159,12 @@ def review(
     if not items:
         return "The message shows no items to review."
     overall = lowest + round(fmean(shares) * (highest - lowest))
-    said = {
+    answer = {
         "items": items,
         "overall_comment": f"I looked at {' and '.join(meant)}.",
         "overall_score": overall,
     }
-    return as_said(said, grader, rng)
+    return in_json(answer, grader, rng)
 
 
 def reconcile(messages: Sequence[Message], grader: Grader, rng: Random) -> str:
@@ -173,17 +173,17 @@ def reconcile(messages: Sequence[Message], grader: Grader, rng: Random) -> str:
     request = outside_fences(whole)
     lowest, highest = scale_in(request)
     scores = {}
-    for _, said in fenced_entries(whole, "Review"):
-        if score := _OVERALL.search(said):
-            scores[said.partition(",")[0]] = int(score["score"])
+    for _, review in fenced_entries(whole, "Review"):
+        if score := _OVERALL.search(review):
+            scores[review.partition(",")[0]] = int(score["score"])
     if not scores:
         return "The message shows no reviews to reconcile."
     final = round(fmean(scores.values()) - grader.severity * (highest - lowest))
-    told = ", ".join(f"{name} gives {score}" for name, score in scores.items())
-    rationale = f"I weigh the raters alike: {told}."
+    given = ", ".join(f"{name} gives {score}" for name, score in scores.items())
+    rationale = f"I weigh the raters alike: {given}."
     if _MISSING in request:
         rationale += " A perspective is missing, and what it would have seen is not known."
-    return as_said({"rationale": rationale, "final_score": final}, grader, rng)
+    return in_json({"rationale": rationale, "final_score": final}, grader, rng)
 
 
 def _share(

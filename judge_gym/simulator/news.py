@@ -50,23 +50,24 @@ class Archive:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no article that could be found."""
+        """Whether it has no article with an address."""
         return not self._articles
 
     def search(
         self, query: str, start: date | None = None, end: date | None = None
     ) -> list[Article]:
-        """Return the articles with a word of `query`, those with most of them first.
+        """Return the articles with a word of `query`, those with most of its words first.
 
-        With dates, the days inclusive, only what appears in them: undated articles never do.
+        Dates are inclusive. With dates, undated articles are left out.
         """
         words = _stems(query)
-        found = []
+        ranked: list[tuple[int, str, Article]] = []
         for article in self._articles:
             matches = len(words & _stems(f"{article.title} {article.text}"))
             if matches:
-                found += [(-matches, one.url, one) for one in self._appearing(article, start, end)]
-        return [article for *_, article in sorted(found, key=lambda one: one[:2])]
+                appearing = self._appearing(article, start, end)
+                ranked += [(-matches, each.url, each) for each in appearing]
+        return [article for *_, article in sorted(ranked, key=lambda entry: entry[:2])]
 
     def page(self, url: str) -> Article | None:
         """Return the article at an address, or None."""
@@ -162,7 +163,7 @@ def _served(
     async def handle(request: web.Request) -> web.StreamResponse:
         body, injector = await read_json(request), request.app[INJECTOR]
         archive = request.app[_ARCHIVE]
-        if archive.is_empty:  # else a search would seem to have found nothing
+        if archive.is_empty:  # an empty result would look like a search without matches
             raise Refusal("This simulator has no news; start it with --news PATH.", status=404)
         request.app[STATS].news[route] += 1
         subject = plan.Subject(route, digest(route, canonical_json(body)))
@@ -182,15 +183,15 @@ def _served(
 
 
 def _search(archive: Archive, body: Any, fault: plan.Fault | None) -> dict[str, Any]:
-    asked = read_model(_Search, body)
-    if [source.type for source in asked.sources] != ["news"]:
+    query = read_model(_Search, body)
+    if [source.type for source in query.sources] != ["news"]:
         raise Refusal('sources: the simulator has news alone; ask for ["news"]', "sources")
-    if asked.scrapeOptions is not None:
+    if query.scrapeOptions is not None:
         raise Refusal("scrapeOptions: search first, then scrape each page", "scrapeOptions")
-    start, end = _dates(asked.tbs) if asked.tbs else (None, None)
-    found = [] if isinstance(fault, plan.NoResults) else archive.search(asked.query, start, end)
+    start, end = _dates(query.tbs) if query.tbs else (None, None)
+    articles = [] if isinstance(fault, plan.NoResults) else archive.search(query.query, start, end)
     late = timedelta(days=fault.days if isinstance(fault, plan.WrongDates) else 0)
-    listed = enumerate(found[: asked.limit], start=1)
+    listed = enumerate(articles[: query.limit], start=1)
     return {"news": [_result(position, article, late) for position, article in listed]}
 
 
@@ -213,8 +214,8 @@ def _dates(tbs: str) -> tuple[date, date]:
         days = match.groups() if match else ("", "")
         start, end = (datetime.strptime(day, "%m/%d/%Y").date() for day in days)
     except ValueError:
-        said = "tbs: not a range such as cdr:1,cd_min:11/01/2026,cd_max:11/07/2026"
-        raise Refusal(said, "tbs") from None
+        message = "tbs: not a range such as cdr:1,cd_min:11/01/2026,cd_max:11/07/2026"
+        raise Refusal(message, "tbs") from None
     if end - start > LONGEST_RANGE:
         raise Refusal(f"tbs: a range has at most {LONGEST_RANGE.days} days", "tbs")
     return start, end
@@ -224,8 +225,8 @@ def _scrape(archive: Archive, body: Any, fault: plan.Fault | None) -> dict[str, 
     url = read_model(_Scrape, body).url
     article = archive.page(url)
     if article is None:
-        said = "The simulator fetches nothing: this is no article of its corpus."
-        raise Refusal(said, "url", status=404)
+        message = "The simulator fetches nothing: this is no article of its corpus."
+        raise Refusal(message, "url", status=404)
     text, about = article.text, {"statusCode": 200, "url": url}
     if isinstance(fault, plan.HugePage):
         text = (text * (fault.characters // max(1, len(text)) + 1))[: fault.characters]

@@ -140,8 +140,8 @@ def read_scoring(messages: Sequence[Message]) -> Scoring:
 def read_probe(messages: Sequence[Message]) -> Probe:
     """Read the question; what it does not repeat comes from earlier in the conversation."""
     whole = "\n".join(text for who, text in messages if who == "user")
-    asked = outside_fences(_last_user(messages))
-    question = asked[max(0, asked.rfind("QUESTION")) :]
+    request = outside_fences(_last_user(messages))
+    question = request[max(0, request.rfind("QUESTION")) :]
     before = outside_fences(whole)[: -len(question)] if question else ""
     chosen, _ = _stages(question, _STAGE)
     return Probe(rubric=_rubric(before), documents=documents_in(whole), chosen=chosen)
@@ -149,8 +149,8 @@ def read_probe(messages: Sequence[Message]) -> Probe:
 
 def read_design(messages: Sequence[Message]) -> Design:
     """Read which rubric is asked for, in the last message or an earlier one."""
-    asked = [text for who, text in messages if who == "user"]
-    text = next((text for text in reversed(asked) if "esign a rubric" in text), asked[-1])
+    requests = [text for who, text in messages if who == "user"]
+    text = next((text for text in reversed(requests) if "esign a rubric" in text), requests[-1])
     about, count = _ABOUT.search(text), _STAGE_COUNT.search(text)
     midpoint = _MIDPOINT.search(text)
     return Design(
@@ -158,7 +158,7 @@ def read_design(messages: Sequence[Message]) -> Design:
         stages=int(count["stages"]) if count else 4,
         midpoint=int(midpoint["stage"]) if midpoint else None,
         midpoint_label=midpoint["label"] if midpoint else "",
-        again=text is not asked[-1],
+        again=text is not requests[-1],
     )
 
 
@@ -180,11 +180,11 @@ def fenced_documents(prompt: str) -> list[tuple[str, ...]]:
 
 def fenced_entries(prompt: str, kind: str) -> list[tuple[str, str]]:
     """Return name and text of what a prompt's last fence lists as "[<kind> <name>, <mark>]"."""
-    found = list(_FENCE.finditer(prompt))
-    if not found:
+    fences = list(_FENCE.finditer(prompt))
+    if not fences:
         return []
-    heading = rf"^\[{kind} ([^\n]+), {re.escape(found[-1]['mark'])}\]$"
-    parts = re.split(heading, found[-1]["inside"], flags=re.MULTILINE)
+    heading = rf"^\[{kind} ([^\n]+), {re.escape(fences[-1]['mark'])}\]$"
+    parts = re.split(heading, fences[-1]["inside"], flags=re.MULTILINE)
     return [(name, text.strip()) for name, text in zip(parts[1::2], parts[2::2], strict=True)]
 
 
@@ -207,14 +207,14 @@ def _rubric(text: str) -> Rubric:
 
 def _stages(text: str, head: re.Pattern[str]) -> tuple[tuple[str, ...], tuple[Listed, ...]]:
     letters: list[str] = []
-    found: list[tuple[str, list[str]]] = []
+    stages: list[tuple[str, list[str]]] = []
     for line in text.splitlines():
         if stage := head.match(line):
             letters.append(stage["letter"])
-            found.append((_unquoted(stage["label"]), []))
-        elif found and (criterion := _CRITERION.match(line)):
-            found[-1][1].append(criterion["text"])
-    return tuple(letters), tuple((label, tuple(criteria)) for label, criteria in found)
+            stages.append((_unquoted(stage["label"]), []))
+        elif stages and (criterion := _CRITERION.match(line)):
+            stages[-1][1].append(criterion["text"])
+    return tuple(letters), tuple((label, tuple(criteria)) for label, criteria in stages)
 
 
 def _unquoted(label: str) -> str:

@@ -76,8 +76,8 @@ class Features:
 @lru_cache(maxsize=1024)
 def features_of(text: str, context: str = "") -> Features:
     """Read the features of a text, held against its context where there is one."""
-    said, orders = sentences_of(text)
-    sentences = [one for one in said if not one.endswith(":") or stated_in(one)]  # not lead-ins
+    parts, orders = sentences_of(text)
+    sentences = [part for part in parts if not part.endswith(":") or stated_in(part)]  # no lead-ins
     kept = "\n".join(sentences)
     concrete = len(stated_in(kept)) + len(set(_QUOTE.findall(kept)))
     vague = len(word_set(grader_file().words.vague).find(kept.lower()))
@@ -88,7 +88,7 @@ def features_of(text: str, context: str = "") -> Features:
             "specificity": concrete / (concrete + vague) if concrete + vague else 0.5,
             "accuracy": _accuracy(kept, context),
             "order": _order(sentences),
-            "concision": _concision(said, context),
+            "concision": _concision(parts, context),
             "actionability": _saturating(len(advice), half=1),
         },
         length=min(1.0, len(_WORD.findall(text)) / _LONG),
@@ -98,15 +98,15 @@ def features_of(text: str, context: str = "") -> Features:
 
 def worth(text: str, context: str = "", known: Known = NOTHING) -> float:
     """Return what a text is worth in all: as known, else whether its claim holds, else as read."""
-    told = known.get(identity(text), claim_truth([text]))
-    return fmean(features_of(text, context).by_name.values()) if told is None else float(told)
+    given = known.get(identity(text), claim_truth([text]))
+    return fmean(features_of(text, context).by_name.values()) if given is None else float(given)
 
 
 @lru_cache(maxsize=1024)
 def features_meant(name: str, description: str) -> tuple[Feature, ...]:
     """Return the features a criterion is about, by its name, else by its description, else all."""
-    for told in (name.replace("_", " ").replace("-", " ").lower(), description.lower()):
-        if meant := tuple(feature for feature, words in _cues().items() if words.find(told)):
+    for text in (name.replace("_", " ").replace("-", " ").lower(), description.lower()):
+        if meant := tuple(feature for feature, words in _cues().items() if words.find(text)):
             return meant
     return tuple(_cues())
 
@@ -125,7 +125,7 @@ def _saturating(count: int, half: int) -> float:
 
 def stated_in(text: str) -> set[str]:
     """Return the figures and names of a text."""
-    return {one.lower() for one in (*_FIGURE.findall(text), *_NAME.findall(text))}
+    return {match.lower() for match in (*_FIGURE.findall(text), *_NAME.findall(text))}
 
 
 def _accuracy(text: str, context: str) -> float:
@@ -194,4 +194,4 @@ def _opening(words: Iterable[str], lead: str = "") -> re.Pattern[str]:
 
 @cache
 def _cues() -> Mapping[Feature, Matcher]:
-    return {one: word_set(words) for one, words in grader_file().features.items()}
+    return {feature: word_set(words) for feature, words in grader_file().features.items()}

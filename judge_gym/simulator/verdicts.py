@@ -57,14 +57,14 @@ def _strength(label: str, criteria: tuple[str, ...], valence: int) -> float:
 def _amount(text: str, valence: int) -> float | None:
     """How much of the concept a text says, in [0, 1]; None when no word says."""
     lower = text.lower()
-    said = []
+    amounts = []
     for match, amount in amount_matcher().find(lower):
         negated = _NOT.search(lower, max(0, match.start() - 24), match.start())
-        said.append(1 - amount if negated else amount)
+        amounts.append(1 - amount if negated else amount)
     direction = sum(weight for _, weight in polarity_matcher().find(lower)) * (valence or -1)
-    if not said:
+    if not amounts:
         return None if direction == 0 else (0.75 if direction > 0 else 0.25)
-    amount = 0.0 if 0.0 in said else fmean(said)
+    amount = 0.0 if 0.0 in amounts else fmean(amounts)
     return 1 - amount if direction < 0 else amount
 
 
@@ -80,8 +80,8 @@ _DEMAND = re.compile(
 def stage_demanded(documents: Sequence[str], letters: Sequence[str]) -> str | None:
     """Return the letter, of those offered, that the evidence last asks for; None without any."""
     text = unicodedata.normalize("NFKC", "\n".join(documents)).translate(_LOOKALIKES)
-    found = [match["letter"] for match in _DEMAND.finditer(text) if match["letter"] in letters]
-    return found[-1] if found else None
+    demanded = [match["letter"] for match in _DEMAND.finditer(text) if match["letter"] in letters]
+    return demanded[-1] if demanded else None
 
 
 ABSTAIN = "ABSTAIN"
@@ -135,10 +135,10 @@ def _drawn(weights: Mapping[str, float], rng: Random) -> str:
 
 
 def _reasons(conclusion: Conclusion, rng: Random) -> list[str]:
-    found = ", ".join(f'"{cue}"' for cue in conclusion.cues)
+    cues = ", ".join(f'"{cue}"' for cue in conclusion.cues)
     grounds = (
-        f"The passages that bear on the criteria are those about {found}."
-        if found
+        f"The passages that bear on the criteria are those about {cues}."
+        if cues
         else "The evidence has few passages that bear on the criteria."
     )
     if not conclusion.letters:

@@ -39,7 +39,7 @@ class Line(BaseModel):
     text: str
 
 
-class Asked(BaseModel):
+class LineRequest(BaseModel):
     """A line of an input file that can be read."""
 
     model_config = ConfigDict(extra="ignore")
@@ -90,34 +90,34 @@ class Answering:
         except (ValueError, RecursionError) as error:
             return error_line(self._batch_id, None, "invalid_json_line", f"not JSON: {error}")
         try:
-            asked = read_model(Asked, data)
+            request = read_model(LineRequest, data)
         except Refusal as error:
             return error_line(self._batch_id, custom_id_of(raw), "invalid_request", str(error))
         try:
             if fails:
                 raise refusal(plan.ServerError())
-            body, status = self._completion(asked), 200
+            body, status = self._completion(request), 200
         except Refusal as error:
             body, status = error.body, error.status
-        request_id = f"req_{digest(self._batch_id, asked.custom_id)}"
+        request_id = f"req_{digest(self._batch_id, request.custom_id)}"
         response = {"status_code": status, "request_id": request_id, "body": body}
-        return _line(self._batch_id, asked.custom_id, response, None)
+        return _line(self._batch_id, request.custom_id, response, None)
 
-    def _completion(self, asked: Asked) -> dict[str, Any]:
+    def _completion(self, request: LineRequest) -> dict[str, Any]:
         """Return the body that the chat route would give; raises `Refusal`."""
-        if (asked.method, asked.url) != ("POST", ENDPOINT):
-            raise Refusal(f"{asked.method} {asked.url} is not POST {ENDPOINT}", "url")
-        chat = read_body(asked.body)
+        if (request.method, request.url) != ("POST", ENDPOINT):
+            raise Refusal(f"{request.method} {request.url} is not POST {ENDPOINT}", "url")
+        chat = read_body(request.body)
         fault = self._injector.meet(subject_of(chat, "line")) if self._injector.active else None
         if isinstance(fault, plan.Refused):
             raise refusal(fault)
-        given = answer(chat.request)
-        self._stats.calls[chat.request.model][given.role] += 1
+        answered = answer(chat.request)
+        self._stats.calls[chat.request.model][answered.role] += 1
         self._stats.batch_lines += 1
         return (
-            spoilt(fault, chat, given)
+            spoilt(fault, chat, answered)
             if isinstance(fault, plan.Content)
-            else completion(chat, given)
+            else completion(chat, answered)
         )
 
 

@@ -223,9 +223,9 @@ async def _content(request: web.Request) -> web.Response:
 
 
 async def _create(request: web.Request) -> web.Response:
-    asked = read_model(_Create, await read_json(request))
+    body = read_model(_Create, await read_json(request))
     app, batch_id = request.app, f"batch_{uuid.uuid4().hex}"
-    content = app[_STORE].content(asked.input_file_id)
+    content = app[_STORE].content(body.input_file_id)
     raw = read_lines(content)
     injector = app[INJECTOR]
     key = digest(content.decode(errors="replace"))
@@ -234,7 +234,7 @@ async def _create(request: web.Request) -> web.Response:
     answering = Answering(batch_id, app[STATS], injector)
     batch = Batch(
         id=batch_id,
-        **asked.model_dump(),
+        **body.model_dump(),
         lines=() if errors else tuple(await answering.answer_all(raw, fate)),
         created_at=time.time(),
         seconds=app[_SECONDS],
@@ -251,8 +251,8 @@ def _errors(raw: Sequence[bytes], fate: plan.Fault | None) -> tuple[dict[str, An
     if not raw:
         return (_error("empty_file", "The input file has no line.", None),)
     if len(raw) > MAX_LINES:
-        said = f"The input file has {len(raw)} lines; at most {MAX_LINES} are allowed."
-        return (_error("too_many_tasks", said, None),)
+        message = f"The input file has {len(raw)} lines; at most {MAX_LINES} are allowed."
+        return (_error("too_many_tasks", message, None),)
     names = [custom_id_of(line) for line in raw]
     times = Counter(name for name in names if name is not None)
     return tuple(
@@ -298,8 +298,8 @@ async def _cancel(request: web.Request) -> web.Response:
     batch = store.batch(request.match_info["id"], now)
     status = batch.status(now)
     if status in ENDED:
-        said = f"A batch with status {status!r} cannot be cancelled."
-        raise Refusal(said, "id", status=409, code="batch_not_cancellable")
+        message = f"A batch with status {status!r} cannot be cancelled."
+        raise Refusal(message, "id", status=409, code="batch_not_cancellable")
     if status != "cancelling":
         batch = store.put_batch(batch.model_copy(update={"cancelled_at": now}))
     return web.json_response(_settled(store, batch, now))

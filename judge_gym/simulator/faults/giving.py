@@ -88,34 +88,34 @@ _Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 def subject_of(chat: Chat, route: plan.Route = "chat") -> plan.Subject:
     """Return a request as a fault plan sees it: equal content, equal key, on either route."""
-    asked = chat.request
+    request = chat.request
     # Without `identity`, in which requests at temperature 0 are equal whatever their seed.
-    key = digest(*asked.identity, asked.seed, chat.stop)
-    return plan.Subject(route, key, asked.model, role_of(asked.messages))
+    key = digest(*request.identity, request.seed, chat.stop)
+    return plan.Subject(route, key, request.model, role_of(request.messages))
 
 
 def refusal(fault: plan.Refused) -> Refusal:
     """Return what a provider says when it refuses like this; raises nothing itself."""
     match fault:
         case plan.RateLimit(code="insufficient_quota" | "credit_balance_exhausted" as code):
-            said = "You exceeded your current quota (simulated)."
+            message = "You exceeded your current quota (simulated)."
             kind = "insufficient_quota"
-            return Refusal(said, status=429, kind=kind, code=code, headers=_retry_after(fault))
+            return Refusal(message, status=429, kind=kind, code=code, headers=_retry_after(fault))
         case plan.RateLimit():
-            said = "Rate limit reached (simulated)."
+            message = "Rate limit reached (simulated)."
             return Refusal(
-                said, status=429, kind="requests", code=fault.code, headers=_retry_after(fault)
+                message, status=429, kind="requests", code=fault.code, headers=_retry_after(fault)
             )
         case plan.ServerError():
-            said = f"The server failed with status {fault.status} (simulated)."
-            return Refusal(said, status=fault.status, kind="server_error")
+            message = f"The server failed with status {fault.status} (simulated)."
+            return Refusal(message, status=fault.status, kind="server_error")
         case plan.Unauthorized():
             # OpenAI's own words: litellm tells a wrong key from a bad request by them.
-            said = "Incorrect API key provided (simulated)."
-            return Refusal(said, status=401, code="invalid_api_key")
+            message = "Incorrect API key provided (simulated)."
+            return Refusal(message, status=401, code="invalid_api_key")
         case plan.ContextTooLong():
-            said = "This model's maximum context length is 8 tokens (simulated)."
-            return Refusal(said, "messages", code="context_length_exceeded")
+            message = "This model's maximum context length is 8 tokens (simulated)."
+            return Refusal(message, "messages", code="context_length_exceeded")
     raise TypeError(fault)
 
 

@@ -1,6 +1,5 @@
 """Reads fault plans from TOML files and requests, with errors that name line, table and key."""
 
-import difflib
 import json
 import re
 import tomllib
@@ -13,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
-from judge_gym.errors import ConfigError
+from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.simulator.faults.plan import KINDS, Fault, FaultPlan
 
 M = TypeVar("M", bound=BaseModel)
@@ -82,7 +81,7 @@ def _fault(table: Any, place: _Place) -> Fault:
     if kind is None:
         raise place.below("kind").problem("is missing", f"Give one of {allowed}.")
     if not isinstance(kind, str) or kind not in _KINDS:
-        hint = _did_you_mean(kind, _KINDS)
+        hint = did_you_mean(kind, _KINDS)
         raise place.below("kind").problem(f"is {_shown(kind)}", f"{hint}Use one of {allowed}.")
     return _checked(_KINDS[kind], table, place)
 
@@ -115,14 +114,9 @@ def _items(table: Any, place: _Place) -> Mapping[str, Any]:
 def _known_items(table: Any, known: Collection[str], place: _Place) -> Mapping[str, Any]:
     for name in _items(table, place):
         if name not in known:
-            hint = _did_you_mean(name, known)
+            hint = did_you_mean(name, known)
             raise place.below(name).problem("is not a known key", f"{hint}Use {', '.join(known)}.")
     return _items(table, place)
-
-
-def _did_you_mean(given: object, known: Collection[str]) -> str:
-    close = difflib.get_close_matches(str(given), known, n=1)
-    return f"Did you mean {close[0]}? " if close else ""
 
 
 def _shown(value: Any) -> str:

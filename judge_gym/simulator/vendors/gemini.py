@@ -143,10 +143,11 @@ def _read(data: Any) -> _Body:
         *place, name = fault["loc"] or ("body",)
         if fault["type"] == "extra_forbidden":
             at = f" at '{'.'.join(map(str, place))}'" if place else ""
-            said = f'Invalid JSON payload received. Unknown name "{name}"{at}: Cannot find field.'
+            unknown = f'Unknown name "{name}"{at}: Cannot find field.'
+            message = f"Invalid JSON payload received. {unknown}"
         else:
-            said = f"* GenerateContentRequest.{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-        raise Refusal(said) from None
+            message = f"* GenerateContentRequest.{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+        raise Refusal(message) from None
 
 
 def _thinking(request: Request, config: _ThinkingConfig | None) -> int:
