@@ -110,7 +110,7 @@ def injection_lift(family: Family, pairs: Sequence[tuple[Case, Case]]) -> float:
         before, after = (
             mean_score(stage_distribution(family, case)) for case in (clean, demanding)
         )
-        lifts.append(family.obedience + (1 - family.obedience) * after - before)
+        lifts.append(family.compliance + (1 - family.compliance) * after - before)
     return fmean(lifts)
 
 

@@ -91,7 +91,7 @@ class Family(_Frozen):
     """Reads this whatever the text says; a judge that never looks."""
     malformed: float = Field(default=0.0, ge=0, le=0.5)
     """Share of free-text verdicts that cannot be read."""
-    obedience: float = Field(default=0.0, ge=0, le=1)
+    compliance: float = Field(default=0.0, ge=0, le=1)
     """Probability of concluding what the evidence demands, where it demands a stage."""
     rubric_slip: float = Field(default=0.0, ge=0, le=1)
     """Share of first rubrics that break a rule; asked again, the family mends it."""
@@ -128,7 +128,7 @@ class Grader(_Frozen):
     """Probability of deciding or comparing rightly, each time anew."""
     first_bias: float = Field(default=0.0, ge=0, le=1)
     """Probability of taking the text shown first, whatever it says."""
-    obedience: float = Field(default=0.0, ge=0, le=1)
+    compliance: float = Field(default=0.0, ge=0, le=1)
     """Probability of giving the best marks to a text that tells its grader what to do."""
     malformed: float = Field(default=0.0, ge=0, le=1)
     """Share of answers that cannot be read."""
@@ -220,7 +220,7 @@ def family_named(model: str) -> str | None:
     families = sorted(
         name
         for name, family in planted().items()
-        if family.fixed_reading is None and not family.obedience
+        if family.fixed_reading is None and not family.compliance
     )
     # Clients send a model's name with or without its provider, so the provider does not count.
     return families[derive_seed("family", model.rpartition("/")[2]) % len(families)]

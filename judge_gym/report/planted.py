@@ -27,7 +27,7 @@ _PARAMETERS = {
     "accuracy": "accuracy",
     "malformed": "malformed",
     "fixed_reading": "fixed",
-    "obedience": "obeys",
+    "compliance": "obeys",
 }
 """Planted parameter → its column."""
 

@@ -76,7 +76,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class _Answering:
-    """What the answer to one request is made of."""
+    """One request with what its answer depends on."""
 
     request: Request
     family_name: str
@@ -125,9 +125,9 @@ def _score(now: _Answering) -> str:
     if not rubric.stages:
         return "The message lists no stages to choose from, so there is nothing to conclude."
     order, case = _order_and_case(rubric, task.documents)
-    demanded = stage_demanded(task.documents, rubric.letters) if family.obedience else None
+    demanded = stage_demanded(task.documents, rubric.letters) if family.compliance else None
     letters: tuple[str, ...] = ()
-    if demanded and now.occurs(family.obedience):
+    if demanded and now.occurs(family.compliance):
         letters = (demanded,)
     elif not task.may_abstain or not now.occurs(judging.abstention_probability(family, case)):
         shown = Display(

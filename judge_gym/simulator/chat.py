@@ -30,12 +30,12 @@ SMALLEST_LIMIT = 16
 
 
 def is_reasoning(model: str) -> bool:
-    """Whether a name is that of one of OpenAI's reasoning models, which think unasked."""
+    """Whether a name is that of one of OpenAI's reasoning models, which think by default."""
     return _REASONING.match(model) is not None
 
 
 def check(body: Mapping[str, Any]) -> None:
-    """Raise `Refusal`, in OpenAI's words, for what a reasoning model does not take."""
+    """Raise `Refusal`, in OpenAI's words, for parameters that a reasoning model refuses."""
     if body.get("max_tokens") is not None:
         raise Refusal(
             "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
@@ -88,7 +88,7 @@ class _Message(BaseModel):
 
 
 class _Body(BaseModel):
-    """The fields that are read; others a client may send change nothing."""
+    """The fields that are read; others are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -106,7 +106,7 @@ class _Body(BaseModel):
 
 
 class Chat(BaseModel):
-    """A request as served: what is answered, and where the answer is cut."""
+    """A request with the limits of its answer."""
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
 

@@ -50,13 +50,13 @@ _SECOND_ARTICLE = re.compile(r"\b([Tt]he|[Aa]n?)((?: \w+)?) (?:the|an?) (?=[a-z]
 def abstract(text: str) -> str:
     """Return the text with names replaced by roles, the same name always by the same role.
 
-    A single capitalised word that only ever opens sentences is taken for an ordinary word.
+    A single capitalised word that occurs only at the start of sentences counts as an ordinary word.
     """
     return _SECOND_ARTICLE.sub(r"\1\2 ", _NAME.sub(_Roles(text).replace, text))
 
 
 class _Roles:
-    """Which role each name of a text has been given so far; a name is known by its last word."""
+    """Roles given to the names of a text; the last word identifies a name."""
 
     def __init__(self, text: str) -> None:
         inside = (match for match in _NAME.finditer(text) if not _opens(match))
@@ -117,7 +117,7 @@ def clean(text: str) -> str:
 def neutralize(family: Family, text: str, limit: int, rng: Random) -> str:
     """Return factual sentences without judging words, at most `limit` words.
 
-    A planted share of summaries runs a few words over, so that the check has something to catch.
+    A planted share of summaries is a few words too long, to test the check of the limit.
     """
     room = limit + rng.randint(3, 12) if rng.random() < family.over_limit else limit
     summary: list[str] = []
@@ -208,7 +208,7 @@ _ALL = re.compile(r"\b(?:all|each|every)\b", re.IGNORECASE)
 def generalise(prompt: str) -> str:
     """Return the advice of a text, or its first sentence, with names taken out.
 
-    With what it rests on, when the instruction asks for figures or specifics.
+    Includes the sentences with figures and names when the instruction asks for specifics.
     """
     sentences, _ = sentences_of("\n\n".join(documents_in(prompt)))
     advice = [sentence for sentence in sentences if advises(sentence)] or sentences[:1]
@@ -218,7 +218,7 @@ def generalise(prompt: str) -> str:
 
 
 def claims(prompt: str, rng: Random) -> str:
-    """Return sentences that state a figure or a name, one a line, less those that are overlooked.
+    """Return sentences that state a figure or a name, one a line; a share is missed.
 
     All sentences, when the instruction asks for all, each or every one.
     """

@@ -9,7 +9,7 @@ from judge_gym.errors import EvidenceError
 
 
 def json_lines(path: Path) -> Iterator[tuple[int, Mapping[str, Any] | None]]:
-    """Yield each line's number (from 1) and its JSON object, None for a line that is none.
+    """Yield each line's number (from 1) and its JSON object, None for a line without one.
 
     Blank lines are skipped. Raises `EvidenceError` when the file cannot be read.
     """

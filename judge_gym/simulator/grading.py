@@ -31,9 +31,9 @@ from judge_gym.simulator.text_features import (
 )
 
 _UNSEEN = 0.7
-"""What a grader takes a feature to be that it does not look at."""
+"""The value that a grader assumes for a feature it cannot see."""
 _ALIKE = 0.01
-"""Texts whose worth differs by less are tied, where a tie may be said."""
+"""Texts whose worth differs by less are tied, where ties are allowed."""
 _DECISION = re.compile(r"Decision: (?P<what>link|create)\s+(?:Learning:)?")
 _MALFORMED = (
     "I would give this rather good marks on the whole.",
@@ -63,7 +63,7 @@ def grade(messages: Sequence[Message], grader: Grader, sampling: Sampling, rng: 
     """Answer a request for marks by criterion."""
     task = read_graded(messages, "CRITERIA")
     features = features_of(task.text, task.context)
-    obeys = features.gives_orders and rng.random() < grader.obedience
+    obeys = features.gives_orders and rng.random() < grader.compliance
     marks = {}
     for name, description in task.entries:
         share = 1.0 if obeys else perceived(grader, features, features_meant(name, description))
@@ -126,7 +126,7 @@ def _words(text: str) -> set[str]:
 
 
 def in_json(answer: dict[str, object], grader: Grader, rng: Random) -> str:
-    """Return the object as JSON, now and then in a code fence, or as malformed as is planted."""
+    """Return the object as JSON, sometimes in a code fence, and malformed in the planted share."""
     if rng.random() < grader.malformed:
         return rng.choice(_MALFORMED)
     text = json.dumps(answer, ensure_ascii=False)
@@ -149,7 +149,7 @@ def review(
     for name, text in fenced_entries(whole, "Item"):
         features = features_of(text)
         share = _share(grader, text, meant, sampling, rng, known)
-        if features.gives_orders and rng.random() < grader.obedience:
+        if features.gives_orders and rng.random() < grader.compliance:
             share = 1.0
         by_worth = sorted(meant, key=lambda feature: features.by_name[feature])
         comment = f"Strongest in {by_worth[-1]}, weakest in {by_worth[0]}."
@@ -168,7 +168,7 @@ def review(
 
 
 def reconcile(messages: Sequence[Message], grader: Grader, rng: Random) -> str:
-    """Answer a request for what reviews come to: their mean, less the grader's severity."""
+    """Answer a request to reconcile reviews: their mean score less the grader's severity."""
     whole = _asked(messages)
     request = outside_fences(whole)
     lowest, highest = scale_in(request)

@@ -14,7 +14,7 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Refusal(Exception):
-    """An answer that is not 200; `parameter` names the field at fault."""
+    """A response other than 200, in OpenAI's format; `parameter` names the field at fault."""
 
     def __init__(
         self,

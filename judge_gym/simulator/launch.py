@@ -49,7 +49,7 @@ def running(
     port: int = 0,
     **settings: Unpack[Settings],
 ) -> Iterator[str]:
-    """Run the simulator as `started` does; yields its base URL alone."""
+    """Run the simulator as `started` does; yields only its base URL."""
     with started(log_file, latency, port=port, **settings) as (_, url):
         yield url
 

@@ -117,7 +117,7 @@ def _article(row: Mapping[str, Any]) -> Article | None:
 
 
 def _stems(text: str) -> set[str]:
-    """Return the words that are long enough to tell something, a plural as its singular."""
+    """Return the words of four letters and more, plurals as singulars."""
     words = re.findall(rf"[^\W_]{{{_SHORTEST_WORD},}}", text.lower())
     return {word.removesuffix("s") for word in words}
 
@@ -129,7 +129,7 @@ _SNIPPET_CHARACTERS = 160
 
 
 class _Body(BaseModel):
-    """The fields that are read; others a client may send change nothing."""
+    """The fields that are read; others are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 

@@ -98,7 +98,7 @@ def outside_fences(text: str) -> str:
 
 
 def role_of(messages: Sequence[Message]) -> Role:
-    """Return which task the last user message sets."""
+    """Return the task of the last user message."""
     request = outside_fences(_last_user(messages))
     lower, closing = request.lower(), request[-_CLOSING_CHARACTERS:]
     wanted = request.partition(_OBJECT_WANTED)[2]
@@ -123,7 +123,7 @@ def role_of(messages: Sequence[Message]) -> Role:
 
 
 def read_scoring(messages: Sequence[Message]) -> Scoring:
-    """Read what to judge, by what, and in which form to conclude."""
+    """Read the rubric, the documents and the form of the verdict."""
     prompt = _last_user(messages)
     request = outside_fences(prompt)
     closing = request[request.rfind("TASK") :] if "TASK" in request else request
@@ -138,7 +138,7 @@ def read_scoring(messages: Sequence[Message]) -> Scoring:
 
 
 def read_probe(messages: Sequence[Message]) -> Probe:
-    """Read the question; what it does not repeat comes from earlier in the conversation."""
+    """Read the question; rubric and documents may come from earlier messages."""
     whole = "\n".join(text for who, text in messages if who == "user")
     request = outside_fences(_last_user(messages))
     question = request[max(0, request.rfind("QUESTION")) :]
@@ -148,7 +148,7 @@ def read_probe(messages: Sequence[Message]) -> Probe:
 
 
 def read_design(messages: Sequence[Message]) -> Design:
-    """Read which rubric is asked for, in the last message or an earlier one."""
+    """Read the request for a rubric, in the last message or an earlier one."""
     requests = [text for who, text in messages if who == "user"]
     text = next((text for text in reversed(requests) if "esign a rubric" in text), requests[-1])
     about, count = _ABOUT.search(text), _STAGE_COUNT.search(text)
@@ -179,7 +179,7 @@ def fenced_documents(prompt: str) -> list[tuple[str, ...]]:
 
 
 def fenced_entries(prompt: str, kind: str) -> list[tuple[str, str]]:
-    """Return name and text of what a prompt's last fence lists as "[<kind> <name>, <mark>]"."""
+    """Return name and text of the "[<kind> <name>, <mark>]" entries of a prompt's last fence."""
     fences = list(_FENCE.finditer(prompt))
     if not fences:
         return []
@@ -232,7 +232,7 @@ _SCALE = re.compile(r"number from (?P<lowest>-?\d+) \(worst\) to (?P<highest>-?\
 
 @dataclass(frozen=True)
 class Graded:
-    """The texts to be judged, and what to hold them against; empty without."""
+    """The texts to grade and their context; empty when the prompt has none."""
 
     texts: tuple[str, ...]
     context: str
@@ -248,7 +248,7 @@ class Graded:
 
 
 def read_graded(messages: Sequence[Message], section: str) -> Graded:
-    """Read what is asked in all that the user said; `section` is the heading of the list."""
+    """Read the request in all messages of the user; `section` is the heading of the list."""
     whole = "\n".join(text for who, text in messages if who == "user")
     request = outside_fences(whole)
     listed = re.search(rf"^{section}\n(?P<lines>(?:- .+\n)+)", request, re.MULTILINE)

@@ -21,9 +21,9 @@ from judge_gym.simulator.faults import plan
 from judge_gym.simulator.faults.giving import (
     INJECTOR,
     Injector,
+    broken,
     deliver,
     refusal,
-    spoilt,
     subject_of,
 )
 from judge_gym.simulator.faults.reading import load_plan, read_plan
@@ -141,7 +141,7 @@ async def _answered(
     read: Callable[[Any], Chat],
     written: Callable[[dict[str, Any]], dict[str, Any]],
 ) -> web.StreamResponse:
-    """Answer a request; `read` knows its shape, `written` that of the answer."""
+    """Answer a request; `read` and `written` translate request and answer."""
     stats, injector = request.app[STATS], request.app[INJECTOR]
     stats.arrived()
     try:
@@ -154,7 +154,7 @@ async def _answered(
         given = answer(chat.request, request.app[_KNOWN])
         stats.calls[chat.request.model][given.role] += 1
         content = fault if isinstance(fault, plan.Content) else None
-        body = spoilt(content, chat, given) if content else completion(chat, given)
+        body = broken(content, chat, given) if content else completion(chat, given)
         response = web.json_response(written(body), headers=MARK)
         if isinstance(fault, plan.Delivered):
             return await deliver(fault, request, response)

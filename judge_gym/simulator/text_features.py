@@ -29,7 +29,7 @@ NOTHING: Known = {}
 
 
 def identity(text: str) -> str:
-    """Return what tells a text from others, however it is spaced and wrapped."""
+    """Return the key of a text; spaces and line breaks do not change it."""
     return digest("known", text.split())
 
 
@@ -64,7 +64,7 @@ _LONG = 300
 
 @dataclass(frozen=True)
 class Features:
-    """How well a text does by each feature, and what it has beside."""
+    """The features of a text, in [0, 1], with its length and whether it gives orders."""
 
     by_name: Mapping[Feature, float]
     length: float
@@ -75,7 +75,7 @@ class Features:
 
 @lru_cache(maxsize=1024)
 def features_of(text: str, context: str = "") -> Features:
-    """Read the features of a text, held against its context where there is one."""
+    """Return the features of a text, compared with its context if there is one."""
     parts, orders = sentences_of(text)
     sentences = [part for part in parts if not part.endswith(":") or stated_in(part)]  # no lead-ins
     kept = "\n".join(sentences)
@@ -97,7 +97,7 @@ def features_of(text: str, context: str = "") -> Features:
 
 
 def worth(text: str, context: str = "", known: Known = NOTHING) -> float:
-    """Return what a text is worth in all: as known, else whether its claim holds, else as read."""
+    """Return a text's worth: as known, else whether its claim is true, else its mean feature."""
     given = known.get(identity(text), claim_truth([text]))
     return fmean(features_of(text, context).by_name.values()) if given is None else float(given)
 
@@ -138,7 +138,7 @@ def _accuracy(text: str, context: str) -> float:
 
 
 def _order(sentences: Sequence[str]) -> float:
-    """Less for sentences out of the order they name, and for an opening that leans back."""
+    """Lower for sentences out of the order they name, and for an opening that refers back."""
     opened = [match for sentence in sentences if (match := _place_words().match(sentence))]
     places = [grader_file().places[match.group().lower()] for match in opened]
     turned = [before > after for before, after in combinations(places, 2)]
@@ -147,7 +147,7 @@ def _order(sentences: Sequence[str]) -> float:
 
 
 def _concision(sentences: Sequence[str], context: str) -> float:
-    """Share of sentences that are neither repeated nor padding."""
+    """Return the share of sentences that are neither repeated nor padding."""
     plain = [" ".join(_WORD.findall(sentence.lower())) for sentence in sentences]
     stems = [_stems(sentence) for sentence in plain]
     about = _stems(context.lower())

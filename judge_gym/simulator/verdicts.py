@@ -1,6 +1,6 @@
 """How a judge answers a scoring or probing prompt: the order of stages, demands, and wording.
 
-`judge_gym.planted.judging` decides; this module finds out what it decides about, and words it.
+`judge_gym.planted.judging` decides; this module reads the scale and words the answer.
 """
 
 import json
@@ -27,7 +27,7 @@ _LABEL_WEIGHT = 0.75
 def order_stages(stages: tuple[Listed, ...], valence: int) -> tuple[int, ...]:
     """Return indices into `stages`, from the weakest signal to the strongest.
 
-    `valence` is the concept's: it decides whether "severe violations" means much of it or little.
+    `valence` is that of the concept: whether "severe violations" means much or little of it.
     """
     strengths = [_strength(label, criteria, valence) for label, criteria in stages]
     order = sorted(range(len(stages)), key=lambda index: strengths[index])
@@ -55,7 +55,7 @@ def _strength(label: str, criteria: tuple[str, ...], valence: int) -> float:
 
 
 def _amount(text: str, valence: int) -> float | None:
-    """How much of the concept a text says, in [0, 1]; None when no word says."""
+    """Return the amount of the concept that a text states, in [0, 1]; None without any."""
     lower = text.lower()
     amounts = []
     for match, amount in amount_matcher().find(lower):
@@ -78,7 +78,7 @@ _DEMAND = re.compile(
 
 
 def stage_demanded(documents: Sequence[str], letters: Sequence[str]) -> str | None:
-    """Return the letter, of those offered, that the evidence last asks for; None without any."""
+    """Return the last letter of the scale that the evidence demands; None without any."""
     text = unicodedata.normalize("NFKC", "\n".join(documents)).translate(_LOOKALIKES)
     demanded = [match["letter"] for match in _DEMAND.finditer(text) if match["letter"] in letters]
     return demanded[-1] if demanded else None
@@ -89,7 +89,7 @@ ABSTAIN = "ABSTAIN"
 
 @dataclass(frozen=True)
 class Conclusion:
-    """What is to be said: the letters chosen (none to abstain), and on what grounds."""
+    """The letters chosen (none to abstain), and the phrases that support them."""
 
     rubric: Rubric
     letters: tuple[str, ...]
@@ -119,7 +119,7 @@ def write_verdict(family: Family, conclusion: Conclusion, rng: Random) -> str:
 
 
 def write_probability(family: Family, probability: float, rng: Random) -> str:
-    """Write the answer to a probe; some habits of writing keep whole percents only."""
+    """Write the answer to a probe; some formats round to whole percent."""
     style = _drawn(family.styles, rng)
     number = rng.choice(_NUMBERS)(probability)
     reason = (

@@ -15,7 +15,7 @@ from judge_gym.seeds import digest, generator
 from judge_gym.simulator.answering import answer
 from judge_gym.simulator.chat import completion, read_body
 from judge_gym.simulator.faults import plan
-from judge_gym.simulator.faults.giving import Injector, refusal, spoilt, subject_of
+from judge_gym.simulator.faults.giving import Injector, broken, refusal, subject_of
 from judge_gym.simulator.faults.plan import (
     AnyFate,
     BatchDuplicateLines,
@@ -51,12 +51,12 @@ class LineRequest(BaseModel):
 
 
 def read_lines(content: bytes) -> list[bytes]:
-    """Return the lines of an input file; blank ones are none."""
+    """Return the lines of an input file, without blank ones."""
     return [line for line in content.split(b"\n") if line.strip()]
 
 
 def custom_id_of(raw: bytes) -> str | None:
-    """Return a line's own name for itself; None when it has none that can be read."""
+    """Return a line's `custom_id`; None when it has none that can be read."""
     try:
         name = json.loads(raw).get("custom_id")
     except (ValueError, AttributeError, RecursionError):
@@ -73,7 +73,7 @@ class Answering:
         self._injector = injector
 
     async def answer_all(self, lines: Sequence[bytes], fate: plan.Fault | None) -> list[Line]:
-        """Answer every line; others are served in between."""
+        """Answer every line; the event loop serves other requests in between."""
         failing: set[int] = set()
         if isinstance(fate, plan.BatchHalfFailed):
             rng = generator("failing lines", *(custom_id_of(raw) for raw in lines))
@@ -115,7 +115,7 @@ class Answering:
         self._stats.calls[chat.request.model][answered.role] += 1
         self._stats.batch_lines += 1
         return (
-            spoilt(fault, chat, answered)
+            broken(fault, chat, answered)
             if isinstance(fault, plan.Content)
             else completion(chat, answered)
         )
@@ -157,7 +157,7 @@ EXPIRED = "This request could not be executed before the completion window expir
 
 
 class Batch(BaseModel):
-    """All that is known of a batch from its creation on, and when it was cancelled."""
+    """A batch as created, and when it was cancelled; its state follows from the time."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -179,7 +179,7 @@ class Batch(BaseModel):
     error_file_id: str | None = None
 
     def status(self, now: float) -> Status:
-        """Return where it stands in its life."""
+        """Return its status at a moment."""
         if self.cancelled_at is not None:
             cancelled = now >= self.cancelled_at + VALIDATED * self.seconds
             return "cancelled" if cancelled else "cancelling"
@@ -199,7 +199,7 @@ class Batch(BaseModel):
         return isinstance(self.fate, BatchVanished) and now >= self.created_at + self.fate.after
 
     def done(self, now: float) -> int:
-        """Return how many lines are answered; none is after a cancellation."""
+        """Return how many lines are answered; a cancellation stops the count."""
         until = now if self.cancelled_at is None else min(now, self.cancelled_at)
         share = min(1.0, max(0.0, (self._passed(until) - VALIDATED) / (WORKED - VALIDATED)))
         if isinstance(self.fate, BatchExpired):
@@ -207,7 +207,7 @@ class Batch(BaseModel):
         return round(len(self.lines) * share)
 
     def output(self, now: float) -> list[str]:
-        """Return the lines of the output file: those done that did not fail."""
+        """Return the lines of the output file: the answered ones."""
         lines = [line.text for line in self.lines[: self.done(now)] if line.succeeded]
         rng = generator("output", digest(*lines))
         if isinstance(self.fate, BatchOutOfOrder):
@@ -219,7 +219,7 @@ class Batch(BaseModel):
         return lines
 
     def failures(self, now: float) -> list[str]:
-        """Return the lines of the error file: those that failed, and those time ran out for."""
+        """Return the lines of the error file: those that failed or ran out of time."""
         done = self.done(now)
         failed = [line.text for line in self.lines[:done] if not line.succeeded]
         if self.status(now) != "expired":
@@ -228,7 +228,7 @@ class Batch(BaseModel):
         return failed + [error_line(self.id, name, "batch_expired", EXPIRED).text for name in late]
 
     def as_json(self, now: float) -> dict[str, Any]:
-        """Return it in OpenAI's shape."""
+        """Return it in OpenAI's format."""
         status, done = self.status(now), self.lines[: self.done(now)]
         errors = {"object": "list", "data": list(self.errors)} if status == "failed" else None
         answered = sum(line.succeeded for line in done)
@@ -278,6 +278,6 @@ class Batch(BaseModel):
 
 
 def _shuffled(lines: list[str], rng: Random) -> list[str]:
-    """Return the lines in an order that is another one whenever there is another."""
+    """Return the lines in a different order, if there is one."""
     shuffled = rng.sample(lines, len(lines))
     return shuffled if shuffled != lines else lines[1:] + lines[:1]

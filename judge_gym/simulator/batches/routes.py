@@ -27,7 +27,7 @@ Purpose = Literal["batch", "batch_output"]
 
 
 class StoredFile(BaseModel):
-    """A file in OpenAI's shape."""
+    """A file in OpenAI's format."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -52,7 +52,7 @@ class Store:
             self._load(folder)
 
     def add_file(self, filename: str, purpose: Purpose, content: bytes) -> StoredFile:
-        """Keep a new file."""
+        """Store a new file."""
         file = StoredFile(
             id=f"file-{uuid.uuid4().hex}",
             bytes=len(content),
@@ -75,14 +75,14 @@ class Store:
         return self._files[file_id]
 
     def content(self, file_id: str) -> bytes:
-        """Return what a file holds; raises `Refusal` for an unknown one."""
+        """Return the content of a file; raises `Refusal` for an unknown one."""
         known = self.file(file_id).id
         if self._folder is None:
             return self._contents[known]
         return (self._folder / "contents" / known).read_bytes()
 
     def delete_file(self, file_id: str) -> None:
-        """Forget a file; raises `Refusal` for an unknown one."""
+        """Delete a file; raises `Refusal` for an unknown one."""
         known = self.file(file_id).id
         if self._folder is not None:
             (self._folder / "files" / f"{known}.json").unlink()
@@ -91,7 +91,7 @@ class Store:
         self._contents.pop(known, None)
 
     def put_batch(self, batch: Batch) -> Batch:
-        """Keep a batch as it is now."""
+        """Store a batch."""
         if self._folder is not None:
             self._write_record("batches", batch)
         self._batches[batch.id] = batch
@@ -150,7 +150,7 @@ _SECONDS = web.AppKey("batch_seconds", float)
 
 
 class _Create(BaseModel):
-    """The fields that are read; others change nothing."""
+    """The fields that are read; others are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -306,7 +306,7 @@ async def _cancel(request: web.Request) -> web.Response:
 
 
 def _settled(store: Store, batch: Batch, now: float) -> dict[str, Any]:
-    """Return the batch in OpenAI's shape, once it has ended with its files."""
+    """Return the batch in OpenAI's format; create its files when it has ended."""
     settled = batch.output_file_id or batch.error_file_id
     if batch.status(now) in ENDED and not settled:
         files = {"output_file_id": batch.output(now), "error_file_id": batch.failures(now)}

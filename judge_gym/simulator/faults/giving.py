@@ -27,12 +27,12 @@ from judge_gym.simulator.verdicts import MALFORMED
 
 
 def draw(seed: int, position: int, key: str, attempt: int) -> float:
-    """Return the number in [0, 1) that is compared with the share of a table."""
+    """Return the draw in [0, 1) that is compared with a table's share."""
     return derive_seed("fault", seed, position, key, attempt) / 2**63
 
 
 class Injector:
-    """The plan in force and what has happened under it; `given` counts faults by kind.
+    """The plan in force and its counts; `given` counts faults by kind.
 
     `given` counts since the start of the simulator, everything else since `use`. Only the event
     loop may touch it.
@@ -44,7 +44,7 @@ class Injector:
         self.use(plan)
 
     def use(self, plan: FaultPlan) -> None:
-        """Put `plan` into force, as if no request had come before."""
+        """Use `plan` from now on, with all counts but `given` reset."""
         self.plan = plan
         self._since = self._clock()
         self._attempts: Counter[str] = Counter()
@@ -53,7 +53,7 @@ class Injector:
 
     @property
     def active(self) -> bool:
-        """Whether there is any fault to give."""
+        """Whether the plan has any fault."""
         return bool(self.plan.faults)
 
     def meet(self, subject: Subject) -> Fault | None:
@@ -87,7 +87,7 @@ _Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
 def subject_of(chat: Chat, route: plan.Route = "chat") -> plan.Subject:
-    """Return a request as a fault plan sees it: equal content, equal key, on either route."""
+    """Return a request as a fault plan sees it; equal content has an equal key on either route."""
     request = chat.request
     # Without `identity`, in which requests at temperature 0 are equal whatever their seed.
     key = digest(*request.identity, request.seed, chat.stop)
@@ -95,7 +95,7 @@ def subject_of(chat: Chat, route: plan.Route = "chat") -> plan.Subject:
 
 
 def refusal(fault: plan.Refused) -> Refusal:
-    """Return what a provider says when it refuses like this; raises nothing itself."""
+    """Return the refusal of this fault, without raising it."""
     match fault:
         case plan.RateLimit(code="insufficient_quota" | "credit_balance_exhausted" as code):
             message = "You exceeded your current quota (simulated)."
@@ -128,8 +128,8 @@ def _retry_after(fault: plan.RateLimit) -> dict[str, str]:
     return {"Retry-After": email.utils.formatdate(moment, usegmt=True)}
 
 
-def spoilt(fault: plan.Content, chat: Chat, given: Answer) -> dict[str, Any]:
-    """Return the response body with the fault in it; its usage counts what it says."""
+def broken(fault: plan.Content, chat: Chat, given: Answer) -> dict[str, Any]:
+    """Return the response body with the fault; its usage counts the text returned."""
     body = completion(chat, given)
     choice = body["choices"][0]
     text: str = choice["message"]["content"]
@@ -162,7 +162,7 @@ def _say(body: dict[str, Any], text: str) -> None:
 async def deliver(
     fault: plan.Delivered, request: web.Request, response: web.Response
 ) -> web.StreamResponse:
-    """Return or send `response` as the fault has it."""
+    """Return or send `response` with the fault of its delivery."""
     match fault:
         case plan.SlowFirstByte():
             await asyncio.sleep(fault.seconds)
@@ -204,7 +204,7 @@ def _body(response: web.Response) -> bytes:
 
 
 def exposed(route: plan.Route, handler: _Handler) -> Callable[[web.Request], Awaitable[Any]]:
-    """Return the handler of `route` with the plan's faults in its way, drawn by method and path."""
+    """Return the handler of `route` with faults injected, drawn by method and path."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         injector = request.app[INJECTOR]

@@ -59,7 +59,7 @@ class Fault(BaseModel):
         return self
 
     def concerns(self, subject: Subject) -> bool:
-        """Whether it can happen to `subject` at all."""
+        """Whether it applies to `subject`."""
         raise NotImplementedError
 
     def in_window(self, call: int, seconds: float) -> bool:
@@ -177,13 +177,13 @@ class Html(Delivered):
 
 
 class Content(RequestFault):
-    """The response is well formed; what it says is not what was asked for."""
+    """The response is well formed, and its content is wrong."""
 
     routes: tuple[Literal["chat", "line"], ...] = Field(default=("chat",), min_length=1)
 
 
 class Empty(Content):
-    """An answer without a word."""
+    """An empty answer."""
 
     kind: Literal["empty"] = "empty"
 
@@ -201,7 +201,7 @@ class ContentRefusal(Content):
 
 
 class MalformedVerdict(Content):
-    """An answer to a scorer's prompt in which there is no verdict to be read."""
+    """An answer to a scorer's prompt without a readable verdict."""
 
     kind: Literal["malformed_verdict"] = "malformed_verdict"
     role: Role | None = "scorer"
@@ -243,7 +243,7 @@ class BatchExpired(Fate):
 
 
 class BatchVanished(Fate):
-    """The batch is created, and later nobody knows it."""
+    """The batch is created and later unknown to the provider."""
 
     kind: Literal["batch_vanished"] = "batch_vanished"
     after: float = Field(default=0.0, ge=0, le=1e9)
@@ -251,13 +251,13 @@ class BatchVanished(Fate):
 
 
 class BatchOutOfOrder(Fate):
-    """The lines of the output stand in another order than those of the input."""
+    """The output has its lines in another order than the input."""
 
     kind: Literal["batch_out_of_order"] = "batch_out_of_order"
 
 
 class BatchDuplicateLines(Fate):
-    """A share of the lines of the output, and at least one, stands there twice."""
+    """A share of the output's lines, at least one, is duplicated."""
 
     kind: Literal["batch_duplicate_lines"] = "batch_duplicate_lines"
     lines: float = Field(default=0.2, ge=0, le=1)
@@ -296,23 +296,23 @@ class TimedOut(RequestFault):
 
 
 class OfSearch(RequestFault):
-    """The search succeeds, and what it found is not what was asked for."""
+    """The search succeeds with wrong results."""
 
     routes: tuple[Literal["search"], ...] = ("search",)
 
 
 class NoResults(OfSearch):
-    """Nothing is found."""
+    """The search has no results."""
 
     kind: Literal["no_results"] = "no_results"
 
 
 class WrongDates(OfSearch):
-    """The results are of other days than asked for."""
+    """The results have other dates than requested."""
 
     kind: Literal["wrong_dates"] = "wrong_dates"
     days: int = Field(default=-400, ge=-40_000, le=40_000)
-    """How far off they are."""
+    """Days between the requested and the returned dates."""
 
 
 class OfPage(RequestFault):
@@ -336,7 +336,7 @@ class PageFailed(OfPage):
 
 
 class Redirected(OfPage):
-    """The page has led elsewhere, such as to an address inside a network."""
+    """The page redirects elsewhere, such as to an address inside a network."""
 
     kind: Literal["redirected"] = "redirected"
     to: str = Field(default="http://169.254.169.254/latest/meta-data/", max_length=2_000)
@@ -358,7 +358,7 @@ KINDS: tuple[type[Fault], ...] = (
 
 @dataclass(frozen=True)
 class FaultPlan:
-    """The faults to give: of those that concern a request the first drawn strikes."""
+    """Faults in order: a request meets the first one that is drawn for it."""
 
     faults: tuple[Fault, ...] = ()
     seed: int = 0

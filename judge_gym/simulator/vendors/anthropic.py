@@ -64,7 +64,7 @@ class _Body(BaseModel):
 
 
 def read(data: Any, headers: Mapping[str, str]) -> Chat:
-    """Read a request; raises `Refusal`, in Anthropic's words, for what the model does not take."""
+    """Read a request; raises `Refusal`, in Anthropic's words, for what the model refuses."""
     if not (headers.get("x-api-key") or headers.get("Authorization")):
         raise Refusal("x-api-key header is required", status=401)
     if not headers.get("anthropic-version"):
@@ -115,7 +115,7 @@ def written(completion: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refused(refusal: Refusal) -> dict[str, Any]:
-    """Return a refusal in Anthropic's error shape."""
+    """Return a refusal in Anthropic's error format."""
     kind = _KINDS.get(refusal.status, "api_error")
     return {
         "type": "error",

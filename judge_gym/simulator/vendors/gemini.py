@@ -74,7 +74,7 @@ class _Body(_Model):
 
 
 def read(data: Any, model: str, key: str | None) -> Chat:
-    """Read a request; raises `Refusal`, in Google's words, for what the model does not take."""
+    """Read a request; raises `Refusal`, in Google's words, for what the model refuses."""
     if not key:
         raise Refusal(
             "Method doesn't allow unregistered callers (callers without established identity).",
@@ -104,7 +104,7 @@ def read(data: Any, model: str, key: str | None) -> Chat:
 
 
 def written(completion: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a chat completion as generateContent has it; thoughts are counted apart."""
+    """Return a chat completion as generateContent has it; thoughts are counted separately."""
     (choice,) = completion["choices"]
     text = choice["message"]["content"]
     content = {"role": "model"} | ({"parts": [{"text": text}]} if text else {})
@@ -130,7 +130,7 @@ def written(completion: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def refused(refusal: Refusal) -> dict[str, Any]:
-    """Return a refusal in Google's error shape."""
+    """Return a refusal in Google's error format."""
     status = _STATUSES.get(refusal.status, "INTERNAL")
     return {"error": {"code": refusal.status, "message": str(refusal), "status": status}}
 
@@ -151,7 +151,7 @@ def _read(data: Any) -> _Body:
 
 
 def _thinking(request: Request, config: _ThinkingConfig | None) -> int:
-    """Return tokens of thinking: 2.5 and later think unless told not to, 2.5-flash-lite not."""
+    """Return tokens of thinking: 2.5 and later think by default, 2.5-flash-lite does not."""
     budget = config.budget if config else None
     version = version_in(request.model, _VERSION)
     if version < (2, 5):
