@@ -12,11 +12,11 @@ from uuid import UUID
 import typer
 
 from deployments.cli.environment import check_api, database, database_engine, prepare_environment
+from deployments.cli.options import Name, OfFailure, OfWorkflow, Yes
 from deployments.cli.output import command, confirmed, console, show_table
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.design.sweep import name_in
-from judge_gym.design.workflow_names import Workflow
 from judge_gym.settings import REPOSITORY, settings
 
 if TYPE_CHECKING:
@@ -24,21 +24,6 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from judge_gym.store.selecting import Chosen, LedgerLine
-
-Name = Annotated[
-    str,
-    typer.Argument(
-        help="A sweep's name or file, or an experiment's tag or number.", show_default=False
-    ),
-]
-OfWorkflow = Annotated[Workflow | None, typer.Option("--workflow", help="Only this workflow.")]
-OfFailure = Annotated[
-    str | None,
-    typer.Option(
-        "--failure", metavar="CLASS", help="Only this failure class, as `sweep status` lists it."
-    ),
-]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
 def choose(session: "Session", name: str) -> "Chosen":

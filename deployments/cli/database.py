@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deployments.cli.changing import Name, OfFailure, OfWorkflow, Yes, choose, show_calls
+from deployments.cli.changing import choose, show_calls
 from deployments.cli.environment import database_engine, prefect_api, prepare_environment
+from deployments.cli.options import Name, OfFailure, OfWorkflow, Yes
 from deployments.cli.output import confirmed, console, errors
 from judge_gym.counting import counted
 

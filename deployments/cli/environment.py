@@ -1,4 +1,4 @@
-"""What commands run in: quiet libraries, a database, Prefect's API and a simulator."""
+"""The environment of a command: library settings, database, Prefect's API, simulator."""
 
 import asyncio
 import json
@@ -35,23 +35,23 @@ if TYPE_CHECKING:
 
 
 def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
-    """Choose quiet, local defaults; whatever the user has set stays.
+    """Set quiet, local defaults before Prefect and litellm are imported; keep the user's settings.
 
-    With a PREFECT_API_URL, a PREFECT_HOME or a Prefect profile of the user's, flow runs go where
-    those say. Otherwise Prefect keeps its records under the data folder and starts a server of
-    its own for the time of the command. The password of `judge-gym up` goes to its own API only.
+    With PREFECT_API_URL, PREFECT_HOME or a Prefect profile, flow runs use those. Otherwise Prefect
+    stores its records in the data folder, and a temporary server runs while the command does. The
+    password of `judge-gym up` is sent to its own API only.
     """
     defaults = {
         **server_settings(),
         "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
         "PREFECT_LOGGING_LEVEL": "INFO" if verbose else "CRITICAL",
-        # Its event sender would print a trace when the server goes away.
+        # The event client would print a traceback when the server stops.
         "PREFECT_LOGGING_INTERNAL_LEVEL": "ERROR" if verbose else "CRITICAL",
     }
     own = {"PREFECT_API_URL", "PREFECT_HOME", "PREFECT_PROFILE"} & os.environ.keys()
     if not own and not (Path.home() / ".prefect" / "profiles.toml").exists():
         home = (data_dir / "prefect").absolute()
-        # Prefect makes the folder, but none above it.
+        # Prefect does not create parent folders.
         home.parent.mkdir(parents=True, exist_ok=True)
         defaults["PREFECT_HOME"] = str(home)
     if secret := password_for(os.environ.get("PREFECT_API_URL", ""), data_dir):
@@ -61,27 +61,27 @@ def prepare_environment(data_dir: Path, *, verbose: bool) -> None:
     if settings().log_format == "json":
         use_json_lines(sys.stderr)
     elif not verbose:
-        # Failed calls are counted and kept; each of them on the screen would bury the progress.
+        # Failed calls are stored and counted; printing each would hide the progress.
         logging.getLogger("judge_gym.llm").setLevel(logging.ERROR)
     if not verbose:
-        # It would say, at the end of a command, how many of Prefect's records are still on the way.
+        # It would report unsent Prefect events at the end of a command.
         logging.getLogger("EventsWorker").setLevel(logging.ERROR)
 
 
 def server_settings() -> dict[str, str]:
-    """Return what makes a Prefect server on SQLite quiet, and quick enough for our tasks."""
+    """Return settings that make a Prefect server on SQLite quiet and fast enough."""
     recorder = "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER"
     return {
         "DO_NOT_TRACK": "1",
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_LOGGING_TO_API_ENABLED": "false",
-        # In memory, the default, slots of a process that was killed with the server are lost.
+        # In memory, the default, slots are lost when the server is killed.
         "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": (
             "prefect.server.concurrency.lease_storage.filesystem"
         ),
-        # Recorded one by one, task runs keep the database locked just when a task asks for its
-        # slot, and the client asks again only 2 s later.
+        # Writing task runs one by one locks the database while a task requests its slot; the
+        # client then retries only after 2 s.
         f"{recorder}_BATCH_SIZE": "200",
         f"{recorder}_READ_BATCH_SIZE": "200",
         f"{recorder}_FLUSH_INTERVAL": "2",
@@ -109,19 +109,19 @@ def database() -> Iterator["Session"]:
         yield session
 
 
-# What Prefect starts its own temporary server with.
+# As Prefect starts its own temporary server.
 _TEMPORARY_SERVER = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
-_REMEDY = "See {}; run the command again, or name a server of your own by PREFECT_API_URL."
+_REMEDY = "See {}; rerun the command, or set PREFECT_API_URL to a server of your own."
 
 
 @contextmanager
 def prefect_api(*modules: str) -> Iterator[None]:
-    """Have an API that flows report to; call `prepare_environment` first.
+    """Provide a Prefect API in the block; call `prepare_environment` first.
 
-    Raises `JudgeGymError` when the user's server does not answer or refuses the password.
-    `modules` are imported while the server starts, since both take seconds. Prefect would start
-    a server by itself, but only when a flow runs, would import all of it into this process as
-    well, and would leave it behind for ever when this process is killed.
+    Uses the user's server, or starts a temporary one. Raises `JudgeGymError` if the user's server
+    does not answer or refuses the password. Imports `modules` while the server starts, since both
+    take seconds. Prefect's own temporary server would start later, be imported into this process,
+    and survive when this process is killed.
     """
     from prefect.settings import (
         PREFECT_API_AUTH_STRING,
@@ -137,7 +137,7 @@ def prefect_api(*modules: str) -> Iterator[None]:
         return
     port = free_port()
     url, password = api_url(port), new_password()
-    # Not the terminal: it may be stopped while it writes, and then says so at length.
+    # Not the terminal: when stopped while it writes, the server prints a long message.
     log = settings().data_dir.absolute() / "logs" / "prefect-server.log"
     with (
         prefect_server(port, password, _TEMPORARY_SERVER, log) as process,
@@ -151,7 +151,7 @@ def prefect_api(*modules: str) -> Iterator[None]:
 
 
 async def check_api(url: str) -> None:
-    """Raise `JudgeGymError` when the server in force, at `url`, does not answer or refuses us."""
+    """Raise `JudgeGymError` if the configured server at `url` does not answer or refuses."""
     import httpx
     from prefect.client.orchestration import get_client
 
@@ -162,17 +162,17 @@ async def check_api(url: str) -> None:
         if error.response.status_code == httpx.codes.UNAUTHORIZED:
             raise JudgeGymError(
                 f"The Prefect server at {url} asks for a password, or for another one.",
-                "Set PREFECT_API_AUTH_STRING to it. That of `judge-gym up` is in the file "
+                "Set PREFECT_API_AUTH_STRING to it. The password of `judge-gym up` is in the file "
                 "prefect-password of its data folder.",
             ) from None
         raise JudgeGymError(
             f"The Prefect server at {url} answers with HTTP {error.response.status_code}.",
-            "PREFECT_API_URL is the address of an API, such as http://127.0.0.1:4200/api.",
+            "Set PREFECT_API_URL to the address of an API, such as http://127.0.0.1:4200/api.",
         ) from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise JudgeGymError(
             f"The Prefect server at {url} does not answer: {first_line(error)}.",
-            "Start it, or set PREFECT_API_URL to one that runs.",
+            "Start it, or set PREFECT_API_URL to a running one.",
         ) from None
 
 
@@ -188,7 +188,7 @@ def lost_servers_named() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        # Prefect wraps what its client meets.
+        # Prefect wraps the errors of its client.
         for cause in causes(error):
             if isinstance(cause, OperationalError):
                 server, error_text = "The database", first_line(cause.orig)
@@ -206,7 +206,7 @@ def lost_servers_named() -> Iterator[None]:
 
 @contextmanager
 def simulator(**given: "Unpack[SimulatorSettings]") -> Iterator[None]:
-    """Have a simulator listening in the block, unless there is one; then it is as it was set."""
+    """Start a simulator for the block, unless one runs already."""
     if os.environ.get(SIMULATOR_URL):
         yield
         return
@@ -224,24 +224,24 @@ def simulator(**given: "Unpack[SimulatorSettings]") -> Iterator[None]:
 
 @contextmanager
 def knowing_simulator(name: str, known: Mapping[str, float]) -> Iterator[None]:
-    """Have a simulator whose graders know what texts are worth, in [0, 1], unless one is there.
+    """Start a simulator whose graders know the worth of texts, in [0, 1], unless one runs.
 
-    They are told by a file of this name in the data folder; whoever has a simulator running is
-    told of that file.
+    The worths are written to a file in the data folder. A simulator that runs already has to be
+    started with that file: a warning names it.
     """
     path = settings().data_dir / f"{name}-known.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     lines = (json.dumps({"text": text, "worth": worth}) for text, worth in known.items())
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     if url := os.environ.get(SIMULATOR_URL):
-        said = f"The simulator at {url} knows the right answers only if it has --known {path}."
-        errors.print(said, markup=False, soft_wrap=True)
+        warning = f"The simulator at {url} knows the right answers only with --known {path}."
+        errors.print(warning, markup=False, soft_wrap=True)
     with simulator(known=path):
         yield
 
 
 def simulator_for(models: Iterable[str]) -> AbstractContextManager[None]:
-    """Have a simulator listening in the block if it plays one of the models."""
+    """Start a simulator for the block if one of the models is simulated."""
     return simulator() if any(map(is_simulated_model, models)) else nullcontext()
 
 

@@ -1,42 +1,57 @@
-"""Options that many commands have, in the same words."""
+"""Arguments and options that several commands share."""
 
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from judge_gym.design.workflow_names import Workflow
+
 Everything = Annotated[
-    bool, typer.Option("--all", help="Print every table, not the headlines alone.")
+    bool, typer.Option("--all", help="Print all tables, not only the headlines.")
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
-PlanOnly = Annotated[
-    bool, typer.Option("--plan", help="Say what it would ask and cost; spends nothing.")
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+PlanOnly = Annotated[bool, typer.Option("--plan", help="Estimate calls and cost without running.")]
 RetryFailed = Annotated[
-    bool, typer.Option("--retry-failed", help="Ask again for what is kept as failed.")
+    bool, typer.Option("--retry-failed", help="Retry calls that failed in earlier runs.")
 ]
 Fields = Annotated[
     list[str] | None,
     typer.Option(
         "--fields",
-        help="Read a field from another column, as truth=human_score; repeatable.",
+        help="Read a field from another column, as truth=human_score; may be repeated.",
         show_default=False,
     ),
 ]
 
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="A sweep's name or file, or an experiment's tag or number.", show_default=False
+    ),
+]
+OfWorkflow = Annotated[Workflow | None, typer.Option("--workflow", help="Only this workflow.")]
+OfFailure = Annotated[
+    str | None,
+    typer.Option(
+        "--failure", metavar="CLASS", help="Only this failure class, as `sweep status` lists it."
+    ),
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
+
 
 def fields_of(given: Sequence[str] | None) -> dict[str, str]:
-    """Return field → column of `--fields`; raises `ConfigError` for what is neither."""
+    """Return field → column of `--fields`; raises `ConfigError` for anything else."""
     from judge_gym.errors import ConfigError
     from judge_gym.records.items import COLUMNS
 
-    found: dict[str, str] = {}
-    for one in given or ():
-        field, equals, column = one.partition("=")
-        if not equals or not column or field not in COLUMNS or field in found:
+    columns: dict[str, str] = {}
+    for assignment in given or ():
+        field, equals, column = assignment.partition("=")
+        if not equals or not column or field not in COLUMNS or field in columns:
             raise ConfigError(
-                f"--fields is {one!r}.",
+                f"--fields is {assignment!r}.",
                 f"Use FIELD=COLUMN, each field once, with a field of {', '.join(COLUMNS)}.",
             )
-        found[field] = column
-    return found
+        columns[field] = column
+    return columns

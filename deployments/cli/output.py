@@ -1,4 +1,4 @@
-"""What every command prints with: one console, one shape of error, one way to ask."""
+"""Printing and confirmation for all commands: console, errors, tables."""
 
 import os
 import re
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from judge_gym.report.table import TerminalTable
 
 WIDTH_WITHOUT_TERMINAL = 120
-"""Columns when the output goes to a file or a pipe, where rich would take 80."""
+"""Width in columns of output to a file or a pipe; rich would use 80."""
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
 errors = Console(stderr=True, highlight=False)
 
 
 def command() -> str:
-    """Return how this program is called here: by its name, or by its path when it is on none."""
+    """Return how this program is called: its name, or its path if it is not on PATH."""
     called = Path(sys.argv[0])
     on_path = shutil.which(called.name)
     if on_path or not called.is_file():
@@ -33,16 +33,16 @@ def command() -> str:
 
 
 def fail(message: str, remedy: str = "", code: int = 1) -> NoReturn:
-    """Print an error and leave with `code`."""
+    """Print an error and exit with `code`."""
     errors.print(f"[bold red]Error:[/] {escape(in_options(message))}", soft_wrap=True)
     if remedy:
         errors.print(escape(in_options(remedy)), soft_wrap=True)
     sys.exit(code)
 
 
-def in_options(said: str) -> str:
-    """Return what flows say of their parameters in the words of the command line."""
-    return re.sub(r"\b(?:retry_failed|allow_unreadable)\b", _as_option, said)
+def in_options(message: str) -> str:
+    """Return a message of a flow with its parameters written as command-line options."""
+    return re.sub(r"\b(?:retry_failed|allow_unreadable)\b", _as_option, message)
 
 
 def _as_option(parameter: re.Match[str]) -> str:
@@ -50,12 +50,12 @@ def _as_option(parameter: re.Match[str]) -> str:
 
 
 def show_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    """Print a table; numbers and names as they are, nothing read as markup."""
+    """Print a table; cells are plain text, not markup."""
     console.print(as_table(title, columns, rows))
 
 
 def show_checks(title: str, checks: "Iterable[Check]") -> None:
-    """Print what was asked of a judge, what came out, and what to do about it."""
+    """Print the checks of a judge with their results and actions."""
     rows = [
         (check.question, check.result, check.reason, in_options(check.action)) for check in checks
     ]
@@ -63,33 +63,33 @@ def show_checks(title: str, checks: "Iterable[Check]") -> None:
 
 
 def marked(name: str, *, simulated: bool) -> str:
-    """Return a name or title, marked where a simulator made what it stands for."""
+    """Return a name or title, marked if its data are simulated."""
     return f"{name} (SIMULATED)" if simulated else name
 
 
 def say_simulated() -> None:
-    """Say it where a person reads figures of simulated judges."""
-    console.print("SIMULATED: these figures show judge-gym at work, and nothing else.")
+    """Print the caveat of simulated data."""
+    console.print("SIMULATED DATA: not evidence about real models.")
 
 
 def as_table(
     title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]
 ) -> "TerminalTable":
-    """Return a table to be printed; numbers and names as they are, nothing read as markup."""
+    """Return a table to print; cells are plain text, not markup."""
     from judge_gym.report.table import TerminalTable, plain_table
 
     return TerminalTable(plain_table(title, columns, rows))
 
 
 def confirmed(question: str, *, yes: bool) -> bool:
-    """Ask a person; raises `ConfigError` when there is nobody to ask. `yes` answers beforehand."""
+    """Ask for confirmation, unless `yes`; raises `ConfigError` without a terminal."""
     from judge_gym.errors import ConfigError
 
     if yes:
         return True
     if not sys.stdin.isatty():
         raise ConfigError(
-            "This needs a yes, and there is no terminal to ask; nothing was changed.",
-            "Read above what would be done, and add --yes to do it.",
+            "This needs confirmation, and there is no terminal; nothing was changed.",
+            "Read the output above, then add --yes to confirm.",
         )
     return typer.confirm(question)

@@ -26,7 +26,7 @@ def test_a_calibration_ends_with_a_page(command: CommandLine, tmp_path: Path) ->
     ended = command("judge", "calibrate", file).fine()
     said = " ".join(ended.output.split())
     assert "good, sim/good-1 (SIMULATED)" in said
-    assert "SIMULATED: these figures show judge-gym at work" in said
+    assert "SIMULATED DATA: not evidence about real models." in said
     page = command.data / "reports" / "calibration-small.html"
     assert str(page) in ended.output.replace("\n", "")
     assert "SIMULATED" in page.read_text()
