@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from judge_gym.design.experiment import Experiment
     from judge_gym.store.progress import Progress
 
+_WORKFLOWS = ("W3 scoring", "W4 swap", "W5 probe")
 app = typer.Typer(
     help="Compute figures again, read experiments and check the estimators.", no_args_is_help=True
 )
@@ -92,6 +93,7 @@ def list_experiments(
         ids = [line.id for line in lines]
         progress = experiment_progress(session, ids)
         varying = _varying(experiments_by_id(session, ids))
+    settings_columns = ("settings that vary",) if any(varying.values()) else ()
     rows = [
         (
             line.id,
@@ -99,14 +101,13 @@ def list_experiments(
             line.task_type,
             line.concept,
             line.model,
-            varying[line.id],
+            *(varying[line.id] for _ in settings_columns),
             *(_counts(part) for part in progress[line.id].values()),
         )
         for line in lines
     ]
-    columns = ("number", "tag", "task", "concept", "judge", "settings that vary", "W3 scoring",
-               "W4 swap", "W5 probe")  # fmt: skip
-    show_table(counted(len(rows), "experiment"), columns, rows)
+    columns = ("number", "tag", "task", "concept", "judge", *settings_columns, *_WORKFLOWS)
+    show_table(counted(len(rows), "experiment"), columns, rows, unbroken=("tag",))
 
 
 def _check_name(kind: str, name: str | None, names: set[str]) -> None:

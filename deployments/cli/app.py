@@ -23,7 +23,6 @@ from deployments.cli import (
     panel_evaluate,
     power,
     serving,
-    simulator,
     status,
     sweep,
 )
@@ -61,7 +60,7 @@ panel.app.command()(panel_evaluate.evaluate)
 app.add_typer(data.app, name="data")
 app.add_typer(serving.models, name="models")
 app.add_typer(database.app, name="database")
-app.command()(simulator.simulator)
+app.command()(serving.simulator)
 app.command()(doctor.doctor)
 app.command()(serving.mcp)
 

@@ -21,7 +21,7 @@ def list_windows() -> None:
             (one.id, one.name, one.country, one.dates, one.source, one.documents, one.dropped)
             for one in window_lines(session)
         ]
-    columns = ("id", "name", "country", "dates", "source", "documents", "dropped")
+    columns = ("number", "name", "country", "dates", "source", "documents", "dropped")
     show_table("Windows", columns, rows)
 
 
@@ -49,7 +49,7 @@ def show(
         ]
         out = [(one.reason, one.title, one.detail) for one in dropped_documents(session, found)]
     console.print(stored.model_dump_json(indent=2, exclude_none=True), markup=False)
-    show_table("Documents", ("id", "date", "tier", "title", "characters", "views"), kept)
+    show_table("Documents", ("number", "date", "tier", "title", "characters", "views"), kept)
     show_table("Dropped", ("reason", "title", "why"), out)
 
 

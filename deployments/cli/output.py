@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -49,9 +49,16 @@ def _as_option(parameter: re.Match[str]) -> str:
     return f"--{parameter[0].replace('_', '-')}"
 
 
-def show_table(title: str, columns: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
-    """Print a table; cells are plain text, not markup."""
-    console.print(as_table(title, columns, rows))
+def show_table(
+    title: str,
+    columns: Iterable[str],
+    rows: Iterable[Iterable[object]],
+    unbroken: Collection[str] = (),
+) -> None:
+    """Print a table; cells are plain text, not markup. `unbroken` columns are never wrapped."""
+    from judge_gym.report.table import TerminalTable, plain_table
+
+    console.print(TerminalTable(plain_table(title, columns, rows), unbroken=unbroken))
 
 
 def show_checks(title: str, checks: "Iterable[Check]") -> None:

@@ -1,7 +1,8 @@
-"""`judge-gym up`, `models serve` and `mcp`: what runs until Ctrl-C."""
+"""`judge-gym up`, `models serve`, `simulator` and `mcp`: servers that run until Ctrl-C."""
 
 import signal
 from contextlib import suppress
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,14 +16,16 @@ from judge_gym.settings import settings
 
 if TYPE_CHECKING:
     from deployments.local.stack import Stack
+    from judge_gym.simulator.news import Archive
 
 PORT = 4200
+NEWS = Path(__file__).parents[1] / "sweeps" / "corpora" / "valmora.jsonl"
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def up(
     port: Annotated[
-        int, typer.Option(min=1, max=65535, help="Port of Prefect's page and API.")
+        int, typer.Option(min=1, max=65535, help="Port of Prefect's UI and API.")
     ] = PORT,
     overwrite: Overwrite = False,
 ) -> None:
@@ -55,11 +58,11 @@ def _show_stack(stack: "Stack") -> None:
     from sqlalchemy import make_url
 
     database, records = (
-        make_url(one).render_as_string(hide_password=True)
-        for one in (stack.database, stack.records)
+        make_url(url).render_as_string(hide_password=True)
+        for url in (stack.database, stack.records)
     )
     lines = (
-        ("Prefect's page", stack.ui),
+        ("Prefect's UI", stack.ui),
         ("its password", f"in {stack.password}, readable only by you"),
         ("database", database),
         ("Prefect's records", records),
@@ -67,13 +70,13 @@ def _show_stack(stack: "Stack") -> None:
         ("files of flow runs", f"relative to {stack.home}"),
         ("deployments", summary(stack.steps)),
     )
-    for what, value in lines:
-        console.print(f"{what:<19} {value}", markup=False, soft_wrap=True)
+    for subject, value in lines:
+        console.print(f"{subject:<19} {value}", markup=False, soft_wrap=True)
     for step in stack.steps:
         if step.outcome == "kept":
             console.print(f"{step.outcome:<19} {step.what}", markup=False, soft_wrap=True)
     if stack.rescheduled:
-        console.print(f"Resuming {counted(stack.rescheduled, 'flow run')} that had been stopped.")
+        console.print(f"Resuming {counted(stack.rescheduled, 'stopped flow run')}.")
     console.print("\nIn a second terminal:", markup=False)
     for line in (
         f"export PREFECT_API_URL={stack.api}",
@@ -122,6 +125,89 @@ def serve(
         )
         with suppress(KeyboardInterrupt):
             Event().wait()
+
+
+_Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")]
+_Latency = Annotated[float, typer.Option(min=0, help="Seconds before each answer.")]
+_Faults = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A fault plan (TOML) of rate limits, errors and broken answers; "
+        "judge_gym/simulator/faults/__init__.py has an example.",
+    ),
+]
+_BatchSeconds = Annotated[
+    float, typer.Option(min=0, help="Seconds from a batch's creation to its end.")
+]
+_State = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER", help="Folder that keeps files and batches; default: in memory only."
+    ),
+]
+_News = Annotated[
+    Path,
+    typer.Option(
+        metavar="PATH",
+        show_default="the demo's articles",
+        help="A corpus file or folder to serve as news, in place of Firecrawl. Its dates repeat, "
+        "so that any date range finds articles.",
+    ),
+]
+_Known = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help='Texts whose worth graders know: JSON Lines of {"text": ..., "worth": 0 to 1}.',
+    ),
+]
+
+
+def simulator(
+    port: _Port = 8750,
+    latency: _Latency = 0.0,
+    faults: _Faults = None,
+    batch_seconds: _BatchSeconds = 1.0,
+    state: _State = None,
+    news: _News = NEWS,
+    known: _Known = None,
+) -> None:
+    """Serve simulated judges and news on this machine until Ctrl-C."""
+    import asyncio
+
+    from judge_gym.errors import JudgeGymError
+    from judge_gym.simulator.__main__ import serve
+
+    serving = serve(
+        port,
+        latency,
+        archive=_archive(news),
+        faults=faults,
+        batch_seconds=batch_seconds,
+        state=state,
+        known=known,
+    )
+    try:
+        asyncio.run(serving)
+    except OSError as error:
+        raise JudgeGymError(
+            f"The simulator cannot listen on port {port}: {error.strerror}.",
+            "Choose another with --port, or 0 for a free one.",
+        ) from None
+
+
+def _archive(news: Path) -> "Archive":
+    """Return the readable documents of a corpus as news; raises `JudgeGymError` for a bad path."""
+    from judge_gym.evidence.corpus import read_corpus
+    from judge_gym.evidence.documents import RawDocument
+    from judge_gym.simulator.news import Archive, Article
+
+    return Archive(
+        Article(row.url, row.title, row.text, row.published)
+        for row in read_corpus(news, {})
+        if isinstance(row, RawDocument)
+    )
 
 
 def mcp() -> None:

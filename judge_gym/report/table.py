@@ -1,7 +1,7 @@
 """A table as people see it: one value for the terminal, for Markdown and for HTML."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
@@ -85,6 +85,8 @@ class TerminalTable:
 
     table: Table
     marks: Sequence[str] = ()
+    unbroken: Collection[str] = ()
+    """Headings of columns that are never wrapped, so that their cells can be copied."""
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
         """Yield title, explanation, rows below their headings, and notes."""
@@ -117,8 +119,11 @@ class TerminalTable:
             for place, heading in enumerate(table.columns)
         ]
         excess = sum(widths) + GAP * (len(widths) - 1) - room
-        for _ in range(excess):
-            widest = max(range(table.words), key=lambda place: widths[place])
+        wrapped = [
+            place for place in range(table.words) if table.columns[place] not in self.unbroken
+        ]
+        for _ in range(excess if wrapped else 0):
+            widest = max(wrapped, key=lambda place: widths[place])
             widths[widest] = max(NARROWEST, widths[widest] - 1)
         return widths
 

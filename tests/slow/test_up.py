@@ -313,7 +313,7 @@ def test_killed_in_a_run_it_goes_on_where_it_was(up: Installation) -> None:
     assert now is not None
     assert now.pid == left.pid
     assert "nothing changed" in up.said
-    assert "Resuming 1 flow run " in up.said
+    assert "Resuming 1 stopped flow run" in up.said
     up.reaches(run, "RUNNING")
 
 
