@@ -49,8 +49,9 @@ _MOST_LISTED = 12
 
 
 def did_you_mean(given: object, known: Collection[str]) -> str:
-    """Return "Did you mean …? " if one of `known` is similar to `given`, else ""."""
-    close = difflib.get_close_matches(str(given), known, n=1)
+    """Return "Did you mean …? " if a known name begins with `given` or is similar, else ""."""
+    longer = [name for name in known if given and name.startswith(str(given))]
+    close = longer or difflib.get_close_matches(str(given), known, n=1)
     return f"Did you mean {close[0]}? " if close else ""
 
 

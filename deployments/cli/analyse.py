@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from judge_gym.design.experiment import Experiment
     from judge_gym.store.progress import Progress
 
-_WORKFLOWS = ("W3 scoring", "W4 swap", "W5 probe")
 app = typer.Typer(
     help="Compute figures again, read experiments and check the estimators.", no_args_is_help=True
 )
@@ -93,21 +92,35 @@ def list_experiments(
         ids = [line.id for line in lines]
         progress = experiment_progress(session, ids)
         varying = _varying(experiments_by_id(session, ids))
-    settings_columns = ("settings that vary",) if any(varying.values()) else ()
-    rows = [
-        (
+    subjects = {(line.task_type, line.concept) for line in lines}
+    columns = ["number", "tag", "task", "concept", "judge", "settings that vary", "W3", "W4", "W5"]
+    rows: list[list[object]] = [
+        [
             line.id,
             line.tag,
             line.task_type,
             line.concept,
             line.model,
-            *(varying[line.id] for _ in settings_columns),
+            ", ".join(varying[line.id]),
             *(_counts(part) for part in progress[line.id].values()),
-        )
+        ]
         for line in lines
     ]
-    columns = ("number", "tag", "task", "concept", "judge", *settings_columns, *_WORKFLOWS)
-    show_table(counted(len(rows), "experiment"), columns, rows, unbroken=("tag",))
+    title = counted(len(rows), "experiment")
+    if not any(varying.values()):
+        _drop_columns(columns, rows, "settings that vary")
+    if len(subjects) == 1:
+        title += f" ({', '.join(*subjects)})"
+        _drop_columns(columns, rows, "task", "concept")
+    show_table(title, columns, rows, unbroken=("tag",))
+
+
+def _drop_columns(columns: list[str], rows: list[list[object]], *names: str) -> None:
+    for name in names:
+        index = columns.index(name)
+        del columns[index]
+        for cells in rows:
+            del cells[index]
 
 
 def _check_name(kind: str, name: str | None, names: set[str]) -> None:
@@ -116,7 +129,7 @@ def _check_name(kind: str, name: str | None, names: set[str]) -> None:
         raise StoreError(f"There is no experiment with the {kind} {name!r}.", remedy)
 
 
-def _varying(of: "Mapping[int, Experiment]") -> dict[int, str]:
+def _varying(of: "Mapping[int, Experiment]") -> dict[int, list[str]]:
     """Return the settings of each experiment that differ among these, as axis=value."""
     from judge_gym.design.axes import axes
 
@@ -128,10 +141,7 @@ def _varying(of: "Mapping[int, Experiment]") -> dict[int, str]:
     varying = [
         name for name in ("window", *names) if len({row[name] for row in values.values()}) > 1
     ]
-    return {
-        number: ", ".join(f"{name}={row[name]}" for name in varying)
-        for number, row in values.items()
-    }
+    return {number: [f"{name}={row[name]}" for name in varying] for number, row in values.items()}
 
 
 @experiments.command()

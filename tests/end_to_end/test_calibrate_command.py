@@ -43,7 +43,7 @@ def test_a_judge_that_clusters_may_not_replace_one_that_does_not(command: Comman
     assert "The new judge may not replace the old one under these margins." in said
     assert "good: Agreement with labels: " in said
     assert "clustering: Agreement with labels: " in said
-    assert "SIMULATED: these figures" in said
+    assert "SIMULATED DATA: not evidence" in said
 
 
 def test_a_benchmark_is_judged_in_both_orders(command: CommandLine, tmp_path: Path) -> None:
@@ -62,4 +62,4 @@ def test_a_benchmark_is_judged_in_both_orders(command: CommandLine, tmp_path: Pa
     assert "answers, sim/firstpick-1 (SIMULATED): name the data set here" in said
     assert (command.data / "reports" / "benchmark-chosen-rejected-figures.csv").is_file()
     assert "order decides" in said
-    assert "SIMULATED: these figures" in said
+    assert "SIMULATED DATA: not evidence" in said

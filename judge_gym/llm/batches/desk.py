@@ -90,7 +90,7 @@ class Desk:
         async with self._claimed(batch_id) as batch:
             if batch is None:
                 raise BatchError(
-                    f"There is no open batch {batch_id} that nobody else is busy with.",
+                    f"There is no open batch {batch_id}, or another process is handling it.",
                     "See `judge-gym sweep batches list`; try again if it is listed as open.",
                 )
             client = await self._client(batch)
