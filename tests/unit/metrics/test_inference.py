@@ -1,4 +1,4 @@
-"""Permutations, sign flips and corrections, against enumeration by hand."""
+"""Permutations, sign flips, corrections and paired effects, against enumeration by hand."""
 
 from math import comb
 
@@ -7,14 +7,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from judge_gym.metrics.accuracy import accuracy_by_pair
+from judge_gym.metrics.components import rating_scale
 from judge_gym.metrics.estimate import Estimate, not_estimable
+from judge_gym.metrics.expert_labels import prediction_powered_mean
 from judge_gym.metrics.inference import (
     benjamini_hochberg,
+    equivalence_items,
+    equivalence_p,
     holm,
     holm_over,
+    items_needed,
+    kendall_tau_b,
+    page_trend,
+    paired_power,
     permutation_p,
     sign_flip_p,
+    standardised_effects,
 )
+from judge_gym.metrics.polarization import g_test
 
 
 @pytest.mark.parametrize(
@@ -142,3 +153,120 @@ def test_holm_over_skips_what_was_not_tested():
     assert (first.p, second.p) == pytest.approx((0.02, 0.03))
     assert first.method == "t; Holm over 2"
     assert absent == missing
+
+
+def test_three_effect_sizes_of_one_effect():
+    # differences 1 1 3 3: mean 2, sd sqrt(4/3); before has no spread, so d_av has sqrt(2/3)
+    dz, gz, dav = standardised_effects(np.zeros(4), np.array([1.0, 1, 3, 3]))
+    assert dz.estimate == pytest.approx(3**0.5)
+    assert dav.estimate == pytest.approx(6**0.5)
+    # J(3) = Γ(3/2)/(sqrt(3/2)·Γ(1))
+    assert gz.estimate == pytest.approx(3**0.5 * (np.pi**0.5 / 2) / 1.5**0.5)
+    assert dz.lower < dz.estimate < dz.upper
+    # one interval, on three scales
+    assert dav.lower / dz.lower == pytest.approx(dav.estimate / dz.estimate)
+    assert gz.upper / dz.upper == pytest.approx(gz.estimate / dz.estimate)
+
+
+@pytest.mark.parametrize("after", [[1.0], [1.0, 1.0, 1.0]])
+def test_effects_without_spread_are_not_infinite(after):
+    for effect in standardised_effects(np.zeros(len(after)), np.array(after)):
+        assert effect.estimate is None
+        assert "not estimable" in effect.reason
+    assert equivalence_p(np.array(after), -2, 2) is None
+
+
+def test_equivalence_is_a_question_of_the_margin(rng):
+    differences = rng.normal(0, 1, 30)
+    narrow, wide = (equivalence_p(differences, -m, m) for m in (0.1, 1))
+    assert wide < 0.05 < narrow
+    # at the edge of the margin the test is at its 50% point
+    mean = differences.mean()
+    assert equivalence_p(differences, mean, mean + 50) == pytest.approx(0.5)
+    with pytest.raises(ValueError, match="empty"):
+        equivalence_p(differences, 1, 1)
+
+
+@pytest.mark.parametrize(("dz", "items"), [(0.2, 199), (0.5, 34), (0.8, 15)])
+def test_items_that_a_paired_test_needs(dz, items):
+    # Cohen 1988, table 2.4.1, for a power of 0.80 at 5%, two-sided
+    assert items_needed(dz) == items
+    assert paired_power(dz, items - 1) < 0.8 <= paired_power(dz, items)
+
+
+def test_power_at_fifteen_items():
+    assert paired_power(0.5, 15) == pytest.approx(0.44, abs=0.005)
+    assert paired_power(0.5, 1) == 0
+    with pytest.raises(ValueError, match="above 0"):
+        items_needed(0)
+
+
+def test_items_that_equivalence_needs(rng):
+    # 2·Φ(5·√n/10 - t(n - 1)) - 1 reaches 0.8 at 44 items (3.317 - 2.017 > 1.282), and seeded
+    # runs of the test agree
+    needed = equivalence_items(10, 5)
+    assert needed == 44
+    found = [equivalence_p(rng.normal(0, 10, needed), -5, 5) < 0.025 for _ in range(400)]
+    assert 0.74 < np.mean(found) < 0.86
+    assert equivalence_items(0, 5) == 2
+
+
+def test_trend_and_rank_correlation():
+    # ranks 1 2 3 on both items: L = 2·(1 + 4 + 9), reached in one of 6² orders
+    assert page_trend(np.array([[1.0, 2, 3], [4, 5, 9]])) == pytest.approx((28, 1 / 36))
+    assert kendall_tau_b(np.arange(4.0), np.arange(4.0))[0] == 1
+    assert kendall_tau_b(np.zeros(4), np.arange(4.0)) is None
+
+
+def test_experts_correct_the_judge():
+    # 4 + mean(1 - 2, 2 - 2); a judge that never moves gets no weight
+    expert, judge, others = np.array([1.0, 2]), np.array([2.0, 2]), np.array([3.0, 5])
+    plain = prediction_powered_mean(expert, judge, others, tuned=False, published=True)
+    assert plain.estimate == 3.5
+    tuned = prediction_powered_mean(expert, judge, others, published=True)
+    assert tuned.estimate == 1.5
+    missing = prediction_powered_mean(expert, judge, others)
+    assert "it needs 20 labelled items and 2 others, and there are 2 and 2" in missing.reason
+
+
+def test_two_judges_of_two_stages_by_hand():
+    # conditional odds: of 8 items on which they differ the second is lower on 6, so it is
+    # ln(6/2) more severe; the variance of that difference is 1/6 + 1/2
+    stages = np.array([[2, 1]] * 6 + [[1, 2]] * 2 + [[1, 1], [2, 2]])
+    found = rating_scale(stages, 2)
+    first, second = found.severity
+    assert second.estimate - first.estimate == pytest.approx(np.log(3), abs=1e-5)
+    half = 1.959964 * (1 / 6 + 1 / 2) ** 0.5 / 2
+    assert second.upper - second.estimate == pytest.approx(half, abs=1e-4)
+    assert found.log_likelihood == pytest.approx(6 * np.log(0.75) + 2 * np.log(0.25))
+
+
+@pytest.mark.parametrize(
+    ("stages", "because"),
+    [
+        ([[1], [2]], "there is one"),
+        ([[1, 2], [2, 1]], "no verdict is at stage 3"),
+        ([[1, 2], [1, 3], [1, 1]], "same end of the scale"),
+    ],
+)
+def test_severity_that_cannot_be_told(stages, because):
+    found = rating_scale(np.array(stages), 3 if "one" not in because else 2)
+    assert because in found.severity[0].reason
+    assert found.log_likelihood is None
+
+
+def test_the_test_of_one_distribution_needs_two():
+    assert g_test(np.array([[3.0, 0], [2, 0]])) is None
+    # 10 samples of 1 bit: G = 2·10·ln 2
+    found = g_test(np.array([[5.0, 0], [0, 5]]))
+    assert (found.statistic, found.df) == (pytest.approx(20 * np.log(2)), 1)
+
+
+def test_two_judges_on_the_same_benchmark(build_verdicts, rng):
+    # the second alone is right on three items, the first on none: exact McNemar 2·(1/2)³
+    verdicts = build_verdicts([[[1], [2], [2], [2]], [[1], [1], [1], [1]]], n_stages=2)
+    truth = np.ones(4, dtype=np.int64)
+    found = accuracy_by_pair(verdicts, truth, rng)[0, 1]
+    assert (found.estimate, found.p) == (0.75, 0.25)
+    wide = build_verdicts([[[(1, 2)]], [[1]]])
+    assert "name several stages" in accuracy_by_pair(wide, truth[:1], rng)[0, 1].reason
