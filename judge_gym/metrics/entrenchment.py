@@ -87,6 +87,7 @@ def _product(
         p=None,
         method="P times mean confidence; t interval, items resampled jointly",
         because="",
+        remarks=(),
     )
     absent = ONE_ITEM if n_items == 1 else NO_SPREAD
     interval = resampled_interval(product, n_items, rng)
