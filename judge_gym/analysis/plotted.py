@@ -1,6 +1,6 @@
-"""Figures that the report draws beside the stored ones: by item, by bin of probes, by set.
+"""Figures that the report shows beside the stored ones: by item, by bin of probes, by set, by cell.
 
-Every function takes a comparison group and returns plain values. Nothing here is stored.
+They are plain values, and nothing here is stored.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,6 +9,7 @@ from enum import StrEnum
 from itertools import combinations, combinations_with_replacement
 
 import numpy as np
+from sqlalchemy.orm import Session
 
 from judge_gym.analysis.data import Arms, select
 from judge_gym.analysis.groups import Group, generator_of
@@ -25,11 +26,13 @@ from judge_gym.metrics.cells import (
     set_counts,
     set_sizes,
 )
+from judge_gym.metrics.consistency import FAR_APART, ReplicateConflict, replicate_conflict
 from judge_gym.metrics.entrenchment import realised_agreement
 from judge_gym.metrics.estimate import t_interval
 from judge_gym.metrics.inference import permutation_p
 from judge_gym.metrics.permutation import SINGLE_EPSILON, permutation_null
 from judge_gym.metrics.polarization import jensen_shannon
+from judge_gym.store.judgement_texts import divided_cells
 
 PERMUTATIONS_SHOWN = 500
 """Random deals behind the floor of one item and pair."""
@@ -347,3 +350,36 @@ def outcome_shares(group: Group, judge: int) -> Sequence[OutcomeShare]:
         OutcomeShare(category, float(count) / samples, samples)
         for category, count in [*of_stages, *ends.items()]
     ]
+
+
+@dataclass(frozen=True)
+class ConflictingCell:
+    """One judge, item and rubric whose replicates exclude each other, by the ids of their rows."""
+
+    arm_id: int
+    item_id: int
+    conflict: ReplicateConflict
+
+
+def conflicting_cells(
+    session: Session, experiment_ids: Sequence[int]
+) -> tuple[Sequence[ConflictingCell], int]:
+    """Return the cells with two verdicts that share no stage and lie half the scale apart.
+
+    Of all arms of these experiments; the widest first, then those where more pairs conflict. And
+    how many cells have two verdicts.
+    """
+    divided, repeated = divided_cells(session, experiment_ids)
+    cells = [
+        ConflictingCell(
+            cell.arm_id, cell.item_id, replicate_conflict(cell.verdicts, cell.scale_size)
+        )
+        for cell in divided
+    ]
+    return sorted(
+        (cell for cell in cells if cell.conflict.widest >= FAR_APART),
+        key=lambda cell: (
+            *(-cell.conflict.widest, -cell.conflict.share),
+            *(cell.arm_id, cell.item_id),
+        ),
+    ), repeated

@@ -34,6 +34,13 @@ _ANCHORS = (
 _MOVES_NOTHING = "but it puts nearly everything together, so that little can move"
 # A count reaches a margin when it equals it.
 _HALF = 0.5
+_BAR = 5
+
+
+def score_counts(scores: Scores) -> list[tuple[float, int]]:
+    """Return how many scores lie in each 5 points of the scale, by where the 5 points begin."""
+    counts, edges = np.histogram(scores.points, bins=int(HIGHEST) // _BAR, range=(0, HIGHEST))
+    return list(zip(edges[:-1].tolist(), counts.tolist(), strict=True))
 
 
 def distribution_checks(

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from judge_gym.calibration.checks import Check, Result, span
 from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.calibration.distribution import score_counts
 from judge_gym.calibration.escalating import sufficient, undecided
 from judge_gym.calibration.verdict import Verdict
 from judge_gym.errors import JudgeGymError
@@ -22,7 +21,6 @@ from judge_gym.seeds import digest
 
 LONGEST_SHOWN = 6000
 """Characters of a text that are shown of a case, on either side."""
-_BAR = 5
 LOGBOOK = "LOGBOOK.md"
 _HEAD = """# Logbook
 
@@ -163,9 +161,7 @@ def _cut(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _histogram(one: Assessment) -> str:
-    counts, edges = np.histogram(one.scores.points, bins=100 // _BAR, range=(0, 100))
-    rows = [{"points": float(edge), "scores": int(count)}
-            for edge, count in zip(edges[:-1], counts, strict=True)]  # fmt: skip
+    rows = [{"points": points, "scores": count} for points, count in score_counts(one.scores)]
     return _drawn("histogram", one, rows, f"How often {one.judge.name} gave each score")
 
 

@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 
 from sqlalchemy.orm import Session
 
+from judge_gym.analysis.plotted import conflicting_cells
 from judge_gym.design.strategies.view import VIEWS
-from judge_gym.metrics.consistency import FAR_APART, ReplicateConflict, replicate_conflict
+from judge_gym.metrics.consistency import ReplicateConflict
 from judge_gym.records.shown import stages_of
 from judge_gym.report.scopes import setting_of
 from judge_gym.store.experiments import experiments_by_id
@@ -20,7 +21,6 @@ from judge_gym.store.judgement_texts import (
     StoredDocument,
     StoredView,
     count_judgements_of_documents,
-    divided_cells,
     documents_with_views,
     dropped_documents,
     first_titles,
@@ -231,33 +231,17 @@ def cells_to_review(session: Session, experiment_ids: Sequence[int]) -> Review:
 
     Of all arms of these experiments. The widest first, then those where more pairs conflict.
     """
-    divided, repeated = divided_cells(session, experiment_ids)
-    conflicts = [
-        (replicate_conflict(cell.verdicts, cell.scale_size), cell.arm_id, cell.item_id)
-        for cell in divided
-    ]
-    worst = sorted(
-        (one for one in conflicts if one[0].widest >= FAR_APART),
-        key=lambda one: (-one[0].widest, -one[0].share, one[1:]),
-    )
-    return Review(
-        cells=tuple(_flagged(session, experiment_ids, worst[:MAX_CELLS])),
-        flagged=len(worst),
-        repeated=repeated,
-    )
-
-
-def _flagged(
-    session: Session,
-    experiment_ids: Sequence[int],
-    cells: Sequence[tuple[ReplicateConflict, int, int]],
-) -> list[FlaggedCell]:
-    titles = first_titles(session, {item for _, _, item in cells})
-    pairs = [(arm, item) for _, arm, item in cells]
+    worst, repeated = conflicting_cells(session, experiment_ids)
+    shown = worst[:MAX_CELLS]
+    titles = first_titles(session, {cell.item_id for cell in shown})
+    pairs = [(cell.arm_id, cell.item_id) for cell in shown]
     judgements = shown_judgements(
         session, experiment_ids, judgements_of_cells(session, pairs, LONGEST_TEXT)
     )
-    return [
-        FlaggedCell(titles[item], conflict, tuple(judgements[arm, item]))
-        for conflict, arm, item in cells
-    ]
+    cells = tuple(
+        FlaggedCell(
+            titles[cell.item_id], cell.conflict, tuple(judgements[cell.arm_id, cell.item_id])
+        )
+        for cell in shown
+    )
+    return Review(cells, flagged=len(worst), repeated=repeated)

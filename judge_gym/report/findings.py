@@ -63,6 +63,7 @@ def _row(one: FindingRow, label: str) -> Row:
             p_value(one.p_adjusted),
         ),
         heading=f"{one.hypothesis}  {one.statement}",
+        group=one.hypothesis,
     )
 
 

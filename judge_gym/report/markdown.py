@@ -121,8 +121,7 @@ def records(table: Table) -> list[dict[str, str]]:
     order = [0, *range(table.words, len(table.columns)), *words]
     return [
         {
-            # A finding's heading is its hypothesis, two spaces and what that says.
-            **({"group": row.heading.partition("  ")[0]} if headed else {}),
+            **({"group": row.group or row.heading} if headed else {}),
             **{table.columns[place]: row.cells[place] for place in order},
             **source,
         }

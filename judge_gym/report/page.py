@@ -1,12 +1,10 @@
 """The report: one HTML file that opens by a double click and loads nothing from anywhere."""
 
-import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -24,7 +22,6 @@ from judge_gym.report.plots.content import read_plots
 from judge_gym.report.plots.plot import Plot
 from judge_gym.report.plots.svg import drawings, drawn_before
 from judge_gym.report.scopes import DEFAULTS_NOTE
-from judge_gym.report.spec import Spec
 from judge_gym.report.table import Table, marks_of
 from judge_gym.report.tables import MIXED_TITLE, SPECS, result_tables
 from judge_gym.store.results import load_findings, load_results
@@ -144,7 +141,7 @@ def render_page(report: Report, older: str = "") -> str:
         drawings=lambda plot: drawings(plot, before),
         file_name=_file_name,
         csv_address=data_address(report.csv),
-        methods=methods(),
+        methods=SPECS,
         decisions=decisions(),
         notation=NOTATION,
         ground_rules=GROUND_RULES,
@@ -159,11 +156,6 @@ def _file_name(sweep: str) -> str:
     """Return a sweep's name as part of a file name, whatever characters it has."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", sweep).strip("-.") or "sweep"
 
-
-_SENTENCE = re.compile(r"(?<=\.)(?<! al\.)\s+(?=[A-Z0-9`])")
-_NEED = re.compile(r"\b[Nn]eed(s|ed)\b|\badvised\b|not estimable")
-_CITATION = re.compile(r"[A-Z]\w+ (et al\. )?(1[89]|20)\d\d\b")
-_PARAGRAPH = re.compile(r"\n\s*\n")
 
 NOTATION = (
     ("cell", "one judge, one item and one rubric; it holds the scored replicates, n of them"),
@@ -184,17 +176,6 @@ GROUND_RULES = (
 
 
 @dataclass(frozen=True)
-class Method:
-    """How the figures of a table come about; `needs` and `sources` are sentences."""
-
-    title: str
-    what: str
-    formulas: tuple[str, ...]
-    needs: tuple[str, ...]
-    sources: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Decision:
     """What a hypothesis or check claims of which figure, and which claim it stands in for."""
 
@@ -202,20 +183,6 @@ class Decision:
     statement: str
     claim: str
     replaces: str
-
-
-def methods(specs: Sequence[Spec] = SPECS) -> list[Method]:
-    """Return the method of each table, in the order of the tables."""
-    return [
-        Method(
-            title=spec.title,
-            what=spec.explanation,
-            formulas=spec.formulas,
-            needs=_told(spec.estimators, _NEED),
-            sources=_told(spec.estimators, _CITATION),
-        )
-        for spec in specs
-    ]
 
 
 def decisions() -> list[Decision]:
@@ -230,21 +197,3 @@ def decisions() -> list[Decision]:
         )
         for one in (*HYPOTHESES, *VALIDITY_CHECKS)
     ]
-
-
-def _told(estimators: Sequence[Callable[..., Any]], about: re.Pattern[str]) -> tuple[str, ...]:
-    """Return the sentences of these docstrings that are about this, each once."""
-    told = (
-        sentence
-        for estimator in estimators
-        for sentence in _sentences(inspect.getdoc(estimator) or "")
-        if about.search(sentence)
-    )
-    return tuple(dict.fromkeys(told))
-
-
-def _sentences(text: str) -> Iterator[str]:
-    for paragraph in _PARAGRAPH.split(text):
-        for sentence in _SENTENCE.split(" ".join(paragraph.split())):
-            if not sentence.startswith("`"):  # about a parameter, for programmers
-                yield sentence.replace("`", "")

@@ -1,8 +1,7 @@
 """What a table of figures is, as data: its words, columns and formulas. `tables` fills it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 Part = Literal["figure", "floor", "p", "adjusted", "items", "n"]
 
@@ -21,8 +20,8 @@ class Cell:
 class Spec:
     """A table. `across` compares judges: figures under own rubrics get a table of their own.
 
-    `formulas` are in plain text, in the notation that `methods` explains. `estimators` are the
-    functions behind them: their docstrings say what a figure needs and where it comes from.
+    `formulas` are in plain text, in the notation that the page explains. `needs` and `sources` are
+    sentences: what the figures need, and where their formulas come from.
     `beside` names a part of the scope that figures may lack and still stand in a line: a sham
     has no rival. A table that is not `brief` stands on the page alone, not in the terminal; a
     `troubles` one stands in the terminal only when one of its figures is above 0.
@@ -32,7 +31,8 @@ class Spec:
     explanation: str
     cells: tuple[Cell, ...]
     formulas: tuple[str, ...]
-    estimators: tuple[Callable[..., Any], ...]
+    needs: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
     across: bool = False
     beside: str = ""
     brief: bool = True

@@ -1,14 +1,5 @@
 """Tables of what another rubric, a free choice of stages, or one changed axis does."""
 
-from judge_gym.metrics import decomposition
-from judge_gym.metrics.accuracy import rank_correlation
-from judge_gym.metrics.decomposition import polarization_parts
-from judge_gym.metrics.inference import paired_contrast, paired_difference
-from judge_gym.metrics.presentation import swap_sensitivity, verdict_change
-from judge_gym.metrics.ranking import concept_correlations, pool_pairs, rank_levels
-from judge_gym.metrics.regression import least_squares
-from judge_gym.metrics.regression_checks import mixed_model, ordered_logit
-from judge_gym.metrics.subsets import forced_choice
 from judge_gym.report.spec import Cell, Spec
 
 DESIGN = (
@@ -28,7 +19,7 @@ DESIGN = (
             "mean over items of (mean x, or mean c, at the second level − at the first)",
             "p by flipping signs",
         ),
-        estimators=(paired_contrast, paired_difference),
+        needs=("Needs one shared item, two that differ for the interval.",),
     ),
     Spec(
         "Axes over the grid",
@@ -42,7 +33,13 @@ DESIGN = (
         formulas=(
             "Σ w·contrast / Σ w over settings, w = 1/(SE² + τ²), τ² the variance between settings",
         ),
-        estimators=(pool_pairs,),
+        sources=(
+            (
+                "Random effects between settings: τ² by DerSimonian and Laird 1986; "
+                "interval of the mean by Hartung and Knapp 2001 with their variance "
+                "never below the common one (Röver, Knapp and Friede 2015)."
+            ),
+        ),
     ),
     Spec(
         "Which level gives the higher verdicts",
@@ -50,7 +47,7 @@ DESIGN = (
         (Cell("share", "axis_share_higher"), Cell("pairs", "axis_share_higher", "n")),
         brief=False,
         formulas=("(pairs won + half the ties) / pairs",),
-        estimators=(rank_levels,),
+        needs=("Needs one pair with both figures.",),
     ),
     Spec(
         "Concepts compared",
@@ -61,10 +58,7 @@ DESIGN = (
         ),
         brief=False,
         formulas=("Spearman's ρ of mean x over the design points that both concepts have",),
-        estimators=(
-            concept_correlations,
-            rank_correlation,
-        ),
+        needs=("Needs 4 units, and values that vary.",),
     ),
     Spec(
         "Regression",
@@ -85,10 +79,23 @@ DESIGN = (
             "uncertainty_gap: |A|/S of subset verdicts (0 for one stage) in the place of x",
             "ordered logit: log odds of a higher stage; mixed model: items and owners random",
         ),
-        estimators=(
-            least_squares,
-            ordered_logit,
-            mixed_model,
+        needs=(
+            (
+                'A coefficient that the columns leave undetermined is "not estimable", '
+                "with the columns it cannot be told apart from."
+            ),
+        ),
+        sources=(
+            (
+                "Variance: CR2 of Bell and McCaffrey 2002 with an identity working "
+                "model, in which residuals of cluster g are multiplied by the symmetric "
+                "(pseudo) root (I - H_gg)^(-1/2): unbiased when the model's errors are "
+                "independent and equal, nearly so when they are not."
+            ),
+            (
+                "The t quantile and p have Satterthwaite degrees of freedom, a set per "
+                "coefficient (Pustejovsky and Tipton 2018)."
+            ),
         ),
     ),
 )
@@ -112,7 +119,10 @@ RUBRICS = (
             "mean over items of (mean c under the other rubric − mean c under the own)",
             "p by flipping signs",
         ),
-        estimators=(swap_sensitivity, paired_contrast, paired_difference),
+        needs=(
+            "15 items advised, 34 to find d_z = 0.5.",
+            "Needs one shared item, two that differ for the interval.",
+        ),
     ),
     Spec(
         "Verdict move under a swap",
@@ -130,7 +140,7 @@ RUBRICS = (
             "mean over items of (mean x under the other rubric − mean x under the own)",
             "p by flipping signs",
         ),
-        estimators=(paired_contrast, paired_difference),
+        needs=("Needs one shared item, two that differ for the interval.",),
     ),
     Spec(
         "Verdict change under a swap",
@@ -150,7 +160,7 @@ RUBRICS = (
             "mean over items of |mean x under the other rubric − mean x under the own|",
             "floor = its mean when the samples of a cell are dealt to the two rubrics at random",
         ),
-        estimators=(verdict_change,),
+        needs=(("Needs one cell with both rubrics, and several replicates for a floor below it."),),
     ),
     Spec(
         "Judges or rubrics",
@@ -170,9 +180,20 @@ RUBRICS = (
             ),
             "share = part / sum of the parts",
         ),
-        estimators=(
-            polarization_parts,
-            decomposition.variance_components,
+        needs=(
+            "A part needs all its components.",
+            (
+                "Judges and rubrics that are not fully crossed, and terms that the "
+                'design cannot tell apart (one replicate per cell), are "not estimable"; '
+                "see complete_block."
+            ),
+            "Needs 3 items.",
+        ),
+        sources=(
+            (
+                "Source: Henderson 1953, Biometrics 9; Searle, Casella and McCulloch "
+                "1992, section 5.3."
+            ),
         ),
     ),
     Spec(
@@ -189,7 +210,20 @@ RUBRICS = (
                 "the variance of each term, in squared 0-1 scale"
             ),
         ),
-        estimators=(decomposition.variance_components,),
+        needs=(
+            (
+                "Judges and rubrics that are not fully crossed, and terms that the "
+                'design cannot tell apart (one replicate per cell), are "not estimable"; '
+                "see complete_block."
+            ),
+            "Needs 3 items.",
+        ),
+        sources=(
+            (
+                "Source: Henderson 1953, Biometrics 9; Searle, Casella and McCulloch "
+                "1992, section 5.3."
+            ),
+        ),
     ),
     Spec(
         "Forced choice",
@@ -210,6 +244,6 @@ RUBRICS = (
             "by chance = D(single) − D(single widened at random to the sizes of the subsets)",
             "beyond = drop − by chance; D = P of pᵢ (bits), or d²",
         ),
-        estimators=(forced_choice,),
+        needs=("Needs two judges and one item.",),
     ),
 )

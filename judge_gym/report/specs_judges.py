@@ -1,21 +1,5 @@
 """Tables about each judge by itself."""
 
-from judge_gym.metrics.accuracy import (
-    both_orders_correct,
-    cohens_kappa,
-    control_error,
-    control_rank_correlation,
-    order_inconsistency,
-    pair_balance,
-    set_utilities,
-    share_correct,
-    subset_accuracy,
-)
-from judge_gym.metrics.belief import self_conflict, stage_support, uncertainty_gap
-from judge_gym.metrics.consistency import outcome_rates, replicate_icc, replicate_variance
-from judge_gym.metrics.estimate import clustered_wilson
-from judge_gym.metrics.presentation import label_bias, position_bias
-from judge_gym.metrics.subsets import subset_information, subset_width
 from judge_gym.report.spec import Cell, Spec
 
 JUDGES = (
@@ -28,7 +12,17 @@ JUDGES = (
             Cell("items", "abstention_rate", "items"),
         ),
         formulas=("abstained / (scored + abstained); Wilson interval clustered by item",),
-        estimators=(outcome_rates, clustered_wilson),
+        needs=("Needs one sample.",),
+        sources=(
+            (
+                "The share Σx/Σn keeps its value and the number of trials N becomes N / "
+                "deff, where the design effect deff is the variance of the ratio "
+                "estimator over items, G/(G-1) · Σ(x - p·n)² / N², divided by p(1-p)/N "
+                "(Kish 1965), never below 1; the effective size is scaled by (z / "
+                "t(G-1))² for the few items the variance rests on (Korn and Graubard "
+                "1998)."
+            ),
+        ),
     ),
     Spec(
         "Unparseable, refused, failed",
@@ -42,7 +36,17 @@ JUDGES = (
         ),
         troubles=True,
         formulas=("samples that ended so / all samples; Wilson interval clustered by item",),
-        estimators=(outcome_rates, clustered_wilson),
+        needs=("Needs one sample.",),
+        sources=(
+            (
+                "The share Σx/Σn keeps its value and the number of trials N becomes N / "
+                "deff, where the design effect deff is the variance of the ratio "
+                "estimator over items, G/(G-1) · Σ(x - p·n)² / N², divided by p(1-p)/N "
+                "(Kish 1965), never below 1; the effective size is scaled by (z / "
+                "t(G-1))² for the few items the variance rests on (Korn and Graubard "
+                "1998)."
+            ),
+        ),
     ),
     Spec(
         "Consistency",
@@ -59,10 +63,7 @@ JUDGES = (
             "variance = mean over cells of s² of x over replicates (ddof 1), in squared 0-1 scale",
             "ICC = (MSB − MSW)/(MSB + (n₀ − 1)·MSW); probe twice = mean |c₁ − c₂|",
         ),
-        estimators=(
-            replicate_variance,
-            replicate_icc,
-        ),
+        needs=("Needs one item.",),
     ),
     Spec(
         "Accuracy",
@@ -82,11 +83,18 @@ JUDGES = (
             "κ = 1 − observed / expected share of wrong verdicts",
             "error = mean |x − v|; rank corr. = Spearman's ρ of mean x and v over items",
         ),
-        estimators=(
-            share_correct,
-            cohens_kappa,
-            control_error,
-            control_rank_correlation,
+        needs=(
+            "Needs one verdict, and point verdicts only; 100 items advised.",
+            "Needs point verdicts and two true stages; 100 items advised.",
+            "Needs one verdict.",
+            "Needs 4 items, and scores and indices that vary; 100 items advised.",
+        ),
+        sources=(
+            (
+                "1 - Σ w·observed / Σ w·expected, w = 1 off the diagonal, or (i - j)² "
+                "when quadratic (Cohen 1960, 1968)."
+            ),
+            ("Interval: Fisher's z with variance (1 + ρ²/2)/(n - 3) (Bonett and Wright 2000)."),
         ),
     ),
     Spec(
@@ -108,11 +116,11 @@ JUDGES = (
             "right less wrong = mean over pairs of the sign of that sum",
             "order decides = share of pairs with another verdict in the other order",
         ),
-        estimators=(
-            both_orders_correct,
-            pair_balance,
-            order_inconsistency,
+        needs=(
+            "Needs one verdict.",
+            "Wilson interval over pairs; needs one pair.",
         ),
+        sources=("Source: Tan et al. 2024 (JudgeBench).",),
     ),
     Spec(
         "Accuracy of subsets",
@@ -132,9 +140,12 @@ JUDGES = (
                 "− 0.6z²), u80 = mean (2.2z − 1.2z²)"
             ),
         ),
-        estimators=(
-            subset_accuracy,
-            set_utilities,
+        needs=("Needs one verdict; 100 items advised.",),
+        sources=(
+            (
+                "Source: Zaffalon, Corani and Maua 2012, International Journal of "
+                "Approximate Reasoning 53."
+            ),
         ),
     ),
     Spec(
@@ -148,10 +159,8 @@ JUDGES = (
             Cell("verdicts", "subset_width", "n"),
         ),
         formulas=("mean (|A| − 1)/(S − 1); mean log₂|A| / log₂ S",),
-        estimators=(
-            subset_width,
-            subset_information,
-        ),
+        needs=("Needs one item.",),
+        sources=("Source: Hartley 1928.",),
     ),
     Spec(
         "Self-conflict and uncertainty",
@@ -167,9 +176,9 @@ JUDGES = (
             "kᵢᵢ = n/(n − 1) · Σ mᵢ(A)·mᵢ(B) over disjoint A, B, a probability",
             "gap = (1/S)·Σ (Pl(s) − Bel(s)); 0 to 1",
         ),
-        estimators=(
-            self_conflict,
-            uncertainty_gap,
+        needs=(
+            "Needs n >= 2 in every cell of an item.",
+            "Needs n >= 1.",
         ),
     ),
     Spec(
@@ -186,7 +195,8 @@ JUDGES = (
         formulas=(
             "Bel(s) = m({s}); BetP(s) = Σ m(A)/|A| and Pl(s) = Σ m(A), over sets A that hold s",
         ),
-        estimators=(stage_support,),
+        needs=("Needs n >= 1.",),
+        sources=("Sources: Shafer 1976; Smets and Kennes 1994 for BetP.",),
     ),
     Spec(
         "Position and label bias",
@@ -207,9 +217,6 @@ JUDGES = (
             ),
             "p by the same permutations",
         ),
-        estimators=(
-            position_bias,
-            label_bias,
-        ),
+        needs=("Needs a cell whose displays differ.",),
     ),
 )

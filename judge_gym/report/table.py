@@ -18,10 +18,15 @@ NARROWEST = 8
 
 @dataclass(frozen=True)
 class Row:
-    """One line; rows of the same `heading` stand together under it, "" is no heading."""
+    """One line; rows of the same `heading` stand together under it, "" is no heading.
+
+    `group` is the heading in a word, where a table has no room for headings; the heading itself
+    when it is empty.
+    """
 
     cells: tuple[str, ...]
     heading: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ def table(rows: int, **more: bool) -> Table:
         "What was found.",
         ("about", "conclusion", "figure"),
         tuple(
-            Row((f"judge {n}", "open", f"{n}"), heading="H1  Judges differ.") for n in range(rows)
+            Row((f"judge {n}", "open", f"{n}"), heading="H1  Judges differ.", group="H1")
+            for n in range(rows)
         ),
         words=2,
         **more,

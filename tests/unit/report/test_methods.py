@@ -1,32 +1,14 @@
-"""The methods of a report follow from the tables' specs and the metrics' docstrings."""
+"""The methods of a report follow from the specs of its tables."""
 
 from judge_gym.analysis.running import NEEDS
-from judge_gym.report.page import decisions, methods
-from judge_gym.report.spec import Cell, Spec
+from judge_gym.report.page import decisions
 from judge_gym.report.tables import SPECS
 
 
-def an_estimator() -> None:
-    """Return the mean of something; `n` is how many.
-
-    Averaged as Miller et al. 2020 do. Needs one cell of
-    2 samples; 30 items advised. `rng` needs a seed.
-    Interval: t.
-    """
-
-
-def test_needs_and_sources_are_read_from_the_docstring() -> None:
-    spec = Spec("T", "What it is.", (Cell("m", "m"),), ("m = 1",), (an_estimator, an_estimator))
-    [method] = methods([spec])
-    assert (method.title, method.what, method.formulas) == ("T", "What it is.", ("m = 1",))
-    assert method.needs == ("Needs one cell of 2 samples; 30 items advised.",)
-    assert method.sources == ("Averaged as Miller et al. 2020 do.",)
-
-
 def test_every_table_has_formulas_and_says_what_it_needs() -> None:
-    silent = [one.title for one in methods() if not one.formulas]
+    silent = [spec.title for spec in SPECS if not spec.formulas]
     # Pooling over settings takes whatever contrasts there are.
-    needless = [one.title for one in methods() if not one.needs]
+    needless = [spec.title for spec in SPECS if not spec.needs]
     assert (silent, needless) == ([], ["Axes over the grid"])
 
 
