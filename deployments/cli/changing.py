@@ -37,8 +37,15 @@ def show_calls(title: str, lines: "Iterable[LedgerLine]") -> None:
     """Print the number and cost of calls by workflow, status and failure class."""
     columns = ("workflow", "status", "failure", "calls", "cost (USD)", "without price")
     rows = (
-        (one.workflow, one.status, one.failure, one.calls, f"{one.cost_usd:.4g}", one.unpriced)
-        for one in lines
+        (
+            line.workflow,
+            line.status,
+            line.failure,
+            line.calls,
+            f"{line.cost_usd:.4g}",
+            line.unpriced,
+        )
+        for line in lines
     )
     show_table(title, columns, rows)
 
@@ -61,14 +68,14 @@ def retry(
         check_failure(session, selection)
         with exclusive(engine, chosen.locks):
             kept = kept_failures(session, selection)
-            count = sum(one.count for one in kept)
+            count = sum(failures.count for failures in kept)
             if not count:
                 console.print(f"{chosen.title}: no failed calls.", markup=False)
                 raise typer.Exit
             show_table(
                 f"{chosen.title}: failed calls to retry",
                 ("workflow", "class", "calls"),
-                ((one.workflow, one.failure, one.count) for one in kept),
+                ((failures.workflow, failures.failure, failures.count) for failures in kept),
             )
             if not confirmed(f"Retry {counted(count, 'call')} in the next run?", yes=yes):
                 console.print("Nothing was changed.")
@@ -108,7 +115,7 @@ def cancel(name: Name, workflow: OfWorkflow = None, yes: Yes = False) -> None:
         deployed = [run for run in runs if run.deployed]
         _show_work(chosen.title, runs, batches)
         show_calls("Calls without an answer", lines)
-        count = sum(one.calls for one in lines)
+        count = sum(line.calls for line in lines)
         if not (deployed or batches or count):
             console.print("There is nothing to cancel.")
             raise typer.Exit
@@ -212,7 +219,7 @@ def works_on(parameters: dict[str, Any], chosen: "Chosen", sweep: str) -> bool:
     tags = set(chosen.experiments.values())
     if tags & set(_strings(parameters.get("experiments"))):
         return True
-    if {str(one) for one in chosen.windows} & set(_strings(parameters.get("windows"))):
+    if {str(window) for window in chosen.windows} & set(_strings(parameters.get("windows"))):
         return True
     file = parameters.get("file")
     # Deployed runs resolve files relative to the checkout of their worker.
@@ -261,16 +268,16 @@ def list_batches(
     with database() as session:
         rows = [
             (
-                one.id,
-                one.model,
-                one.status,
-                one.calls,
-                one.answered,
-                one.failed,
-                _age(now - one.created_at),
-                one.error or "",
+                batch.id,
+                batch.model,
+                batch.status,
+                batch.calls,
+                batch.answered,
+                batch.failed,
+                _age(now - batch.created_at),
+                batch.error or "",
             )
-            for one in batches(session, ended=ended)
+            for batch in batches(session, ended=ended)
         ]
     columns = ("batch", "model", "status", "calls", "answered", "failed", "age", "error")
     show_table(counted(len(rows), "batch" if ended else "open batch"), columns, rows)

@@ -169,7 +169,7 @@ def clean(
         with exclusive(engine, chosen.locks):
             going = removal(session, selection)
             lines = removed_calls(session, selection, keep_derived=keep_derived)
-            calls = sum(one.calls for one in lines)
+            calls = sum(line.calls for line in lines)
             what = counted(calls, "LLM call") if keep_derived else str(going)
             if not calls and (keep_derived or going == Removal(0, 0, 0)):
                 console.print(f"{chosen.title}: nothing to delete.", markup=False)

@@ -18,8 +18,16 @@ def list_windows() -> None:
 
     with database() as session:
         rows = [
-            (one.id, one.name, one.country, one.dates, one.source, one.documents, one.dropped)
-            for one in window_lines(session)
+            (
+                window.id,
+                window.name,
+                window.country,
+                window.dates,
+                window.source,
+                window.documents,
+                window.dropped,
+            )
+            for window in window_lines(session)
         ]
     columns = ("number", "name", "country", "dates", "source", "documents", "dropped")
     show_table("Windows", columns, rows)
@@ -34,20 +42,20 @@ def show(
     from judge_gym.store.windows import document_lines, load_window, window_id
 
     with database() as session:
-        found = window_id(session, window)
-        stored = load_window(session, found)
+        number = window_id(session, window)
+        stored = load_window(session, number)
         kept = [
             (
-                one.id,
-                one.published or "",
-                one.tier,
-                marked(one.title, simulated=one.simulated),
-                one.characters,
-                one.views,
+                document.id,
+                document.published or "",
+                document.tier,
+                marked(document.title, simulated=document.simulated),
+                document.characters,
+                document.views,
             )
-            for one in document_lines(session, found)
+            for document in document_lines(session, number)
         ]
-        out = [(one.reason, one.title, one.detail) for one in dropped_documents(session, found)]
+        out = [(row.reason, row.title, row.detail) for row in dropped_documents(session, number)]
     console.print(stored.model_dump_json(indent=2, exclude_none=True), markup=False)
     show_table("Documents", ("number", "date", "tier", "title", "characters", "views"), kept)
     show_table("Dropped", ("reason", "title", "why"), out)

@@ -70,7 +70,10 @@ def _run_gym(file: Path, loaded: "LoadedGym", *, retry_failed: bool, as_json: bo
     )
     from judge_gym.gyms.evaluating import read_report
 
-    models = [loaded.judge.answered_by, *(one.asks or "" for one in loaded.gym.candidates)]
+    models = [
+        loaded.judge.answered_by,
+        *(candidate.asks or "" for candidate in loaded.gym.candidates),
+    ]
     with (
         simulator_for(models),
         prefect_api("flows.gym"),
@@ -108,9 +111,9 @@ def _show_gym(report: "GymReport") -> None:
         f"{marked(judged, simulated=report.simulated)}, points of 100",
         ("measure", "candidate", "mean", "cases"),
         [
-            (measure, name, figure(found, 1), found.n_items)
+            (measure, name, figure(estimate, 1), estimate.n_items)
             for measure, estimates in report.means.items()
-            for name, found in zip(report.names, estimates, strict=True)
+            for name, estimate in zip(report.names, estimates, strict=True)
         ],
     )
     if report.comparisons:
@@ -119,15 +122,15 @@ def _show_gym(report: "GymReport") -> None:
             ("measure", "candidate", "minus", "difference", "p", "cases", "left out"),
             [
                 (
-                    one.measure,
-                    one.candidate,
-                    one.less,
-                    figure(one.difference, 1),
-                    p_value(one.difference.p),
-                    one.difference.n_items,
-                    one.left_out,
+                    comparison.measure,
+                    comparison.candidate,
+                    comparison.less,
+                    figure(comparison.difference, 1),
+                    p_value(comparison.difference.p),
+                    comparison.difference.n_items,
+                    comparison.left_out,
                 )
-                for one in report.comparisons
+                for comparison in report.comparisons
             ],
         )
     for name, failures in zip(report.names, report.failures, strict=True):
@@ -141,7 +144,7 @@ def _show_gym(report: "GymReport") -> None:
 def _print_json(report: "GymReport") -> None:
     from judge_gym.report.studies import case_rows, figure_rows
 
-    told = {
+    values = {
         "name": report.loaded.gym.name,
         "judge": report.loaded.judge.name,
         "simulated": report.simulated,
@@ -150,7 +153,7 @@ def _print_json(report: "GymReport") -> None:
         "figures": list(figure_rows(report)),
         "cases": list(case_rows(report)),
     }
-    console.print_json(json.dumps(told))
+    console.print_json(json.dumps(values))
 
 
 def _known(cost: float) -> float | None:
@@ -216,8 +219,11 @@ def _show_lifts(lifts: Sequence["Lift"]) -> None:
         settings = [setting for setting in own if setting is not None]
         methods = list(dict.fromkeys(method for *_, method in settings))
         rows = [
-            (*place, *(_shown(own[*place, method].estimate) for method in methods))
-            for place in dict.fromkeys(setting[:2] for setting in settings)
+            (
+                *setting_of_row,
+                *(_shown(own[*setting_of_row, method].estimate) for method in methods),
+            )
+            for setting_of_row in dict.fromkeys(setting[:2] for setting in settings)
         ]
         title = marked(f"{judge}, by setting", simulated=simulated)
         show_table(title, ("evidence view", "prompt order", *methods), rows)

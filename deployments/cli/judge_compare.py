@@ -118,13 +118,13 @@ def _judge(
 
 
 def _show_comparison(
-    judges: "tuple[AnyJudge, AnyJudge]", found: "Comparison", given: int, shown: int
+    judges: "tuple[AnyJudge, AnyJudge]", comparison: "Comparison", given: int, shown: int
 ) -> None:
     from judge_gym.calibration.checks import span
     from judge_gym.calibration.comparisons import FIGURE_NAMES
 
     old, new = judges
-    replacement = found.replacement
+    replacement = comparison.replacement
     show_checks(
         f"{new.name}, {new.answered_by}, in place of {old.name}, {old.answered_by}",
         replacement.checks,
@@ -132,20 +132,20 @@ def _show_comparison(
     show_table(
         "Agreement",
         ("figure", "value"),
-        [(FIGURE_NAMES[one.metric], span(one)) for one in replacement.figures],
+        [(FIGURE_NAMES[figure.metric], span(figure)) for figure in replacement.figures],
     )
     rows = [
         (
-            found.items[place].id,
-            f"{found.old[place]:.4g}",
-            f"{found.new[place]:.4g}",
-            " ".join(found.items[place].text.split())[:_LONGEST_CELL],
+            comparison.items[index].id,
+            f"{comparison.old[index]:.4g}",
+            f"{comparison.new[index]:.4g}",
+            " ".join(comparison.items[index].text.split())[:_LONGEST_CELL],
         )
-        for place in replacement.furthest[:shown]
+        for index in replacement.furthest[:shown]
     ]
     if rows:
         show_table("Furthest apart, in points of 100", ("item", "old", "new", "text"), rows)
-    without = given - len(found.items)
+    without = given - len(comparison.items)
     if without:
         console.print(f"{without} of {given} items have no score from one of the judges.")
     console.print(replacement.sentence)
@@ -209,7 +209,7 @@ def _run_review(file: Path, loaded: "Review", of: date, *, retry_failed: bool) -
 
     prepare_environment(settings().data_dir, verbose=False)
     with (
-        simulator_for(one.answered_by for one in loaded.judges.values()),
+        simulator_for(judge.answered_by for judge in loaded.judges.values()),
         prefect_api("flows.judge_review"),
         lost_servers_named(),
     ):
@@ -218,7 +218,7 @@ def _run_review(file: Path, loaded: "Review", of: date, *, retry_failed: bool) -
         made: Any = judge_review(file, of, retry_failed=retry_failed, return_state=True)
         page = result_of(asyncio.run(made))
         with database() as session:
-            _show_review([one for one in reviews_of(session, of) if one.review == loaded.file.name])
+            _show_review([row for row in reviews_of(session, of) if row.review == loaded.file.name])
     return Path(page)
 
 
@@ -228,14 +228,14 @@ def _show_review(rows: "list[ReviewRow]") -> None:
         ("judge", "alternative", "recommendation", "why"),
         [
             (
-                one.figures["judge"],
-                one.figures["alternative"] or "its last review",
-                one.recommendation,
-                one.reason,
+                row.figures["judge"],
+                row.figures["alternative"] or "its last review",
+                row.recommendation,
+                row.reason,
             )
-            for one in rows
+            for row in rows
         ],
     )
     console.print("Nothing was changed: a person decides.")
-    if any(one.simulated for one in rows):
+    if any(row.simulated for row in rows):
         say_simulated()

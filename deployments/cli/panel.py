@@ -49,10 +49,10 @@ def run(
     from judge_gym.settings import settings
 
     # Errors in files are raised before a server is started.
-    asked, document = load_panel(panel), load_document(file)
+    loaded, document = load_panel(panel), load_document(file)
     prepare_environment(settings().data_dir, verbose=False)
-    with simulator_for(asked.models), lost_servers_named():
-        state = (_in_lines if json_lines else _live)(asked, document)
+    with simulator_for(loaded.models), lost_servers_named():
+        state = (_in_lines if json_lines else _live)(loaded, document)
         if not json_lines:
             _show(state)
     if error := failure_of(state):
@@ -112,10 +112,10 @@ def _steps(state: "PanelState") -> "TerminalTable":
 def _how(step: "Step") -> str:
     from judge_gym.panel.state import SPARED
 
-    said = (_SAID | {"spared": SPARED})[step.status]
+    status = (_SAID | {"spared": SPARED})[step.status]
     if step.kept:
-        return f"{said}, from an earlier run"
-    return said if step.latency_ms is None else f"{said} after {step.latency_ms / 1000:.1f} s"
+        return f"{status}, from an earlier run"
+    return status if step.latency_ms is None else f"{status} after {step.latency_ms / 1000:.1f} s"
 
 
 def _show(state: "PanelState") -> None:
@@ -126,14 +126,17 @@ def _show(state: "PanelState") -> None:
         console.print(f"The document was truncated to its first {len(state.items)} items.")
     if state.item_agreement and state.agreement:
         names = [rater.name for rater in state.reviewed]
-        rows = [(one.id, *one.scores, agreement_said(one)) for one in state.item_agreement]
+        rows = [
+            (agreement.id, *agreement.scores, agreement_said(agreement))
+            for agreement in state.item_agreement
+        ]
         rows.append(("the whole", *state.agreement.scores, agreement_said(state.agreement)))
         show_table("Scores", ("item", *names, "agreement"), rows)
     for rater in state.reviewed:
         assert rater.review is not None
-        said = [(item.id, item.score, item.comment) for item in rater.review.items]
-        said.append(("the whole", rater.review.overall_score, rater.review.overall_comment))
-        show_table(f"{rater.name}, {rater.label}", ("item", "score", "comment"), said)
+        comments = [(item.id, item.score, item.comment) for item in rater.review.items]
+        comments.append(("the whole", rater.review.overall_score, rater.review.overall_comment))
+        show_table(f"{rater.name}, {rater.label}", ("item", "score", "comment"), comments)
     if verdict := state.consensus.verdict:
         console.print(f"Consensus: {verdict.final_score}, from {state.lowest} to {state.highest}.")
         if verdict.raw_score != verdict.final_score:
@@ -182,12 +185,12 @@ def serve(
     from judge_gym.settings import settings
 
     # Errors in files are raised before a server is started.
-    asked = load_panel(panel)
+    loaded = load_panel(panel)
     check_token(host, settings().panel_token)
     prepare_environment(settings().data_dir, verbose=False)
     console.print("Opening the database ...")
-    with simulator_for(asked.models), lost_servers_named():
-        asyncio.run(_serve(asked, host, port))
+    with simulator_for(loaded.models), lost_servers_named():
+        asyncio.run(_serve(loaded, host, port))
     console.print("Stopped. Reviews are stored.")
 
 

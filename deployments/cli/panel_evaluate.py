@@ -61,23 +61,23 @@ def evaluate(
     from judge_gym.settings import settings
 
     # Errors in files are raised before a server is started.
-    asked = load_panel(panel)
-    labelled = read_labelled(corpus, asked.rubric.scale)
+    loaded = load_panel(panel)
+    labelled = read_labelled(corpus, loaded.rubric.scale)
     prepare_environment(settings().data_dir, verbose=False)
     if plan:
-        asyncio.run(_show_plan(asked, labelled))
+        asyncio.run(_show_plan(loaded, labelled))
         return
-    with _simulator(asked, labelled), lost_servers_named():
-        found, page = asyncio.run(_evaluated(asked, labelled, error_price))
+    with _simulator(loaded, labelled), lost_servers_named():
+        evaluation, page = asyncio.run(_evaluated(loaded, labelled, error_price))
     if as_json:
-        _print_json(found)
+        _print_json(evaluation)
     else:
-        show(found)
-        show_cost(found.call_ids)
+        show(evaluation)
+        show_cost(evaluation.call_ids)
         console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
-    if found.reviewed.stopped:
-        raise found.reviewed.stopped
-    if error := too_few_readable(answers_of(filter(None, found.reviewed.states))):
+    if evaluation.reviewed.stopped:
+        raise evaluation.reviewed.stopped
+    if error := too_few_readable(answers_of(filter(None, evaluation.reviewed.states))):
         raise error
 
 
@@ -115,9 +115,9 @@ async def _evaluated(
             console.print(f"{wait}. Rerun the command when they have ended.", markup=False)
             raise typer.Exit(TRY_AGAIN_LATER)
         calls = [call for state in reviewed.states if state for call in state.call_ids]
-        found = evaluated(panel, labelled, reviewed, prices_of(current, calls), error_price)
+        evaluation = evaluated(panel, labelled, reviewed, prices_of(current, calls), error_price)
         folder = current.settings.reports_dir
-        return found, save_panel_evaluation(found, folder)
+        return evaluation, save_panel_evaluation(evaluation, folder)
 
 
 def _simulator(
@@ -144,21 +144,26 @@ def _simulator(
     return knowing_simulator(f"panel-{panel.name}", known)
 
 
-def show(found: "Evaluation") -> None:
+def show(evaluation: "Evaluation") -> None:
     """Print the figures and the documents that are in none of them."""
-    _show_raters(found)
-    _show_ways(found)
-    _show_together(found)
-    _show_policies(found)
-    _show_ended(found)
-    if found.simulated:
+    _show_raters(evaluation)
+    _show_ways(evaluation)
+    _show_together(evaluation)
+    _show_policies(evaluation)
+    _show_ended(evaluation)
+    if evaluation.simulated:
         say_simulated()
-    if found.made_up:
+    if evaluation.made_up:
         console.print("The true scores follow a rule: no person judged these documents.")
 
 
-def _show_raters(found: "Evaluation") -> None:
-    raters = zip(found.panel.names, found.panel.raters, found.whole.scored.families, strict=True)
+def _show_raters(evaluation: "Evaluation") -> None:
+    raters = zip(
+        evaluation.panel.names,
+        evaluation.panel.raters,
+        evaluation.whole.scored.families,
+        strict=True,
+    )
     show_table(
         "Raters",
         ("who", "looks at", "model", "family"),
@@ -166,15 +171,17 @@ def _show_raters(found: "Evaluation") -> None:
     )
 
 
-def _show_ways(found: "Evaluation") -> None:
+def _show_ways(evaluation: "Evaluation") -> None:
     from judge_gym.formats import dollars, number
     from judge_gym.report.panel import WHOLE, kinds
 
-    for what, some in kinds(found):
-        title = f"Panel {found.panel.name}, {what}: {counted(some.scored.n_documents, 'document')}"
+    for what, some in kinds(evaluation):
+        title = (
+            f"Panel {evaluation.panel.name}, {what}: {counted(some.scored.n_documents, 'document')}"
+        )
         priced = what == WHOLE
         _show_figures(
-            marked(title, simulated=found.simulated),
+            marked(title, simulated=evaluation.simulated),
             ("who decides", "error", "bias", "exactly right", "κ", "better by", *["USD"] * priced),
             [
                 (
@@ -182,22 +189,22 @@ def _show_ways(found: "Evaluation") -> None:
                     way.error,
                     number(way.bias.estimate),
                     *(way.accuracy, way.kappa, way.gained),
-                    *([dollars(found.costs[way.name])] if priced else []),
+                    *([dollars(evaluation.costs[way.name])] if priced else []),
                 )
                 for way in some.ways
             ],
         )
     console.print(
         "Points of error and bias; better than the rater that errs least here. USD a document, "
-        f"where simulated as the providers file prices it.\n{found.answer}\n",
+        f"where simulated as the providers file prices it.\n{evaluation.answer}\n",
         markup=False,
     )
 
 
-def _show_together(found: "Evaluation") -> None:
+def _show_together(evaluation: "Evaluation") -> None:
     from judge_gym.report.panel import kinds, taken
 
-    both = kinds(found)
+    both = kinds(evaluation)
     _show_figures(
         "Errors that go together (correlation)",
         ("raters", "families", *(what for what, _ in both)),
@@ -205,41 +212,41 @@ def _show_together(found: "Evaluation") -> None:
             (
                 " and ".join(pair.raters),
                 "one" if pair.same_family else "two",
-                *(some.pairs[place].correlation for _, some in both),
+                *(some.pairs[index].correlation for _, some in both),
             )
-            for place, pair in enumerate(found.whole.pairs)
+            for index, pair in enumerate(evaluation.whole.pairs)
         ],
     )
     _show_figures(
         "What a second family adds over a second persona, in points of error",
         ("scores", "of", "with its own family", "with another", "less by"),
         [
-            (taken(one), what, one.persona, one.family, one.gained)
+            (taken(comparison), what, comparison.persona, comparison.family, comparison.gained)
             for what, some in both
-            for one in some.second_family
+            for comparison in some.second_family
         ],
     )
 
 
-def _show_policies(found: "Evaluation") -> None:
+def _show_policies(evaluation: "Evaluation") -> None:
     from judge_gym.formats import dollars, figure
 
     _show_figures(
         f"Asking one more only where it pays (a point of error costs "
-        f"{dollars(found.error_price)} USD)",
+        f"{dollars(evaluation.error_price)} USD)",
         ("who is asked", "reviews saved", "money saved", "error", "more than of all", "USD in all"),
         [
             (
-                one.name,
-                *(one.saved_reviews, one.saved_cost, one.error, one.loss),
-                figure(one.total, 3),
+                policy.name,
+                *(policy.saved_reviews, policy.saved_cost, policy.error, policy.loss),
+                figure(policy.total, 3),
             )
-            for one in found.policies
+            for policy in evaluation.policies
         ],
     )
-    if found.cheapest:
-        told = f"Least in all, errors included: {found.cheapest.name}.\n"
-        console.print(told, markup=False)
+    if evaluation.cheapest:
+        text = f"Least in all, errors included: {evaluation.cheapest.name}.\n"
+        console.print(text, markup=False)
 
 
 def _show_figures(title: str, columns: "Sequence[str]", rows: Sequence[Sequence[object]]) -> None:
@@ -250,47 +257,51 @@ def _show_figures(title: str, columns: "Sequence[str]", rows: Sequence[Sequence[
     show_table(
         title,
         columns,
-        [[figure(one) if isinstance(one, Estimate) else one for one in row] for row in rows],
+        [[figure(cell) if isinstance(cell, Estimate) else cell for cell in row] for row in rows],
     )
     reasons: dict[str, list[str]] = {}
     for row in rows:
-        missing = (one.reason for one in row if isinstance(one, Estimate) and one.estimate is None)
+        missing = (
+            cell.reason for cell in row if isinstance(cell, Estimate) and cell.estimate is None
+        )
         for reason in dict.fromkeys(missing):
             reasons.setdefault(reason, []).append(str(row[0]))
     for reason, names in reasons.items():
-        told = f"{'; '.join(dict.fromkeys(names))}: {reason}."
-        console.print(told, markup=False, soft_wrap=True)
+        text = f"{'; '.join(dict.fromkeys(names))}: {reason}."
+        console.print(text, markup=False, soft_wrap=True)
     if reasons:
         console.print()
 
 
-def _show_ended(found: "Evaluation") -> None:
+def _show_ended(evaluation: "Evaluation") -> None:
     from judge_gym.report.panel import said_unseen
 
-    left_out = found.left_out
-    told = f"{len(found.complete)} of {len(found.labelled)} documents are in these figures"
-    console.print(f"{told}; {len(left_out)} are in none." if left_out else f"{told}.")
-    if found.unseen:
-        console.print(f"{said_unseen(found)}.")
+    left_out = evaluation.left_out
+    text = (
+        f"{len(evaluation.complete)} of {len(evaluation.labelled)} documents are in these figures"
+    )
+    console.print(f"{text}; {len(left_out)} are in none." if left_out else f"{text}.")
+    if evaluation.unseen:
+        console.print(f"{said_unseen(evaluation)}.")
     for name, why in left_out[:_SHOWN]:
         console.print(f"{name}: {why}", markup=False, soft_wrap=True)
 
 
-def _print_json(found: "Evaluation") -> None:
+def _print_json(evaluation: "Evaluation") -> None:
     from judge_gym.report.panel import figure_rows, score_rows
 
-    told = {
-        "panel": found.panel.name,
-        "documents": len(found.labelled),
-        "left_out": dict(found.left_out),
-        "unseen_item_scores": found.unseen,
-        "simulated": found.simulated,
-        "simulated_truth": found.made_up,
-        "error_price_usd": found.error_price,
+    values = {
+        "panel": evaluation.panel.name,
+        "documents": len(evaluation.labelled),
+        "left_out": dict(evaluation.left_out),
+        "unseen_item_scores": evaluation.unseen,
+        "simulated": evaluation.simulated,
+        "simulated_truth": evaluation.made_up,
+        "error_price_usd": evaluation.error_price,
         "cost_usd": {
-            name: None if math.isnan(cost) else cost for name, cost in found.costs.items()
+            name: None if math.isnan(cost) else cost for name, cost in evaluation.costs.items()
         },
-        "figures": list(figure_rows(found)),
-        "scores": list(score_rows(found)),
+        "figures": list(figure_rows(evaluation)),
+        "scores": list(score_rows(evaluation)),
     }
-    console.print_json(json.dumps(told))
+    console.print_json(json.dumps(values))

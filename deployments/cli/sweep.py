@@ -162,11 +162,11 @@ def providers_of(sweep: Sweep) -> "list[Provider]":
     from judge_gym.lab.sweeps import models_of, utility_model
     from judge_gym.llm.providers import load_providers
 
-    known = load_providers(settings().providers_file)
+    providers = load_providers(settings().providers_file)
     experiments = list(sweep.experiments())
-    asked = [known.of(model) for model in sorted(models_of(experiments))]
-    asked.append(known.of(utility_model(settings(), sweep, experiments)))
-    return [known.by_name[name] for name in sorted({provider.name for provider in asked})]
+    used = [providers.of(model) for model in sorted(models_of(experiments))]
+    used.append(providers.of(utility_model(settings(), sweep, experiments)))
+    return [providers.by_name[name] for name in sorted({provider.name for provider in used})]
 
 
 SweepFile = Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_default=False)]

@@ -160,10 +160,10 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     place.setattr("deployments.cli.environment.prepare_environment", lambda *_, **__: None)
     said = planned(two)
     # eight texts, each with vague words and with feeling
-    assert "vague_ify │ rules │ drop │ 1 │ 8 │ 0" in said
+    assert "vague_ify rules drop 1 8 0" in said
     assert "Estimate, 24 texts, 1 time each" in said
-    assert "good, sim/good-1 │ 0 │ 24 │ 24 │" in said
-    assert "all │ 0 │ 48 │ 48 │" in said
+    assert "good, sim/good-1 0 24 24" in said
+    assert "all 0 48 48" in said
     assert "0 (simulated)" in said
 
     ended = commanded(two)
@@ -179,7 +179,7 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     assert gap in (page.parent / "LOGBOOK.md").read_text()
     assert "use good" in page.read_text().lower()
     assert {(row[0], row[6]) for row in checks(database)} == {("good", True), ("mumbling", False)}
-    assert "good, sim/good-1 │ 4 │ 20 │ 20 │" in planned(two)
+    assert "good, sim/good-1 4 20 20" in planned(two)
 
     bound(two, 4000)
     before = len(checks(database))
@@ -212,8 +212,8 @@ def test_a_model_changes_texts_once_before_they_are_judged(file: Path) -> None:
     with file.open("a") as design:
         design.write("perturber: {model: sim/calm-1, types: [vague_ify]}\n")
     said = planned(file)
-    assert "vague_ify │ sim/calm-1 │ drop │ 1 │ 8 │ 0" in said
-    assert "sim/calm-1 │ 0 │ 8 │" in said
+    assert "vague_ify sim/calm-1 drop 1 8 0" in said
+    assert "sim/calm-1 0 8" in said
     assert "Estimate, 24 texts, 1 time each" in said
     state = run_flow(calibration, file)
     # the first text has a year alone, the others figures, too: all can be changed
@@ -227,7 +227,7 @@ def test_a_model_changes_texts_once_before_they_are_judged(file: Path) -> None:
     assert "SIMULATED" in page.read_text(), "the simulator made texts that the judge judged"
     assert "Changed by sim/calm-1: vague_ify" in (page.parent / "LOGBOOK.md").read_text()
 
-    assert "sim/calm-1 │ 8 │ 0 │" in planned(file)
+    assert "sim/calm-1 8 0" in planned(file)
     again = run_flow(calibration, file)
     assert again.message == "nothing was missing"
     assert len(asked(file)) == 24
