@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from judge_gym.seeds import canonical_json, digest
 from judge_gym.simulator.chat import FINGERPRINT
 from judge_gym.simulator.faults import plan
-from judge_gym.simulator.faults.giving import INJECTOR, deliver, refusal
+from judge_gym.simulator.faults.injection import INJECTOR, deliver, refusal
 from judge_gym.simulator.files import json_lines
 from judge_gym.simulator.http import STATS, Refusal, read_json, read_model
 
@@ -167,7 +167,7 @@ def _served(
             raise Refusal("This simulator has no news; start it with --news PATH.", status=404)
         request.app[STATS].news[route] += 1
         subject = plan.Subject(route, digest(route, canonical_json(body)))
-        fault = injector.meet(subject) if injector.active else None
+        fault = injector.fault_for(subject) if injector.active else None
         if isinstance(fault, plan.Refused):
             raise refusal(fault)
         if isinstance(fault, plan.PaymentRequired):

@@ -18,7 +18,7 @@ from judge_gym.simulator.answering import answer
 from judge_gym.simulator.batches.routes import Store, add_batch_routes
 from judge_gym.simulator.chat import FINGERPRINT, Chat, completion, read_body
 from judge_gym.simulator.faults import plan
-from judge_gym.simulator.faults.giving import (
+from judge_gym.simulator.faults.injection import (
     INJECTOR,
     Injector,
     broken,
@@ -146,7 +146,7 @@ async def _answered(
     stats.arrived()
     try:
         chat = read(await read_json(request))
-        fault = injector.meet(subject_of(chat)) if injector.active else None
+        fault = injector.fault_for(subject_of(chat)) if injector.active else None
         if latency := request.app[_LATENCY]:
             await asyncio.sleep(latency)
         if isinstance(fault, plan.Refused):

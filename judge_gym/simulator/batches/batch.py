@@ -15,7 +15,7 @@ from judge_gym.seeds import digest, generator
 from judge_gym.simulator.answering import answer
 from judge_gym.simulator.chat import completion, read_body
 from judge_gym.simulator.faults import plan
-from judge_gym.simulator.faults.giving import Injector, broken, refusal, subject_of
+from judge_gym.simulator.faults.injection import Injector, broken, refusal, subject_of
 from judge_gym.simulator.faults.plan import (
     AnyFate,
     BatchDuplicateLines,
@@ -108,7 +108,9 @@ class Answering:
         if (request.method, request.url) != ("POST", ENDPOINT):
             raise Refusal(f"{request.method} {request.url} is not POST {ENDPOINT}", "url")
         chat = read_body(request.body)
-        fault = self._injector.meet(subject_of(chat, "line")) if self._injector.active else None
+        fault = (
+            self._injector.fault_for(subject_of(chat, "line")) if self._injector.active else None
+        )
         if isinstance(fault, plan.Refused):
             raise refusal(fault)
         answered = answer(chat.request)

@@ -20,7 +20,7 @@ from judge_gym.errors import JudgeGymError
 from judge_gym.seeds import digest
 from judge_gym.simulator.batches.batch import ENDED, Answering, Batch, custom_id_of, read_lines
 from judge_gym.simulator.faults import plan
-from judge_gym.simulator.faults.giving import INJECTOR, exposed
+from judge_gym.simulator.faults.injection import INJECTOR, with_faults
 from judge_gym.simulator.http import STATS, Refusal, read_json, read_model
 
 Purpose = Literal["batch", "batch_output"]
@@ -165,14 +165,14 @@ def add_batch_routes(app: web.Application, store: Store, seconds: float) -> None
     app[_STORE] = store
     app[_SECONDS] = seconds
     router = app.router
-    router.add_post("/v1/files", exposed("files", _upload))
-    router.add_get("/v1/files/{id}", exposed("files", _file))
-    router.add_delete("/v1/files/{id}", exposed("files", _delete_file))
-    router.add_get("/v1/files/{id}/content", exposed("files", _content))
-    router.add_post("/v1/batches", exposed("batches", _create))
-    router.add_get("/v1/batches", exposed("batches", _list))
-    router.add_get("/v1/batches/{id}", exposed("batches", _batch))
-    router.add_post("/v1/batches/{id}/cancel", exposed("batches", _cancel))
+    router.add_post("/v1/files", with_faults("files", _upload))
+    router.add_get("/v1/files/{id}", with_faults("files", _file))
+    router.add_delete("/v1/files/{id}", with_faults("files", _delete_file))
+    router.add_get("/v1/files/{id}/content", with_faults("files", _content))
+    router.add_post("/v1/batches", with_faults("batches", _create))
+    router.add_get("/v1/batches", with_faults("batches", _list))
+    router.add_get("/v1/batches/{id}", with_faults("batches", _batch))
+    router.add_post("/v1/batches/{id}/cancel", with_faults("batches", _cancel))
 
 
 async def _upload(request: web.Request) -> web.Response:
@@ -229,7 +229,7 @@ async def _create(request: web.Request) -> web.Response:
     raw = read_lines(content)
     injector = app[INJECTOR]
     key = digest(content.decode(errors="replace"))
-    fate = injector.meet(plan.Subject("fate", key)) if injector.active else None
+    fate = injector.fault_for(plan.Subject("fate", key)) if injector.active else None
     errors = _errors(raw, fate)
     answering = Answering(batch_id, app[STATS], injector)
     batch = Batch(

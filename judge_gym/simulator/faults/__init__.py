@@ -24,6 +24,6 @@ A plan is a TOML file, or the same keys as JSON sent to `POST /faults` while it 
     share = 0.2
     sticky = true
 
-`plan` lists the kinds and their fields, `reading` reads a plan, and `giving` decides which request
-meets which fault and carries it out.
+`plan` lists the kinds and their fields, `reading` reads a plan, and `injection` decides which
+request meets which fault and carries it out.
 """

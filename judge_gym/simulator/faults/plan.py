@@ -1,6 +1,6 @@
 """Fault plans: the tables of a plan and the fields of each kind of fault.
 
-Values only. `giving` decides which request meets which fault and carries it out, `reading` reads
+Values only. `injection` decides which request meets which fault and carries it out, `reading` reads
 plans from TOML files and requests.
 """
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from judge_gym.simulator.faults.giving import Injector, draw
+from judge_gym.simulator.faults.injection import Injector, draw
 from judge_gym.simulator.faults.plan import (
     BatchExpired,
     Cut,
@@ -23,7 +23,7 @@ KEYS = [f"request {n}" for n in range(2000)]
 
 
 def _meets(injector: Injector, key: str, **more) -> str | None:
-    fault = injector.meet(Subject(more.pop("route", "chat"), key, **more))
+    fault = injector.fault_for(Subject(more.pop("route", "chat"), key, **more))
     return fault.kind if fault else None
 
 

@@ -16,7 +16,7 @@ from judge_gym.design.strategies.scoring import Scoring
 from judge_gym.errors import ConfigError
 from judge_gym.questions.scorer import read_verdict
 from judge_gym.simulator.chat import read_body
-from judge_gym.simulator.faults.giving import draw, subject_of
+from judge_gym.simulator.faults.injection import draw, subject_of
 from judge_gym.simulator.launch import running
 from judge_gym.simulator.server import serving
 

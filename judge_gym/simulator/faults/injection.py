@@ -56,7 +56,7 @@ class Injector:
         """Whether the plan has any fault."""
         return bool(self.plan.faults)
 
-    def meet(self, subject: Subject) -> Fault | None:
+    def fault_for(self, subject: Subject) -> Fault | None:
         """Return the fault that `subject` meets, and count it."""
         self._attempts[subject.key] += 1
         attempt, seconds = self._attempts[subject.key], self._clock() - self._since
@@ -203,13 +203,13 @@ def _body(response: web.Response) -> bytes:
     return response.body
 
 
-def exposed(route: plan.Route, handler: _Handler) -> Callable[[web.Request], Awaitable[Any]]:
+def with_faults(route: plan.Route, handler: _Handler) -> Callable[[web.Request], Awaitable[Any]]:
     """Return the handler of `route` with faults injected, drawn by method and path."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         injector = request.app[INJECTOR]
         where = plan.Subject(route, f"{request.method} {request.path}")
-        fault = injector.meet(where) if injector.active else None
+        fault = injector.fault_for(where) if injector.active else None
         if isinstance(fault, plan.Refused):
             raise refusal(fault)
         response = await handler(request)
