@@ -1,21 +1,21 @@
--- Two roles to grant to people and programs; `judge-gym database roles` runs this file, and so may
--- psql. By the user that owns judge-gym's tables, who needs CREATEROLE; again at will.
+-- Two roles to grant to people and programs. `judge-gym database roles` runs this file; psql can run it too.
+-- Run it as the user that owns judge-gym's tables, with CREATEROLE; repeat it as needed.
 --
 --   GRANT judge_gym_reader TO analyst_login;    reads the views of schema analysis, nothing else
 --   GRANT judge_gym_writer TO pipeline_login;   runs experiments; cannot change the schema
 --
 -- Nobody can log in as these roles, and they have no password.
 --
--- PostgreSQL lets every login call what takes locks, makes large objects, waits or writes to its log.
--- A superuser takes that from PUBLIC; where a lesser user runs this file, `judge-gym database roles`
--- says what the reader can still do. NOTIFY, and a login's own password, cannot be taken from it.
+-- PostgreSQL lets every login take locks, make large objects, sleep and write to its log. A superuser
+-- revokes that from PUBLIC; if another user runs this file, `judge-gym database roles` prints what the
+-- reader can still do. NOTIFY, and a login's own password, cannot be revoked.
 
 DO $$
 DECLARE
     role text;
 BEGIN
     FOREACH role IN ARRAY ARRAY['judge_gym_reader', 'judge_gym_writer'] LOOP
-        -- Roles belong to the whole cluster: another database may have made them, even just now.
+        -- Roles belong to the whole cluster: another database may have created them, even just now.
         BEGIN
             IF to_regrole(role) IS NULL THEN
                 EXECUTE format('CREATE ROLE %I NOLOGIN', role);
@@ -30,7 +30,7 @@ BEGIN
     );
     -- The import of a bundle stages its rows in temporary tables.
     EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO judge_gym_writer', current_database());
-    -- What `judge-gym up` makes for Prefect's records.
+    -- The database of `judge-gym up` for Prefect's records.
     IF EXISTS (
         SELECT FROM pg_database
         WHERE datname = current_database() || '_prefect'
@@ -43,7 +43,7 @@ $$;
 
 DO $$
 DECLARE
-    -- The owner migrates, and claims its work by advisory locks as the writer does.
+    -- The owner migrates, and locks its work with advisory locks like the writer.
     keepers text := format('judge_gym_writer, %I', (
         SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = 'public.alembic_version'::regclass
     ));
@@ -72,7 +72,7 @@ REVOKE ALL ON SCHEMA public, analysis FROM PUBLIC;
 REVOKE ALL ON ALL TABLES IN SCHEMA public, analysis FROM PUBLIC;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA public, analysis FROM PUBLIC;
 
--- Views read their tables with the rights of their owner, so readers need none on tables.
+-- Views read their tables with the rights of their owner, so readers need no rights on tables.
 GRANT USAGE ON SCHEMA analysis TO judge_gym_reader, judge_gym_writer;
 GRANT SELECT ON ALL TABLES IN SCHEMA analysis TO judge_gym_reader, judge_gym_writer;
 ALTER DEFAULT PRIVILEGES IN SCHEMA analysis

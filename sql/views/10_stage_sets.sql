@@ -1,4 +1,4 @@
--- What a bit set of stages means: bit s-1 stands for stage s. Small and the same in every database.
+-- The meaning of a bit set of stages: bit s-1 is stage s. Small and the same in every database.
 CREATE VIEW analysis.stage_sets AS
 SELECT
     bits AS stage_bits,

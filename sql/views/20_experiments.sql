@@ -1,4 +1,4 @@
--- The points of the design space, one column per axis; config holds whatever is added later.
+-- The points of the design space, one column per axis; config also has axes without a column.
 CREATE VIEW analysis.experiments AS
 SELECT
     x.id AS experiment_id,
@@ -40,10 +40,10 @@ JOIN windows AS w ON w.id = x.window_id;
 
 COMMENT ON VIEW analysis.experiments IS 'One row per experiment: a point of the design space with every axis as a column, and what it judges.';
 COMMENT ON COLUMN analysis.experiments.experiment_id IS 'Identifier of the experiment in this database.';
-COMMENT ON COLUMN analysis.experiments.experiment IS 'Tag of the experiment: what people call it; the same in every database.';
+COMMENT ON COLUMN analysis.experiments.experiment IS 'Tag of the experiment, its name for people; the same in every database.';
 COMMENT ON COLUMN analysis.experiments.experiment_key IS '16-digit identity of the point: everything but tag, window name and replicates.';
 COMMENT ON COLUMN analysis.experiments.task_type IS 'ecc (contested, no truth), control (expert proxy) or benchmark (known answer).';
-COMMENT ON COLUMN analysis.experiments.concept IS 'What is judged, in free words.';
+COMMENT ON COLUMN analysis.experiments.concept IS 'What is judged, as free text.';
 COMMENT ON COLUMN analysis.experiments.country IS 'Country or setting named in the prompts.';
 COMMENT ON COLUMN analysis.experiments.window_id IS 'Window whose evidence is judged.';
 COMMENT ON COLUMN analysis.experiments.window_name IS 'Name of the window; its key where it has none.';
@@ -59,13 +59,13 @@ COMMENT ON COLUMN analysis.experiments.abstain IS 'Axis: whether the judge may a
 COMMENT ON COLUMN analysis.experiments.probe_window IS 'Axis: probe in a fresh conversation or in the same one.';
 COMMENT ON COLUMN analysis.experiments.bundle_size IS 'Axis: documents judged together as one item, 1 to 20.';
 COMMENT ON COLUMN analysis.experiments.rubric IS 'Axis: whose rubric the own arm applies: own, shared by MODEL, or provided.';
-COMMENT ON COLUMN analysis.experiments.replicates IS 'Axis: judgements asked for per item and arm, 1 to 1000.';
+COMMENT ON COLUMN analysis.experiments.replicates IS 'Axis: judgements per item and arm, 1 to 1000.';
 COMMENT ON COLUMN analysis.experiments.temperature IS 'Axis: sampling temperature, 0 to 2.';
-COMMENT ON COLUMN analysis.experiments.top_p IS 'Axis: nucleus sampling bound, above 0 to 1.';
-COMMENT ON COLUMN analysis.experiments.max_tokens IS 'Axis: longest answer, in tokens.';
-COMMENT ON COLUMN analysis.experiments.truth_source IS 'Where the truth comes from; NULL when nothing is known (ecc).';
-COMMENT ON COLUMN analysis.experiments.truth_value IS 'Truth of every item as an index from 0 to 1; NULL when it is a label, stands with the items, or is unknown.';
-COMMENT ON COLUMN analysis.experiments.truth_label IS 'Truth of every item as a stage label; NULL when it is an index, stands with the items, or is unknown.';
+COMMENT ON COLUMN analysis.experiments.top_p IS 'Axis: top_p, above 0 to 1.';
+COMMENT ON COLUMN analysis.experiments.max_tokens IS 'Axis: maximum length of an answer, in tokens.';
+COMMENT ON COLUMN analysis.experiments.truth_source IS 'Source of the truth; NULL without a truth (ecc).';
+COMMENT ON COLUMN analysis.experiments.truth_value IS 'Truth of every item as an index from 0 to 1; NULL when it is a label, differs by item, or is unknown.';
+COMMENT ON COLUMN analysis.experiments.truth_label IS 'Truth of every item as a stage label; NULL when it is an index, differs by item, or is unknown.';
 COMMENT ON COLUMN analysis.experiments.setting IS 'Digest of all but the judge: equal for experiments whose judges can be compared.';
 COMMENT ON COLUMN analysis.experiments.config IS 'The whole experiment as JSON, axes without a column included.';
 COMMENT ON COLUMN analysis.experiments.created_at IS 'When the experiment was stored.';

@@ -1,4 +1,4 @@
--- The bridge between sweeps and experiments: an experiment may stand in several sweeps.
+-- The link between sweeps and experiments: an experiment may be in several sweeps.
 CREATE VIEW analysis.sweeps AS
 SELECT
     w.id AS sweep_id,
@@ -15,7 +15,7 @@ LEFT JOIN experiments AS x ON x.id = b.experiment_id;
 COMMENT ON VIEW analysis.sweeps IS 'One row per sweep and experiment in it. Choose a sweep in any other view with experiment_id IN (SELECT experiment_id FROM analysis.sweeps WHERE sweep = ...); in summaries (distributions, item_pairs, failures, swap_pairs) with = ANY (ARRAY (SELECT ...)), which lets them read that sweep only.';
 COMMENT ON COLUMN analysis.sweeps.sweep_id IS 'Identifier of the sweep in this database.';
 COMMENT ON COLUMN analysis.sweeps.sweep IS 'Name of the sweep.';
-COMMENT ON COLUMN analysis.sweeps.description IS 'What the sweep file says of itself.';
+COMMENT ON COLUMN analysis.sweeps.description IS 'Description in the sweep file.';
 COMMENT ON COLUMN analysis.sweeps.swap IS 'The swap plan as JSON; NULL without one.';
 COMMENT ON COLUMN analysis.sweeps.created_at IS 'When the sweep was first stored.';
 COMMENT ON COLUMN analysis.sweeps.experiment_id IS 'An experiment of the sweep; NULL for a sweep that names none now.';

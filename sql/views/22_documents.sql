@@ -37,7 +37,7 @@ COMMENT ON COLUMN analysis.documents.document_id IS 'Identifier of the document 
 COMMENT ON COLUMN analysis.documents.document_key IS '16 digits of the SHA-256 of its content; the same in every database.';
 COMMENT ON COLUMN analysis.documents.window_id IS 'Window the document was collected for.';
 COMMENT ON COLUMN analysis.documents.window_name IS 'Name of the window; its key where it has none.';
-COMMENT ON COLUMN analysis.documents.position IS 'Place in the window, from 0.';
+COMMENT ON COLUMN analysis.documents.position IS 'Position in the window, from 0.';
 COMMENT ON COLUMN analysis.documents.title IS 'Title as found.';
 COMMENT ON COLUMN analysis.documents.url IS 'Address as found.';
 COMMENT ON COLUMN analysis.documents.domain IS 'Domain of the address; empty for a file.';

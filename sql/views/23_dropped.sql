@@ -1,4 +1,4 @@
--- What screening kept out of a window.
+-- Documents that screening dropped from a window.
 CREATE VIEW analysis.dropped AS
 SELECT
     d.window_id,
@@ -10,8 +10,8 @@ SELECT
 FROM dropped_documents AS d
 JOIN windows AS w ON w.id = d.window_id;
 
-COMMENT ON VIEW analysis.dropped IS 'One row per document that a source gave and the window did not take.';
-COMMENT ON COLUMN analysis.dropped.window_id IS 'The window it was kept out of.';
+COMMENT ON VIEW analysis.dropped IS 'One row per document of a source that the window dropped.';
+COMMENT ON COLUMN analysis.dropped.window_id IS 'The window that dropped it.';
 COMMENT ON COLUMN analysis.dropped.window_name IS 'Name of that window; its key where it has none.';
 COMMENT ON COLUMN analysis.dropped.title IS 'Title as found.';
 COMMENT ON COLUMN analysis.dropped.url IS 'Address as found.';

@@ -45,9 +45,9 @@ COMMENT ON COLUMN analysis.probes.status IS 'answered, unparseable, refused or f
 COMMENT ON COLUMN analysis.probes.probability IS 'Expected share of experts, 0 to 1; NULL unless answered.';
 COMMENT ON COLUMN analysis.probes.failure IS 'Why there is no probability; NULL when answered.';
 COMMENT ON COLUMN analysis.probes.call_id IS 'The call, in analysis.calls; NULL when cleaned away.';
-COMMENT ON COLUMN analysis.probes.attempts IS 'How often the call was sent.';
-COMMENT ON COLUMN analysis.probes.prompt_tokens IS 'Tokens of the prompt; NULL when not told.';
-COMMENT ON COLUMN analysis.probes.completion_tokens IS 'Tokens of the answer; NULL when not told.';
+COMMENT ON COLUMN analysis.probes.attempts IS 'Number of attempts.';
+COMMENT ON COLUMN analysis.probes.prompt_tokens IS 'Tokens of the prompt; NULL when not reported.';
+COMMENT ON COLUMN analysis.probes.completion_tokens IS 'Tokens of the answer; NULL when not reported.';
 COMMENT ON COLUMN analysis.probes.cost_usd IS 'Price in US dollars; NULL when the model has no known price.';
 COMMENT ON COLUMN analysis.probes.latency_ms IS 'Time from sending to the answer, in milliseconds.';
 COMMENT ON COLUMN analysis.probes.created_at IS 'When the probe was stored.';

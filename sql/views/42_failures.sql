@@ -27,7 +27,7 @@ FROM (
     GROUP BY a.experiment_id, x.tag, x.concept, x.model, x.family, a.arm
 ) AS counted;
 
-COMMENT ON VIEW analysis.failures IS 'One row per experiment and kind of arm: how its judgements ended, in numbers and shares.';
+COMMENT ON VIEW analysis.failures IS 'One row per experiment and kind of arm: outcomes of its judgements, in numbers and shares.';
 COMMENT ON COLUMN analysis.failures.experiment_id IS 'The experiment, in analysis.experiments.';
 COMMENT ON COLUMN analysis.failures.experiment IS 'Tag of the experiment.';
 COMMENT ON COLUMN analysis.failures.concept IS 'What is judged.';
@@ -38,7 +38,7 @@ COMMENT ON COLUMN analysis.failures.samples IS 'Number of samples.';
 COMMENT ON COLUMN analysis.failures.scored IS 'Samples with a verdict.';
 COMMENT ON COLUMN analysis.failures.abstained IS 'Samples in which the judge abstained.';
 COMMENT ON COLUMN analysis.failures.unparseable IS 'Samples whose answer names no verdict.';
-COMMENT ON COLUMN analysis.failures.refused IS 'Samples the judge or its provider refused.';
+COMMENT ON COLUMN analysis.failures.refused IS 'Samples that the judge or its provider refused.';
 COMMENT ON COLUMN analysis.failures.failed IS 'Samples without an answer.';
 COMMENT ON COLUMN analysis.failures.simulated IS 'Whether the simulator answered any of them.';
 COMMENT ON COLUMN analysis.failures.abstained_share IS 'Abstained of scored and abstained, 0 to 1; NULL without either.';

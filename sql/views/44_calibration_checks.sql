@@ -1,4 +1,4 @@
--- What the last calibration of each judge on each corpus found, check by check.
+-- The checks of the last calibration of each judge on each corpus.
 CREATE VIEW analysis.calibration_checks AS
 SELECT
     c.id AS check_id,
@@ -30,20 +30,20 @@ SELECT
 FROM calibration_checks AS c
 JOIN judges AS j ON j.id = c.judge_id;
 
-COMMENT ON VIEW analysis.calibration_checks IS 'One row for each check of a judge for products by the last calibration on a corpus (judge-gym calibrate).';
+COMMENT ON VIEW analysis.calibration_checks IS 'One row for each check of a product judge by the last calibration on a corpus (judge-gym judge calibrate).';
 COMMENT ON COLUMN analysis.calibration_checks.check_id IS 'Identifier of the check in this database.';
 COMMENT ON COLUMN analysis.calibration_checks.judge_id IS 'Identifier of the judge in this database.';
 COMMENT ON COLUMN analysis.calibration_checks.judge_key IS '16-digit identity of the judge: configuration and prompt, without name and budget.';
-COMMENT ON COLUMN analysis.calibration_checks.judge IS 'What the judge was called when it was first used.';
+COMMENT ON COLUMN analysis.calibration_checks.judge IS 'Name of the judge when it was first used.';
 COMMENT ON COLUMN analysis.calibration_checks.model IS 'The model, function or address that answers.';
 COMMENT ON COLUMN analysis.calibration_checks.corpus IS 'Digest of the file of the texts.';
-COMMENT ON COLUMN analysis.calibration_checks.calibration IS 'Name of the calibration that was made last of this judge on these texts.';
+COMMENT ON COLUMN analysis.calibration_checks.calibration IS 'Name of the last calibration of this judge on these texts.';
 COMMENT ON COLUMN analysis.calibration_checks.name IS 'Stable name of the check, such as drop:vague_ify or band.';
-COMMENT ON COLUMN analysis.calibration_checks.perturbation IS 'What was done to the texts; empty for a check of the originals.';
-COMMENT ON COLUMN analysis.calibration_checks.question IS 'What was tested, as a sentence.';
+COMMENT ON COLUMN analysis.calibration_checks.perturbation IS 'The change of the texts; empty for a check of the originals.';
+COMMENT ON COLUMN analysis.calibration_checks.question IS 'The tested claim, as a sentence.';
 COMMENT ON COLUMN analysis.calibration_checks.result IS 'passes, fails, inconclusive or not applicable; decided by an interval or a corrected test.';
 COMMENT ON COLUMN analysis.calibration_checks.reason IS 'The figure with its interval in words, or why there is none.';
-COMMENT ON COLUMN analysis.calibration_checks.action IS 'What to do about it; empty where nothing is to be done.';
+COMMENT ON COLUMN analysis.calibration_checks.action IS 'Recommended action; empty if none is needed.';
 COMMENT ON COLUMN analysis.calibration_checks.metric IS 'Name of the figure.';
 COMMENT ON COLUMN analysis.calibration_checks.estimate IS 'The figure, in its unit; NULL when it cannot be estimated.';
 COMMENT ON COLUMN analysis.calibration_checks.lower IS 'Lower end of the 95% interval; NULL without one.';
@@ -51,7 +51,7 @@ COMMENT ON COLUMN analysis.calibration_checks.upper IS 'Upper end of the 95% int
 COMMENT ON COLUMN analysis.calibration_checks.n IS 'Judgements or values behind it.';
 COMMENT ON COLUMN analysis.calibration_checks.n_items IS 'Texts behind it.';
 COMMENT ON COLUMN analysis.calibration_checks.unit IS 'Unit of estimate and interval; points are of 100.';
-COMMENT ON COLUMN analysis.calibration_checks.method IS 'How the interval was made, and what p tests.';
+COMMENT ON COLUMN analysis.calibration_checks.method IS 'Method of the interval, and the hypothesis of p.';
 COMMENT ON COLUMN analysis.calibration_checks.p IS 'p of the test that method names, 0 to 1; NULL without one.';
 COMMENT ON COLUMN analysis.calibration_checks.p_adjusted IS 'p after Holm over the checks of its family; NULL without one.';
 COMMENT ON COLUMN analysis.calibration_checks.beside IS 'Figures to be read with it, such as d_z and d_av: a JSON list.';

@@ -1,4 +1,4 @@
--- What each rater of a panel gave each item of a document, and the document as a whole.
+-- Scores of each rater of a panel for each item of a document, and for the document.
 CREATE VIEW analysis.panel_scores AS
 SELECT
     r.id AS review_id,
@@ -28,20 +28,20 @@ CROSS JOIN LATERAL (
 ) AS given
 WHERE r.status = 'done';
 
-COMMENT ON VIEW analysis.panel_scores IS 'One row for each score that a rater of a panel gave (judge-gym panel run): of an item, or of the document as a whole.';
+COMMENT ON VIEW analysis.panel_scores IS 'One row for each score of a rater of a panel (judge-gym panel run): of an item, or of the document as a whole.';
 COMMENT ON COLUMN analysis.panel_scores.review_id IS 'Identifier of the review in this database.';
 COMMENT ON COLUMN analysis.panel_scores.panel_key IS '16-digit identity of the panel: configuration and prompts, without name and budget.';
-COMMENT ON COLUMN analysis.panel_scores.panel IS 'What the panel was called when it was first used.';
+COMMENT ON COLUMN analysis.panel_scores.panel IS 'Name of the panel when it was first used.';
 COMMENT ON COLUMN analysis.panel_scores.document_key IS '16-digit identity of the document: all its content.';
-COMMENT ON COLUMN analysis.panel_scores.document IS 'The id that the document was given.';
+COMMENT ON COLUMN analysis.panel_scores.document IS 'The id of the document in its file.';
 COMMENT ON COLUMN analysis.panel_scores.rater IS 'rater_a, rater_b, ... in the order of the panel.';
-COMMENT ON COLUMN analysis.panel_scores.label IS 'What the rater looks at.';
+COMMENT ON COLUMN analysis.panel_scores.label IS 'Focus of the rater.';
 COMMENT ON COLUMN analysis.panel_scores.model IS 'The model that answered.';
 COMMENT ON COLUMN analysis.panel_scores.item IS 'The id of the item; empty for the document as a whole.';
 COMMENT ON COLUMN analysis.panel_scores.score IS 'A whole number on the scale of the panel''s rubric.';
-COMMENT ON COLUMN analysis.panel_scores.comment IS 'The rater''s own words.';
-COMMENT ON COLUMN analysis.panel_scores.tier IS 'Which way of asking gave the answer: schema, json or text.';
-COMMENT ON COLUMN analysis.panel_scores.latency_ms IS 'Milliseconds from asking to the answer, with all attempts.';
+COMMENT ON COLUMN analysis.panel_scores.comment IS 'Text of the rater.';
+COMMENT ON COLUMN analysis.panel_scores.tier IS 'Format that gave the answer: schema, json or text.';
+COMMENT ON COLUMN analysis.panel_scores.latency_ms IS 'Milliseconds from the request to the answer, with all attempts.';
 COMMENT ON COLUMN analysis.panel_scores.call_ids IS 'Its rows of analysis.calls, as long as the ledger has them.';
 COMMENT ON COLUMN analysis.panel_scores.created_at IS 'When it was stored.';
 COMMENT ON COLUMN analysis.panel_scores.simulated IS 'Whether the simulator answered.';

@@ -1,4 +1,4 @@
--- How far two judges stand apart on one item, under one rubric and in the same setting.
+-- Divergence of two judges on one item, under one rubric and in the same setting.
 CREATE VIEW analysis.item_pairs AS
 SELECT
     one.experiment_id AS experiment_id_a,
@@ -37,7 +37,7 @@ GROUP BY
     other.model, one.family, other.family, one.rubric_id, one.item_id, one.n, other.n,
     one.scale_size;
 
-COMMENT ON VIEW analysis.item_pairs IS 'One row per item and pair of judges with the same rubric and setting: how far apart their verdicts are. Few replicates show divergence even where there is none: the floor is in analysis.polarization.';
+COMMENT ON VIEW analysis.item_pairs IS 'One row per item and pair of judges with the same rubric and setting: the divergence of their verdicts. With few replicates, identical judges diverge too: the floor is in analysis.polarization.';
 COMMENT ON COLUMN analysis.item_pairs.experiment_id_a IS 'Experiment of the first judge.';
 COMMENT ON COLUMN analysis.item_pairs.experiment_id_b IS 'Experiment of the second judge.';
 COMMENT ON COLUMN analysis.item_pairs.experiment_a IS 'Tag of the first judge''s experiment.';

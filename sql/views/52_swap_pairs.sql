@@ -41,13 +41,13 @@ FROM (
 ) AS paired
 WHERE own_n > 0 AND other_n > 0;
 
-COMMENT ON VIEW analysis.swap_pairs IS 'One row per judge, other rubric and item scored under both: the own arm beside a swap or a sham. A swap says something where it goes beyond the sham.';
+COMMENT ON VIEW analysis.swap_pairs IS 'One row per judge, other rubric and item scored under both: the own arm beside a swap or a sham. A swap is informative only beyond the sham.';
 COMMENT ON COLUMN analysis.swap_pairs.experiment_id IS 'The experiment, in analysis.experiments.';
 COMMENT ON COLUMN analysis.swap_pairs.experiment IS 'Tag of the experiment.';
 COMMENT ON COLUMN analysis.swap_pairs.concept IS 'What is judged.';
 COMMENT ON COLUMN analysis.swap_pairs.model IS 'The judge.';
 COMMENT ON COLUMN analysis.swap_pairs.family IS 'Family of the judge.';
-COMMENT ON COLUMN analysis.swap_pairs.arm IS 'What stands beside the own arm: swap (a rival''s rubric) or sham (a second one of its own).';
+COMMENT ON COLUMN analysis.swap_pairs.arm IS 'The other arm: swap (a rival''s rubric) or sham (its own rubric drawn again).';
 COMMENT ON COLUMN analysis.swap_pairs.rubric_owner IS 'Model that wrote the other rubric: the rival, or for a sham the judge.';
 COMMENT ON COLUMN analysis.swap_pairs.arm_id IS 'The other arm, in analysis.arms.';
 COMMENT ON COLUMN analysis.swap_pairs.item_id IS 'The item, in analysis.items.';
@@ -57,6 +57,6 @@ COMMENT ON COLUMN analysis.swap_pairs.own_score IS 'Mean verdict on the 0-1 scal
 COMMENT ON COLUMN analysis.swap_pairs.other_score IS 'Mean verdict on the 0-1 scale under the other rubric.';
 COMMENT ON COLUMN analysis.swap_pairs.own_probability IS 'Mean probed probability, 0 to 1, under the own rubric; NULL without a probe.';
 COMMENT ON COLUMN analysis.swap_pairs.other_probability IS 'Mean probed probability, 0 to 1, under the other rubric; NULL without a probe.';
-COMMENT ON COLUMN analysis.swap_pairs.simulated IS 'Whether the simulator is behind any of it.';
-COMMENT ON COLUMN analysis.swap_pairs.probability_difference IS 'Other less own probability, -1 to 1; below 0: less sure under the other rubric.';
-COMMENT ON COLUMN analysis.swap_pairs.score_difference IS 'Other less own verdict on the 0-1 scale, -1 to 1.';
+COMMENT ON COLUMN analysis.swap_pairs.simulated IS 'Whether any of it came from the simulator.';
+COMMENT ON COLUMN analysis.swap_pairs.probability_difference IS 'Other minus own probability, -1 to 1; below 0: less confident under the other rubric.';
+COMMENT ON COLUMN analysis.swap_pairs.score_difference IS 'Other minus own verdict on the 0-1 scale, -1 to 1.';

@@ -1,4 +1,4 @@
--- What calls used, by sweep. Calls of a window or a rubric name no experiment, because experiments
+-- Use of calls by sweep. Calls of a window or a rubric name no experiment, because experiments
 -- share them; the second part of their key is that of the window or rubric.
 CREATE VIEW analysis.spending AS
 WITH shared AS (
@@ -69,19 +69,19 @@ FROM (
 ) AS counted
 GROUP BY sweep, workflow, agent, provider, model, route, 7, simulated;
 
-COMMENT ON VIEW analysis.spending IS 'What LLM calls used, by sweep, workflow, model and day. A call that several sweeps share counts in each, so never add up sweeps; add up analysis.calls instead. Calls for a rubric count once the rubric is stored.';
+COMMENT ON VIEW analysis.spending IS 'Use of LLM calls by sweep, workflow, model and day. A call that several sweeps share counts in each, so do not sum over sweeps; sum analysis.calls instead. Calls for a rubric count once the rubric is stored.';
 COMMENT ON COLUMN analysis.spending.sweep IS 'Name of the sweep.';
-COMMENT ON COLUMN analysis.spending.workflow IS 'Workflow that asked, such as w3-scoring.';
-COMMENT ON COLUMN analysis.spending.agent IS 'Agent that asked, such as scorer or prober.';
-COMMENT ON COLUMN analysis.spending.provider IS 'Provider that was asked.';
-COMMENT ON COLUMN analysis.spending.model IS 'Model that was asked.';
-COMMENT ON COLUMN analysis.spending.route IS 'How the answers came, such as direct or cache.';
+COMMENT ON COLUMN analysis.spending.workflow IS 'Workflow of the call, such as w3-scoring.';
+COMMENT ON COLUMN analysis.spending.agent IS 'Agent of the call, such as scorer or prober.';
+COMMENT ON COLUMN analysis.spending.provider IS 'Provider of the call.';
+COMMENT ON COLUMN analysis.spending.model IS 'Model of the call.';
+COMMENT ON COLUMN analysis.spending.route IS 'Route of the answers, such as direct or cache.';
 COMMENT ON COLUMN analysis.spending.day IS 'Day on which the calls were planned, UTC.';
 COMMENT ON COLUMN analysis.spending.simulated IS 'Whether the simulator answered; NULL for calls without an answer.';
-COMMENT ON COLUMN analysis.spending.calls IS 'Answers asked for, discarded first answers among them; attempts of one call count once.';
+COMMENT ON COLUMN analysis.spending.calls IS 'Calls, including discarded first answers; attempts of one call count once.';
 COMMENT ON COLUMN analysis.spending.succeeded IS 'Calls with an answer.';
-COMMENT ON COLUMN analysis.spending.failed IS 'Calls that failed for good.';
-COMMENT ON COLUMN analysis.spending.prompt_tokens IS 'Tokens of the prompts; NULL when none were told.';
-COMMENT ON COLUMN analysis.spending.completion_tokens IS 'Tokens of the answers; NULL when none were told.';
-COMMENT ON COLUMN analysis.spending.cost_usd IS 'Known price in US dollars, discarded answers included; calls in unpriced are not in it.';
-COMMENT ON COLUMN analysis.spending.unpriced IS 'Answers whose price is not known.';
+COMMENT ON COLUMN analysis.spending.failed IS 'Failed calls.';
+COMMENT ON COLUMN analysis.spending.prompt_tokens IS 'Tokens of the prompts; NULL when none were reported.';
+COMMENT ON COLUMN analysis.spending.completion_tokens IS 'Tokens of the answers; NULL when none were reported.';
+COMMENT ON COLUMN analysis.spending.cost_usd IS 'Known price in US dollars, discarded answers included, without calls in unpriced.';
+COMMENT ON COLUMN analysis.spending.unpriced IS 'Answers without a known price.';

@@ -1,4 +1,4 @@
--- What the latest analysis run of each sweep says about each hypothesis and validity check.
+-- Conclusions of the latest analysis run of each sweep for each hypothesis and validity check.
 CREATE VIEW analysis.findings AS
 SELECT
     w.name AS sweep,
@@ -32,21 +32,21 @@ WHERE NOT EXISTS (
     SELECT FROM analysis_runs AS later WHERE later.sweep_id = n.sweep_id AND later.id > n.id
 );
 
-COMMENT ON VIEW analysis.findings IS 'One row per hypothesis or validity check and what it is about, of the latest analysis run of each sweep.';
+COMMENT ON VIEW analysis.findings IS 'One row per hypothesis or validity check and scope, of the latest analysis run of each sweep.';
 COMMENT ON COLUMN analysis.findings.sweep IS 'Name of the sweep that was analysed.';
 COMMENT ON COLUMN analysis.findings.run_id IS 'The analysis run.';
 COMMENT ON COLUMN analysis.findings.run_at IS 'When the run was made.';
 COMMENT ON COLUMN analysis.findings.standing IS 'Whether the primary outcomes of the plan are confirmatory, and why.';
 COMMENT ON COLUMN analysis.findings.hypothesis IS 'Key of the hypothesis (H1 to H4) or validity check (V1 to V5).';
-COMMENT ON COLUMN analysis.findings.statement IS 'What is claimed, as a sentence.';
-COMMENT ON COLUMN analysis.findings.estimand IS 'The figure that stands for it.';
-COMMENT ON COLUMN analysis.findings.scope IS 'What the figure is about, as JSON.';
+COMMENT ON COLUMN analysis.findings.statement IS 'The claim, as a sentence.';
+COMMENT ON COLUMN analysis.findings.estimand IS 'The figure that measures it.';
+COMMENT ON COLUMN analysis.findings.scope IS 'The scope of the figure, as JSON.';
 COMMENT ON COLUMN analysis.findings.conclusion IS 'supported, refuted, inconclusive or not testable here; decided by the interval.';
 COMMENT ON COLUMN analysis.findings.reason IS 'Why, as a sentence.';
 COMMENT ON COLUMN analysis.findings.confirmatory IS 'Whether it was a primary outcome of a plan that was stored before the first judgement.';
-COMMENT ON COLUMN analysis.findings.direction IS 'On which side of the margin the claim puts the value: above, below or within.';
-COMMENT ON COLUMN analysis.findings.margin IS 'How far from the reference the value has to be, in its unit.';
-COMMENT ON COLUMN analysis.findings.reference IS 'What the value is compared with, in its unit.';
+COMMENT ON COLUMN analysis.findings.direction IS 'Side of the margin on which the claim puts the value: above, below or within.';
+COMMENT ON COLUMN analysis.findings.margin IS 'Required distance from the reference, in its unit.';
+COMMENT ON COLUMN analysis.findings.reference IS 'The reference value, in its unit.';
 COMMENT ON COLUMN analysis.findings.estimate IS 'The figure, in its unit; NULL when it cannot be estimated.';
 COMMENT ON COLUMN analysis.findings.lower IS 'Lower end of the 95% interval; NULL without one.';
 COMMENT ON COLUMN analysis.findings.upper IS 'Upper end of the 95% interval; NULL without one.';
@@ -55,5 +55,5 @@ COMMENT ON COLUMN analysis.findings.n_items IS 'Items behind it.';
 COMMENT ON COLUMN analysis.findings.unit IS 'Unit of estimate, interval, margin and reference.';
 COMMENT ON COLUMN analysis.findings.p IS 'p of the value being at the margin, two-sided, 0 to 1; NULL without an interval.';
 COMMENT ON COLUMN analysis.findings.p_adjusted IS 'p corrected by Holm over the confirmatory findings, by Benjamini-Hochberg over the others.';
-COMMENT ON COLUMN analysis.findings.simulated IS 'Whether the simulator is behind it; then it is no finding about a model.';
-COMMENT ON COLUMN analysis.findings.imported IS 'Whether judgements made elsewhere and brought in are behind it.';
+COMMENT ON COLUMN analysis.findings.simulated IS 'Whether it rests on simulated calls; then it is not evidence about real models.';
+COMMENT ON COLUMN analysis.findings.imported IS 'Whether it rests on imported judgements.';
