@@ -31,8 +31,8 @@ from judge_gym.metrics.consistency import (
 from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, mean_over_items, not_estimable
 from judge_gym.metrics.presentation import Displays, label_bias, position_bias
 from judge_gym.metrics.subsets import subset_information, subset_width
+from judge_gym.records.judgements import ARMS, SAMPLE_STATUSES
 from judge_gym.store.results import ResultRow
-from judge_gym.store.tables import ARMS, SAMPLE_STATUSES
 
 
 def single_judges(group: Group) -> Iterator[ResultRow]:

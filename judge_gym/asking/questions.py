@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from judge_gym.prompts import Prompt
-from judge_gym.records.calls import Answer, Call, Failure, Row, is_simulated
+from judge_gym.records.calls import Answer, Call, DerivedTable, Failure, Row, is_simulated
 from judge_gym.seeds import derive_seed
 from judge_gym.settings import Settings
 
@@ -75,7 +75,7 @@ class Question(Generic[V]):
 
 def one_call(
     call: Call,
-    table: Any,
+    table: DerivedTable,
     read: Callable[[Outcome], dict[str, Any]],
     *,
     about_simulated: bool = False,

@@ -31,7 +31,6 @@ from judge_gym.records.judgements import JudgeResult, Reading
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import judges as store
-from judge_gym.store import tables as t
 
 WORKFLOW, AGENT = "judging", "judge"
 CUSTOM_CONCURRENCY = 8
@@ -195,7 +194,7 @@ def _question(
             duration_s=total_seconds(turns),
             simulated=unit.item.simulated or any_simulated(turns),
         )
-        return End(whole.status, (Row(t.JudgeResult, values),), whole)
+        return End(whole.status, (Row("judge_results", values),), whole)
 
     return Question(calls, then)
 

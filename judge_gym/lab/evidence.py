@@ -19,7 +19,6 @@ from judge_gym.questions.editor import EditedText, read_view, view_prompt
 from judge_gym.records.calls import Call, Parameters
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
-from judge_gym.store import tables as t
 from judge_gym.store import windows
 
 AGENTS: dict[EvidenceView, str] = {
@@ -115,7 +114,7 @@ def _question(one: windows.ViewToMake, settings: Settings, model: str) -> Questi
             return _ready(one, made, model)
         return _failed(one, made.failure, model)
 
-    return one_call(call, t.View, read, about_simulated=one.simulated)
+    return one_call(call, "views", read, about_simulated=one.simulated)
 
 
 def longest_answer(view: EvidenceView, limit: int) -> int:

@@ -20,7 +20,6 @@ from judge_gym.records.shown import Presentation, ShownDocument, present
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import samples as store
-from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_by_id
 from judge_gym.store.rubrics import stored_rubric
 from judge_gym.store.samples import SampleUnit
@@ -107,7 +106,7 @@ def _question(context: _Context, settings: Settings) -> Question[None]:
     )
     return one_call(
         call,
-        t.Sample,
+        "samples",
         lambda outcome: _sample(context, presentation, outcome),
         about_simulated=any(document.simulated for document in context.documents),
     )

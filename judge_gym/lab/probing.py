@@ -18,7 +18,6 @@ from judge_gym.records.calls import Call
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import samples as store
-from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_by_id, experiments_by_tag
 from judge_gym.store.rubrics import stored_rubric
 from judge_gym.store.samples import ProbeUnit, missing_probes
@@ -79,7 +78,7 @@ class _Probe:
             replicate=repetition,
         )
         return one_call(
-            call, t.Probe, _reader(sample_id, replicate), about_simulated=self.simulated
+            call, "probes", _reader(sample_id, replicate), about_simulated=self.simulated
         )
 
     def failed(self) -> dict[str, Any]:

@@ -35,7 +35,6 @@ from judge_gym.records.calls import Answer, Call, Parameters, Row
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import rubrics as store
-from judge_gym.store import tables as t
 
 LONGEST_ANSWER = 4000
 """Tokens that a rubric or its marks may have."""
@@ -133,7 +132,7 @@ def _question(settings: Settings, request: RubricRequest, critic_model: str) -> 
 def _end(values: dict[str, Any], author: Turn) -> End[None]:
     """Return the end of a rubric whose row has these values; `author` is its last draft."""
     values |= {"call_id": author.call_id, "simulated": author.is_simulated}
-    return End(values["status"], (Row(t.Rubric, values),))
+    return End(values["status"], (Row("rubrics", values),))
 
 
 def _request(experiment: Experiment, owner: str, variant: int) -> RubricRequest:

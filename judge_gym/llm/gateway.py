@@ -47,7 +47,6 @@ from judge_gym.records.calls import (
     Row,
 )
 from judge_gym.store.ledger import Closed, Derived, Ledger, Sent, now
-from judge_gym.store.tables import GateChange
 
 Number = TypeVar("Number", int, float)
 
@@ -316,7 +315,7 @@ class Gateway:
     def _tell(self, change: Change) -> None:
         """Write what a gate did, without making the call that caused it wait."""
         row = Row(
-            GateChange,
+            "gate_changes",
             {
                 "provider": change.provider,
                 "process": f"{socket.gethostname()}:{os.getpid()}",

@@ -35,7 +35,6 @@ from judge_gym.records.calls import Answer, Call, Failure, Parameters, Row
 from judge_gym.records.judgements import Unfit
 from judge_gym.records.panels import StoredConsensus, StoredReview, Tier
 from judge_gym.runtime import Runtime
-from judge_gym.store import tables as t
 from judge_gym.store.panels import Place
 
 WORKFLOW = "panel"
@@ -234,7 +233,7 @@ def review_row(place: Place, rater: RaterState, attempt: int, ended: Ended[Revie
     """Return the row of a rater's attempt."""
     review = ended.value
     return Row(
-        t.PanelReview,
+        "panel_reviews",
         {
             **_common(place, attempt, ended),
             "rater": rater.name,
@@ -260,7 +259,7 @@ def consensus_row(
     verdict = ended.value.model_dump() if ended.value else dict.fromkeys(Verdict.model_fields)
     figures = ("mean", "median", "spread", "level")
     return Row(
-        t.PanelConsensus,
+        "panel_consensus",
         {
             **_common(place, attempt, ended),
             "model": model,

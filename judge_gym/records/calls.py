@@ -161,11 +161,25 @@ def is_simulated(call: Call, outcome: Answer | Failure) -> bool:
     return outcome.simulated if isinstance(outcome, Answer) else is_simulated_model(call.model)
 
 
+DerivedTable = Literal[
+    "samples",
+    "probes",
+    "rubrics",
+    "views",
+    "judge_results",
+    "perturbed_texts",
+    "panel_reviews",
+    "panel_consensus",
+    "gate_changes",
+]
+"""Tables whose rows are committed together with an answer."""
+
+
 @dataclass(frozen=True)
 class Row:
     """A row derived from an answer, to be committed together with it."""
 
-    table: Any
+    table: DerivedTable
     values: dict[str, Any]
 
 

@@ -9,6 +9,11 @@ from judge_gym.records.items import Variant
 
 JudgeStatus = Literal["scored", "inconsistent", "unparseable", "refused", "failed"]
 LONGEST_REASON = 2000
+SAMPLE_STATUSES = ("scored", "abstained", "unparseable", "refused", "failed")
+PROBE_STATUSES = ("answered", "unparseable", "refused", "failed")
+ARMS_IN_USE = ("own", "swap", "sham")
+"""Kinds of arms that are planned and analysed."""
+ARMS = (*ARMS_IN_USE, "old_sham")
 
 
 class Unfit(Exception):

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from judge_gym.counting import counted
 from judge_gym.design.experiment import Experiment, family_of
 from judge_gym.formats import number, plain
+from judge_gym.records.judgements import ARMS_IN_USE
 from judge_gym.report.scopes import rubric_phrase, setting_of
 from judge_gym.report.table import Row, Table
 from judge_gym.store.experiments import (
@@ -25,7 +26,6 @@ from judge_gym.store.readability import of_samples
 from judge_gym.store.results import RunInfo, plan_of_run, run_info
 from judge_gym.store.spending import CallSums, call_sums
 from judge_gym.store.sweep_data import count_items, judgement_span
-from judge_gym.store.tables import ARMS_IN_USE
 
 
 @dataclass(frozen=True)

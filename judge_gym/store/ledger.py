@@ -19,7 +19,7 @@ from judge_gym.records.attempts import AttemptError
 from judge_gym.records.calls import Answer, Call, Failure, Opened, Request, Row
 from judge_gym.store.bulk import inserting, packed, recordset
 from judge_gym.store.calls import opened_as
-from judge_gym.store.tables import OPEN_BATCHES, Batch
+from judge_gym.store.tables import BY_NAME, OPEN_BATCHES, Batch
 from judge_gym.store.tables import Call as CallRow
 
 PATIENCE_S = 30.0
@@ -183,7 +183,7 @@ class Ledger:
                 connection.execute(CLOSED, packed(map(_outcome, closings)))
             for (table, columns), values in _by_table(changes).items():
                 # The natural key decides: whoever wrote the row first keeps it.
-                statement = inserting(table, columns).on_conflict_do_nothing()
+                statement = inserting(BY_NAME[table], columns).on_conflict_do_nothing()
                 connection.execute(statement, packed(values))
 
 

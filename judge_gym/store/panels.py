@@ -90,7 +90,7 @@ def answered(
 
 def save(session: Session, row: Row) -> None:
     """Store an attempt that ended without an answer; a row that exists is kept."""
-    session.execute(insert(row.table).values(**row.values).on_conflict_do_nothing())
+    session.execute(insert(t.BY_NAME[row.table]).values(**row.values).on_conflict_do_nothing())
 
 
 def _saved(session: Session, table: Any, **values: Any) -> int:

@@ -58,13 +58,13 @@ def ready_rubric(key: str, call_id: int, **changes: Any) -> Row:
         "discriminability": 0.8,
         "critic_model": "real/m",
     }
-    return Row(t.Rubric, given | changes)
+    return Row("rubrics", given | changes)
 
 
 def failed_rubric(key: str, call_id: int) -> Row:
     """A derived row: a rubric that failed."""
     return Row(
-        t.Rubric,
+        "rubrics",
         {
             "key": key,
             "source": "generated",

@@ -108,9 +108,17 @@ def statements(source: str) -> list[str]:
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sqlalchemy"):
             names = {(node.module, one.name) for one in node.names}
             faults += [".".join(map(str, one)) for one in sorted(names - SHARED_TYPES)]
+        elif isinstance(node, ast.ImportFrom) and _imports_tables(node):
+            faults.append("judge_gym.store.tables")
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             faults += [f"{node.func.attr}()"] if node.func.attr in STATEMENTS else []
     return faults
+
+
+def _imports_tables(node: ast.ImportFrom) -> bool:
+    tables = "judge_gym.store.tables"
+    names = [f"{node.module}.{one.name}" for one in node.names]
+    return any(f"{name}.".startswith(f"{tables}.") for name in names)
 
 
 def test_only_the_store_queries_the_database() -> None:
@@ -132,6 +140,8 @@ def test_only_the_store_queries_the_database() -> None:
         "def f():\n    import sqlalchemy.orm",
         "from sqlalchemy import Engine, select",
         "from sqlalchemy.dialects.postgresql import insert",
+        "from judge_gym.store import tables as t",
+        "from judge_gym.store.tables import Sample",
         "def f(session, query):\n    return session.scalars(query).all()",
         "def f(connection):\n    connection.exec_driver_sql('DROP TABLE samples')",
     ],

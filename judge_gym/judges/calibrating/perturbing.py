@@ -35,7 +35,6 @@ from judge_gym.records.calls import Answer, Call, Parameters, Row
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import judges as store
-from judge_gym.store import tables as t
 
 WORKFLOW, AGENT = "perturbing", "perturber"
 
@@ -125,7 +124,7 @@ def _question(settings: Settings, perturber: Perturber, wanted: Rewriting) -> Qu
             "call_ids": [turn.call_id for turn in turns],
             "simulated": wanted.simulated or any_simulated(turns),
         }
-        return End(status, (Row(t.PerturbedText, values),))
+        return End(status, (Row("perturbed_texts", values),))
 
     mark_from = seed_source(settings, key, "0").key
     prompt = perturb_prompt(wanted.text, wanted.description, wanted.severity, mark_from)

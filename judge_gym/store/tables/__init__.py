@@ -4,6 +4,12 @@ Nothing here counts or summarises: statuses of windows and experiments are deriv
 DDL lives in `sql/migrations`; a test proves that the two agree.
 """
 
+from judge_gym.records.judgements import (
+    ARMS,
+    ARMS_IN_USE,
+    PROBE_STATUSES,
+    SAMPLE_STATUSES,
+)
 from judge_gym.store.tables.analysis import (
     CONCLUSIONS,
     AnalysisFinding,
@@ -29,10 +35,6 @@ from judge_gym.store.tables.calls import (
 )
 from judge_gym.store.tables.evidence import Document, DroppedDocument, View, Window
 from judge_gym.store.tables.experiments import (
-    ARMS,
-    ARMS_IN_USE,
-    PROBE_STATUSES,
-    SAMPLE_STATUSES,
     Arm,
     Experiment,
     ExperimentItem,
@@ -47,10 +49,16 @@ from judge_gym.store.tables.experiments import (
 from judge_gym.store.tables.judges import JUDGE_STATUSES, Judge, JudgeItem, JudgeResult
 from judge_gym.store.tables.panels import Panel, PanelConsensus, PanelDocument, PanelReview
 
+BY_NAME: dict[str, type[Base]] = {
+    mapper.class_.__tablename__: mapper.class_ for mapper in Base.registry.mappers
+}
+"""Name of a table → its class."""
+
 __all__ = [
     "ARMS",
     "ARMS_IN_USE",
     "BATCH_STATUSES",
+    "BY_NAME",
     "CALL_STATUSES",
     "CHECK_RESULTS",
     "CONCLUSIONS",

@@ -15,12 +15,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
+from judge_gym.records.judgements import ARMS, PROBE_STATUSES, SAMPLE_STATUSES
 from judge_gym.store.tables.base import Base, created, new_id, one_of, reference, simulated_mark
-
-SAMPLE_STATUSES = ("scored", "abstained", "unparseable", "refused", "failed")
-PROBE_STATUSES = ("answered", "unparseable", "refused", "failed")
-ARMS_IN_USE = ("own", "swap", "sham")
-ARMS = (*ARMS_IN_USE, "old_sham")
 
 
 class Rubric(Base):
