@@ -91,7 +91,7 @@ def import_verdicts(
     Reads decisions or raw answers. They are marked as imported.
     """
     from judge_gym.lab import importing
-    from judge_gym.recorded.mapping import load_recorded
+    from judge_gym.recorded import load_recorded
 
     recorded, rubric = load_recorded(mapping)
     with database() as session:

@@ -286,7 +286,7 @@ def _simulator(chosen: "BenchmarkSet") -> AbstractContextManager[None]:
 
 
 def _show_benchmark(report: "BenchmarkReport") -> None:
-    from judge_gym.benchmarks.published import published_accuracies
+    from judge_gym.benchmarks.figures import published_accuracies
     from judge_gym.formats import figure, p_value
 
     published = {

@@ -13,14 +13,14 @@ from judge_gym.benchmarks.figures import (
     SECOND,
     TIE,
     Decisions,
+    above_published,
     judges_apart,
     pair_figures,
+    published_accuracies,
     score_figures,
 )
-from judge_gym.benchmarks.mapping import Benchmark, load_benchmark
-from judge_gym.benchmarks.published import above_published, published_accuracies
-from judge_gym.benchmarks.reading import Item as Known
-from judge_gym.benchmarks.reading import PairItem, read_benchmark
+from judge_gym.benchmarks.files import Benchmark, PairItem, load_benchmark, read_benchmark
+from judge_gym.benchmarks.files import Item as Known
 from judge_gym.design.files import corpus_digest
 from judge_gym.errors import ConfigError
 from judge_gym.judges import Item, Judge, JudgeResult, load_judge

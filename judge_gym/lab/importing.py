@@ -17,8 +17,14 @@ from judge_gym.design.strategies.labels import Labels
 from judge_gym.design.window import RecordedSource, Window
 from judge_gym.errors import ConfigError
 from judge_gym.questions.scorer import Judgement, read_judgement
-from judge_gym.recorded.mapping import Recorded
-from judge_gym.recorded.reading import Given, RecordedItem, RecordedWindow, read_recorded, stage_set
+from judge_gym.recorded import (
+    Given,
+    Recorded,
+    RecordedItem,
+    RecordedWindow,
+    read_recorded,
+    stage_set,
+)
 from judge_gym.records.calls import IMPORTED, Answer
 from judge_gym.records.shown import Presentation
 from judge_gym.seeds import derive_seed, digest

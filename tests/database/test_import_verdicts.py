@@ -14,7 +14,7 @@ from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.lab.importing import Imported, import_verdicts
 from judge_gym.lab.probing import plan_probing
 from judge_gym.lab.status import sweep_status
-from judge_gym.recorded.mapping import load_recorded
+from judge_gym.recorded import load_recorded
 from judge_gym.report.page import read_report
 from judge_gym.store import tables as t
 from judge_gym.store.results import FindingRow, ResultRow, load_findings, load_results

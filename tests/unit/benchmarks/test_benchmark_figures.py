@@ -11,14 +11,12 @@ from judge_gym.benchmarks.figures import (
     SECOND,
     TIE,
     Decisions,
-    judges_apart,
-    pair_figures,
-    score_figures,
-)
-from judge_gym.benchmarks.published import (
     PublishedAccuracy,
     above_published,
+    judges_apart,
+    pair_figures,
     published_accuracies,
+    score_figures,
 )
 from judge_gym.metrics.estimate import Estimate, wilson
 

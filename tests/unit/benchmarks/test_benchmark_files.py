@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from judge_gym.benchmarks.mapping import load_benchmark
-from judge_gym.benchmarks.reading import PairItem, ScoredItem, read_benchmark
+from judge_gym.benchmarks.files import PairItem, ScoredItem, load_benchmark, read_benchmark
 from judge_gym.errors import ConfigError, EvidenceError
 
 REPOSITORY = Path(__file__).parents[3]
