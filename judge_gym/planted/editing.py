@@ -1,4 +1,4 @@
-"""Editing a text by a severity: changes in a drawn order, of which more or fewer are made."""
+"""Edits of a text by severity: a share of the possible changes, in a random order."""
 
 import math
 import random
@@ -14,7 +14,7 @@ from judge_gym.planted.sentences import Sentence, sentences
 
 
 class Expectation(StrEnum):
-    """What a perturbation should do to the score of a judge that can be trusted."""
+    """The effect of a perturbation on the score of a valid judge."""
 
     DROP = "drop"
     INVARIANT = "invariant"
@@ -44,14 +44,14 @@ class Perturbed:
 
 @dataclass(frozen=True)
 class NothingToChange:
-    """That a perturbation does not apply to a text: its score is no measurement of it."""
+    """A perturbation does not apply to a text, so that its score measures nothing."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class NotMade:
-    """That a model was to change a text and its call failed; asked again, it may well be."""
+    """The call to a model that should change a text failed; a rerun may succeed."""
 
     reason: str
 
@@ -136,12 +136,12 @@ def swaps(text: str, spans: Sequence[tuple[int, int]], rng: random.Random) -> li
 
 
 def _space(text: str, at: int) -> str:
-    """Return the space that a script without spaces has not between sentences."""
+    """Return the space to add after a sentence; "" in a script without spaces."""
     return "" if not text[at:] or text[at].isspace() else " "
 
 
 def _apart(changes: Sequence[Change]) -> list[Change]:
-    """Return the changes that overlap none before them."""
+    """Return the changes that do not overlap an earlier one."""
     taken: list[Change] = []
     spans: list[tuple[int, int]] = []
     for one in changes:

@@ -1,7 +1,7 @@
-"""The words the simulator's judges know, compiled from `lexicon.toml`.
+"""The vocabulary of planted judges, from `lexicon.toml`, compiled into matchers.
 
-Only vocabulary and its matching; what a match means is decided where texts are read
-(`reading`), stages are ordered (`stage_order`) and texts are edited (`editing`).
+What a match means is decided by its users: `reading`, and the simulator where it orders stages,
+edits texts and rates rubrics.
 """
 
 import re
@@ -36,7 +36,7 @@ class Cues(_Frozen):
 
 
 class Tone(_Frozen):
-    """Emotive and judging words, and how a clinical editor puts some of them."""
+    """Emotive and judging words, with neutral replacements for some."""
 
     modifiers: tuple[str, ...]
     nouns: tuple[str, ...]
@@ -45,20 +45,20 @@ class Tone(_Frozen):
 
 
 class Polarity(_Frozen):
-    """Words that say whether a stage measures good or bad things."""
+    """Words for good and bad things, by which the direction of a stage is inferred."""
 
     good: tuple[str, ...]
     bad: tuple[str, ...]
 
 
 class Vague(_Frozen):
-    """Words that no reader could check."""
+    """Words that cannot be checked."""
 
     words: tuple[str, ...]
 
 
 class Concept(_Frozen):
-    """What people expect of a concept; `words` all occur in its name."""
+    """The valence of a concept and how contested it is; `words` all occur in its name."""
 
     words: tuple[str, ...] = ()
     valence: int = Field(default=-1, ge=-1, le=1)
@@ -94,8 +94,8 @@ class Matcher:
 def matcher(weighted: Iterable[tuple[str, float]]) -> Matcher:
     """Compile phrases (`*` ends an open word, `?` is any letter but the first) with weights.
 
-    Phrases stand behind their first letter, so that a word is compared with those it can be: every
-    prompt is read word by word, and one list of all phrases takes ten times as long.
+    Phrases are grouped by their first letter, which makes matching ten times as fast as one list
+    of all phrases.
     """
     ordered = sorted(dict(weighted).items(), key=lambda pair: (pair[0][0], -len(pair[0]), pair[0]))
     by_letter = groupby((phrase for phrase, _ in ordered), key=lambda phrase: phrase[0])
@@ -164,7 +164,7 @@ def polarity_matcher() -> Matcher:
 
 @cache
 def vague_matcher() -> Matcher:
-    """Words that no reader of evidence could check."""
+    """Words that cannot be checked against evidence."""
     return matcher((word, 1.0) for word in lexicon().vague.words)
 
 

@@ -1,4 +1,4 @@
-"""What a text states that could be checked: numbers, and names of people, places and bodies.
+"""Mentions in a text that can be checked: numbers, and names of people, places and bodies.
 
 By rule: names are words with a capital where the language would not put one. A language that
 capitalises its nouns gives only names of several words, and a script without capitals none.
@@ -63,7 +63,7 @@ def numbers(text: str) -> list[Span]:
 def names(text: str) -> list[Span]:
     """Return the names in the sentences, without a possessive ending.
 
-    A single capitalised word that only ever opens sentences is taken for an ordinary word.
+    A single capitalised word that occurs only at the start of sentences counts as an ordinary word.
     """
     nouns_are_capital = is_german(text)
     runs = [run for sentence in sentences(text) if not sentence.heading
@@ -89,7 +89,7 @@ def _in_sentence(text: str, start: int, end: int) -> Iterator[tuple[Span, bool]]
             first += len(word) + 1
             opens = False
         run = _ENDING.sub("", text[first:last])
-        # What owns something is a name, wherever it stands.
+        # A word with a possessive ending is a name, also at the start of a sentence.
         opens &= len(run) == last - first
         bare = {part.casefold() for part in run.split()}
         if len(run) > 1 and not bare <= _CALENDAR and not bare <= _OPENERS:

@@ -1,6 +1,6 @@
-"""What a judge reads in a text: how good or bad things stand, with what tone, on what grounds.
+"""Readings of texts: how much of a concept they show, their tone, and their information.
 
-A reading depends on the words alone, never on who reads; leanings and noise are in `judging`.
+A reading depends on the words alone, not on the judge; leanings and noise are in `judging`.
 """
 
 import math
@@ -13,8 +13,8 @@ from statistics import fmean
 from judge_gym.planted.lexicon import Concept, cue_matcher, lexicon, tone_matcher, word_set
 from judge_gym.seeds import generator
 
-# A text with little to say stays near the middle: so much opposing weight, and so much more for
-# each word, is needed to be outweighed.
+# Keeps texts with few cues near the middle: cues have to outweigh this weight, which grows with
+# every word.
 _PRIOR_WEIGHT = 2.0
 _WEIGHT_PER_WORD = 0.012
 _NEGATION = re.compile(r"\b(?:no|not|never|without|nor|neither|cannot|n't)\b[^.;:,]{0,24}$")
@@ -29,7 +29,7 @@ class Reading:
     """One document, or several averaged.
 
     `theta` in [0, 1]: how far the text shows the concept; `tau` in [0, 1]: how emotive it is;
-    `information` in [0, 1]: how much there is to judge by; `cues`: the phrases that told most.
+    `information` in [0, 1]: how much evidence it has; `cues`: the phrases with the largest weight.
     """
 
     theta: float
@@ -96,7 +96,7 @@ def _tone(lower: str, words: int) -> float:
 
 @lru_cache(maxsize=512)
 def concept_named(name: str) -> Concept:
-    """Return what people expect of the concept of this name; unknown ones are half contested."""
+    """Return the concept of this name; an unknown one is half contested."""
     lower = name.lower()
     for concept in lexicon().concepts:
         if all(word_set((word,)).find(lower) for word in concept.words):
@@ -124,7 +124,7 @@ _COMPARISON = re.compile(rf"^(?P<left>{_SUM})\s*(?P<relation>[<>!]=|[<>=])\s*(?P
 
 
 def claim_truth(documents: Sequence[str]) -> bool | None:
-    """Return whether the claim in a single document holds; None when it makes no sum to check.
+    """Return whether the claim in a single document is true; None without a sum to check.
 
     Reads a line such as `Claim: 17 + 25 = 42`, with whole numbers, + - ×, and = < > ≤ ≥ ≠.
     """

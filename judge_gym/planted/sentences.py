@@ -1,8 +1,8 @@
-"""Where the sentences of a text stand: prose, lists, wrapped lines, several scripts.
+"""Positions of the sentences of a text: prose, lists, wrapped lines, several scripts.
 
 Paragraphs, list items and headings by rule; their sentences by a library, which knows no markup.
-Fenced code is no prose and has no sentences. A break in doubt is not made: two sentences taken for
-one are edited together, half a sentence makes no sense.
+Fenced code has no sentences. Doubtful breaks are not made: two sentences edited as one do less harm
+than half a sentence.
 """
 
 import re
@@ -67,12 +67,12 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def quotes(text: str) -> list[tuple[int, int]]:
-    """Return the quoted passages, marks included, in order; apostrophes quote nothing."""
+    """Return the quoted passages, marks included, in order; apostrophes do not count as quotes."""
     return [match.span() for match in _QUOTE.finditer(text)]
 
 
 def is_german(text: str) -> bool:
-    """Return whether one word in ten is among the most frequent of German."""
+    """Return whether one word in ten is among the most frequent German words."""
     words = [word.casefold() for word in re.findall(r"[^\W\d_]+", text)]
     return bool(words) and sum(word in _GERMAN for word in words) / len(words) >= _MANY_GERMAN
 
