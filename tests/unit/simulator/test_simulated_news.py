@@ -8,6 +8,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from deployments.cli.simulator import news_archive
 
 from judge_gym.design.window import FirecrawlSource, Window
 from judge_gym.errors import ConfigError, EvidenceError
@@ -268,3 +269,24 @@ def test_every_kind_of_fault_of_news_can_be_asked_for_and_no_other_key():
     assert [type(fault) for fault in plan.faults] == list(NEWS_KINDS)
     with pytest.raises(ConfigError, match="routes"):
         read_plan({"fault": [{"kind": "huge_page", "routes": ["search"]}]}, Path("x"))
+
+
+def test_lines_that_are_no_articles_are_left_out(tmp_path):
+    file = tmp_path / "news.jsonl"
+    file.write_text(
+        '{"title": "a", "url": "u/a", "text": "A court ruled.", "date": "2026-01-05"}\n\nnot json\n'
+        '{"title": "b", "url": "u/b", "text": "A court sat.", "date": "one day"}\n'
+        '{"title": "c", "url": "u/c", "text": 4}\n{"title": "d", "text": "A court met."}\n'
+    )
+    assert [article.url for article in read_archive(file).search("court")] == ["u/a"]
+    with pytest.raises(EvidenceError, match="cannot be read"):
+        read_archive(tmp_path / "nowhere.jsonl")
+
+
+def test_the_command_serves_any_corpus_as_news(tmp_path):
+    (tmp_path / "news.csv").write_text(
+        "headline;link;published;body\nCourt rules;u/1;2026-01-05;The court ruled.\n"
+        "Bad;u/2;someday;The court sat.\n"
+    )
+    (found,) = news_archive(tmp_path).search("court")
+    assert (found.url, found.title, found.published) == ("u/1", "Court rules", date(2026, 1, 5))
