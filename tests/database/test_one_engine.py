@@ -3,9 +3,11 @@
 import asyncio
 import json
 import math
+import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import replace
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -29,6 +31,7 @@ from judge_gym.panel.evaluating.labelled import LabelledDocument, LabelledItem
 from judge_gym.panel.evaluating.reviewing import review_all
 from judge_gym.panel.running import run_panel
 from judge_gym.questions.rubricer import RubricRequest
+from judge_gym.records.calls import Row
 from judge_gym.runtime import Runtime
 from judge_gym.simulator.launch import running
 from judge_gym.store import tables as t
@@ -433,3 +436,34 @@ def test_all_raters_of_all_documents_are_asked_at_once(database: str) -> None:
 
     found = run(work())
     assert {state.phase for state in found.states} == {"done"}
+
+
+def frames_between(row: FrameType, caller: str) -> list[str]:
+    """The package's functions on the stack from a row's creation up to this first caller."""
+    names: list[str] = []
+    frame = row.f_back
+    while frame is not None and frame.f_code.co_name != caller:
+        if "judge_gym" in frame.f_code.co_filename:
+            names.append(frame.f_code.co_name)
+        frame = frame.f_back
+    return names
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_an_answer_reaches_its_row_in_few_frames(database: str, provider: str, name: str) -> None:
+    kind, depths = KINDS[name][0], []
+
+    def seen(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code is Row.__init__.__code__:
+            depths.append(frames_between(frame, "ask"))
+
+    async def work() -> None:
+        async with runtime_at(database, provider) as runtime:
+            sys.setprofile(seen)
+            try:
+                await kind(runtime)
+            finally:
+                sys.setprofile(None)
+
+    run(work())
+    assert all(len(frames) <= 9 for frames in depths), depths

@@ -1,6 +1,7 @@
 """Flows that end while batches are open, and go on when they are run again."""
 
 import asyncio
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +14,8 @@ from prefect.client.schemas.filters import FlowRunFilter, FlowRunFilterIdempoten
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.flow_engine import run_flow_async
 
+from flows.calibration import calibration
+from flows.gym import gym
 from flows.sweep import sweep
 from judge_gym.simulator.launch import running
 from judge_gym.store import tables as t
@@ -85,6 +88,55 @@ def test_a_sweep_by_batches_gives_the_same_rows_as_a_direct_one(
     # 3 judges x 10 judgements: full batches of 8, and the 2 left of each asked directly.
     assert routes["w3-scoring"] == 24
     assert most == 8
+
+
+def small_calibration(folder: Path) -> Path:
+    """A calibration of one simulated judge on four texts, each changed in one way."""
+    judge = QUICK.parents[1] / "calibrations" / "good.yaml"
+    (folder / "good.yaml").write_text(judge.read_text())
+    texts = [
+        {"id": str(n), "text": f"In 20{n}0 there were {n} ships. It rained."} for n in range(4)
+    ]
+    (folder / "items.jsonl").write_text("\n".join(map(json.dumps, texts)))
+    file = folder / "calibration.yaml"
+    file.write_text(
+        "name: small\njudges: [good.yaml]\nitems: items.jsonl\nrepeats: 1\n"
+        "perturbations: [vague_ify]\nseverities: [1.0]\n"
+    )
+    return file
+
+
+@pytest.mark.parametrize(
+    ("flow", "example", "waits"),
+    [
+        (calibration, "", "texts by good wait in batches at sim"),
+        (gym, "gyms/cleanup.yaml", "cases by judge wait in batches at sim"),
+        (gym, "gyms/abstract.yaml", "cases by lesson wait in batches at sim"),
+    ],
+)
+def test_judges_and_gyms_end_while_they_wait_and_resume(
+    database: str,
+    provider: str,
+    tmp_path: Path,
+    flow: Any,
+    example: str,
+    waits: str,
+) -> None:
+    file = QUICK.parents[1] / example if example else small_calibration(tmp_path)
+    with place(tmp_path, database, provider, batch=True, BATCH_MINIMUM="3"):
+        states = [run_flow(flow, file)]
+        while states[-1].name == "Waiting":
+            states.append(run_flow(flow, file))
+            assert len(states) < 10
+        page = asyncio.run(states[-1].aresult())
+    assert len(states) > 1
+    assert states[0].is_completed()
+    assert waits in str(states[0].message)
+    assert states[-1].is_completed(), states[-1].message
+    assert page.is_file()
+    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
+        routes = set(connection.scalars(sa.select(t.Call.route)))
+    assert "batch" in routes
 
 
 @pytest.fixture
