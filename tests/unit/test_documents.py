@@ -153,3 +153,12 @@ def test_recipes_for_agents_are_whole_commands() -> None:
     for words in recipes:
         check(words)
         assert not hasattr(command_of(words)[0], "commands"), words
+
+
+def test_the_contributor_guide_names_every_room_of_the_library() -> None:
+    _, _, table = text_of("CONTRIBUTING.md").partition("| room | content |")
+    rows = [line.split("|")[1] for line in table.split("\n\n")[0].splitlines()[2:]]
+    named_rooms = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    rooms = {path.parent.name for path in REPOSITORY.glob("judge_gym/*/__init__.py")}
+    assert named_rooms >= rooms
+    assert named_rooms <= rooms | {path.stem for path in REPOSITORY.glob("judge_gym/*.py")}
