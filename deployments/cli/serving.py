@@ -182,7 +182,7 @@ def simulator(
     serving = serve(
         port,
         latency,
-        archive=_archive(news),
+        archive=news_archive(news),
         faults=faults,
         batch_seconds=batch_seconds,
         state=state,
@@ -197,7 +197,7 @@ def simulator(
         ) from None
 
 
-def _archive(news: Path) -> "Archive":
+def news_archive(news: Path) -> "Archive":
     """Return the readable documents of a corpus as news; raises `JudgeGymError` for a bad path."""
     from judge_gym.evidence.corpus import read_corpus
     from judge_gym.evidence.documents import RawDocument

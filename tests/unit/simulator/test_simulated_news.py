@@ -8,8 +8,8 @@ from pathlib import Path
 
 import aiohttp
 import pytest
-from deployments.cli.simulator import news_archive
 
+from deployments.cli.serving import news_archive
 from judge_gym.design.window import FirecrawlSource, Window
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.evidence.documents import RawDocument
