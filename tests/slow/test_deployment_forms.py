@@ -123,8 +123,8 @@ def pages(up: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture(scope="module")
 def needed(pages: Pages) -> dict[str, dict[str, Any]]:
-    """Deployment → what its form must be given, of a sweep that has run."""
-    pages.up.command("sweep", "run", SWEEPS / "quick.yaml").fine()
+    """Deployment → what its form must be given, of a sweep that is stored."""
+    pages.up.command("sweep", "create", SWEEPS / "quick.yaml").fine()
     experiments = {"experiments": pages.up.values("SELECT tag FROM experiments")}
     items = pages.up.command.folder / "items.jsonl"
     items.write_text("".join(f"{json.dumps(one)}\n" for one in ITEMS))
