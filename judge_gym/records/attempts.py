@@ -1,4 +1,4 @@
-"""What the ledger keeps of attempts that gave no answer, or one of no use."""
+"""The ledger's records of attempts that failed or gave an unusable answer."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -25,7 +25,7 @@ def over_limit(message: str, limit: int, cost_usd: float | None) -> AttemptError
 
 
 def discarded(answer: Answer) -> AttemptError | None:
-    """Return the record of an answer worth asking for once more, None for one to keep."""
+    """Return the record of an answer that is retried once, None for one to keep."""
     if answer.finish_reason == "length":
         kind = "truncated"
     elif not answer.text.strip() and answer.finish_reason != "content_filter":

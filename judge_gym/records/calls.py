@@ -34,14 +34,14 @@ SHARED: frozenset[FailureKind] = frozenset({"authentication", "quota", "not_foun
 LIMITS = ("max_tokens", "max_completion_tokens")
 """Parameters that limit the length of an answer; a request has one of them."""
 IMPORTED = "imported"
-"""The route of a ledger row whose answer was imported, not asked for here."""
+"""The route of a ledger row whose answer was imported."""
 RECOVERED = "recovered"
 """The reason of the gate change that ends a lowered bound."""
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What is asked for beside the messages; kept with the call."""
+    """The parameters of a call as planned; stored with it."""
 
     temperature: float
     top_p: float
@@ -49,10 +49,10 @@ class Parameters:
     seed: int
     json_answer: bool = False
     schema: Mapping[str, Any] | None = None
-    """The JSON schema that the answer is to keep to, where the model takes one."""
+    """The JSON schema of the answer, where the model takes one."""
 
     def asked(self) -> dict[str, Any]:
-        """Return the fields of a request as asked; `capabilities` fits them to a model."""
+        """Return the fields of a request as planned; `llm.capabilities` fits them to a model."""
         fields: dict[str, Any] = {
             "temperature": self.temperature,
             "top_p": self.top_p,
@@ -70,7 +70,7 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Call:
-    """One question to one model. `key` names what is asked, by whom and which replicate."""
+    """One question to one model. `key` identifies question, model and replicate."""
 
     key: str
     workflow: str
@@ -85,7 +85,7 @@ class Call:
     """Longest time in seconds until its end, with all attempts and the wait for its turn; without
     one only each attempt is bounded."""
     may_be_refused: bool = False
-    """Whether it is asked another way when the provider does not take it so."""
+    """Whether another form of the question follows when the provider refuses this one."""
 
     @property
     def request_digest(self) -> str | None:
@@ -120,7 +120,7 @@ class Request:
 class Answer:
     """What came back. `cost_usd` is None when the model is in no price list, never 0 for that.
 
-    `latency_ms` is None when nobody waited for it: it came in a batch, or is another call's answer.
+    `latency_ms` is None for an answer from a batch and for a reused answer.
     """
 
     text: str
@@ -157,7 +157,7 @@ class Opened:
 
 
 def is_simulated(call: Call, outcome: Answer | Failure) -> bool:
-    """Whether the simulator is behind an outcome; a call without an answer is told by its model."""
+    """Whether the simulator made an outcome; without an answer the model's name decides."""
     return outcome.simulated if isinstance(outcome, Answer) else is_simulated_model(call.model)
 
 
@@ -196,6 +196,6 @@ class ProviderError(Exception):
         super().__init__(message)
         self.kind = kind
         self.retry_after = retry_after
-        """Seconds the provider asks to wait."""
+        """Seconds to wait, by the provider."""
         self.parameter = parameter
         """The parameter at fault, where the error names one beside its message."""

@@ -1,4 +1,4 @@
-"""What came of one answer (`Reading`), and of an item judged once (`JudgeResult`)."""
+"""Judges, one answer as read (`Reading`), and an item judged once (`JudgeResult`)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ ARMS = (*ARMS_IN_USE, "old_sham")
 
 
 class Unfit(Exception):
-    """An answer is an object that does not say what was asked; the message says why."""
+    """An answer's object does not have the required form; the message says why."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What one answer says, or why it says nothing."""
+    """The content of one answer, or why it has none."""
 
     status: JudgeStatus
     score: float | None = None

@@ -18,7 +18,7 @@ from judge_gym.store.engine import connect, database_url
 
 
 def backup(settings: Settings, file: Path) -> None:
-    """Write the database into a new file, as it is at one moment; runs may go on meanwhile.
+    """Write one snapshot of the database into a new file; runs may continue.
 
     Raises `StoreError` when the file exists or PostgreSQL's program fails.
     """
@@ -35,7 +35,7 @@ def backup(settings: Settings, file: Path) -> None:
 
 
 def restore(settings: Settings, file: Path) -> None:
-    """Fill an empty database from a backup, and bring it to the newest schema.
+    """Restore a backup into an empty database and migrate it to the newest schema.
 
     Raises `StoreError`, and changes nothing, when the database holds experiments or windows, or
     when the file is no backup.
@@ -57,7 +57,7 @@ def restore(settings: Settings, file: Path) -> None:
 
 
 def _empty(url: str) -> None:
-    """Raise `StoreError` unless the database holds nothing of judge-gym, or nothing but tables."""
+    """Raise `StoreError` if the database has rows of judge-gym; empty tables are allowed."""
     engine = sa.create_engine(url)
     with engine.connect() as connection:
         found = [

@@ -32,7 +32,7 @@ _COLUMNS = [getattr(t.Batch, field.name) for field in fields(StoredBatch)]
 
 
 def batches(session: Session, *, ended: bool) -> list[StoredBatch]:
-    """Return the open batches, and those that have ended when asked for; newest first."""
+    """Return the open batches, with `ended` all batches; newest first."""
     query = sa.select(*_COLUMNS).order_by(t.Batch.id.desc())
     rows = session.execute(query if ended else query.where(_OPEN))
     return [StoredBatch(*row) for row in rows]

@@ -122,7 +122,7 @@ def recordset(table: Table) -> sa.TableValuedAlias:
     A column that a row does not name is NULL in it.
     """
     shape: sa.ColumnElement[Any] = sa.literal_column(f"NULL::{table.__tablename__}")
-    # Not jsonb, which can hold no more than 256 MB: a chunk of long bundles comes near it.
+    # Not jsonb, which is limited to 256 MB: a chunk of long bundles comes near it.
     rows = sa.func.json_populate_recordset(shape, sa.cast(sa.bindparam("rows"), postgresql.JSON))
     columns = sa.inspect(table).columns
     return rows.table_valued(*(sa.column(one.name, one.type) for one in columns)).alias("given")

@@ -41,7 +41,7 @@ _NATURAL: Mapping[str, tuple[str, ...]] = {
     "analysis_results": ("run_id", "metric", "scope_key"),
     "analysis_findings": ("run_id", "hypothesis", "scope_key"),
 }
-"""Table → the columns that tell its rows apart in every database."""
+"""Table → the columns that identify its rows in every database."""
 
 _SAME: Mapping[str, tuple[str, ...]] = {
     "experiments": ("tag",),
@@ -164,7 +164,7 @@ class _Table:
         for place, name in enumerate(self.columns):
             column, target = sql.Identifier(name), _target(self.table.c[name])
             if target == self.table.name:
-                # Known once the rows are here; until then the row refers to nothing.
+                # Set once the rows are stored; until then the reference is empty.
                 values.append(sql.SQL("NULL::bigint AS {}").format(column))
                 values.append(sql.SQL("bundle.{} AS {}").format(column, _kept(name)))
             elif target in NOT_IN_BUNDLES:
@@ -298,7 +298,7 @@ _HELD_OUT = """
 
 
 def _kept(column: str) -> sql.Identifier:
-    """Return where a reference within a table keeps the id it had in the bundle."""
+    """Return the column with a reference's id in the bundle, within one table."""
     return sql.Identifier(f"bundle_{column}")
 
 
@@ -307,6 +307,6 @@ def _listed(names: Iterable[str]) -> sql.Composed:
 
 
 def _target(column: sa.Column[Any]) -> str | None:
-    """Return the table whose id a column holds."""
+    """Return the table that a column refers to."""
     targets = {key.column for key in column.foreign_keys}
     return next((one.table.name for one in targets if one.name == "id"), None)

@@ -68,7 +68,7 @@ class BundledTable(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What a bundle holds. Equal rows make equal bundles, so that no date stands in it."""
+    """The content of a bundle. It has no date, so equal rows make equal bundles."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     format: Literal[1] = 1

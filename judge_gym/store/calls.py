@@ -1,4 +1,4 @@
-"""What the ledger knows of calls: their answers, how they ended, and what they used."""
+"""Reads the ledger: answers, failures, costs, tokens, and means over past answers."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -62,7 +62,7 @@ def stored_answer(row: Any) -> Answer | None:
 
 
 def cost_of(session: Session, call_ids: Iterable[int]) -> tuple[float, int]:
-    """Return the US dollars that these calls cost, and of how many the cost is not known."""
+    """Return the cost of these calls in US dollars, and how many have an unknown cost."""
     unknown = sa.and_(t.Call.status == "succeeded", t.Call.cost_usd.is_(None))
     cost, unpriced = session.execute(
         sa.select(sa.func.sum(t.Call.cost_usd), sa.func.count().filter(unknown)).where(
@@ -73,7 +73,7 @@ def cost_of(session: Session, call_ids: Iterable[int]) -> tuple[float, int]:
 
 
 def call_costs(session: Session, call_ids: Iterable[int]) -> dict[int, float]:
-    """Return US dollars by call; NaN for an answer whose cost is not known, 0 for a failed call."""
+    """Return call → US dollars; NaN for an answer of unknown cost, 0 for a failed call."""
     rows = session.execute(
         sa.select(t.Call.id, t.Call.status, t.Call.cost_usd).where(_among(call_ids))
     )
@@ -118,9 +118,9 @@ class Past:
     """Means over a model's answers to one agent."""
 
     answer_tokens: float | None
-    """None when the model never counted them."""
+    """None when the provider gave no token counts."""
     latency_s: float | None
-    """None when every answer came in a batch: nobody knows how long one takes."""
+    """None when every answer came in a batch: the latency is unknown."""
 
 
 def past_answers(session: Session, models: Collection[str]) -> dict[tuple[str, str], Past]:

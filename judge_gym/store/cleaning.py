@@ -1,4 +1,4 @@
-"""Taking rows away on request: failures that shall be asked again, and experiments' calls."""
+"""Deletes rows on request: failures to be retried, calls without an answer, calls to clean."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -44,7 +44,7 @@ class Removal:
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept as failed: rows of one workflow and class of failure."""
+    """Stored failures of one workflow and class."""
 
     workflow: str
     failure: str
@@ -52,7 +52,7 @@ class Kept:
 
 
 def kept_failures(session: Session, selection: Selection) -> list[Kept]:
-    """Count what `forget_failures` would have asked again, by workflow and class."""
+    """Count the failures that `forget_failures` would delete, by workflow and class."""
     kept = []
     for workflow, table, failure, condition in _failures(selection):
         kind = failure_class(failure)
@@ -80,7 +80,7 @@ def check_failure(session: Session, selection: Selection) -> None:
 
 
 def forget_failures(session: Session, selection: Selection) -> None:
-    """Delete what is kept as `failed`, so that it is planned again.
+    """Delete rows with status `failed`, so that they are planned again.
 
     Failed samples, probes, views and rubrics go, and rubrics refused for want of marks. Calls
     that failed are planned again, to be completed under the same row. Answers that were of no
@@ -102,7 +102,7 @@ def forget_failures(session: Session, selection: Selection) -> None:
 
 
 def _failures(selection: Selection) -> Iterator[tuple[str, Any, Any, sa.ColumnElement[bool]]]:
-    """Yield (workflow, table, its failure, which rows): what is kept as failed, probes first."""
+    """Yield (workflow, table, failure column, condition) of stored failures, probes first."""
     if selection.covers(PROBE):
         of_arms = arms(Selection(selection.experiments))
         samples = sa.select(t.Sample.id).where(t.Sample.arm_id.in_(of_arms))
@@ -159,7 +159,7 @@ def _forget_rubrics(session: Session, condition: sa.ColumnElement[bool]) -> None
 
 
 def _free(session: Session, condition: sa.ColumnElement[bool]) -> None:
-    """Have these calls made anew; the rows of answered ones stay, with what they cost."""
+    """Plan these calls again; rows of answered calls stay, with their cost."""
     _plan_again(session, condition)
     session.execute(
         sa.update(t.Call)

@@ -1,4 +1,4 @@
-"""The PostgreSQL that judge-gym brings along, for projects without a server of their own.
+"""The embedded PostgreSQL, for projects without a database server of their own.
 
 `start(data_folder)` gives a URL; the first process starts the server, later ones join it, and the
 last one to leave stops it. Nothing has to be installed or stopped by hand.
@@ -13,7 +13,7 @@ Where things are, in the data folder:
   once to `/var/lib/judge-gym/`. Permissions and owners of existing folders are never changed.
   `remove` deletes the cluster together with a linked folder; `rm -r` of the data folder leaves
   the linked one behind. Copying a data folder does not copy a linked cluster.
-- `server.log`: what the server said, cut when it exceeds 8 MB (`server.log.1` keeps the rest).
+- `server.log`: the log of the server, cut when it exceeds 8 MB (`server.log.1` keeps the rest).
 - `users.lock`, `start.lock`: see below.
 
 The server listens on a Unix socket only: in the cluster folder, or in a private folder under /tmp

@@ -137,7 +137,7 @@ def delete(data_folder: Path) -> None:
 
 
 def postgres_failure(what: str, output: bytes, where: str = "") -> StoreError:
-    """The error for a PostgreSQL program that failed: its most telling line and a remedy."""
+    """The error for a PostgreSQL program that failed: its most specific line and a remedy."""
     lines = [line for line in output.decode(errors="replace").splitlines() if line.strip()]
     telling = [line for line in lines if "FATAL" in line or "error:" in line] or lines[-1:]
     reason = telling[-1].strip() if telling else "it said nothing"
@@ -214,7 +214,7 @@ _LARGEST_LOG = 8 * 1024 * 1024  # bytes
 
 @dataclass(frozen=True)
 class Postmaster:
-    """What postmaster.pid says about a server; `socket_folder` is empty while it starts."""
+    """The content of postmaster.pid; `socket_folder` is empty while the server starts."""
 
     pid: int
     socket_folder: str
@@ -318,7 +318,7 @@ def _launch(cluster: Cluster) -> Postmaster:
         written = os.pread(log, 64 * 1024, before)
     finally:
         os.close(log)
-    # A live server counts whatever pg_ctl said: crash recovery may outlast its patience.
+    # A live server counts whatever pg_ctl returned: crash recovery may outlast its timeout.
     postmaster = read_postmaster(cluster)
     if postmaster is None:
         if b"pre-existing shared memory block" in written:
@@ -389,7 +389,7 @@ def _socket_folder(cluster: Cluster) -> str:
 
 
 def _ensure_database(cluster: Cluster, postmaster: Postmaster) -> None:
-    """Create the database unless it is there. Raises OperationalError while nobody answers."""
+    """Create the database unless it exists. Raises OperationalError while the server is silent."""
     with psycopg.connect(
         host=postmaster.socket_folder or os.fspath(cluster.folder),
         port=PORT,

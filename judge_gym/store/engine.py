@@ -44,7 +44,7 @@ def parsed_url(given: SecretStr, setting: str) -> sa.URL:
 
 
 def shown(url: sa.URL | str) -> str:
-    """Return a URL as people may see it: options can hold a password too."""
+    """Return a URL for messages, without password and options: options can contain a password."""
     return sa.make_url(url).set(query={}).render_as_string(hide_password=True)
 
 

@@ -20,7 +20,7 @@ from judge_gym.store.windows import register_window
 def register_experiment(session: Session, experiment: Experiment) -> int:
     """Return the id of `experiment`, storing it and its window when they are new.
 
-    Asking for more replicates than before raises the stored number; fewer leaves it. Raises
+    The larger number of replicates is stored. Raises
     `StoreError` when the tag names another point, or the point has another tag.
     """
     values = {
@@ -67,7 +67,7 @@ def register_sweep(
             index_elements=["name"], set_={"description": description, "swap": swap}
         ).returning(t.Sweep.id)
     ).one()
-    # The sweep is the file as it is now; experiments it no longer names stay, but elsewhere.
+    # The sweep is the file as it is now; experiments that it no longer names stay stored.
     session.execute(sa.delete(t.SweepExperiment).where(t.SweepExperiment.sweep_id == sweep_id))
     tags = []
     for experiment in experiments:
@@ -116,7 +116,7 @@ def experiments_by_id(session: Session, ids: Iterable[int]) -> dict[int, Experim
 
 
 def stored_experiment(row: t.Experiment) -> Experiment:
-    """Return the experiment a row holds, with the replicates last asked for."""
+    """Return the experiment of a row, with the stored number of replicates."""
     return Experiment.model_validate({**row.config, "replicates": row.replicates})
 
 
@@ -178,7 +178,7 @@ def frozen_items(session: Session, experiment_id: int) -> list[int]:
 
 
 def items_by_document(session: Session, experiment_id: int) -> dict[str, int]:
-    """Return document key → the item of an experiment that holds it."""
+    """Return document key → the item of an experiment that contains it."""
     rows = session.execute(
         sa.select(t.Document.key, t.ItemDocument.item_id)
         .join(t.ItemDocument, t.ItemDocument.document_id == t.Document.id)
@@ -250,7 +250,7 @@ def _item(
 
 
 def not_applied(session: Session, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
-    """Return experiment id → the sampling parameters that calls of it asked for in vain."""
+    """Return experiment id → sampling parameters that the model did not apply in some call."""
     name = sa.func.jsonb_array_elements_text(t.Call.not_applied).table_valued("value")
     rows = session.execute(
         sa.select(t.Call.experiment_id, name.c.value)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-# Any word of the query may match: contexts are long, and learnings short. Lexemes hold no spaces,
-# so that the operators between them are told apart.
+# Any word of the query may match: contexts are long, learnings short. Lexemes have no spaces, so
+# " & " is always an operator.
 _FULL_TEXT = sa.text(
     """
     WITH learning AS MATERIALIZED (

@@ -79,7 +79,7 @@ def judged_times(
 def forget_failures(
     session: Session, judge_id: int, item_ids: Iterable[int], repeats: int, review_day: str = ""
 ) -> None:
-    """Delete what is kept as `failed`, so that it is asked again, under the same ledger rows."""
+    """Delete rows with status `failed`; they are planned again under the same ledger rows."""
     failed = t.JudgeResult.status == "failed"
     chosen = _of(judge_id, item_ids, repeats, review_day)
     session.execute(sa.delete(t.JudgeResult).where(chosen, failed))
@@ -111,7 +111,7 @@ def results(
 
 
 def save_result(engine: sa.Engine, values: Mapping[str, Any]) -> None:
-    """Store one judgement; whoever wrote it first keeps it."""
+    """Store one judgement; a row that exists is kept."""
     with engine.begin() as connection:
         connection.execute(insert(t.JudgeResult).values(**values).on_conflict_do_nothing())
 
@@ -195,7 +195,7 @@ def _result(judge: JudgeRecord, item: Item, row: t.JudgeResult) -> JudgeResult:
         failure=row.failure,
         call_ids=tuple(row.call_ids),
         duration_s=row.duration_s,
-        # The simulator may make a text that was judged before as somebody's own.
+        # A text that the simulator made can equal one that was stored as real before.
         simulated=row.simulated or item.simulated,
     )
 
@@ -219,7 +219,7 @@ def perturbed_texts(session: Session, keys: Collection[str]) -> dict[str, Stored
 
 
 def forget_failed_perturbations(session: Session, keys: Collection[str]) -> None:
-    """Delete what is kept as `failed`, so that it is asked again, under the same ledger rows."""
+    """Delete rows with status `failed`; they are planned again under the same ledger rows."""
     failed = t.PerturbedText.status == "failed"
     session.execute(sa.delete(t.PerturbedText).where(_with_keys(keys), failed))
 

@@ -1,8 +1,7 @@
-"""The ledger's writer: one transaction at a time, holding whatever has gathered meanwhile.
+"""The ledger's writer: one transaction at a time, with all changes that are waiting.
 
-While one group is being written the next gathers, so the cost of a commit is shared by as many
-calls as are in flight and nothing waits for a timer. A caller goes on only when its change is
-on disk.
+While one group is written the next one gathers: calls in flight share the cost of a commit, and
+nothing waits for a timer. A caller continues only when its change is on disk.
 """
 
 import asyncio
@@ -23,7 +22,7 @@ from judge_gym.store.tables import BY_NAME, OPEN_BATCHES, Batch
 from judge_gym.store.tables import Call as CallRow
 
 PATIENCE_S = 30.0
-"""An answer that was paid for waits this long for a database that restarts."""
+"""Seconds that a paid answer waits for a database that restarts."""
 _patiently = tenacity.retry(
     retry=tenacity.retry_if_exception_type(sa.exc.OperationalError),
     stop=tenacity.stop_after_delay(PATIENCE_S),
@@ -63,7 +62,7 @@ class Closed:
 
 @dataclass(frozen=True)
 class Derived:
-    """Rows that follow from an answer the ledger already held."""
+    """Rows derived from an answer that was already in the ledger."""
 
     rows: Sequence[Row]
 
@@ -97,7 +96,7 @@ class Ledger:
         return await asyncio.to_thread(self._open, calls, provider, fit)
 
     async def write(self, change: Change) -> None:
-        """Commit a change, together with all that gathered; raises what the database raises."""
+        """Commit a change, with all others that wait; raises the database's errors."""
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._gathering.changes.append(change)
         self._gathering.done.append(future)
@@ -106,7 +105,7 @@ class Ledger:
         await future
 
     async def flush(self) -> None:
-        """Wait for what gathered, also from callers that were cancelled meanwhile."""
+        """Wait until all changes are written, those of cancelled callers too."""
         if self._writer is not None:
             await self._writer
 
@@ -157,7 +156,7 @@ class Ledger:
         }
 
     def _commit_each(self, changes: Sequence[Change]) -> list[Exception | None]:
-        """Commit all in one transaction; if one of them cannot be, the others are not lost."""
+        """Commit all in one transaction; if it fails, commit each change by itself."""
         try:
             self._commit(changes)
         except sa.exc.OperationalError as error:  # the database is at fault, not a change
@@ -182,7 +181,7 @@ class Ledger:
             for closings in _each_call_once(closed):
                 connection.execute(CLOSED, packed(map(_outcome, closings)))
             for (table, columns), values in _by_table(changes).items():
-                # The natural key decides: whoever wrote the row first keeps it.
+                # The natural key decides: a row that exists is kept.
                 statement = inserting(BY_NAME[table], columns).on_conflict_do_nothing()
                 connection.execute(statement, packed(values))
 
@@ -284,7 +283,7 @@ _LOCKED = (
     .with_for_update(key_share=True)
 )
 _GIVEN = recordset(CallRow)
-# An answer stays as it is, whoever sends the same call again: rows were derived from it.
+# An answer never changes, even if the call is sent again: rows were derived from it.
 _CHANGE = sa.update(CallRow).where(CallRow.id == _GIVEN.c.id, CallRow.status != "succeeded")
 _SENT = _CHANGE.values(
     {name: _GIVEN.c[name] for name in ("sent_at", "sent_parameters", "not_applied")}
@@ -299,7 +298,7 @@ CLOSED = _CHANGE.values(
 def _by_table(
     changes: Sequence[Change],
 ) -> dict[tuple[Any, tuple[str, ...]], list[dict[str, Any]]]:
-    """Group derived rows by table and columns: what a row leaves out is for the database to say."""
+    """Group derived rows by table and columns; the database sets the defaults of other columns."""
     grouped: dict[tuple[Any, tuple[str, ...]], list[dict[str, Any]]] = defaultdict(list)
     for change in changes:
         for row in () if isinstance(change, Sent) else change.rows:

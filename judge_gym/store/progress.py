@@ -29,7 +29,7 @@ class Progress:
 
     @property
     def state(self) -> str:
-        """nothing to do, pending, running or complete; failures are those kept as failed."""
+        """nothing to do, pending, running or complete; failures are stored with status `failed`."""
         if self.total == 0:
             return "nothing to do"
         if self.total is None or self.done == 0:
@@ -135,7 +135,7 @@ def _samples(
 ) -> dict[tuple[int, str], tuple[int, int, int, int]]:
     """(all, failed, to probe, to probe twice) per experiment and kind of arm.
 
-    Imported judgements are not probed: nobody can be asked by the name of their judge.
+    Imported judgements are not probed: no model can be called by the name of their judge.
     """
     scored = (t.Sample.status == "scored") & ~t.Sample.imported
     twice = t.Sample.seed % SECOND_PROBE_ONE_IN == 0
@@ -250,9 +250,9 @@ def judgements_by_model(
 RECENT = timedelta(minutes=5)
 """What counts as lately."""
 LOWERED = timedelta(hours=1)
-"""How long a lowered limit is shown that nobody has said to have recovered."""
+"""How long a lowered limit is shown that has not recovered."""
 SHORTEST = timedelta(seconds=10)
-"""A rate is never reckoned over less: a first burst says little."""
+"""The shortest time that a rate is computed over: the first burst is no estimate."""
 
 
 @dataclass(frozen=True)
@@ -280,7 +280,7 @@ class LoweredLimit:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Calls that failed as every other to the model would; the next run asks them again."""
+    """Failed calls whose reason applies to every call to the model; the next run retries them."""
 
     workflow: str
     failure: str
@@ -322,7 +322,7 @@ def _per_minute(ended: int, first_sent: datetime | None, now: datetime) -> float
 
 
 def lowered_limits(session: Session, providers: Sequence[str], now: datetime) -> list[LoweredLimit]:
-    """Return the limits that rate limits have lowered and nobody has said to have recovered."""
+    """Return the limits that rate limits have lowered and that have not recovered."""
     newest = (
         sa.select(t.GateChange)
         .distinct(t.GateChange.provider, t.GateChange.process)
@@ -337,7 +337,7 @@ def lowered_limits(session: Session, providers: Sequence[str], now: datetime) ->
 
 
 def refusals(session: Session, scope: Scope) -> list[Refusal]:
-    """Return the calls that failed for a reason that all calls to their model share."""
+    """Return failed calls whose reason applies to every call to their model."""
     kind = last_error()
     rows = session.execute(
         sa.select(t.Call.workflow, kind, sa.func.count())

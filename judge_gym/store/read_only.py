@@ -1,4 +1,4 @@
-"""SQL of others on the analysis views: one statement, which can read them and change nothing.
+"""Read-only SQL on the analysis views: the reader's role, its login, and running one statement.
 
 PostgreSQL itself refuses the rest: the connection is a login's whose only rights are those of
 the role judge_gym_reader, the transaction is read-only and rolled back. `SET ROLE` on a powerful
@@ -39,7 +39,7 @@ class QueryError(StoreError):
 
 @dataclass(frozen=True)
 class Rows:
-    """What a statement gave; `cut` says whether rows or parts of values are missing, and why."""
+    """The rows of a statement; `cut` says whether rows or parts of values are missing, and why."""
 
     columns: list[str]
     rows: list[list[Any]]
@@ -100,7 +100,7 @@ def read(url: str, statement: str, most_rows: int = MOST_ROWS) -> Rows:
 
 
 def _fetched(cursor: psycopg.Cursor[Any], statement: str, most_rows: int) -> Rows:
-    # Row by row, so that a large result is never held; and as one statement, never several.
+    # Row by row, so that a large result is never in memory; and as one statement, never several.
     rows: list[list[Any]] = []
     cut, room = "", LONGEST_ANSWER
     for row in cursor.stream(statement.encode()):
@@ -119,7 +119,7 @@ def _fetched(cursor: psycopg.Cursor[Any], statement: str, most_rows: int) -> Row
 def _columns(cursor: psycopg.Cursor[Any], statement: str) -> list[str]:
     if cursor.description:
         return [column.name for column in cursor.description]
-    # Without a row the driver tells no names, but the server does.
+    # Without a row the driver gives no names, but the server does.
     server = cursor.connection.pgconn
     server.prepare(b"described", statement.encode())
     described = server.describe_prepared(b"described")

@@ -38,7 +38,7 @@ def of_probes(session: Session, tags: Collection[str]) -> list[Answers]:
 def of_views(session: Session, windows: Collection[int], views: Collection[str]) -> list[Answers]:
     """Count the views that models made, each kind of view by itself.
 
-    One that failed for want of the view it is made from was not asked for.
+    Views that failed because the view before them failed were not requested; they do not count.
     """
     query = (
         sa.select(

@@ -48,7 +48,7 @@ def plan_of_run(session: Session, run_id: int) -> PlanOfRun | None:
 
 
 def register_plan(session: Session, sweep: str, plan: AnalysisPlan | None) -> None:
-    """Make `plan` the plan of a stored sweep; a plan that was stored before keeps its time."""
+    """Make `plan` the plan of a stored sweep; a plan that is stored already keeps its time."""
     sha256 = plan.sha256 if plan else None
     sweep_id = session.scalars(
         sa.update(t.Sweep).where(t.Sweep.name == sweep).values(plan=sha256).returning(t.Sweep.id)
@@ -89,7 +89,7 @@ class ResultRow:
 
     `scope` says what it is about, `p_adjusted` is p corrected as `method` says, `simulated`
     whether any call behind it was answered by the simulator, `imported` whether any judgement
-    behind it was made elsewhere and brought in.
+    behind it was imported.
     """
 
     metric: str
@@ -136,7 +136,7 @@ class RunInfo:
 
 @dataclass(frozen=True)
 class FindingRow:
-    """What the data of one scope say about a hypothesis; the figures mean what they do above.
+    """The conclusion about a hypothesis in one scope; the figures mean what they do above.
 
     The claim is that the value less `reference` lies on the side `direction` of `margin`.
     """
@@ -176,7 +176,7 @@ def save_run(
 ) -> int:
     """Store an analysis run with its figures and findings; returns its id.
 
-    `data_digest` stands for everything they were made of. Raises `StoreError` when there is no
+    `data_digest` identifies the data they were computed from. Raises `StoreError` when there is no
     such sweep.
     """
     sweep_id = session.scalar(sa.select(t.Sweep.id).where(t.Sweep.name == sweep))

@@ -18,8 +18,8 @@ from judge_gym.store import tables as t
 SHAM = 2
 """The variant number of a sham: the judge's rubric drawn again, from the same prompt."""
 OLD_SHAM = 1
-"""That of shams whose prompt asked for other criteria "than those that come to mind first". They
-stay as they are, in arms of kind `old_sham`, and no figure includes them."""
+"""The variant number of shams from an earlier prompt, which required other criteria "than those
+that come to mind first". They stay in arms of kind `old_sham`; no figure includes them."""
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ def _failed_view(session: Session, experiment_ids: Sequence[int]) -> str:
         sa.select(t.View.failure)
         .join(t.Document, t.Document.id == t.View.document_id)
         .where(t.Document.window_id.in_(windows), t.View.status == "failed")
-        # "abstracted" fails for want of the view before it, which says more.
+        # "abstracted" fails when the view before it failed; that failure is more specific.
         .order_by(t.View.view.desc(), t.View.document_id)
         .limit(1)
     )

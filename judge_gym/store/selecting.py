@@ -1,4 +1,4 @@
-"""What retry, cancel and clean work on: experiments, and of these a workflow or a failure class.
+"""Selects what retry, cancel and clean work on: experiments, a workflow, a failure class.
 
 A failure class is the kind of the last error of a call, such as `rate_limit`, or the word before
 the colon in the failure of a row; what has none is `other`.
@@ -42,7 +42,7 @@ class Selection:
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a name stands for."""
+    """The experiments of a sweep's name or an experiment's tag."""
 
     title: str
     experiments: dict[int, str]
@@ -120,7 +120,7 @@ def arms(selection: Selection) -> sa.Select[Any]:
 
 
 def failed(selection: Selection, table: Any, failure: Any) -> sa.ColumnElement[bool]:
-    """Return the condition that a row is kept as failed, in the class that is chosen."""
+    """Return the condition that a row has status `failed`, in the selected class."""
     condition: sa.ColumnElement[bool] = table.status == "failed"
     if selection.failure:
         condition = sa.and_(condition, failure_class(failure) == selection.failure)
@@ -154,7 +154,7 @@ def waiting_in_batches(session: Session, condition: sa.ColumnElement[bool]) -> d
 
 @dataclass(frozen=True)
 class LedgerLine:
-    """Calls that are alike; `cost_usd` is what is known of their price."""
+    """Calls of one workflow, status and failure class; `cost_usd` sums the known costs."""
 
     workflow: str
     status: str
@@ -162,7 +162,7 @@ class LedgerLine:
     calls: int
     cost_usd: float
     unpriced: int
-    """Answers whose price is not known."""
+    """Answers of unknown price."""
 
 
 def ledger_lines(session: Session, condition: sa.ColumnElement[bool]) -> list[LedgerLine]:

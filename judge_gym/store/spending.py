@@ -1,4 +1,4 @@
-"""What a sweep has used so far, summed over the ledger; what it may use does not belong here."""
+"""What a sweep has used so far, summed over the ledger; budgets are checked elsewhere."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from judge_gym.store.rubrics import applied_key, old_sham_key, sham_key
 
 @dataclass(frozen=True)
 class CallSums:
-    """The ledger summed over one workflow, agent and model; `cost` is None when none is known."""
+    """The ledger summed over one workflow, agent and model; `cost` is None when it is unknown."""
 
     workflow: str
     agent: str
@@ -54,10 +54,10 @@ class Spent:
     """Sums over a sweep's ledger rows."""
 
     calls: int
-    """Answers asked for, discarded first answers among them."""
+    """Calls made, discarded first answers included."""
     cost_usd: float
     unpriced: int
-    """Answers whose cost is not known; they are not in `cost_usd`."""
+    """Answers of unknown cost; they are not in `cost_usd`."""
     ended: int
     failed: int
     """Of `ended`. A model that refuses every call ends the run by itself and is in neither."""

@@ -20,7 +20,7 @@ from judge_gym.store.experiments import stored_experiment
 
 @dataclass(frozen=True)
 class TrueValue:
-    """What is known of an item: an index in [0, 1] or None, a label or None, and a category.
+    """The truth about an item: an index in [0, 1] or None, a label or None, and a category.
 
     `category` is the part of a benchmark it belongs to, or "".
     """
@@ -97,7 +97,7 @@ def experiments_with_windows(
 
 
 def true_values(session: Session, experiment_ids: Sequence[int]) -> list[TrueValue]:
-    """Return what is known of each item these experiments judged, by item key.
+    """Return the truth about each item that these experiments judged, by item key.
 
     A bundle has a value only when each of its documents has one.
     """

@@ -44,7 +44,7 @@ def names(connection: sa.Connection) -> list[str]:
 def drop(connection: sa.Connection) -> None:
     """Drop every view of the schema, so that tables below them can change.
 
-    Raises `StoreError` when somebody has built on them: what is not judge-gym's is never dropped.
+    Raises `StoreError` when other objects depend on them: only judge-gym's own are dropped.
     """
     found = names(connection)
     if not found:

@@ -98,7 +98,7 @@ def uncollected(session: Session, window_ids: Sequence[int]) -> list[int]:
 def collected_before(session: Session, window: Window) -> bool:
     """Whether these dates were collected for this query, country, limit and source already.
 
-    Unlike a window's key this is blind to what a corpus holds by now: of a file that grows day by
+    Unlike a window's key this ignores the current content of a corpus: in a file that grows day by
     day, a day that was collected stays as it was found then.
     """
     source = window.model_dump(mode="json")["source"]

@@ -32,7 +32,7 @@ class AnalysisRun(Base):
     version: Mapped[str]
     simulated: Mapped[bool]
     data_digest: Mapped[str] = mapped_column(server_default="")
-    """Of everything the figures were made of; empty when it was not kept."""
+    """Of the data behind the figures; empty for runs that did not store it."""
     plan_id: Mapped[int | None] = reference("analysis_plans.id", on_delete="SET NULL")
     standing: Mapped[str] = mapped_column(server_default="")
     """Whether its primary outcomes are confirmatory, and why."""

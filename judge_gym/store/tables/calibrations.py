@@ -13,7 +13,7 @@ RECOMMENDATIONS = ("keep", "reconsider")
 
 
 class PerturbedText(Base):
-    """What came of a text that a model was to change; asked once, kept for all calibrations."""
+    """A text changed by a model, or why it was not; made once for all calibrations."""
 
     __tablename__ = "perturbed_texts"
     key: Mapped[str] = mapped_column(primary_key=True)
@@ -87,7 +87,7 @@ class JudgeReview(Base):
     reviewed_on: Mapped[date]
     judge_id: Mapped[int] = reference("judges.id")
     alternative_id: Mapped[int | None] = reference("judges.id", nullable=True)
-    """NULL for the judge itself, compared with what it said at the review before."""
+    """NULL for the judge itself, which is compared with its results at the review before."""
     corpus: Mapped[str]
     decision: Mapped[str]
     """The past decision, in the words of the file."""

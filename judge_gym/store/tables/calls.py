@@ -77,11 +77,11 @@ class Call(Base):
     template: Mapped[str]
     template_hash: Mapped[str]
     parameters: Mapped[dict[str, Any]]
-    """What was asked for."""
+    """The parameters as planned."""
     sent_parameters: Mapped[dict[str, Any] | None]
     """What was sent for it; NULL in rows of judge-gym before this was recorded."""
     not_applied: Mapped[list[Any] | None]
-    """Names of parameters asked for that the model did not apply; NULL as above."""
+    """Names of planned parameters that the model did not apply; NULL as above."""
     status: Mapped[str]
     attempts: Mapped[int] = mapped_column(Integer, server_default="0")
     errors: Mapped[list[Any]] = mapped_column(JSONB, server_default="[]")
@@ -98,7 +98,7 @@ class Call(Base):
     cached_from: Mapped[int | None] = reference("llm_calls.id", on_delete="SET NULL", index=True)
     """The call whose answer this is, as long as the ledger has it."""
     batch_id: Mapped[int | None] = reference("llm_batches.id", on_delete="RESTRICT", index=True)
-    """The batch it went into, at most one ever; what that leaves open is asked directly."""
+    """The batch it was sent in, one at most; calls a batch leaves open are sent directly."""
     simulated: Mapped[bool | None]
     created_at: Mapped[datetime] = created()
     sent_at: Mapped[datetime | None]

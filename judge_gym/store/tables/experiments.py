@@ -1,4 +1,4 @@
-"""Sweeps, experiments, rubrics and arms, and what judges said: samples and probes."""
+"""Sweeps, experiments, rubrics and arms, samples and probes."""
 
 from datetime import datetime
 from typing import Any
@@ -116,8 +116,8 @@ class ExperimentItem(Base):
 class Arm(Base):
     """An experiment judged under one rubric: its own arm (W3), a rival's or a sham (W4).
 
-    An `old_sham` was judged under a second rubric that was asked for otherwise than the first; it
-    is kept, and neither planned nor analysed.
+    An `old_sham` was judged under a second rubric from an earlier prompt; it is kept, but neither
+    planned nor analysed.
     """
 
     __tablename__ = "arms"
@@ -165,7 +165,7 @@ class Sample(Base):
     failure: Mapped[str | None]
     simulated: Mapped[bool] = simulated_mark()
     imported: Mapped[bool] = mapped_column(server_default="false")
-    """Judged elsewhere and brought in."""
+    """Judged elsewhere and imported."""
     call_id: Mapped[int | None] = reference("llm_calls.id", on_delete="SET NULL", index=True)
     created_at: Mapped[datetime] = created()
     __table_args__ = (

@@ -1,4 +1,4 @@
-"""Panels, the documents they review, each rater's reviews, and what the arbiter says of them.
+"""Panels, the documents they review, each rater's reviews, and the arbiter's consensus.
 
 Rows of reviews and consensus are never changed: what failed or was cancelled stays, and the next
 attempt is another row.
@@ -70,9 +70,9 @@ class PanelReview(Base):
     """Objects with `id`, `score` and `comment`, one for each item shown."""
     failure: Mapped[str | None]
     tier: Mapped[str | None]
-    """Which way of asking gave the answer."""
+    """How the question was sent: with a JSON schema, in JSON mode, or as plain text."""
     latency_ms: Mapped[float | None]
-    """NULL where it is not known, as of an answer that came in a batch."""
+    """NULL where it is unknown, as for an answer from a batch."""
     call_ids: Mapped[list[int]]
     """Its calls, as long as the ledger has them."""
     simulated: Mapped[bool] = simulated_mark()
@@ -105,7 +105,7 @@ class PanelConsensus(Base):
     final_score: Mapped[int | None] = mapped_column(Integer)
     """Within the scores of the reviews."""
     raw_score: Mapped[int | None] = mapped_column(Integer)
-    """What the arbiter said."""
+    """The arbiter's score as given."""
     rationale: Mapped[str | None]
     mean: Mapped[float | None]
     median: Mapped[float | None]
@@ -114,7 +114,7 @@ class PanelConsensus(Base):
     failure: Mapped[str | None]
     tier: Mapped[str | None]
     latency_ms: Mapped[float | None]
-    """NULL when the arbiter was not asked, or it is not known."""
+    """NULL when the arbiter was not called, or where it is unknown."""
     call_ids: Mapped[list[int]]
     simulated: Mapped[bool] = simulated_mark()
     created_at: Mapped[datetime] = created()
