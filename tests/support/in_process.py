@@ -18,6 +18,9 @@ import pytest
 from judge_gym.settings import settings
 from judge_gym.store import embedded
 
+_OF_IMPORTS = {"TIKTOKEN_CACHE_DIR"}
+"""Variables that litellm sets once, when it is imported: its tokenizers are files of its own."""
+
 
 def run_here(
     arguments: Sequence[str], folder: Path, environment: Mapping[str, str]
@@ -53,7 +56,7 @@ def _process_state(
         patch.setattr(sys, "argv", ["judge-gym", *arguments])
         patch.setattr(sys, "path", list(sys.path))
         patch.setattr(sys, "stdin", nothing)
-        for name in os.environ.keys() - environment.keys():
+        for name in os.environ.keys() - environment.keys() - _OF_IMPORTS:
             patch.delenv(name)
         for name, value in environment.items():
             patch.setenv(name, value)
@@ -63,7 +66,7 @@ def _process_state(
             yield
         finally:
             # The command sets defaults, of which the patch knows nothing.
-            for name in os.environ.keys() - inherited.keys():
+            for name in os.environ.keys() - inherited.keys() - _OF_IMPORTS:
                 del os.environ[name]
             embedded.release(folder / "data" / "postgres")
             # Judges of one's own are modules of the folder.
