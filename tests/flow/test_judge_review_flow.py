@@ -150,7 +150,7 @@ def test_the_example_is_planned_reviewed_and_marked_as_simulated(
     before = simulator.answered()
     assert "all 0 66 66" in commanded(EXAMPLE, "--date", "2026-02-01", "--plan")
     said = commanded(EXAMPLE, "--date", "2026-02-01")
-    assert "A person decides: nothing was changed. SIMULATED" in said
+    assert "Nothing was changed: a person decides. SIMULATED" in said
     assert simulator.answered() - before == 66
     commanded(EXAMPLE, "--date", "2026-02-01")
     assert "all 66 0 0" in commanded(EXAMPLE, "--date", "2026-02-01", "--plan")
