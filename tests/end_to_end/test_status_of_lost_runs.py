@@ -40,7 +40,9 @@ def test_a_lost_run_is_not_in_progress_and_nobody_waits_for_its_end(
         connection.exec_driver_sql("ALTER SEQUENCE windows_id_seq RESTART WITH 7001")
     file = command.folder / "lost.yaml"
     text = sweep_text(
-        "quick.yaml", ("name: quick", "name: lost"), ("replicates: 2", "replicates: 4")
+        "quick.yaml",
+        ("name: quick", "name: lost\nutility_model: lost/utility-1"),
+        ("replicates: 2", "replicates: 4"),
     )
     file.write_text(text.replace("sim/", "lost/"))
 
@@ -54,7 +56,12 @@ def test_a_lost_run_is_not_in_progress_and_nobody_waits_for_its_end(
     assert status()["state"] == "not started"
 
     run = command.start("sweep", "run", file, **IN_PIECES)
-    until(lambda: value_of(database, "SELECT count(*) FROM samples") > 12, "some judgements", 240)
+
+    def some() -> bool:
+        assert run.poll() is None, run.communicate()
+        return bool(value_of(database, "SELECT count(*) FROM samples") > 12)
+
+    until(some, "some judgements", 240)
     alive = status()
     assert (alive["state"], scoring(alive)) == ("in progress", "running")
 

@@ -39,7 +39,11 @@ base_url_env = "JUDGE_GYM_SIMULATOR_URL"
 concurrency = {IN_FLIGHT}
 task_slots = 4
 """
-CHANGES = (("max_documents: 5", "max_documents: 8"), ("replicates: 2", "replicates: 4"))
+CHANGES = (
+    ("name: quick", "name: quick\nutility_model: sim/utility-1"),
+    ("max_documents: 5", "max_documents: 8"),
+    ("replicates: 2", "replicates: 4"),
+)
 JUDGEMENTS = 3 * 8 * 4
 """Of W3, a third of them by each flow run."""
 LONGEST_S = 400.0
