@@ -11,12 +11,13 @@ from judge_gym.calibration.distribution import score_counts
 from judge_gym.calibration.escalating import sufficient, undecided
 from judge_gym.calibration.verdict import Verdict
 from judge_gym.errors import JudgeGymError
-from judge_gym.formats import dollars, plain, short
+from judge_gym.formats import dollars, percent, plain, short
 from judge_gym.judges.calibrating.assessing import Assessment, Case
 from judge_gym.judges.calibrating.estimating import CalibrationFindings
 from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place
 from judge_gym.report.plots.plot import Kind
 from judge_gym.report.plots.svg import draw
+from judge_gym.report.table import Row, Table
 from judge_gym.seeds import digest
 
 LONGEST_SHOWN = 6000
@@ -124,8 +125,144 @@ def calibration_page(findings: CalibrationFindings) -> str:
     return template.render(
         report=findings, asking=asking(findings), gap=gap(findings),
         warning=warning(findings), span=span, before=before, after=after, histogram=_histogram,
+        check_table=check_table,
+        judge_table=judge_table, policy_table=policy_table, curve_table=curve_table,
+        change_table=change_table, short=short, plain=plain,
         forest=_forest, curves=_curves, dollars=dollars,
     )  # fmt: skip
+
+
+def check_table(checks: Sequence[Check], title: str, about: str, *, simulated: bool) -> Table:
+    """Return checks as a table, with the standardised effects beside the figures."""
+    return Table(
+        title,
+        about,
+        ("check", "result", "figure", "what to do", "items"),
+        tuple(
+            Row(
+                (
+                    check.question,
+                    check.result.value,
+                    "; ".join((check.reason, *_effects(check))),
+                    check.action,
+                    str(check.estimate.n_items),
+                )
+            )
+            for check in checks
+        ),
+        words=4,
+        simulated=simulated,
+        outcome=1,
+    )
+
+
+def _effects(check: Check) -> Iterator[str]:
+    names = {"effect_dz": "d_z", "effect_dav": "d_av"}
+    for effect in check.beside:
+        if effect.metric in names and effect.estimate is not None:
+            yield f"{names[effect.metric]} {span(effect)}"
+
+
+def judge_table(findings: CalibrationFindings) -> Table:
+    """Return each judge with its verdict, its checks by result, its judgements and its cost."""
+    return Table(
+        "Judges",
+        "Checks by result, judgements, and what the calls have cost.",
+        (
+            *("judge", "answered by", "verdict"),
+            *("passes", "fails", "open", "not applicable"),
+            *("judgements", "without a score", "cost, USD"),
+        ),
+        tuple(
+            Row(
+                (
+                    *(one.judge.name, one.judge.answered_by, one.decision.verdict.words),
+                    *(str(one.count(result)) for result in Result),
+                    str(one.statuses.total()),
+                    str(one.statuses.total() - one.statuses["scored"]),
+                    dollars(findings.costs[number - 1]),
+                ),
+                link=f"#judge-{number}",
+            )
+            for number, one in enumerate(findings.assessments, start=1)
+        ),
+        words=3,
+        simulated=findings.simulated,
+    )
+
+
+def policy_table(findings: CalibrationFindings) -> Table:
+    """Return what each way to ask gets right and costs."""
+    margin = plain(findings.design.margins.near)
+    return Table(
+        "Ways to ask",
+        f"A judge is right within {margin} points of a label. Asking it costs what all its "
+        f"{findings.design.repeats} runs on a text did, by the ledger; it is in doubt where they "
+        "differ most.",
+        (
+            *("who is asked", "right", "less right than the best of these judges"),
+            *("second judge asked", "cost a text, USD", "texts"),
+        ),
+        tuple(
+            Row(
+                (
+                    policy.name,
+                    span(policy.accuracy),
+                    "it is the best of these judges" if policy.is_best else span(policy.loss),
+                    percent(policy.asked_twice.estimate),
+                    dollars(policy.cost.estimate),
+                    str(policy.accuracy.n_items),
+                )
+            )
+            for policy in findings.policies
+        ),
+        words=3,
+        simulated=findings.simulated,
+    )
+
+
+def curve_table(one: Assessment) -> Table:
+    """Return the label to be expected for a score of this judge; empty without labels."""
+    curve = one.calibrated
+    pairs = zip(curve.at, curve.truth, strict=True) if curve else ()
+    return Table(
+        "Scores and labels",
+        "What a score of this judge stands for, in points: the label to be expected by isotonic "
+        "calibration. For reading only: it has no interval.",
+        ("score of the judge", "label to be expected"),
+        tuple(Row((short(float(at)), span(truth))) for at, truth in pairs),
+        words=2,
+        simulated=one.simulated,
+    )
+
+
+def change_table(findings: CalibrationFindings) -> Table:
+    """Return how many texts each change made at each severity, and why others are left out."""
+    design, texts = findings.design, findings.texts
+    rows = [
+        Row(
+            (
+                change.name,
+                design.made_by(change) or "rules",
+                "; ".join(
+                    f"{count}: {why}"
+                    for why, count in sorted(texts.left_out[change.name, severity].items())
+                ),
+                plain(severity),
+                str(len(texts.changed[change.name, severity])),
+            )
+        )
+        for change in design.chosen
+        for severity in design.severities_of(change)
+    ]
+    return Table(
+        "Changes",
+        "A text that could not be changed is left out of its row: it never counts as one whose "
+        "score did not move.",
+        ("change", "made by", "left out", "severity", "texts"),
+        tuple(rows),
+        words=3,
+    )
 
 
 def before(case: Case) -> list[Piece]:

@@ -16,6 +16,7 @@ from judge_gym.panel.panel import Panel
 from judge_gym.panel.state import SPARED
 from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place
 from judge_gym.report.plots.svg import draw
+from judge_gym.report.table import Row, Table
 
 
 def panel_page(
@@ -38,6 +39,7 @@ def panel_page(
 
 
 WHOLE, ITEMS = "whole", "items"
+TITLES = {WHOLE: "Whole documents", ITEMS: "Items"}
 """What figures are of: overall scores, or scores of items."""
 
 
@@ -62,10 +64,11 @@ def save_panel_evaluation(evaluation: Evaluation, folder: Path) -> Path:
 def panel_evaluation_page(evaluation: Evaluation) -> str:
     """Return the whole page; equal evaluations give equal text."""
     template = ENVIRONMENT.get_template("panel_evaluation.html.j2")
+    ways = [(what, way_table(evaluation, what, some)) for what, some in kinds(evaluation)]
+    others = [pair_table(evaluation), family_table(evaluation), policy_table(evaluation)]
     return template.render(
-        evaluation=evaluation, kinds=kinds(evaluation), told=told, dollars=dollars, taken=taken,
-        said_unseen=said_unseen, drawing=_drawing,
-    )  # fmt: skip
+        evaluation=evaluation, ways=ways, others=others, said_unseen=said_unseen, drawing=_drawing
+    )
 
 
 def told(found: Estimate, digits: int = 2) -> str:
@@ -87,6 +90,128 @@ def kinds(evaluation: Evaluation) -> list[tuple[str, Figures]]:
     """Return the kinds of scores that have figures."""
     items = [(ITEMS, evaluation.items)] if evaluation.items else []
     return [(WHOLE, evaluation.whole), *items]
+
+
+def way_table(evaluation: Evaluation, what: str, some: Figures) -> Table:
+    """Return how far each way to decide is from the true scores."""
+    whole = what == WHOLE
+    return _table(
+        evaluation,
+        TITLES[what],
+        "Error is the mean distance from the true score, bias its direction; that of a pooled "
+        "score is of the fraction it is. Exactly right, and κ with quadratic weights, are after "
+        "rounding. Better by is the error of the rater that errs least on these documents, less "
+        "that of the row. What is weighted by reliability or calibration has what the other "
+        "documents showed. 95% intervals, documents as the unit.",
+        (
+            *("who decides", "error", "bias", "exactly right", "κ", "better by"),
+            *(("USD a document",) if whole else ()),
+        ),
+        [
+            (
+                way.name,
+                *_told([way.error, way.bias, way.accuracy, way.kappa, way.gained]),
+                *((dollars(evaluation.costs[way.name]),) if whole else ()),
+            )
+            for way in some.ways
+        ],
+        words=1,
+    )
+
+
+def pair_table(evaluation: Evaluation) -> Table:
+    """Return how the errors of every two raters go together."""
+    parts = kinds(evaluation)
+    return _table(
+        evaluation,
+        "Errors that go together",
+        "Correlation of two raters' errors. Near 1 the second repeats the mistakes of the first, "
+        "and asking it gains little.",
+        ("raters", "families", *(TITLES[what].lower() for what, _ in parts)),
+        [
+            (
+                " and ".join(pair.raters),
+                "one" if pair.same_family else "two",
+                *(told(some.pairs[place].correlation) for _, some in parts),
+            )
+            for place, pair in enumerate(evaluation.whole.pairs)
+        ],
+        words=2,
+    )
+
+
+def family_table(evaluation: Evaluation) -> Table:
+    """Return what a rater of another family adds over one of the same family."""
+    return _table(
+        evaluation,
+        "What a second family adds over a second persona",
+        "A rater's mean with one of its own family, and with one of another: the error of both, "
+        "and how much less it is with the other family. Opposite biases cancel; taken off, what is "
+        "left is errors that do not go together.",
+        ("scores", "of", "with its own family", "with another family", "less by"),
+        [
+            (
+                taken(one),
+                TITLES[what].lower(),
+                *_told([one.persona, one.family, one.gained], of=one.gained),
+            )
+            for what, some in kinds(evaluation)
+            for one in some.second_family
+        ],
+        words=2,
+    )
+
+
+def policy_table(evaluation: Evaluation) -> Table:
+    """Return what would have come of asking fewer raters."""
+    return _table(
+        evaluation,
+        "Asking one more only where it pays",
+        "What would have come of asking fewer raters, their scores weighted by calibration. One "
+        f"point of error in one document is taken to cost {dollars(evaluation.error_price)} USD "
+        "(--error-price); reviews cost what the ledger says, simulated ones what the providers "
+        "file says. USD in all are those of a document, its error included. The order, the weights "
+        "and what one more is expected to gain come from the other documents.",
+        (
+            *("who is asked", "reviews a document", "reviews saved", "money saved", "error"),
+            *("more than of all", "USD in all"),
+        ),
+        [
+            (
+                one.name,
+                *_told(
+                    [one.reviews, one.saved_reviews, one.saved_cost, one.error, one.loss],
+                    of=one.error,
+                ),
+                told(one.total, 3) if one.error.estimate is not None else "",
+            )
+            for one in evaluation.policies
+        ],
+        words=1,
+    )
+
+
+def _told(estimates: Sequence[Estimate], of: Estimate | None = None) -> list[str]:
+    """Return figures; of a row whose main figure `of` is missing, the reason once."""
+    main = of or estimates[0]
+    if main.estimate is None:
+        return [main.reason, *("" for _ in estimates[1:])]
+    return [told(estimate) for estimate in estimates]
+
+
+def _table(
+    evaluation: Evaluation,
+    title: str,
+    explanation: str,
+    columns: tuple[str, ...],
+    rows: Sequence[tuple[str, ...]],
+    *,
+    words: int,
+) -> Table:
+    simulated = evaluation.simulated or evaluation.made_up
+    return Table(
+        title, explanation, columns, tuple(map(Row, rows)), words=words, simulated=simulated
+    )
 
 
 def figure_rows(evaluation: Evaluation) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from judge_gym.formats import dollars, figure, p_value
+from judge_gym.formats import dollars, figure, p_value, short
 from judge_gym.gyms.comparing import Comparison
 from judge_gym.gyms.evaluating import SCORE, GymReport, LoadedGym, read_report
 from judge_gym.judges import JudgeResult
@@ -13,6 +13,7 @@ from judge_gym.judges.pairwise_judge import ORDERS
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place
 from judge_gym.report.plots.svg import draw
+from judge_gym.report.table import Row, Table
 from judge_gym.runtime import Runtime
 
 JUDGE, PUBLISHED, APART = "judge", "published", "apart"
@@ -107,9 +108,70 @@ def gym_page(report: GymReport) -> str:
     """Return the whole page; equal reports give equal text."""
     template = ENVIRONMENT.get_template("gym.html.j2")
     return template.render(
-        report=report, gym=report.loaded.gym, cut=_cut, figure=figure, p_value=p_value,
-        drawing=_drawing, score=SCORE, dollars=dollars,
+        report=report, gym=report.loaded.gym, cut=_cut, candidates=candidate_table(report),
+        comparisons=comparison_table(report), drawing=_drawing, score=SCORE, dollars=dollars,
+        short=short,
     )  # fmt: skip
+
+
+def candidate_table(report: GymReport) -> Table:
+    """Return the mean of every measure for each candidate, how its cases ended, and its cost."""
+    cases = len(report.entries)
+    return Table(
+        "Candidates",
+        "Means over the cases with a value, in points of 100, with 95% intervals. Where a case has "
+        "no value, the number of those that have is in brackets; the others are in no mean. The "
+        "cost is of what the candidate itself asked models for.",
+        ("candidate", "how its cases ended", "cost, USD", *report.means),
+        tuple(
+            Row(
+                (
+                    name,
+                    ", ".join(
+                        f"{count} {status}"
+                        for status, count in report.statuses[place].most_common()
+                    ),
+                    dollars(report.costs[place]),
+                    *(_mean(of[place], cases) for of in report.means.values()),
+                )
+            )
+            for place, name in enumerate(report.names)
+        ),
+        words=2,
+        simulated=report.simulated,
+    )
+
+
+def _mean(estimate: Estimate, cases: int) -> str:
+    known = f" ({estimate.n_items})" if estimate.n_items < cases else ""
+    return f"{figure(estimate, 1)}{known}"
+
+
+def comparison_table(report: GymReport) -> Table:
+    """Return the difference of every two candidates by every measure."""
+    return Table(
+        "Every two candidates",
+        "A candidate less another, case by case, on the cases that both have a value of; p by sign "
+        "flips, after Holm over the whole table. The last columns count the cases that are left "
+        "out: those that one of them alone has a value of, or neither.",
+        (
+            *("measure", "candidate", "less", "difference", "p", "cases"),
+            *("candidate only", "other only", "neither"),
+        ),
+        tuple(
+            Row(
+                (
+                    *(one.measure, one.candidate, one.less),
+                    *(figure(one.difference, 1), p_value(one.difference.p)),
+                    str(one.difference.n_items),
+                    *map(str, (one.candidate_only, one.less_only, one.neither)),
+                )
+            )
+            for one in report.comparisons
+        ),
+        words=3,
+        simulated=report.simulated,
+    )
 
 
 def figure_rows(report: GymReport) -> Iterator[dict[str, Any]]:

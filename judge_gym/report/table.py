@@ -21,12 +21,13 @@ class Row:
     """One line; rows of the same `heading` stand together under it, "" is no heading.
 
     `group` is the heading in a word, where a table has no room for headings; the heading itself
-    when it is empty.
+    when it is empty. `link` is where the first cell leads on a page.
     """
 
     cells: tuple[str, ...]
     heading: str = ""
     group: str = ""
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,16 +50,18 @@ class Table:
     simulated: bool = False
     imported: bool = False
     brief: bool = True
+    outcome: int | None = None
+    """The column that holds outcomes, which a page colours."""
 
     @property
     def marks(self) -> tuple[str, ...]:
         """The words that stand with the table wherever it is shown."""
         return marks_of(self.simulated, self.imported)
 
-    def sections(self) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-        """Yield each heading with the cells of its rows, in order."""
+    def sections(self) -> Iterator[tuple[str, list[Row]]]:
+        """Yield each heading with its rows, in order."""
         for heading, rows in groupby(self.rows, key=lambda row: row.heading):
-            yield heading, [row.cells for row in rows]
+            yield heading, list(rows)
 
 
 def marks_of(simulated: bool, imported: bool) -> tuple[str, ...]:
@@ -109,7 +112,7 @@ class TerminalTable:
         for heading, rows in table.sections():
             if heading:
                 yield Text(heading, style="italic")
-            yield self._grid(widths, rows, indent)
+            yield self._grid(widths, [row.cells for row in rows], indent)
         for note in table.notes:
             yield Text(f"  {note}", style="dim")
         yield Text("")

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 from rich.console import Console
 from sqlalchemy.orm import Session
 
-from deployments.cli import results
 from judge_gym.analysis.groups import MIXED
 from judge_gym.report.page import Report, read_report, render_page
+from judge_gym.report.table import TerminalTable
 from judge_gym.report.tables import SPECS
 from judge_gym.store import tables as t
 from judge_gym.store.results import ResultRow, latest_run, load_results
@@ -122,7 +122,7 @@ STUDIES: Mapping[Callable[[Lab], None], Mapping[str, str]] = {
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.__name__)
 def test_every_metric_of_a_poor_study_has_a_figure_or_a_reason(
-    lab: Lab, study: Callable[[Lab], None], monkeypatch: pytest.MonkeyPatch
+    lab: Lab, study: Callable[[Lab], None]
 ) -> None:
     study(lab)
     rows, report = analysed(lab)
@@ -132,7 +132,7 @@ def test_every_metric_of_a_poor_study_has_a_figure_or_a_reason(
         assert found
         assert {row.reason for row in found} == {f"not estimable, because {reason}"}
     lacking = {row.metric for row in rows if row.estimate is None}
-    page, printed = render_page(report), in_terminal(report, monkeypatch)
+    page, printed = render_page(report), in_terminal(report)
     section = page[page.index('id="not-estimable"') :].partition("</section>")[0]
     for metric in lacking:
         assert metric.replace("_", " ") in section
@@ -141,13 +141,13 @@ def test_every_metric_of_a_poor_study_has_a_figure_or_a_reason(
     assert not re.search(r">\s*None\s*<", page)
 
 
-def in_terminal(report: Report, monkeypatch: pytest.MonkeyPatch) -> str:
+def in_terminal(report: Report) -> str:
     """What the terminal shows of the figures, every name on one line."""
     out = io.StringIO()
-    monkeypatch.setattr(results, "console", Console(file=out, width=4000))
+    console = Console(file=out, width=4000)
     for table in report.results:
         if table.brief:
-            results.show_table(table)
+            console.print(TerminalTable(table, table.marks))
     return out.getvalue()
 
 

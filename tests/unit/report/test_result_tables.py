@@ -80,7 +80,7 @@ def test_judges_stand_under_the_group_they_are_compared_in(make_row) -> None:
     ]
     table = titled(result_tables(rows), "Confidence and overconfidence")
     assert table.columns[0] == "judge"
-    assert [(heading, [row[0] for row in rows]) for heading, rows in table.sections()] == [
+    assert [(heading, [row.cells[0] for row in rows]) for heading, rows in table.sections()] == [
         ("default settings", ["acme/a-1", "acme/b-1"]),
         ("subsets", ["acme/a-1", "acme/b-1"]),
     ]
