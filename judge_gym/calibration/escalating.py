@@ -72,8 +72,8 @@ def policies(first: Asked, second: Asked, others: Sequence[Asked] = ()) -> list[
     judges = (first, second, *others)
     if len({len(side) for one in judges for side in (one.answer, one.right, one.cost)}) > 1:
         raise ValueError("judges measured on different items")
-    nobody = np.zeros(len(first.right), dtype=np.bool_)
-    plans = [(f"{one.judge} alone", one.judge, one.right, one.cost, nobody) for one in judges]
+    never = np.zeros(len(first.right), dtype=np.bool_)
+    plans = [(f"{one.judge} alone", one.judge, one.right, one.cost, never) for one in judges]
     for share in SHARES:
         asked = _most_doubtful(first.doubt, share)
         plans.append(

@@ -1,4 +1,11 @@
-"""Results for people: tables for the terminal and one HTML page, from what the analysis stored.
+"""Results for people: one HTML page, tables for the terminal, Markdown and CSV.
 
-Nothing here computes a metric; what a simulator should have given is compared in `planted`.
+Nothing here estimates: every figure comes from the analysis, the judges or the store.
+
+- `page`: the report of a sweep; `facts`, `evidence`, `findings`, `headlines`, `tables` and
+  `planted` fill it, `plots` draws
+- `spec`, `specs_*`: which tables there are; a new table is one `Spec`
+- `table`: a table for every surface; `remarks`: the sentence of every caution
+- `calibration`, `studies`, `panel`: the pages of judges, gyms, benchmarks and panels
+- `markdown`: the pages in Markdown; `files`: how files are written
 """

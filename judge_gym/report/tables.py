@@ -1,4 +1,4 @@
-"""Result rows as tables: one source for the terminal and the page."""
+"""Result rows as tables, for the terminal and the page."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
