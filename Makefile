@@ -26,7 +26,7 @@ up: $(READY) ## Run PostgreSQL, Prefect's page, a worker and the simulator until
 run: $(READY) ## Run a sweep file: make run SWEEP=my-sweep.yaml
 	@$(BIN)/judge-gym sweep run $(SWEEP)
 
-test: $(READY) ## Run the tests of every tier but slow and stress (6 minutes on 2 cores)
+test: $(READY) ## Run the tests of every tier but slow and stress
 	@$(PYTEST) -m "not slow and not stress"
 
 slow: $(READY) ## Run what takes minutes: `up` with its page, workers, the demo, AGENTS.md as typed
@@ -46,7 +46,7 @@ numeric: $(READY) ## Run the tests of figures again, on another kernel of linear
 chaos: $(READY) ## Kill the parts of a run at twenty moments, where the tests have five (5 minutes)
 	@JUDGE_GYM_TEST_KILLS=20 $(BIN)/pytest tests/slow/test_chaos.py
 
-mutations: $(READY) ## Plant 20 faults, one at a time, and print which the tests catch (10 minutes)
+mutations: $(READY) ## Plant 20 faults, one at a time, and print which the tests catch
 	@$(BIN)/python tests/mutations.py
 
 check: $(READY) ## Check style, types and the direction of imports
