@@ -22,7 +22,7 @@ from judge_gym.runtime import Runtime
 from judge_gym.store import batches
 
 if TYPE_CHECKING:
-    from judge_gym.llm.batches.desk import Desk
+    from judge_gym.llm.batches.submitting import Batches
 
 WAITING = "waiting"
 """The status of a question whose call is in a batch that has not ended."""
@@ -107,12 +107,12 @@ async def any_batch_open(runtime: Runtime) -> bool:
     return bool(await asyncio.to_thread(batches.open_ids, runtime.engine))
 
 
-def _batch_client(runtime: Runtime) -> "Desk":
+def _batch_client(runtime: Runtime) -> "Batches":
     # litellm takes seconds to import, which planning alone must not pay.
-    from judge_gym.llm.batches.desk import Desk
+    from judge_gym.llm.batches.submitting import Batches
 
     timeout_s = runtime.settings.call_timeout_s
-    return Desk(runtime.engine, runtime.providers, runtime.keys, timeout_s)
+    return Batches(runtime.engine, runtime.providers, runtime.keys, timeout_s)
 
 
 @dataclass(eq=False)
@@ -285,7 +285,7 @@ class _Run(Generic[V]):
             try:
                 for size in split(len(ids), policy).batches:
                     submitted = True
-                    await _batch_client(self.runtime).hand_in(model, ids[:size])
+                    await _batch_client(self.runtime).submit(model, ids[:size])
                     ids = ids[size:]
             except JudgeGymError as error:
                 await self._interrupt(list(by_id.values()), error)

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from judge_gym.asking.engine import cancel_batch, collect_batches
-from judge_gym.llm.batches.desk import BatchError
+from judge_gym.llm.batches.submitting import BatchError
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.simulator.launch import running
 from judge_gym.store import tables as t

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 import sqlalchemy as sa
 
-from judge_gym.llm.batches.desk import Desk
+from judge_gym.llm.batches.submitting import Batches
 from judge_gym.llm.gateway import Gateway, ProviderRefusedError
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Providers, load_providers
@@ -308,8 +308,8 @@ def test_a_batch_sends_what_a_direct_call_does_and_thinking_is_not_bought_twice(
         async with vendors(database) as to:
             to.room_for_thinking("openai", room)
             asks = [a_call(key, "Hello?", model=model, parameters=asked(0, 1, 16)) for key in "klm"]
-            desk = Desk(to.engine, to.providers, Keys(), 20)
-            await desk.hand_in(model, [row.id for row in await to.gateway.open(asks)])
+            desk = Batches(to.engine, to.providers, Keys(), 20)
+            await desk.submit(model, [row.id for row in await to.gateway.open(asks)])
             while any(row.waiting for row in await to.gateway.open(asks)):
                 assert await desk.collect() == []
             outcomes = [(await to.gateway.ask(call, no_rows))[1] for call in asks]

@@ -36,8 +36,8 @@ class BatchError(JudgeGymError):
     """A batch that a person named cannot be cancelled."""
 
 
-class Desk:
-    """Where batches are handed in and fetched; keeps nothing itself."""
+class Batches:
+    """Submits batches and fetches their answers; holds no state of its own."""
 
     def __init__(self, engine: Engine, providers: Providers, keys: Keys, timeout_s: float) -> None:
         self._engine = engine
@@ -45,7 +45,7 @@ class Desk:
         self._keys = keys
         self._timeout_s = timeout_s
 
-    async def hand_in(self, model: str, call_ids: Sequence[int]) -> None:
+    async def submit(self, model: str, call_ids: Sequence[int]) -> None:
         """Plan a batch of calls to one model and send it.
 
         What the provider does not take now stays planned and is sent by `collect`; what it will
