@@ -59,7 +59,7 @@ def test_a_labelled_set_is_evaluated_into_json_and_a_page(
     panel = PANELS / "two-families.yaml"
     ended = command("panel", "evaluate", panel, "--corpus", labelled, "--json").fine()
     assert simulator.answered() - before == 5 * 4
-    assert "only if it has --known" in ended.errors  # this simulator was there before
+    assert "only with --known" in ended.errors  # this simulator was there before
     told = json.loads(ended.output)
     assert (told["documents"], told["left_out"], told["simulated"]) == (5, {}, True)
     found = {(row["what"], row["whom"], row["metric"]): row for row in told["figures"]}
