@@ -187,7 +187,7 @@ def test_a_form_names_what_it_must_be_given(
     for deployment, given in needed.items():
         before = pages.form(page, deployment)
         pages.browser.press("Submit")
-        # The classic page has chosen the first kind of `plan` already, so that it is not missing.
+        # Both pages have chosen the first kind of `plan` already, so that it is not missing.
         missing = [name for name, value in given.items() if value is not None]
         pages.browser.shows(*(f"'{name}' is a required property" for name in missing))
         assert pages.runs(deployment) == before
