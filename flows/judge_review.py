@@ -10,7 +10,7 @@ from prefect.runtime import flow_run
 from flows.forms import OrLeftOut, of_review
 from flows.judged_items import judge_asked
 from flows.running import locked_run
-from judge_gym.design.rolling import day_of
+from judge_gym.design.window_files import day_of
 from judge_gym.errors import JudgeGymError
 from judge_gym.judges.reviewing.cases import load_review
 from tasks.events import emit_failure

@@ -18,8 +18,8 @@ from flows.w2_rubric import w2_rubric
 from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
+from judge_gym.design.plans import WORKFLOWS, Part
 from judge_gym.design.sweep import load_sweep
-from judge_gym.design.workflow_names import WORKFLOWS, Part
 from judge_gym.errors import JudgeGymError
 from judge_gym.lab.sweeps import SweepRun, check_keys, prepare
 from tasks.events import emit_failure

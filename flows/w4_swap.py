@@ -6,7 +6,7 @@ from prefect.client.schemas.objects import State
 from flows.forms import RunSettings, of_experiments
 from flows.running import locked_run
 from judge_gym.asking.budgeting import SweepBudget
-from judge_gym.design.swap_plan import SwapPlan
+from judge_gym.design.plans import SwapPlan
 from judge_gym.lab.swapping import plan_swaps
 from judge_gym.store.readability import of_samples
 from tasks.events import emit_failure

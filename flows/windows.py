@@ -12,7 +12,7 @@ from pydantic import Field
 from flows.forms import of_rolling
 from flows.progress import Counted
 from flows.running import Run, locked_run
-from judge_gym.design.rolling import Cadence, load_rolling, periods
+from judge_gym.design.window_files import Cadence, load_rolling, periods
 from judge_gym.lab.rolling import plan_collection
 from tasks.events import emit_failure
 from tasks.lab import collect_window

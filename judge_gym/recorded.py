@@ -11,14 +11,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from judge_gym.design.config_model import read_model
-from judge_gym.design.config_tree import Node, read_tree
+from judge_gym.design.config import Node, corpus_files, read_model, read_tree
 from judge_gym.design.experiment import ScoringMethod
-from judge_gym.design.files import corpus_files
-from judge_gym.design.frozen import Frozen
-from judge_gym.design.legal import Legal
-from judge_gym.design.rubric import Rubric, rubric_faults
-from judge_gym.design.rubric_file import load_rubric
+from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.rubric import Rubric, load_rubric, rubric_faults
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.evidence.normal_text import normal_line, normal_text
 from judge_gym.evidence.rows import Row, read_rows

@@ -19,7 +19,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from judge_gym.design.legal import Legal, legal_text
+from judge_gym.design.fields import Legal, legal_text
 from judge_gym.errors import ConfigError
 
 REPOSITORY = Path(__file__).parents[1]
@@ -32,7 +32,7 @@ class File(TomlConfigSettingsSource):
     """judge-gym.toml; what is wrong with it as a whole is a `ConfigError`."""
 
     def _read_file(self, file_path: Any) -> dict[str, Any]:
-        from judge_gym.design.files import read_text
+        from judge_gym.design.config import read_text
 
         try:
             return tomllib.loads(read_text(file_path))

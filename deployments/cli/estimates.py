@@ -7,7 +7,7 @@ from deployments.cli.output import console, show_table
 from judge_gym.asking.budgeting import budget_warning, how_to_price, spender_of
 from judge_gym.asking.estimating import Estimate
 from judge_gym.calibration.design import Perturber
-from judge_gym.design.budget import Budget
+from judge_gym.design.plans import Budget
 from judge_gym.formats import dollars, duration
 from judge_gym.gyms.use import Use
 from judge_gym.judges import ModelJudge

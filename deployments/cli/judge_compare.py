@@ -172,7 +172,7 @@ def review(
     """
     from datetime import UTC
 
-    from judge_gym.design.rolling import day_of
+    from judge_gym.design.window_files import day_of
     from judge_gym.judges.reviewing.cases import load_review
 
     # Errors in files are raised before a server is started.

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from judge_gym.design.workflow_names import Workflow
+from judge_gym.design.plans import Workflow
 
 Everything = Annotated[
     bool, typer.Option("--all", help="Print all tables, not only the headlines.")

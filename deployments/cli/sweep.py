@@ -23,8 +23,8 @@ from deployments.cli.environment import (
 from deployments.cli.options import Everything, RetryFailed
 from deployments.cli.output import command, console, show_table
 from judge_gym.counting import counted
+from judge_gym.design.plans import PARTS
 from judge_gym.design.sweep import Sweep, load_sweep
-from judge_gym.design.workflow_names import PARTS
 from judge_gym.settings import settings
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Protocol
 from sqlalchemy.orm import Session
 
 from judge_gym.counting import counted
-from judge_gym.design.budget import Budget
-from judge_gym.design.frozen import Frozen
+from judge_gym.design.fields import Frozen
+from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError, JudgeGymError, did_you_mean
 from judge_gym.llm.pricing import price_of, priced_names
 from judge_gym.llm.providers import Providers

@@ -13,9 +13,8 @@ from importlib.resources import as_file, files
 import numpy as np
 from pydantic import Field
 
-from judge_gym.design.config_model import read_model
-from judge_gym.design.config_tree import read_tree
-from judge_gym.design.frozen import Frozen
+from judge_gym.design.config import read_model, read_tree
+from judge_gym.design.fields import Frozen
 from judge_gym.formats import number
 from judge_gym.metrics.accuracy import (
     accuracy_by_pair,

@@ -11,11 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from judge_gym.design.config_model import read_model
-from judge_gym.design.config_tree import read_tree
-from judge_gym.design.files import corpus_files
-from judge_gym.design.frozen import Frozen
-from judge_gym.design.legal import Legal
+from judge_gym.design.config import corpus_files, read_model, read_tree
+from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import EvidenceError
 from judge_gym.evidence.normal_text import normal_line, normal_text
 from judge_gym.evidence.rows import Row, read_rows

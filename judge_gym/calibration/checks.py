@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from judge_gym.design.frozen import Frozen
+from judge_gym.design.fields import Frozen
 from judge_gym.formats import short
 from judge_gym.metrics.estimate import Estimate, normal_quantile
 from judge_gym.metrics.inference import holm

@@ -7,11 +7,9 @@ from typing import Annotated, Self
 from pydantic import Field, field_validator, model_validator
 
 from judge_gym.calibration.checks import Margins
-from judge_gym.design.budget import Budget
-from judge_gym.design.config_model import read_model
-from judge_gym.design.config_tree import read_tree
-from judge_gym.design.frozen import Frozen
-from judge_gym.design.legal import Legal
+from judge_gym.design.config import read_model, read_tree
+from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.plans import Budget
 from judge_gym.errors import did_you_mean
 from judge_gym.model_names import is_simulated_model
 from judge_gym.planted.editing import Expectation

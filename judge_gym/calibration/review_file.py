@@ -9,11 +9,9 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from judge_gym.calibration.checks import Margins
-from judge_gym.design.config_model import read_model
-from judge_gym.design.config_tree import Node, read_tree
-from judge_gym.design.frozen import Frozen
-from judge_gym.design.legal import Legal
-from judge_gym.design.rolling import TimeZone
+from judge_gym.design.config import Node, read_model, read_tree
+from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.window_files import TimeZone
 from judge_gym.records.items import Fields
 
 _CHANGE = Legal("a mapping of keys of the judge file, such as {model: provider/model}")

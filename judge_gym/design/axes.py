@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from judge_gym.design.experiment import Axis, Experiment
-from judge_gym.design.legal import legal_text
+from judge_gym.design.fields import legal_text
 from judge_gym.design.strategies import axis_modules
 
 

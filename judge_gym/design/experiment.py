@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from judge_gym.design.frozen import Frozen
-from judge_gym.design.legal import Legal
+from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.rubric import Rubric, rubric_faults
 from judge_gym.design.window import Window
 from judge_gym.model_names import is_simulated_model

@@ -1,10 +1,12 @@
-"""A rubric: ordered stages from weakest to strongest, each with observable criteria."""
+"""Rubrics: stages with criteria, what makes one unusable, and rubrics in files."""
 
 from functools import cached_property
+from pathlib import Path
 
 from pydantic import Field, field_validator
 
-from judge_gym.design.frozen import Frozen
+from judge_gym.design.config import read_model, read_tree
+from judge_gym.design.fields import Frozen
 from judge_gym.seeds import digest
 
 MIDPOINT_LABEL = "Ambiguous / Mixed Evidence"
@@ -76,3 +78,11 @@ def is_midpoint(label: str) -> bool:
 
 def _letters(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalpha())
+
+
+def load_rubric(path: Path) -> Rubric:
+    """Read a rubric file; raises `ConfigError` naming file, line and key.
+
+    `rubric_faults` checks whether it fits a scale.
+    """
+    return read_model(Rubric, read_tree(path))

@@ -12,18 +12,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from judge_gym.design.analysis_plan import AnalysisPlan, load_plan
-from judge_gym.design.budget import Budget
-from judge_gym.design.config_model import missing, read_field, read_model
-from judge_gym.design.config_tree import Node, read_tree, shown
-from judge_gym.design.drawing import ControlledDraw, RandomDraw, draw_pairs
+from judge_gym.design.config import Node, missing, read_field, read_model, read_tree, shown
 from judge_gym.design.experiment import Experiment
-from judge_gym.design.space import Point, Space, contains
-from judge_gym.design.swap_plan import SwapPlan
-from judge_gym.design.sweep_blocks import DIMENSIONS, Block, Names, read_blocks
-from judge_gym.design.sweep_draw import pair_spaces, read_draw
-from judge_gym.design.sweep_windows import read_windows
+from judge_gym.design.plans import AnalysisPlan, Budget, SwapPlan, load_plan
+from judge_gym.design.space import ControlledDraw, Point, RandomDraw, Space, contains, draw_pairs
+from judge_gym.design.sweep_blocks import (
+    DIMENSIONS,
+    Block,
+    Names,
+    pair_spaces,
+    read_blocks,
+    read_draw,
+)
 from judge_gym.design.window import Window
+from judge_gym.design.window_files import read_windows
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.seeds import generator
 

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from judge_gym.design.frozen import Frozen
+from judge_gym.design.fields import Frozen
 from judge_gym.seeds import digest
 
 DOCUMENT_FIELDS = ("title", "url", "date", "text", "truth", "category")

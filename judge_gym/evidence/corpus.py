@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from judge_gym.design.files import corpus_files
+from judge_gym.design.config import corpus_files
 from judge_gym.design.window import Window
 from judge_gym.errors import EvidenceError
 from judge_gym.evidence.dates import ACCEPTED_DATES, parse_date

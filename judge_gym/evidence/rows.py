@@ -13,8 +13,7 @@ from typing import Any, BinaryIO, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from judge_gym.design.config_tree import shown
-from judge_gym.design.files import corpus_files
+from judge_gym.design.config import corpus_files, shown
 from judge_gym.errors import EvidenceError, did_you_mean
 
 MAX_ROW_CHARACTERS = 10_000_000

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from judge_gym.design.config_model import read_model
-from judge_gym.design.config_tree import Node, read_tree
-from judge_gym.design.frozen import Frozen
+from judge_gym.design.config import Node, read_model, read_tree
+from judge_gym.design.fields import Frozen
 from judge_gym.gyms.abstract import AbstractGym
 from judge_gym.gyms.apply import ApplyGym
 from judge_gym.gyms.cleanup import CleanupGym

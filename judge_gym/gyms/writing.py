@@ -13,7 +13,7 @@ from judge_gym.asking.budgeting import spender_of
 from judge_gym.asking.engine import ask_all
 from judge_gym.asking.estimating import estimate, per_call
 from judge_gym.asking.questions import End, Question, Turns, seed_source
-from judge_gym.design.budget import Budget
+from judge_gym.design.plans import Budget
 from judge_gym.gyms.base import Candidate, Case, Gym, Name, Output, Text
 from judge_gym.gyms.use import Use
 from judge_gym.model_names import is_simulated_model

@@ -5,7 +5,7 @@ from functools import cached_property
 
 from pydantic import Field
 
-from judge_gym.design.frozen import Frozen
+from judge_gym.design.fields import Frozen
 from judge_gym.errors import ConfigError
 from judge_gym.judges.labels import label_of_verdict
 from judge_gym.model_names import is_simulated_model

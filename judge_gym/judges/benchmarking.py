@@ -21,7 +21,7 @@ from judge_gym.benchmarks.figures import (
 )
 from judge_gym.benchmarks.files import Benchmark, PairItem, load_benchmark, read_benchmark
 from judge_gym.benchmarks.files import Item as Known
-from judge_gym.design.files import corpus_digest
+from judge_gym.design.config import corpus_digest
 from judge_gym.errors import ConfigError
 from judge_gym.judges import Item, Judge, JudgeResult, load_judge
 from judge_gym.judges.calibrating.assessing import points_of

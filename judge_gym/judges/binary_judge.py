@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from judge_gym.design.frozen import Frozen
+from judge_gym.design.fields import Frozen
 from judge_gym.judges.model_judge import ModelJudge, field_of, reason_of
 from judge_gym.records.judgements import Reading, Unfit
 

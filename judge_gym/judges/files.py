@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from judge_gym.design.config_model import read_model
-from judge_gym.design.config_tree import Node, read_tree, shown
-from judge_gym.design.frozen import Frozen
+from judge_gym.design.config import Node, read_model, read_tree, shown
+from judge_gym.design.fields import Frozen
 from judge_gym.errors import did_you_mean
 from judge_gym.judges.binary_judge import BinaryJudge
 from judge_gym.judges.model_judge import ModelJudge

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from judge_gym.design.config_tree import shown
-from judge_gym.design.files import corpus_digest
+from judge_gym.design.config import corpus_digest, shown
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.evidence.rows import read_typed_rows
 from judge_gym.judges.base import Judge

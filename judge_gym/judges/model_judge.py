@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import Field
 
 from judge_gym.answers.verdict import ParseFailure
-from judge_gym.design.budget import Budget
+from judge_gym.design.plans import Budget
 from judge_gym.judges.answer_object import own_object
 from judge_gym.judges.base import Judge
 from judge_gym.prompts import Message, Prompt, continued, render, template_hash

@@ -30,7 +30,7 @@ from typing import Annotated, Any, Literal
 import aiohttp
 from pydantic import Field
 
-from judge_gym.design.legal import Legal
+from judge_gym.design.fields import Legal
 from judge_gym.errors import ConfigError
 from judge_gym.judges.base import Judge
 from judge_gym.judges.labels import label_on_scale

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from judge_gym.design.frozen import Frozen
+from judge_gym.design.fields import Frozen
 from judge_gym.records.judgements import Unfit
 
 _NUMBER = re.compile(r"[-+]?\d{1,12}(\.\d{1,12})?")

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from judge_gym.answers.readability import TooFewReadableError, answers_by_judge, too_few_readable
+from judge_gym.design.config import corpus_digest
 from judge_gym.design.experiment import Experiment, GroundTruth, RubricSource
-from judge_gym.design.files import corpus_digest
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.labels import Labels

@@ -5,8 +5,7 @@ from contextlib import suppress
 
 from sqlalchemy.orm import Session
 
-from judge_gym.design.swap_plan import SwapPlan
-from judge_gym.design.workflow_names import SCORING, SWAP
+from judge_gym.design.plans import SCORING, SWAP, SwapPlan
 from judge_gym.errors import JudgeGymError
 from judge_gym.lab.probing import plan_probing
 from judge_gym.lab.scoring import plan_scoring

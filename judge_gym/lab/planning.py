@@ -8,10 +8,10 @@ from sqlalchemy.orm import Session
 
 from judge_gym.asking.estimating import Estimate, PerCall, assumptions, estimate, per_call
 from judge_gym.design.experiment import Experiment
+from judge_gym.design.plans import MostDivergent, SwapPlan
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.strategies.sampling import Sampling
-from judge_gym.design.swap_plan import MostDivergent, SwapPlan
 from judge_gym.design.sweep import Sweep
 from judge_gym.lab.evidence import AGENTS, longest_answer, views_needed
 from judge_gym.lab.examples import Examples, Subject, ViewRequest

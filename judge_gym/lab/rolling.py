@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
-from judge_gym.design.rolling import Period, RollingFile, windows_of
+from judge_gym.design.window_files import Period, RollingFile, windows_of
 from judge_gym.store.windows import collected_before, register_window
 
 

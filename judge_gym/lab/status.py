@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from judge_gym.counting import counted
-from judge_gym.design.workflow_names import PROBE
+from judge_gym.design.plans import PROBE
 from judge_gym.errors import StoreError
 from judge_gym.model_names import is_simulated_model
 from judge_gym.store.batches import waiting

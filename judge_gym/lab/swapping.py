@@ -14,7 +14,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
-from judge_gym.design.swap_plan import MostDivergent, SwapPlan
+from judge_gym.design.plans import MostDivergent, SwapPlan
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.metrics.cells import Verdicts
 from judge_gym.metrics.polarization import pair_matrix

@@ -9,9 +9,9 @@ from sqlalchemy.orm import Session
 
 from judge_gym.asking.budgeting import SweepBudget, check_priced
 from judge_gym.design.experiment import EvidenceView, Experiment
+from judge_gym.design.plans import SwapPlan
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.sampling import Sampling
-from judge_gym.design.swap_plan import SwapPlan
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
 from judge_gym.lab.evidence import views_needed

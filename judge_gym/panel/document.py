@@ -11,10 +11,8 @@ from typing import Annotated
 
 from pydantic import Field, field_validator
 
-from judge_gym.design.config_model import read_model
-from judge_gym.design.config_tree import read_tree
-from judge_gym.design.frozen import Frozen
-from judge_gym.design.legal import Legal
+from judge_gym.design.config import read_model, read_tree
+from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.normal_text import normal_text
 from judge_gym.records.panels import PanelDocumentRecord

@@ -5,11 +5,9 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError
 
-from judge_gym.design.budget import Budget
-from judge_gym.design.config_model import read_model
-from judge_gym.design.config_tree import read_tree
-from judge_gym.design.frozen import Frozen
-from judge_gym.design.legal import Legal
+from judge_gym.design.config import read_model, read_tree
+from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.panel.panel import Arbiter, Escalation, Panel, Rater
 from judge_gym.panel.rubric import PanelRubric

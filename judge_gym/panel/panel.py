@@ -6,9 +6,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from judge_gym.design.budget import Budget
-from judge_gym.design.frozen import Frozen
-from judge_gym.design.legal import Legal
+from judge_gym.design.fields import Frozen, Legal
+from judge_gym.design.plans import Budget
 from judge_gym.panel.rubric import PanelRubric
 from judge_gym.prompts import template_hash
 from judge_gym.records.panels import PanelRecord

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 from judge_gym.asking.budgeting import Spender, check_priced, check_spent
 from judge_gym.asking.engine import all_of, ask_all
 from judge_gym.asking.questions import Question
-from judge_gym.design.budget import Budget
+from judge_gym.design.plans import Budget
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel import questions
 from judge_gym.panel.agreement import agreement_of, item_agreements

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from judge_gym.answers.readability import Answers, answers_by_judge, too_few_readable
-from judge_gym.design.frozen import Frozen
+from judge_gym.design.fields import Frozen
 from judge_gym.errors import JudgeGymError
 from judge_gym.records.panels import Tier
 

@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, field_validator
 
-from judge_gym.design.frozen import Frozen
-from judge_gym.design.legal import Legal
+from judge_gym.design.fields import Frozen, Legal
 from judge_gym.errors import did_you_mean
 from judge_gym.seeds import digest
 

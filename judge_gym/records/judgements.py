@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from judge_gym.design.frozen import Frozen
+from judge_gym.design.fields import Frozen
 from judge_gym.records.items import Variant
 
 JudgeStatus = Literal["scored", "inconsistent", "unparseable", "refused", "failed"]

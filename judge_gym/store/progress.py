@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.design.workflow_names import WORKFLOWS
+from judge_gym.design.plans import WORKFLOWS
 from judge_gym.records.calls import RECOVERED, SHARED
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_by_id

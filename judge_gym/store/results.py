@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from judge_gym.design.analysis_plan import AnalysisPlan, Standing, StoredPlan, standing
+from judge_gym.design.plans import AnalysisPlan, Standing, StoredPlan, standing
 from judge_gym.errors import StoreError
 from judge_gym.metrics.estimate import Remark, reason_of, remark_from
 from judge_gym.seeds import canonical_json

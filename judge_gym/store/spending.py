@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
-from judge_gym.design.swap_plan import SwapPlan
+from judge_gym.design.plans import SwapPlan
 from judge_gym.records.calls import IMPORTED, SHARED
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_by_tag, sweep_tags

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.design.analysis_plan import AnalysisPlan
+from judge_gym.design.plans import AnalysisPlan
 from judge_gym.store import tables as t
 from judge_gym.store.results import FindingRow, latest_run, load_findings, planned, register_plan
 from support.lab import SWEEP, Lab, labels, rubric

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis import running as analysis
-from judge_gym.design.analysis_plan import AnalysisPlan
+from judge_gym.design.plans import AnalysisPlan
 from judge_gym.errors import StoreError
 from judge_gym.store import tables as t
 from judge_gym.store.bundle_reading import import_bundle

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from judge_gym.asking.budgeting import BudgetPassedError
-from judge_gym.design.budget import Budget
+from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.judges import (
     Criterion,

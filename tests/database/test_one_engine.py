@@ -17,7 +17,7 @@ from aiohttp import web
 from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.asking.engine import collect_batches
 from judge_gym.calibration.design import CalibrationDesign, Perturber
-from judge_gym.design.budget import Budget
+from judge_gym.design.plans import Budget
 from judge_gym.gyms.writing import Writer, write
 from judge_gym.judges import Item, PairwiseJudge, RubricJudge
 from judge_gym.judges.calibrating.perturbing import missing, perturb

@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import t as student_t
 
 from deployments.cli.panel_evaluate import show
-from judge_gym.design.budget import Budget
+from judge_gym.design.plans import Budget
 from judge_gym.llm.providers import Price, Providers
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.panel import Anchor, Panel

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from judge_gym.asking.budgeting import BudgetPassedError
-from judge_gym.design.budget import Budget
+from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.panel import PanelState
 from judge_gym.panel.running import run_panel

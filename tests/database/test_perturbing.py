@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from judge_gym.asking.budgeting import BudgetPassedError
 from judge_gym.calibration.design import CalibrationDesign, Perturber
-from judge_gym.design.budget import Budget
+from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.judges import Item
 from judge_gym.judges.calibrating.perturbing import found, missing, perturb

@@ -12,7 +12,7 @@ from judge_gym.asking.budgeting import (
     check_priced,
     spending_check,
 )
-from judge_gym.design.budget import Budget
+from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.llm.gateway import Gateway
 from judge_gym.llm.providers import Price, Provider, Providers

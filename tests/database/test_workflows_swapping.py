@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.design.swap_plan import SwapPlan
+from judge_gym.design.plans import SwapPlan
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.lab.planning import PlanLine, plan_sweep

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
-from judge_gym.design.swap_plan import SwapPlan
+from judge_gym.design.plans import SwapPlan
 from judge_gym.design.window import CorpusSource, Window
 from judge_gym.lab import evidence, judging, probing, rubrics, scoring, swapping
 from judge_gym.runtime import Runtime

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from judge_gym.design.rubric_file import load_rubric
+from judge_gym.design.rubric import load_rubric
 from judge_gym.design.sweep import Sweep, load_sweep
 from judge_gym.evidence.documents import Collected
 from judge_gym.evidence.firecrawl import FirecrawlAccess

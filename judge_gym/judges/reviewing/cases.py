@@ -6,7 +6,7 @@ from pathlib import Path
 
 from judge_gym.calibration.design import CalibrationDesign, load_calibration
 from judge_gym.calibration.review_file import Reviewed, ReviewFile, load_review_file
-from judge_gym.design.config_tree import Node, Place, read_tree
+from judge_gym.design.config import Node, Place, read_tree
 from judge_gym.errors import ConfigError
 from judge_gym.judges import BinaryJudge, Item, Judge, PairwiseJudge, load_judge
 from judge_gym.judges.calibrating.judging import Asked, check_labels

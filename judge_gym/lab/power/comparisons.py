@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from judge_gym.counting import counted
 from judge_gym.design.experiment import Experiment
-from judge_gym.design.swap_plan import MostDivergent
+from judge_gym.design.plans import MostDivergent
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
 from judge_gym.lab.evidence import views_needed

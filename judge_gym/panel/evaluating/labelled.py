@@ -10,9 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
-from judge_gym.design.config_model import read_model
-from judge_gym.design.config_tree import Node, Place
-from judge_gym.design.legal import Legal
+from judge_gym.design.config import Node, Place, read_model
+from judge_gym.design.fields import Legal
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.rows import read_rows
 from judge_gym.judges.scale import Scale

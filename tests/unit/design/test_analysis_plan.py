@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from judge_gym.design.analysis_plan import KEYS, StoredPlan, load_plan, standing
+from judge_gym.design.plans import KEYS, StoredPlan, load_plan, standing
 from judge_gym.errors import ConfigError
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
 

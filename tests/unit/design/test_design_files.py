@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from judge_gym.design.config_tree import read_tree
-from judge_gym.design.files import corpus_digest, corpus_files
-from judge_gym.design.rubric_file import load_rubric
+from judge_gym.design.config import corpus_digest, corpus_files, read_tree
+from judge_gym.design.rubric import load_rubric
 from judge_gym.errors import ConfigError
 
 

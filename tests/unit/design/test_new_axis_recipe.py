@@ -52,7 +52,7 @@ import judge_gym
 from judge_gym.questions.scorer import scoring_prompt
 from judge_gym.records.shown import ShownDocument, present
 from judge_gym.design.axes import axes
-from judge_gym.design.rubric_file import load_rubric
+from judge_gym.design.rubric import load_rubric
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError
 

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from judge_gym.design.rolling import Cadence, load_rolling, periods, windows_of
+from judge_gym.design.window_files import Cadence, load_rolling, periods, windows_of
 from judge_gym.errors import ConfigError
 
 EXAMPLE = Path(__file__).parents[3] / "deployments" / "windows" / "valmora.yaml"

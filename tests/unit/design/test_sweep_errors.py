@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from judge_gym.design.files import MAX_TEXT_BYTES
+from judge_gym.design.config import MAX_TEXT_BYTES
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError
 

@@ -1,14 +1,27 @@
-"""The allowed values of a field in words, derived from its type and bounds."""
+"""Base class of frozen values, and the words that say what a field may be."""
 
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 from pydantic.fields import FieldInfo
+
+
+class Frozen(BaseModel):
+    """A frozen model; the docstring below each field describes it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    def __copy__(self) -> Self:
+        # Copies are made to be changed, so cached derived values are dropped.
+        copied = super().__copy__()
+        for derived in copied.__dict__.keys() - type(self).model_fields.keys():
+            del copied.__dict__[derived]
+        return copied
 
 
 @dataclass(frozen=True)

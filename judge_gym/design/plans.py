@@ -1,8 +1,4 @@
-"""The analysis plan: hypotheses, margins and primary outcomes, fixed before judging.
-
-If a plan was stored before the first judgement of its sweep, its primary outcomes are
-confirmatory. All other results are exploratory.
-"""
+"""What a sweep file plans beside its experiments: swaps, hypotheses, a budget, the parts to run."""
 
 import hashlib
 from collections.abc import Mapping
@@ -13,11 +9,68 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
-from judge_gym.design.config_model import read_model
-from judge_gym.design.config_tree import read_tree
-from judge_gym.design.frozen import Frozen
-from judge_gym.design.legal import Legal
+from judge_gym.design.config import read_model, read_tree
+from judge_gym.design.fields import Frozen, Legal
 from judge_gym.seeds import canonical_json
+
+Workflow = Literal["w1-evidence", "w2-rubric", "w3-scoring", "w4-swap", "w5-probe"]
+Part = Literal[Workflow, "analysis"]
+"""A part of a sweep's run."""
+PARTS: tuple[Part, ...] = (*get_args(Workflow), "analysis")
+WORKFLOWS: tuple[Workflow, ...] = get_args(Workflow)
+EVIDENCE, RUBRIC, SCORING, SWAP, PROBE = WORKFLOWS
+
+
+class Budget(Frozen):
+    """Limits that end a sweep early. After one is exceeded, no new chunk starts.
+
+    Chunks in flight finish, so a run may exceed a limit by at most `workers` chunks.
+    """
+
+    max_cost_usd: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    """US dollars; only for models with a known price."""
+    max_calls: int | None = Field(default=None, ge=1)
+    """Calls, whatever their outcome; retries after a failure are not counted."""
+    max_failures_share: float | None = Field(default=None, ge=0, le=1)
+    """Failed calls as a share of finished calls; checked from the 20th call on."""
+
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class MostDivergent(Frozen):
+    """The pairs that disagree most, chosen on items that are excluded from the swap."""
+
+    most_divergent: int = Field(ge=1, le=1000)
+    """Number of pairs."""
+    held_out: float = Field(default=0.5, gt=0, lt=1)
+    """Share of items used for the choice. Choosing and measuring on the same items would count
+    chance as divergence."""
+
+
+class SwapPlan(Frozen):
+    """The swap arm of a sweep."""
+
+    pairs: Annotated[
+        Literal["all"] | tuple[tuple[Name, Name], ...] | MostDivergent,
+        Legal("all, a list of [judge, rival] pairs or {most_divergent: COUNT, held_out: SHARE}"),
+    ] = "all"
+    """Pairs of judge and rival, each a model or a family."""
+    sham: bool = False
+    """Also score with the judge's own rubric drawn again, as a control for the rival's rubric."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "SwapPlan":
+        if isinstance(self.pairs, tuple):
+            for judge, rival in self.pairs:
+                if judge == rival:
+                    raise ValueError(f"{judge} cannot be its own rival; for that, use sham: true")
+            if len(set(self.pairs)) < len(self.pairs):
+                raise ValueError("a pair is given twice")
+        if self.pairs == () and not self.sham:
+            raise ValueError("no pairs and no sham leave nothing to do")
+        return self
+
 
 HypothesisKey = Literal[
     "H1",
