@@ -25,6 +25,7 @@ from judge_gym.llm.breaker import ModelStoppedError
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store.locks import locked
+from judge_gym.store.samples import Missing
 from tasks.lab import collect_batches
 from tasks.policy import declare_limits, provider_tag
 from tasks.runtime import given, runtime
@@ -75,6 +76,15 @@ class Run:
         """Do the missing work of every model; `what` names its units in the plural."""
         works = by_provider(self.runtime, task, by_model, what, **arguments)
         await self.do_all(what, works)
+
+    async def judge(self, what: str, task: Task[..., Any], missing: Missing) -> None:
+        """Make missing judgements; those that wait for a failed view are a problem."""
+        await self.do(what, task, missing.by_model)
+        if missing.blocked:
+            self.summary.problems.append(
+                f"{missing.blocked} {what} wait for views that failed"
+                f" ({missing.blocked_by or 'not made yet'}); run the sweep again with retry_failed"
+            )
 
     async def do_all(self, what: str, works: Sequence[Work]) -> None:
         """Do all this work, and count how it ended."""

@@ -25,12 +25,7 @@ async def w3_scoring(
     """
     async with locked_run("experiments", experiments, budget=budget, settings=settings) as run:
         missing, unusable = run.query(plan_scoring, experiments)
-        await run.do("judgements", judge, missing.by_model)
         run.summary.problems += unusable
-        if missing.blocked:
-            run.summary.problems.append(
-                f"{missing.blocked} judgements wait for views that failed"
-                f" ({missing.blocked_by or 'not made yet'}); run again with retry_failed"
-            )
+        await run.judge("judgements", judge, missing)
         run.count(of_samples, experiments, ["own"])
         return await run.state()

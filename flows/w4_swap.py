@@ -31,6 +31,6 @@ async def w4_swap(
     """
     async with locked_run("experiments", experiments, budget=budget, settings=settings) as run:
         missing = run.query(plan_swaps, experiments, plan)
-        await run.do("swapped judgements", judge, missing.by_model)
+        await run.judge("swapped judgements", judge, missing)
         run.count(of_samples, experiments, ["swap", "sham"])
         return await run.state()

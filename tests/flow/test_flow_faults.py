@@ -10,6 +10,7 @@ from flows.sweep import sweep
 from flows.w1_evidence import w1_evidence
 from flows.w2_rubric import w2_rubric
 from flows.w3_scoring import w3_scoring
+from flows.w4_swap import w4_swap
 from judge_gym.errors import StoreError
 from judge_gym.lab.sweeps import SweepRun
 from judge_gym.llm.breaker import ENOUGH_ALIKE
@@ -19,6 +20,7 @@ from support.misbehaving import Step, answers, refuses
 from support.simulation import Simulator
 from support.sweeps import scoring_sweep
 
+QUICK = Path(__file__).parents[2] / "deployments" / "sweeps" / "quick.yaml"
 # Two judges of two providers, 4 articles as they are, a rubric given: W1 and W2 ask nothing.
 EACH = 8
 """Judgements of one judge: 4 articles, 2 replicates."""
@@ -170,3 +172,26 @@ def test_scoring_before_the_evidence_is_there_names_the_flow_to_run(
     unknown = error_of(run_flow(w3_scoring, ["no-such-experiment"]))
     assert isinstance(unknown, StoreError)
     assert "no-such-experiment" in unknown.message
+
+
+def test_judgements_that_wait_for_a_failed_view_are_no_success(database: str) -> None:
+    run = prepared(QUICK)
+    for state in (
+        run_flow(w1_evidence, run.windows, run.views, run.utility_model),
+        run_flow(w2_rubric, run.tags, run.utility_model),
+        run_flow(w2_rubric, run.tags, run.utility_model, sham=True),
+    ):
+        assert state.is_completed(), state.message
+    fail_one = (
+        "UPDATE views SET status = 'failed', text = NULL, failure = 'boom' WHERE view = "
+        "'neutralized' AND document_id = (SELECT min(document_id) FROM views)"
+    )
+    execute(database, fail_one)
+    scored = run_flow(w3_scoring, run.tags)
+    swapped = run_flow(w4_swap, run.tags, run.swap)
+    for state, what, blocked in (
+        (scored, "judgements", 3 * 2),
+        (swapped, "swapped judgements", 4 * 2),  # one swap and three shams
+    ):
+        assert state.is_failed()
+        assert f"{blocked} {what} wait for views that failed (boom)" in (state.message or "")
