@@ -1,16 +1,21 @@
 """The recipe of the contributor guide: a new axis is one field, one strategy, one template line.
 
-Experiments that do not use the new axis stay who they were.
+Experiments that do not use the new axis keep their identity and their prompts.
 """
 
+import json
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from judge_gym.design.rubric_file import load_rubric
+
 import judge_gym
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.sweep import load_sweep
+from judge_gym.questions.scorer import scoring_prompt
+from judge_gym.records.shown import ShownDocument, present
 
 PACKAGE = Path(judge_gym.__file__).parent
 
@@ -26,7 +31,7 @@ from dataclasses import dataclass
 from judge_gym.design.experiment import Experiment
 
 AXES = ("prompt_language",)
-_INSTRUCTIONS = {"en": "Reason in English.", "de": "Reason in German."}
+_INSTRUCTIONS = {"en": "", "de": "Reason in German."}
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,11 @@ class Language:
 def resolve(experiment: Experiment) -> Language:
     return Language(_INSTRUCTIONS[experiment.prompt_language])
 '''
-LINE = "{{ language.instruction }}\n"
+LINE = """\
+{% if language.instruction %}
+{{ language.instruction }}
+{% endif %}
+"""
 
 SWEEP = """\
 name: languages
@@ -46,6 +55,7 @@ blocks: [{concept: fascism, window: w, model: sim/calm-1, prompt_language: [en, 
 """
 
 PROGRAM = """\
+import json
 from pathlib import Path
 
 import judge_gym
@@ -63,10 +73,8 @@ rubric = load_rubric(Path("rubric.yaml"))
 documents = [ShownDocument("Court closed", "The court of Valmora was closed.")]
 for experiment in load_sweep(Path("sweep.yaml")).experiments():
     prompt = scoring_prompt(experiment, rubric, documents, present(experiment, "one"), "call")
-    sentence = prompt.messages[1]["content"].partition("Reason in ")[2].partition(".")[0]
-    print(experiment.prompt_language, sentence)
-    if experiment.prompt_language == "en":
-        print(experiment.key)
+    print(experiment.prompt_language, experiment.key)
+    print(json.dumps(prompt.messages))
 Path("wrong.yaml").write_text(Path("sweep.yaml").read_text().replace("[en, de]", "fr"))
 try:
     load_sweep(Path("wrong.yaml"))
@@ -105,15 +113,27 @@ def test_a_new_axis_changes_three_files_and_the_prompt(tmp_path: Path) -> None:
         "design/strategies/language.py",
         "prompts/score.j2",
     }
-    assert done.stdout.splitlines() == [
-        str(copy),
+    assert done.returncode == 0, done.stderr
+    origin, axis, english, english_prompt, german, german_prompt, error = done.stdout.splitlines()
+    assert origin == str(copy)
+    assert axis == (
         "en or de|en|The language the judge is asked to reason in."
-        "|judge_gym.design.strategies.language",
-        "en English",
-        without_the_axis(tmp_path).key,
-        "de German",
-        "wrong.yaml, line 3: blocks[0].prompt_language is 'fr'. Use en or de.",
-    ], done.stderr
+        "|judge_gym.design.strategies.language"
+    )
+    old = without_the_axis(tmp_path)
+    old_prompt = scoring_prompt(
+        old,
+        load_rubric(tmp_path / "rubric.yaml"),
+        [ShownDocument("Court closed", "The court of Valmora was closed.")],
+        present(old, "one"),
+        "call",
+    )
+    assert english == f"en {old.key}"
+    assert english_prompt == json.dumps(old_prompt.messages)
+    assert german.startswith("de ")
+    assert german != f"de {old.key}"
+    assert "\\nReason in German.\\n" in german_prompt
+    assert error == "wrong.yaml, line 3: blocks[0].prompt_language is 'fr'. Use en or de."
 
 
 def without_the_axis(folder: Path) -> Experiment:
