@@ -147,7 +147,7 @@ def _amount(judge: "AnyJudge", judgements: int) -> str:
 
     if not isinstance(judge, ModelJudge):
         return f"{counted(judgements, 'judgement')}."
-    calls = judgements * (2 if judge.judges_pairs else 1)
+    calls = judgements * judge.calls_per_item
     return (
         f"{counted(judgements, 'judgement')}: {counted(calls, 'call')}, and one more for each "
         "unparseable answer. Stored judgements are reused."

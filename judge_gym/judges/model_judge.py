@@ -45,6 +45,11 @@ class ModelJudge(Judge):
         return digest(template_hash(self.template), template_hash("judge_again"))
 
     @property
+    def calls_per_item(self) -> int:
+        """Calls for one judgement of an item; an unparseable answer is retried once."""
+        return 1
+
+    @property
     def template(self) -> str:
         """The name of its template in `judge_gym/prompts`."""
         raise NotImplementedError

@@ -29,6 +29,10 @@ class PairwiseJudge(ModelJudge):
         return ORDERS
 
     @property
+    def calls_per_item(self) -> int:
+        return len(ORDERS)
+
+    @property
     def verdict_scores(self) -> dict[str, float]:
         return {name: score for score, name in _VERDICTS.items() if self.ties or name != "tie"}
 
