@@ -81,12 +81,16 @@ async def run_panel(
 
 async def check_panel(runtime: Runtime, panel: Panel) -> None:
     """Raise what would keep a panel from being asked at all; see `run_panel`."""
-    spender = spender_of_panel(panel)
+    await check_models(runtime, panel)
+    check_spent(runtime, spender_of_panel(panel))
+
+
+async def check_models(runtime: Runtime, panel: Panel) -> None:
+    """Raise `ConfigError` when a model of the panel, its price or its key is missing."""
     runtime.providers.check(panel.models)
-    check_priced(runtime.providers, spender)
+    check_priced(runtime.providers, spender_of_panel(panel))
     for model in sorted(panel.models):
         await runtime.keys.of(runtime.providers.of(model))
-    check_spent(runtime, spender)
 
 
 def spender_of_panel(panel: Panel) -> Spender:
@@ -184,6 +188,18 @@ class PanelReview:
             lambda ended: self._consensus_row(review_ids, ended),
         )
         return questions.arbiter_question(self._runtime, self._panel, raters, attempt)
+
+    def conclude_as_stored(self) -> bool:
+        """Go to the last state if earlier runs have stored every answer; whether they have."""
+        stored = [self.stored_review(index) for index in range(len(self._panel.raters))]
+        verdict = self.stored_verdict()
+        if verdict is None or None in stored:
+            return False
+        for index, changes in enumerate(stored):
+            self.change(raters=self.rater_changes(index, **(changes or {})))
+        self.agree()
+        self.conclude(verdict)
+        return True
 
     def conclude(self, changes: Mapping[str, Any]) -> PanelState:
         """End with what the arbiter said; returns the last state."""

@@ -250,10 +250,22 @@ def test_scores_of_items_that_no_rater_saw_are_counted(
     assert "that no rater saw" not in panel_evaluation_page(evaluation)
 
 
-def test_a_budget_ends_it_with_what_was_reviewed(database: str, tmp_path: Path) -> None:
+def test_a_budget_ends_it_with_what_was_reviewed(
+    postgres_server: str, migrated_template: str, tmp_path: Path
+) -> None:
     bounded = panel().model_copy(update={"budget": Budget(max_calls=4)})
-    found, _ = reviewed(database, tmp_path, bounded, DOCUMENTS[:6])
-    done = [state for state in found.states if state]
-    assert 0 < len(done) < 6  # those that were under way at once
-    assert found.stopped is not None
-    assert re.search(r"max_calls is 4", found.stopped.message)
+    with temporary_database(postgres_server, migrated_template) as own:
+        found, _ = reviewed(own, tmp_path, bounded, DOCUMENTS[:6])
+        done = [state for state in found.states if state]
+        assert 0 < len(done) < 6  # those that were under way at once
+        assert found.stopped is not None
+        assert re.search(r"max_calls is 4", found.stopped.message)
+        # The budget is used up: the stored reviews are shown again, wherever they stand.
+        turned = tuple(reversed(DOCUMENTS[:6]))
+        again, _ = reviewed(own, tmp_path, bounded, turned)
+        assert [bool(one) for one in reversed(again.states)] == [bool(one) for one in found.states]
+        assert again.stopped is not None
+        # Nothing was stopped where every review is stored.
+        whole, _ = reviewed(own, tmp_path, bounded, DOCUMENTS[: len(done)])
+        assert all(whole.states)
+        assert whole.stopped is None

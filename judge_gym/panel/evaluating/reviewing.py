@@ -10,7 +10,7 @@ from judge_gym.llm.pricing import FREE
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel.evaluating.labelled import LabelledDocument
 from judge_gym.panel.panel import Panel
-from judge_gym.panel.running import PanelReview, check_panel, spender_of_panel
+from judge_gym.panel.running import PanelReview, check_models, spender_of_panel
 from judge_gym.panel.state import PanelState
 from judge_gym.runtime import Runtime
 from judge_gym.store.calls import call_costs, token_use
@@ -43,16 +43,17 @@ async def review_all(
 
     The questions of all raters are asked at once, or submitted as batches, then those of the
     arbiter; stored reviews are not asked again. `progress` is given the number of documents that
-    have ended. A budget that is passed ends it without an error; raises otherwise as `run_panel`
-    does, before any call.
+    have ended. A budget that is used up ends it without an error, and what is stored is still
+    shown; raises otherwise as `run_panel` does, before any call.
     """
-    await check_panel(runtime, panel)
+    await check_models(runtime, panel)
     if await any_batch_open(runtime):
         await collect_batches(runtime)
     everybody = panel.model_copy(update={"escalate": None})
     reviews = [PanelReview(runtime, everybody, one.document) for one in labelled]
+    missing: list[PanelReview] = []
     batched = any(runtime.providers.of(model).batch for model in panel.models)
-    most, start, waiting, ended = len(reviews) if batched else GROUP, 0, 0, 0
+    most, waiting, ended = len(reviews) if batched else GROUP, 0, 0
     stopped: BudgetPassedError | None = None
 
     def count() -> None:
@@ -60,14 +61,19 @@ async def review_all(
         ended += 1
         progress(ended)
 
-    while start < len(reviews):
+    for review in reviews:
+        review.load()
+        if review.conclude_as_stored():
+            count()
+        else:
+            missing.append(review)
+    while missing:
         try:
-            size = await _affordable(runtime, everybody, reviews[start], waiting, most)
+            size = await _affordable(runtime, everybody, missing[0], waiting, most)
         except BudgetPassedError as passed:
             stopped = passed
             break
-        group = reviews[start : start + size]
-        start += size
+        group, missing = missing[:size], missing[size:]
         async with locked(runtime.engine, "panels", [one.key for one in group], lambda: None):
             try:
                 waiting += await _review(runtime, everybody, group, count)
