@@ -12,6 +12,7 @@ from judge_gym.counting import counted
 from judge_gym.design.fields import Frozen
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError, JudgeGymError, did_you_mean
+from judge_gym.llm.capabilities import fitted, taken_by
 from judge_gym.llm.pricing import price_of, priced_names
 from judge_gym.llm.providers import Providers
 from judge_gym.records.calls import Call
@@ -143,8 +144,9 @@ def check_spent(runtime: Runtime, spender: Spender) -> Spent:
 def remaining(runtime: Runtime, spender: Spender, calls: Sequence[Call], waiting: int = 0) -> int:
     """Return how many questions with such opening calls the rest of the budget pays for.
 
-    A call costs at most its prompt and its longest answer. `waiting` questions are in batches,
-    which have cost nothing yet. Raises `BudgetPassedError` once the budget is used up.
+    A call costs at most its prompt, the room for thinking and its longest answer. `waiting`
+    questions are in batches, which have cost nothing yet. Raises `BudgetPassedError` once the
+    budget is used up.
     """
     limits = spender.limits
     if limits == Budget():
@@ -225,6 +227,8 @@ def _highest_cost(providers: Providers, call: Call) -> float:
     price = price_of(providers, call.model)
     if price is None:
         return 0.0
-    longest = call.parameters.max_tokens
+    # As the gateway sends it: with the room that the model has for thinking.
+    asked = call.parameters.asked()
+    longest = fitted(call.model, asked, taken_by(providers, call.model)).limit
     prompt = call.tokens_at_most(longest) - longest
     return (prompt * price.prompt + longest * price.completion) / 1e6

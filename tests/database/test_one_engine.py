@@ -25,7 +25,7 @@ from judge_gym.judges.calibrating.texts import Rewriting, rewritings
 from judge_gym.judges.judging import JudgementsWaitError, judge_items, judge_missing
 from judge_gym.judges.rubric_judge import Criterion
 from judge_gym.lab.rubrics import write_rubrics
-from judge_gym.llm.providers import Price
+from judge_gym.llm.providers import ModelRules, Price
 from judge_gym.panel import Panel
 from judge_gym.panel.evaluating.labelled import LabelledDocument, LabelledItem
 from judge_gym.panel.evaluating.reviewing import review_all
@@ -396,6 +396,29 @@ def test_a_cost_is_not_passed_by_what_is_in_flight(database: str) -> None:
     run(work())
     spent = sum(float(row.cost_usd) for row in ledger(database))
     assert math.isclose(spent, 130), "one call began below the bound, and no other with it"
+
+
+def test_room_for_thinking_counts_in_what_a_call_may_cost(database: str) -> None:
+    bounded = JUDGE.model_copy(
+        update={"model": "real/m", "max_tokens": 16, "budget": Budget(max_cost_usd=1000)}
+    )
+    prices = {"m": Price(prompt=0, completion=1e6)}
+    thought = {"prompt_tokens": 10, "completion_tokens": 400, "total_tokens": 410}
+    reply = completion('{"reason": "Clear.", "scores": {"clarity": 3}}') | {"usage": thought}
+
+    async def work() -> None:
+        async with (
+            misbehaving(replies(200, reply)) as provider,
+            runtime_at(database, provider.base_url, prices=prices) as runtime,
+        ):
+            thinks = {"m": ModelRules(thinking_tokens=384)}
+            by_name = runtime.providers.by_name
+            by_name["real"] = by_name["real"].model_copy(update={"models": thinks})
+            with pytest.raises(BudgetPassedError, match="1200 USD"):
+                await judge_missing(runtime, bounded, items())
+
+    run(work())
+    assert len(ledger(database)) == 3, "two for 800 USD, and one more that began below the bound"
 
 
 def test_a_panel_reviews_as_many_documents_as_its_budget_has(database: str, provider: str) -> None:
