@@ -89,15 +89,15 @@ def assumptions(
     thinking: Mapping[str, int],
     stood_in: bool,
 ) -> list[str]:
-    """Return what an estimate of these (model, agent) calls rests on for want of rows; sentences.
+    """Return the assumptions made where the ledger has no history, as sentences.
 
-    `thinking` is the room for thinking of each model, in tokens; `stood_in` says that
-    prompts were rendered without evidence or a rubric that will be in them.
+    `asked` are the estimated (model, agent) pairs. `thinking` is each model's thinking
+    budget in tokens. `stood_in` says that placeholders stood in for missing evidence or rubrics.
     """
     told = []
     if stood_in:
         told.append(
-            "Evidence and rubrics that are not there yet are taken to be of usual length: "
+            "Missing evidence and rubrics are assumed to have the usual length: "
             f"{ARTICLE_WORDS} words an article."
         )
     known = {one: past.get(one, _NO_PAST) for one in asked}

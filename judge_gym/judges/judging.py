@@ -34,11 +34,11 @@ from judge_gym.store import judges as store
 
 WORKFLOW, AGENT = "judging", "judge"
 CUSTOM_CONCURRENCY = 8
-"""Judgements in progress at once of a custom judge, which no provider's limits bound."""
+"""Concurrent judgements of a custom judge, which has no provider limits."""
 
 
 class JudgementsWaitError(JudgeGymError):
-    """Judgements that are needed now are in a batch that has not ended."""
+    """Required judgements are in a batch that has not ended."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Unit:
     item_id: int
     repeat: int
     review_day: str = ""
-    """Why it is judged anew, such as the date of a review."""
+    """Day of the review; empty outside reviews."""
 
     @property
     def turn(self) -> str:
-        """What tells it from other judgements of the item by the same judge."""
+        """Tells this judgement from others of the same item by the same judge."""
         return f"{self.review_day}/{self.repeat}" if self.review_day else str(self.repeat)
 
 

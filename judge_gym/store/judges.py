@@ -293,9 +293,10 @@ class ReviewRow:
 def earlier_reviews(
     session: Session, review: str, judge_id: int, corpus: str, before: date
 ) -> dict[date, dict[str, Any]]:
-    """Return day → figures of a judge in the last review before a day and, after it, in the first.
+    """Return the figures of the first and the last review before `before`, by day.
 
-    Of reviews of this name, on these texts; one where they are the same, none without any.
+    Only reviews with this name, judge and corpus count. The last review comes first. The result
+    has one entry if first and last are the same review, and is empty without reviews.
     """
     day = t.JudgeReview.reviewed_on
     chosen = (
