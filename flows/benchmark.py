@@ -8,7 +8,7 @@ from prefect.client.schemas.objects import State
 from flows.forms import AtLeastOne, OrLeftOut
 from flows.judged_items import PartlyJudgedError, judge_missing
 from flows.running import locked_run
-from judge_gym.asking.budgeting import BudgetPassedError
+from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.judges.benchmarking import load_judges, load_set
 from tasks.events import emit_failure
 from tasks.judges import report_benchmark
@@ -24,7 +24,7 @@ async def benchmark(
 ) -> State[Path]:
     """Judge what is still missing, then write the tables; the state's data is that of figures.
 
-    A judge's budget, set in its file, stops new work once it is passed; the tables then show what
+    A judge's budget, set in its file, stops new work once it is used up; the tables then show what
     was judged, and the flow fails.
 
     Args:
@@ -39,7 +39,7 @@ async def benchmark(
     async with locked_run("benchmarks", [chosen.benchmark.name]) as run:
         try:
             await judge_missing(run, loaded, chosen.items, retry_failed=retry_failed)
-        except BudgetPassedError as stopped:
+        except BudgetExceededError as stopped:
             table = await report_benchmark(judges, items, mapping, limit)
             raise PartlyJudgedError(stopped, table) from stopped
         if run.waits:

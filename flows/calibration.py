@@ -7,7 +7,7 @@ from prefect.client.schemas.objects import State
 
 from flows.judged_items import PartlyJudgedError, judge_missing, perturb_missing
 from flows.running import locked_run
-from judge_gym.asking.budgeting import BudgetPassedError
+from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.calibration.design import load_calibration
 from judge_gym.errors import StoreError
 from judge_gym.judges.calibrating.judging import load_judges, load_originals, load_texts
@@ -19,7 +19,7 @@ from tasks.judges import report_calibration
 async def calibration(file: Path, retry_failed: bool = False) -> State[Path]:
     """Change and judge what is still missing, then write the report; the state's data is its page.
 
-    The budget of a judge or of the perturber, set in its file, stops new work once it is passed;
+    The budget of a judge or of the perturber, set in its file, stops new work once it is used up;
     the report then shows what was judged, and the flow fails.
 
     Args:
@@ -38,7 +38,7 @@ async def calibration(file: Path, retry_failed: bool = False) -> State[Path]:
             await judge_missing(
                 run, judges, items, repeats=design.repeats, retry_failed=retry_failed
             )
-        except BudgetPassedError as stopped:
+        except BudgetExceededError as stopped:
             try:
                 page = await report_calibration(file)
             except StoreError:  # nothing was judged

@@ -8,7 +8,7 @@ from prefect.client.schemas.objects import State
 
 from flows.judged_items import PartlyJudgedError, judge_missing
 from flows.running import Run, locked_run, work_of
-from judge_gym.asking.budgeting import BudgetPassedError
+from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.gyms.evaluating import LoadedGym, answers_of, items_of, lacking, made, read_gym
 from tasks.events import emit_failure
 from tasks.judges import make_candidates, report_gym
@@ -20,7 +20,7 @@ async def gym(file: Path, retry_failed: bool = False) -> State[Path]:
 
     One flow serves all gyms, since they differ only in their cases and candidates; each gym has a
     deployment of its own. Budgets of judges and of candidates that write stop new work once
-    passed; the page then shows what there is, and the flow fails.
+    used up; the page then shows what there is, and the flow fails.
 
     Args:
         file: the gym's file, as this process sees it.
@@ -36,7 +36,7 @@ async def gym(file: Path, retry_failed: bool = False) -> State[Path]:
             run.summary.answers += answers_of(loaded, outputs)
             items = items_of(loaded, outputs)
             await judge_missing(run, [loaded.judge], items, retry_failed=retry_failed)
-        except BudgetPassedError as stopped:
+        except BudgetExceededError as stopped:
             raise PartlyJudgedError(stopped, await report_gym(file)) from stopped
         if run.waits:
             return await run.state(retry_failed=False)

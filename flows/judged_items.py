@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flows.running import Run, work_of
-from judge_gym.asking.budgeting import BudgetPassedError
+from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.judges import Item, Judge, ModelJudge
 from judge_gym.judges.calibrating import perturbing
@@ -14,10 +14,10 @@ from judge_gym.store.readability import of_rewritings
 from tasks.judges import judge_texts, perturb_texts
 
 
-class PartlyJudgedError(BudgetPassedError):
+class PartlyJudgedError(BudgetExceededError):
     """A budget stopped the judging; the report shows what was judged."""
 
-    def __init__(self, stopped: BudgetPassedError, report: Path) -> None:
+    def __init__(self, stopped: BudgetExceededError, report: Path) -> None:
         where = f"{stopped.message} What was judged, and how much is missing: {report.resolve()}."
         super().__init__(where, stopped.remedy)
 
@@ -30,7 +30,7 @@ async def judge_missing(
     repeats: int = 1,
     retry_failed: bool,
 ) -> None:
-    """Have every judge judge the items it has not; its budget stops new work once passed."""
+    """Have every judge judge the items it has not; its budget stops new work once it is used up."""
     await judge_asked(
         run, [Asked(judge, items, repeats) for judge in judges], retry_failed=retry_failed
     )

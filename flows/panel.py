@@ -19,7 +19,7 @@ async def panel(file: Path, config: Path) -> State[PanelState]:
     """Have a document reviewed; the state's data is the last state of the run.
 
     What was reviewed before is not asked again; a rater that failed is. The panel's budget, which
-    stands in its file, refuses the run once it is passed.
+    stands in its file, refuses the run once it is used up.
 
     Args:
         file: the document, as this process sees it.

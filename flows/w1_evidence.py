@@ -34,7 +34,7 @@ async def w1_evidence(
         views: cleaned, neutralized, abstracted; each is made from the one before.
         utility_model: the model that edits, as provider/model; not one of the judges'
             families, if possible.
-        budget: what the sweep may use; no new work begins once it is passed.
+        budget: what the sweep may use; no new work begins once it is used up.
     """
     async with locked_run("windows", windows, budget=budget) as run:
         progress = Counted("windows", len(windows))

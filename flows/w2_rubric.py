@@ -30,7 +30,7 @@ async def w2_rubric(
         critic_model: the model that rates rubrics, as provider/model; not one of the judges'
             families, if possible.
         sham: write the second rubric of each judge instead, which a sham swap needs.
-        budget: what the sweep may use; no new work begins once it is passed.
+        budget: what the sweep may use; no new work begins once it is used up.
     """
     # Experiments that have nothing else in common may need the same rubric: one W2 at a time.
     async with locked_run("rubrics", ["all"], budget=budget) as run:

@@ -20,7 +20,7 @@ async def w3_scoring(
 
     Args:
         experiments: tags, as `judge-gym analyse experiments list` shows them.
-        budget: what the sweep may use; no new work begins once it is passed.
+        budget: what the sweep may use; no new work begins once it is used up.
         settings: settings of this run, over judge-gym.toml, such as {"workers": 8}.
     """
     async with locked_run("experiments", experiments, budget=budget, settings=settings) as run:

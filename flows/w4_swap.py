@@ -26,7 +26,7 @@ async def w4_swap(
         experiments: tags, as `judge-gym analyse experiments list` shows them.
         plan: which pairs swap, chosen among these experiments, and whether there is a sham; null
             for what was planned before.
-        budget: what the sweep may use; no new work begins once it is passed.
+        budget: what the sweep may use; no new work begins once it is used up.
         settings: settings of this run, over judge-gym.toml, such as {"workers": 8}.
     """
     async with locked_run("experiments", experiments, budget=budget, settings=settings) as run:

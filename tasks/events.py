@@ -20,7 +20,7 @@ from prefect.client.schemas.actions import ArtifactCreate
 from prefect.client.schemas.objects import FlowRun, State
 from prefect.events import RelatedResource, emit_event
 
-from judge_gym.asking.budgeting import BudgetPassedError
+from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.design.sweep import name_in
 from judge_gym.errors import JudgeGymError
 from judge_gym.report.table import escaped
@@ -51,7 +51,7 @@ async def emit_failure(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any
     if sweep is not None:
         related["sweep"] = f"judge-gym.sweep.{sweep}"
     emit_event(
-        BUDGET_STOPPED if isinstance(error, BudgetPassedError) else RUN_FAILED,
+        BUDGET_STOPPED if isinstance(error, BudgetExceededError) else RUN_FAILED,
         resource={
             "prefect.resource.id": f"prefect.flow-run.{flow_run.id}",
             "prefect.resource.name": flow_run.name,

@@ -1,4 +1,4 @@
-"""Budgets: prices are checked before anything is spent, spending while it goes on."""
+"""Budgets: check prices before work begins, and check what was spent while it goes on."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -25,12 +25,12 @@ UNBOUNDED = 10**9
 """Questions that a budget without a bound on calls or cost pays for."""
 
 
-class BudgetPassedError(JudgeGymError):
+class BudgetExceededError(JudgeGymError):
     """A budget is used up; the work resumes when it is raised."""
 
 
 class SweepBudget(Frozen):
-    """A stored sweep, the file that bounds it, and the bounds."""
+    """A stored sweep and its budget, with the file that sets the budget."""
 
     sweep: str
     """The sweep's name; what its experiments, windows and rubrics have cost counts."""
@@ -48,7 +48,7 @@ class SweepBudget(Frozen):
 
 @dataclass(frozen=True)
 class Spender:
-    """Who spends within a budget: a sweep, a judge, a perturber, a gym's writer or a panel."""
+    """What has a budget and spends it: a sweep, a judge, a perturber, a gym's writer or a panel."""
 
     called: str
     """Its name in messages, such as "Judge 'notes'"."""
@@ -116,7 +116,7 @@ def how_to_price(providers: Providers, model: str) -> str:
 
 
 def spending_check(runtime: Runtime, budget: SweepBudget | None) -> Callable[[], None] | None:
-    """Return what raises `BudgetPassedError` once the budget is passed; None without one."""
+    """Return what raises `BudgetExceededError` once the budget is used up; None without one."""
     if budget is None or budget.limits == Budget():
         return None
     spender = budget.spender()
@@ -125,7 +125,7 @@ def spending_check(runtime: Runtime, budget: SweepBudget | None) -> Callable[[],
 
     def check() -> None:
         with runtime.session() as session:
-            error = passed_error(spender, spent(session, scope))
+            error = exceeded_error(spender, spent(session, scope))
         if error:
             raise error
 
@@ -133,10 +133,10 @@ def spending_check(runtime: Runtime, budget: SweepBudget | None) -> Callable[[],
 
 
 def check_spent(runtime: Runtime, spender: Spender) -> Spent:
-    """Return what was used; raises `BudgetPassedError` once the budget is used up."""
+    """Return what was used; raises `BudgetExceededError` once the budget is used up."""
     with runtime.session() as session:
         used = spent(session, spender.scope(session))
-    if error := passed_error(spender, used):
+    if error := exceeded_error(spender, used):
         raise error
     return used
 
@@ -145,7 +145,7 @@ def remaining(runtime: Runtime, spender: Spender, calls: Sequence[Call], waiting
     """Return how many questions with such opening calls the rest of the budget pays for.
 
     A call costs at most its prompt, the room for thinking and its longest answer. `waiting`
-    questions are in batches, which have cost nothing yet. Raises `BudgetPassedError` once the
+    questions are in batches, which have cost nothing yet. Raises `BudgetExceededError` once the
     budget is used up.
     """
     limits = spender.limits
@@ -170,7 +170,7 @@ def budget_warning(session: Session, spender: Spender, calls: int, cost_usd: flo
     if spender.limits == Budget() or not calls:
         return ""
     used = spent(session, spender.scope(session))
-    if error := passed_error(spender, used):
+    if error := exceeded_error(spender, used):
         return str(error)
     needed = {"max_calls": (used.calls, calls), "max_cost_usd": (used.cost_usd, cost_usd or 0)}
     for key, (before, more) in needed.items():
@@ -183,9 +183,9 @@ def budget_warning(session: Session, spender: Spender, calls: int, cost_usd: flo
     return ""
 
 
-def passed_error(spender: Spender, used: Spent) -> BudgetPassedError | None:
+def exceeded_error(spender: Spender, used: Spent) -> BudgetExceededError | None:
     """Return the error of a budget that is used up; None within all its bounds."""
-    bound = passed(spender.limits, used)
+    bound = exceeded_limit(spender.limits, used)
     if bound is None:
         return None
     key, limit = bound
@@ -195,14 +195,14 @@ def passed_error(spender: Spender, used: Spent) -> BudgetPassedError | None:
             "Fix the cause of the errors in the ledger (llm_calls) and rerun the command with "
             f"retry_failed. Or: {remedy[0].lower()}{remedy[1:]}"
         )
-    return BudgetPassedError(
-        f"{spender.called} has passed its budget: {key} is {limit:g}, and {summary(used)}.",
+    return BudgetExceededError(
+        f"{spender.called} has exceeded its budget: {key} is {limit:g}, and {summary(used)}.",
         f"Completed work is stored. {remedy}",
     )
 
 
-def passed(limits: Budget, used: Spent) -> tuple[str, float] | None:
-    """Return which bound is passed, and the bound; None within all of them."""
+def exceeded_limit(limits: Budget, used: Spent) -> tuple[str, float] | None:
+    """Return the first limit that is used up, as its name and value; None within all of them."""
     if limits.max_cost_usd is not None and used.cost_usd >= limits.max_cost_usd:
         return "max_cost_usd", limits.max_cost_usd
     if limits.max_calls is not None and used.calls >= limits.max_calls:

@@ -7,7 +7,7 @@ the limits of providers and budget, and commits each question's rows with its la
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
@@ -58,24 +58,16 @@ async def ask_all(
     or is in one already, is left waiting; `in_batches=False` submits no new batch. `progress` is
     given the number of questions that have ended.
 
-    Raises `BudgetPassedError` once the budget is used up, `ConfigError` when it cannot be enforced,
-    and the first error of a question without an `interrupted` of its own, after the others ended:
-    no answer that is on its way gets lost.
+    Raises `BudgetExceededError` once the budget is used up, `ConfigError` when it cannot be
+    enforced, and the first error of a question without an `interrupted` of its own, after the
+    others ended: no answer that is on its way gets lost.
     """
     if budget is not None:
         runtime.providers.check(set(budget.models))
         check_priced(runtime.providers, budget)
     run: _Run[V] = _Run(runtime, budget, at_once, in_batches, progress)
-    source = iter(questions)
-    ahead = list(islice(source, 1))
     ends: list[End[V] | None] = []
-    while ahead:
-        size = await run.chunk_size(ahead[0])
-        # A rest too small for a batch of its own stays in the chunk before.
-        spare = runtime.settings.batch_minimum - 1 if run.batches(ahead[0]) else 0
-        ahead += islice(source, max(0, size + spare + 1 - len(ahead)))
-        chunk = ahead if len(ahead) <= size + spare and budget is None else ahead[:size]
-        ahead = ahead[len(chunk) :]
+    async for chunk in run.chunks(iter(questions)):
         ends += await run.ask(chunk)
     return Outcomes(tuple(ends))
 
@@ -121,7 +113,7 @@ class _Conversation(Generic[V]):
 
     question: Question[V]
     turns: Turns = ()
-    opening: int = 0
+    opening_index: int = 0
     end: End[V] | None = None
     started: float = field(default_factory=time.perf_counter)
     called_at: float = 0.0
@@ -136,7 +128,7 @@ class _Conversation(Generic[V]):
         """The calls that depend on no answer that is missing; none once it has ended."""
         if self.end is not None:
             return ()
-        return (self.call, *self.question.calls[self.opening + 1 :])
+        return (self.call, *self.question.calls[self.opening_index + 1 :])
 
     @property
     def waits(self) -> bool:
@@ -149,14 +141,14 @@ class _Conversation(Generic[V]):
             seconds: float | None = time.perf_counter() - self.called_at
         else:
             seconds = None if outcome.latency_ms is None else outcome.latency_ms / 1000
-        self.turns += (Turn(self.call, call_id, outcome, self.opening, seconds),)
+        self.turns += (Turn(self.call, call_id, outcome, self.opening_index, seconds),)
         step = self.question.then(self.turns)
         if isinstance(step, End):
             self.end = step
             return step.rows
         if step is None:
-            self.opening += 1
-            step = self.question.calls[self.opening]
+            self.opening_index += 1
+            step = self.question.calls[self.opening_index]
         self.call = step
         return ()
 
@@ -201,11 +193,28 @@ class _Run(Generic[V]):
         """Whether the first call of a question may go in a batch."""
         return self.in_batches and self.runtime.providers.of(question.calls[0].model).batch
 
-    async def chunk_size(self, question: Question[V]) -> int:
+    async def chunks(self, questions: Iterator[Question[V]]) -> AsyncIterator[list[Question[V]]]:
+        """Yield questions in chunks, each as large as limits and budget allow when it is taken.
+
+        One question is read ahead, whose model and calls give the size of the chunk. In batches, a
+        rest too small for a batch of its own is the end of the last chunk; but not under a budget,
+        which may not pay for it.
+        """
+        ahead = list(islice(questions, 1))
+        while ahead:
+            size = await self._chunk_size(ahead[0])
+            spare = self.runtime.settings.batch_minimum - 1 if self.batches(ahead[0]) else 0
+            ahead += islice(questions, max(0, size + spare + 1 - len(ahead)))
+            is_rest = len(ahead) <= size + spare and self.budget is None
+            chunk = ahead if is_rest else ahead[:size]
+            ahead = ahead[len(chunk) :]
+            yield chunk
+
+    async def _chunk_size(self, question: Question[V]) -> int:
         """Return how many questions like this one are taken next.
 
         Under a budget no more are begun than may be in flight, or than the rest of the budget pays
-        for: at least one, until `BudgetPassedError` is raised.
+        for: at least one, until `BudgetExceededError` is raised.
         """
         settings = self.runtime.settings
         if self.batches(question):
@@ -228,9 +237,9 @@ class _Run(Generic[V]):
             # A provider may have refused a batch.
             await self._open([(one, call) for one in conversations for call in one.next_calls])
         direct = [one for one in conversations if one.end is None and not one.waits]
-        turns = nullcontext() if self.at_once is None else asyncio.Semaphore(self.at_once)
+        slots = nullcontext() if self.at_once is None else asyncio.Semaphore(self.at_once)
         with self.runtime.gateway.chunk([call for one in direct for call in one.next_calls]):
-            await all_of(self._finish(one, turns) for one in direct)
+            await all_of(self._ask_to_end(one, slots) for one in direct)
         ends = [one.end for one in conversations]
         self.waiting += sum(end is None for end in ends)
         return ends
@@ -291,9 +300,9 @@ class _Run(Generic[V]):
                 await self._interrupt(list(by_id.values()), error)
         return submitted
 
-    async def _finish(self, one: _Conversation[V], turns: Any) -> None:
+    async def _ask_to_end(self, one: _Conversation[V], slots: Any) -> None:
         """Ask until the question has ended."""
-        async with turns:
+        async with slots:
             try:
                 while one.end is None:
                     await self._ask(one)

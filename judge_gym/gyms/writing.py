@@ -99,7 +99,7 @@ async def write(
     """Have written what is missing, with `retry_failed` what failed, too.
 
     Returns counts by how it ended, `waiting` among them. Raises `ConfigError` when the cost cannot
-    be bounded, `BudgetPassedError` once the budget is used up, `ProviderRefusedError` when every
+    be bounded, `BudgetExceededError` once the budget is used up, `ProviderRefusedError` when every
     call would fail the same way.
     """
     if not writer.model:

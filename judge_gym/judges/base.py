@@ -130,7 +130,7 @@ class Judge(Frozen):
         provider's limits allow, or 8 of a custom judge.
 
         Raises `ConfigError` for an item that does not fit, `ProviderRefusedError` when every call
-        would fail the same way, `BudgetPassedError` when the judge's budget is used up,
+        would fail the same way, `BudgetExceededError` when the judge's budget is used up,
         `JudgementsWaitError` when a judgement is in an open batch; completed judgements are stored.
         """
         # The database and litellm, which reading a judge file must not pay.

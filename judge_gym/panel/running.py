@@ -60,7 +60,7 @@ async def run_panel(
     finds what the first has done.
 
     Cancelled, it leaves rows of status `cancelled`, and emits nothing more. Raises `ConfigError`
-    before anything is emitted when a model, its price or its key is missing, `BudgetPassedError`
+    before anything is emitted when a model, its price or its key is missing, `BudgetExceededError`
     when the panel's budget is used up; an error of `emit` ends the run, too.
     """
     await check_panel(runtime, panel)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from judge_gym.asking.budgeting import BudgetPassedError
+from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.gyms.abstract import AbstractGym
 from judge_gym.gyms.apply import ApplyGym, CodingContext, Strategy
 from judge_gym.gyms.base import Output
@@ -218,7 +218,7 @@ def test_a_writer_stops_at_its_budget(database: str, tmp_path: Path) -> None:
         more = [*gym.cases, Source(id="3", text="It hailed.")]
         await asked(runtime, LoadedGym(gym.gym, gym.judge, more))
 
-    with pytest.raises(BudgetPassedError, match="Candidate 'w' has passed its budget"):
+    with pytest.raises(BudgetExceededError, match="Candidate 'w' has exceeded its budget"):
         written(database, [answers("Yes.")], twice, folder=tmp_path, budget={"max_calls": 2})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from judge_gym.asking.budgeting import BudgetPassedError
+from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.judges import (
@@ -206,10 +206,10 @@ def test_a_run_that_stopped_goes_on_where_it_was(database: str) -> None:
 
 def test_a_budget_ends_the_run_and_counts_what_was_used_before(database: str) -> None:
     bounded = JUDGE.model_copy(update={"budget": Budget(max_calls=3)})
-    with pytest.raises(BudgetPassedError, match=r"'notes'.*max_calls is 3, and 3 calls"):
+    with pytest.raises(BudgetExceededError, match=r"'notes'.*max_calls is 3, and 3 calls"):
         judged(database, [GOOD], judge=bounded, items=ITEMS, concurrency=2)
     assert len(ledger(database)) == 3
-    with pytest.raises(BudgetPassedError):
+    with pytest.raises(BudgetExceededError):
         judged(database, [GOOD], judge=bounded, items=ITEMS)
     _, provider = judged(database, [GOOD], items=ITEMS)
     assert len(provider.requests) == len(ITEMS) - 3

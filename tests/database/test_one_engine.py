@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy as sa
 from aiohttp import web
 
-from judge_gym.asking.budgeting import BudgetPassedError
+from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.asking.engine import collect_batches
 from judge_gym.calibration.design import CalibrationDesign, Perturber
 from judge_gym.design.plans import Budget
@@ -367,7 +367,7 @@ def test_no_more_calls_are_made_than_a_budget_has(
             database, provider, batch=batch, batch_minimum=2, batch_fallback=0
         ) as runtime:
             for _ in range(2):
-                with pytest.raises(BudgetPassedError, match="'notes' has passed its budget"):
+                with pytest.raises(BudgetExceededError, match="'notes' has exceeded its budget"):
                     await judge_missing(runtime, bounded, items())
                 await collect_batches(runtime)
 
@@ -390,7 +390,7 @@ def test_a_cost_is_not_passed_by_what_is_in_flight(database: str) -> None:
             assert await judge_missing(runtime, bounded, items()) == {"scored": COUNT}
             tight = bounded.model_copy(update={"budget": Budget(max_cost_usd=121)})
             more = [Item(id=f"m{n}", text=f"More {n}.") for n in range(30)]
-            with pytest.raises(BudgetPassedError, match=r"130 USD|121 USD"):
+            with pytest.raises(BudgetExceededError, match=r"130 USD|121 USD"):
                 await judge_missing(runtime, tight, more)
 
     run(work())
@@ -414,7 +414,7 @@ def test_room_for_thinking_counts_in_what_a_call_may_cost(database: str) -> None
             thinks = {"m": ModelRules(thinking_tokens=384)}
             by_name = runtime.providers.by_name
             by_name["real"] = by_name["real"].model_copy(update={"models": thinks})
-            with pytest.raises(BudgetPassedError, match="1200 USD"):
+            with pytest.raises(BudgetExceededError, match="1200 USD"):
                 await judge_missing(runtime, bounded, items())
 
     run(work())
@@ -430,7 +430,7 @@ def test_a_panel_reviews_as_many_documents_as_its_budget_has(database: str, prov
 
     found = run(work())
     assert [bool(state) for state in found.states] == [True] * 3 + [False] * (COUNT - 3)
-    assert isinstance(found.stopped, BudgetPassedError)
+    assert isinstance(found.stopped, BudgetExceededError)
     assert len(ledger(database)) == 12
 
 

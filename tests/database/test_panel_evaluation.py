@@ -221,7 +221,7 @@ def test_what_could_not_be_reviewed_is_in_no_figure(evaluation: Evaluation) -> N
     assert dict(found.left_out) == {
         "d0": "ended in error: 1 of 3 raters gave a review",
         "d1": "without every review: rater_b: timeout: no answer",
-        "d2": "not reviewed: the panel's budget was passed",
+        "d2": "not reviewed: the panel's budget was used up",
     }
     assert {way.error.n_items for way in found.whole.ways} == {len(DOCUMENTS) - 3}
     assert found.whole.scored.truth.tolist() == [one.truth for one in DOCUMENTS[3:]]

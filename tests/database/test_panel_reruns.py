@@ -5,7 +5,7 @@ import asyncio
 import pytest
 import sqlalchemy as sa
 
-from judge_gym.asking.budgeting import BudgetPassedError
+from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.panel import PanelState
@@ -182,7 +182,7 @@ def test_a_budget_refuses_the_next_run(database: str) -> None:
     bounded = a_panel(budget=Budget(max_calls=4))
     step = by_model(**three(), arbiter=decides(3))
     assert watched(database, step, panel=bounded).last.phase == DONE
-    with pytest.raises(BudgetPassedError, match="max_calls is 4, and 4 calls"):
+    with pytest.raises(BudgetExceededError, match="max_calls is 4, and 4 calls"):
         watched(database, step, panel=bounded, document=a_document(text="Other."))
 
 

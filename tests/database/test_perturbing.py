@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from judge_gym.asking.budgeting import BudgetPassedError
+from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.calibration.design import CalibrationDesign, Perturber
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
@@ -134,7 +134,7 @@ def test_a_refusal_is_a_reason_and_not_asked_again(database: str) -> None:
 def test_no_more_is_asked_than_the_budget_allows(database: str) -> None:
     texts = [f"There were {n} ships." for n in range(20)]
     tight = design(perturber={"budget": Budget(max_calls=8)})
-    with pytest.raises(BudgetPassedError, match=r"perturber real/m .* max_calls is 8"):
+    with pytest.raises(BudgetExceededError, match=r"perturber real/m .* max_calls is 8"):
         perturbed(database, [GOOD], texts, asked=tight)
     assert len(ledger(database)) == 8
     made, ends, _ = perturbed(database, [GOOD], texts, asked=design())

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from judge_gym.asking.budgeting import (
-    BudgetPassedError,
+    BudgetExceededError,
     SweepBudget,
     check_priced,
     spending_check,
@@ -161,7 +161,7 @@ def test_a_budget_is_passed_when_it_is_used_up(
             if check:
                 check()
             return
-        with pytest.raises(BudgetPassedError) as error:
+        with pytest.raises(BudgetExceededError) as error:
             check()
         assert said in error.value.message
         assert "in my.yaml and rerun the command" in error.value.remedy
@@ -181,7 +181,7 @@ def test_failures_are_a_share_from_the_twentieth_call_on(database: str, tmp_path
             outcome = Failure("server", "down") if number < 5 else an_answer()
             await ended(study, f"score/{number}", outcome, experiment_id=mine)
         lenient()
-        with pytest.raises(BudgetPassedError, match="5 of 20 that ended have failed") as error:
+        with pytest.raises(BudgetExceededError, match="5 of 20 that ended have failed") as error:
             strict()
         assert "retry_failed" in error.value.remedy
 

@@ -77,7 +77,7 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     ended = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
     error = ended.exception
     assert isinstance(error, PartlyJudgedError)
-    assert "has passed its budget" in error.message
+    assert "has exceeded its budget" in error.message
     assert "Raise budget.max_calls" in error.remedy
     table = settings().reports_dir / "benchmark-chosen-rejected-figures.csv"
     assert str(table.resolve()) in error.message

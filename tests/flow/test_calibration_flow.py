@@ -15,7 +15,7 @@ from deployments.cli.app import app
 from flows.calibration import calibration
 from flows.endings import PartialFailure
 from flows.judged_items import PartlyJudgedError
-from judge_gym.asking.budgeting import BudgetPassedError
+from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.settings import settings
 from support.flow_runs import error_of, run_flow, task_runs
 
@@ -198,11 +198,11 @@ def test_a_budget_used_up_before_ends_a_calibration_at_once_and_plans_warn_of_it
     # Of other texts nothing is judged when the budget is used up already.
     items = two.parent / "items.jsonl"
     items.write_text(items.read_text().replace("ships", "boats"))
-    assert "Judge 'good' has passed its budget: max_calls is 4, and 4 calls" in planned(two)
+    assert "Judge 'good' has exceeded its budget: max_calls is 4, and 4 calls" in planned(two)
 
     error = commanded(two).exception
 
-    assert isinstance(error, BudgetPassedError)
+    assert isinstance(error, BudgetExceededError)
     assert not isinstance(error, PartlyJudgedError)
     assert "max_calls is 4" in error.message
     assert "Raise budget.max_calls" in error.remedy

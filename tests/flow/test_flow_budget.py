@@ -13,7 +13,7 @@ from prefect.client.schemas.objects import State
 from prefect.variables import Variable
 
 from flows.sweep import sweep
-from judge_gym.asking.budgeting import BudgetPassedError
+from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.errors import ConfigError
 from judge_gym.report.table import escaped
 from judge_gym.store import tables as t
@@ -73,7 +73,7 @@ def test_a_sweep_stops_at_its_budget_and_goes_on_when_it_is_raised(
     state, requests = run_sweep(sweep_file, budget, READABLE)
     assert state.is_failed()
     error = error_of(state)
-    assert isinstance(error, BudgetPassedError)
+    assert isinstance(error, BudgetExceededError)
     assert words in error.message
     assert f"in {sweep_file} and rerun the command" in error.remedy
     assert requests == judged(database) == 8
@@ -87,7 +87,7 @@ def test_a_sweep_stops_at_its_budget_and_goes_on_when_it_is_raised(
 
     # The same command with the same limit asks nothing and says the same.
     state, requests = run_sweep(sweep_file, budget, READABLE)
-    assert isinstance(error_of(state), BudgetPassedError)
+    assert isinstance(error_of(state), BudgetExceededError)
     assert requests == 0
 
     more = budget.replace("7", "100").replace("8", "100")
@@ -105,7 +105,7 @@ def test_a_sweep_that_keeps_failing_stops_and_goes_on_when_the_cause_is_mended(
     script = (READABLE, refuses(400, "no"))
     state, requests = run_sweep(sweep_file, "{max_failures_share: 0.5}", *script)
     error = error_of(state)
-    assert isinstance(error, BudgetPassedError)
+    assert isinstance(error, BudgetExceededError)
     assert "19 of 20 that ended have failed" in error.message
     assert "retry_failed" in error.remedy
     assert requests == 20

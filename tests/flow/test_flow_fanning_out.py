@@ -18,7 +18,7 @@ from flows.sweep import sweep
 from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
-from judge_gym.asking.budgeting import BudgetPassedError
+from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.design.plans import SCORING, WORKFLOWS
 from judge_gym.errors import ConfigError
 from judge_gym.store import tables as t
@@ -140,7 +140,7 @@ def test_a_budget_stops_the_launches_and_ends_the_sweep_as_ever(database: str, f
     file.write_text(file.read_text() + "budget: {max_calls: 4}\n")
     state, worker = shared(file, at_once=1)
     error = error_of(state)
-    assert isinstance(error, BudgetPassedError)
+    assert isinstance(error, BudgetExceededError)
     assert "max_calls is 4, and 4 calls cost" in error.message
     assert f"in {file} and rerun the command" in error.remedy
     assert len(worker.taken) == 1

@@ -69,7 +69,8 @@ async def perturb(
 ) -> Counter[str]:
     """Have the model make these; returns how many ended in each status, `waiting` among them.
 
-    Raises `ConfigError` for a model of no provider, `BudgetPassedError` once the budget is used up.
+    Raises `ConfigError` for a model of no provider, `BudgetExceededError` once the budget is used
+    up.
     """
     questions = (_question(runtime.settings, perturber, one) for one in wanted)
     return (await ask_all(runtime, questions, budget=spender_of(perturber))).counts

@@ -165,7 +165,7 @@ def _figures(scored: Scored, rng: np.random.Generator) -> Figures:
 def _lacking(state: PanelState | None) -> str:
     """Return why a document is in no figure; empty for one that is."""
     if state is None:
-        return "not reviewed: the panel's budget was passed"
+        return "not reviewed: the panel's budget was used up"
     if state.phase != DONE:
         return f"ended in error: {state.error}"
     failed = [f"{one.name}: {one.error}" for one in state.raters if one.review is None]

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from judge_gym.asking.budgeting import BudgetPassedError, remaining
+from judge_gym.asking.budgeting import BudgetExceededError, remaining
 from judge_gym.asking.engine import any_batch_open, ask_all, collect_batches
 from judge_gym.llm.pricing import FREE
 from judge_gym.model_names import is_simulated_model
@@ -29,7 +29,7 @@ class Reviewed:
     """
 
     states: Sequence[PanelState | None]
-    stopped: BudgetPassedError | None
+    stopped: BudgetExceededError | None
     waiting: int = 0
 
 
@@ -54,7 +54,7 @@ async def review_all(
     missing: list[PanelReview] = []
     batched = any(runtime.providers.of(model).batch for model in panel.models)
     most, waiting, ended = len(reviews) if batched else GROUP, 0, 0
-    stopped: BudgetPassedError | None = None
+    stopped: BudgetExceededError | None = None
 
     def count() -> None:
         nonlocal ended
@@ -70,8 +70,8 @@ async def review_all(
     while missing:
         try:
             size = await _affordable(runtime, everybody, missing[0], waiting, most)
-        except BudgetPassedError as passed:
-            stopped = passed
+        except BudgetExceededError as error:
+            stopped = error
             break
         group, missing = missing[:size], missing[size:]
         async with locked(runtime.engine, "panels", [one.key for one in group], lambda: None):
@@ -90,7 +90,7 @@ async def _affordable(
 ) -> int:
     """Return how many documents like this one may be reviewed together; at least one.
 
-    Raises `BudgetPassedError` once the budget is used up.
+    Raises `BudgetExceededError` once the budget is used up.
     """
     if panel.budget is None:
         return most
