@@ -35,6 +35,7 @@ from judge_gym.records.calls import Answer, Call, Failure, Parameters, Row
 from judge_gym.records.judgements import Unfit
 from judge_gym.records.panels import StoredConsensus, StoredReview, Tier
 from judge_gym.runtime import Runtime
+from judge_gym.settings import Settings
 from judge_gym.store.panels import Place
 
 WORKFLOW = "panel"
@@ -145,53 +146,80 @@ def _question(
     *,
     about_simulated: bool = False,
 ) -> Question[Ended[V]]:
-    model, settings = form.model, runtime.settings
-    about_simulated |= is_simulated_model(model.model)
+    model = form.model.model
+    about_simulated |= is_simulated_model(model)
+    conversation = _Conversation(runtime.settings, form, attempt, about_simulated)
+    takes = takes_schema(runtime.providers.of(model), model.partition("/")[2])
+    tier: Tier = "schema" if takes else "json"
+    call = conversation.call(tier, prompt, tier)
+    return Question((call,), conversation.then, conversation.interrupted)
 
-    def call(tier: Tier, prompt: Prompt, part: str) -> Call:
-        key, replicate = f"{attempt.key}/{part}", f"{attempt.replicate}/{part}"
+
+@dataclass(frozen=True)
+class _Conversation(Generic[V]):
+    """How one question is asked: its calls, what follows each outcome, and its end."""
+
+    settings: Settings
+    form: _Form[V]
+    attempt: Attempt[V]
+    about_simulated: bool
+    """Whether a simulated model is asked, or wrote what the prompt shows."""
+
+    def call(self, tier: Tier, prompt: Prompt, part: str) -> Call:
+        """Return the call in this tier; `part` sets it apart from the question's other calls."""
+        model = self.form.model
+        key, replicate = f"{self.attempt.key}/{part}", f"{self.attempt.replicate}/{part}"
         parameters = Parameters(
             temperature=model.temperature,
             top_p=model.top_p,
             max_tokens=model.max_tokens,
-            seed=seed_source(settings, key, replicate).seed(model.model, prompt),
+            seed=seed_source(self.settings, key, replicate).seed(model.model, prompt),
             json_answer=tier == "json",
-            schema=form.schema if tier == "schema" else None,
+            schema=self.form.schema if tier == "schema" else None,
         )
         return Call(
             key,
             WORKFLOW,
-            form.agent,
+            self.form.agent,
             model.model,
             prompt,
             parameters,
             replicate=replicate,
-            within_s=settings.panel_call_timeout_s,
+            within_s=self.settings.panel_call_timeout_s,
             may_be_refused=tier != _TIERS[-1],
         )
 
-    def then(turns: Turns) -> Call | End[Ended[V]]:
+    def then(self, turns: Turns) -> Call | End[Ended[V]]:
+        """Return the next call or the end: a lower tier, one retry, or the value."""
         last = turns[-1]
         try:
-            value = form.value(last.outcome)
+            value = self.form.value(last.outcome)
         except Unfit as unfit:
             reason = str(unfit)
         else:
-            return end(turns, "done", value=value, tier=_tier(last.call))
+            return self._end(turns, "done", value=value, tier=_tier(last.call))
         if isinstance(last.outcome, Failure):
             tier = _tier(last.call)
             if last.outcome.kind == "bad_request" and tier != _TIERS[-1]:
                 lower = _TIERS[_TIERS.index(tier) + 1]
-                return call(lower, last.call.prompt, lower)
-            return end(turns, "error", error=reason)
+                return self.call(lower, last.call.prompt, lower)
+            return self._end(turns, "error", error=reason)
         retried = any(isinstance(turn.outcome, Answer) for turn in turns[:-1])
         if retried or isinstance(readable(last.outcome), NoAnswer):
-            return end(turns, "error", error=reason)
-        again = render("judge_again", failure=reason, form=form.shape)
+            return self._end(turns, "error", error=reason)
+        again = render("judge_again", failure=reason, form=self.form.shape)
         messages = last.call.prompt.messages
-        return call("text", continued(messages, last.outcome.text, again), "again")
+        return self.call("text", continued(messages, last.outcome.text, again), "again")
 
-    def end(
+    def interrupted(self, by: Interruption) -> End[Ended[V]]:
+        """Return the end of a question that was cancelled or could not be asked."""
+        if by.error is None:
+            why = "cancelled: it was stopped from outside"
+            return self._end(by.turns, "cancelled", error=why, interruption=by)
+        return self._end(by.turns, "error", error=by.error, interruption=by)
+
+    def _end(
+        self,
         turns: Turns,
         status: Literal["done", "error", "cancelled"],
         *,
@@ -208,19 +236,9 @@ def _question(
             None if error is None else error[:LONGEST_REASON],
             None if seconds is None else 1000 * seconds,
             interruption.call_ids if interruption else tuple(turn.call_id for turn in turns),
-            about_simulated or any_simulated(turns),
+            self.about_simulated or any_simulated(turns),
         )
-        return End(status, (attempt.row(ended),), ended)
-
-    def interrupted(by: Interruption) -> End[Ended[V]]:
-        if by.error is None:
-            why = "cancelled: it was stopped from outside"
-            return end(by.turns, "cancelled", error=why, interruption=by)
-        return end(by.turns, "error", error=by.error, interruption=by)
-
-    takes = takes_schema(runtime.providers.of(model.model), model.model.partition("/")[2])
-    tier: Tier = "schema" if takes else "json"
-    return Question((call(tier, prompt, tier),), then, interrupted)
+        return End(status, (self.attempt.row(ended),), ended)
 
 
 def _tier(call: Call) -> Tier:

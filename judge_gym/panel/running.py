@@ -64,7 +64,7 @@ async def run_panel(
     when the panel's budget is used up; an error of `emit` ends the run, too.
     """
     await check_panel(runtime, panel)
-    review = PanelReview(runtime, panel, document)
+    review = PanelProgress(runtime, panel, document)
     run = _LiveRun(runtime, panel, review, emit)
     await run.begin()
 
@@ -99,7 +99,7 @@ def spender_of_panel(panel: Panel) -> Spender:
     return Spender(f"Panel {panel.name!r}", models, limits, keys=(panel.key,))
 
 
-class PanelReview:
+class PanelProgress:
     """A document before a panel: the questions that are missing, and the state so far.
 
     It makes no calls: whoever asks the questions gives it their ends.
@@ -152,7 +152,7 @@ class PanelReview:
         )
         return questions.rater_question(self._runtime, panel, index, self._document, attempt)
 
-    def agree(self) -> bool:
+    def prepare_consensus(self) -> bool:
         """Prepare the consensus; returns whether there are enough reviews for one."""
         reviews = [rater.review for rater in self.state.raters if rater.review]
         if len(reviews) < LEAST:
@@ -197,7 +197,7 @@ class PanelReview:
             return False
         for index, changes in enumerate(stored):
             self.change(raters=self.rater_changes(index, **(changes or {})))
-        self.agree()
+        self.prepare_consensus()
         self.conclude(verdict)
         return True
 
@@ -245,7 +245,7 @@ class PanelReview:
 class _LiveRun:
     """A run that somebody watches: every state is emitted, after all that came before."""
 
-    def __init__(self, runtime: Runtime, panel: Panel, review: PanelReview, emit: Emit) -> None:
+    def __init__(self, runtime: Runtime, panel: Panel, review: PanelProgress, emit: Emit) -> None:
         self._runtime, self._panel, self._review, self._emit = runtime, panel, review, emit
         self._turn = asyncio.Lock()
 
@@ -260,11 +260,11 @@ class _LiveRun:
         escalate, indices = self._panel.escalate, range(len(self._panel.raters))
         first = len(indices) if escalate is None else escalate.first
         await self._rate_all(indices[:first])
-        if escalate is not None and self._agree(escalate.within):
+        if escalate is not None and self._scores_agree(escalate.within):
             await self._spare(indices[first:])
         else:
             await self._rate_all(indices[first:])
-        enough = review.agree()
+        enough = review.prepare_consensus()
         await self._emitted(review.state)
         if not enough:
             return review.state
@@ -276,7 +276,7 @@ class _LiveRun:
         await self._emitted(state)
         return state
 
-    def _agree(self, within: int) -> bool:
+    def _scores_agree(self, within: int) -> bool:
         """Whether all raters that were asked gave a review, and near enough overall scores."""
         asked = [rater for rater in self._review.state.raters if rater.status != "waiting"]
         scores = [rater.review.overall_score for rater in asked if rater.review]

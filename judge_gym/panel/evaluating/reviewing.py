@@ -10,7 +10,7 @@ from judge_gym.llm.pricing import FREE
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel.evaluating.labelled import LabelledDocument
 from judge_gym.panel.panel import Panel
-from judge_gym.panel.running import PanelReview, check_models, spender_of_panel
+from judge_gym.panel.running import PanelProgress, check_models, spender_of_panel
 from judge_gym.panel.state import PanelState
 from judge_gym.runtime import Runtime
 from judge_gym.store.calls import call_costs, token_use
@@ -50,8 +50,8 @@ async def review_all(
     if await any_batch_open(runtime):
         await collect_batches(runtime)
     everybody = panel.model_copy(update={"escalate": None})
-    reviews = [PanelReview(runtime, everybody, one.document) for one in labelled]
-    missing: list[PanelReview] = []
+    reviews = [PanelProgress(runtime, everybody, one.document) for one in labelled]
+    missing: list[PanelProgress] = []
     batched = any(runtime.providers.of(model).batch for model in panel.models)
     most, waiting, ended = len(reviews) if batched else GROUP, 0, 0
     stopped: BudgetExceededError | None = None
@@ -86,7 +86,7 @@ async def review_all(
 
 
 async def _affordable(
-    runtime: Runtime, panel: Panel, review: PanelReview, waiting: int, most: int
+    runtime: Runtime, panel: Panel, review: PanelProgress, waiting: int, most: int
 ) -> int:
     """Return how many documents like this one may be reviewed together; at least one.
 
@@ -102,10 +102,10 @@ async def _affordable(
 
 
 async def _review(
-    runtime: Runtime, panel: Panel, group: Sequence[PanelReview], count: Callable[[], None]
+    runtime: Runtime, panel: Panel, group: Sequence[PanelProgress], count: Callable[[], None]
 ) -> int:
     """Review these documents; returns how many wait in batches."""
-    asked: list[tuple[PanelReview, int]] = []
+    asked: list[tuple[PanelProgress, int]] = []
     for review in group:
         review.load()
         for index in range(len(panel.raters)):
@@ -121,11 +121,11 @@ async def _review(
         else:
             changes = end.value.changes | {"review": end.value.value}
             review.change(raters=review.rater_changes(index, **changes))
-    to_reconcile: list[PanelReview] = []
+    to_reconcile: list[PanelProgress] = []
     for review in group:
         if review.key in waiting:
             continue
-        if not review.agree():
+        if not review.prepare_consensus():
             count()
         elif (stored := review.stored_verdict()) is not None:
             review.conclude(stored)
