@@ -1,7 +1,7 @@
 """The base of the gyms: input → candidates → evaluation → table.
 
-A gym says what a case is, what its candidates make of one and what the judge is shown beside it.
-Asking, judging, comparing and the page are the same for all.
+A gym defines its cases, what its candidates produce, and the context that the judge sees. Calls,
+judging, comparison and the report page are shared by all gyms.
 """
 
 import asyncio
@@ -28,18 +28,18 @@ Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, pattern=r"^[^
 
 @dataclass(frozen=True)
 class Output:
-    """What a candidate made of a case: a text, or why there is none, as `kind: detail`."""
+    """A candidate's output for a case: a text, or the failure as `kind: detail`."""
 
     text: str | None = None
     failure: str = ""
     simulated: bool = False
-    """Whether the simulator had a part in it."""
+    """Whether the simulator contributed to it."""
     cost: float = 0.0
-    """US dollars of the calls that it took; NaN where that is not known."""
+    """Cost of its calls in US dollars; NaN if unknown."""
 
     @property
     def status(self) -> str:
-        """`made`, or the kind of the failure; `missing` is what may still come."""
+        """`made`, or the kind of the failure; `missing` if it is not produced yet."""
         return self.failure.partition(":")[0] or "made"
 
 
@@ -50,13 +50,13 @@ class Case(Frozen):
 
 
 class Candidate(Frozen):
-    """One way to do it; a gym's own class adds what tells its candidates apart."""
+    """One way to do the step; a gym's own class adds the fields that differ."""
 
     name: Name
 
     @property
     def asks(self) -> str | None:
-        """The model it asks, empty for a judge of one's own; None when it asks nobody."""
+        """The model it calls; empty for a custom judge, None if it calls no model."""
         return None
 
 
@@ -71,70 +71,70 @@ class Gym(Frozen, Generic[C, K]):
     name: Annotated[str, Legal("small letters, digits and hyphens")] = Field(
         pattern=r"^[a-z0-9-]{1,80}$"
     )
-    """What it is called: small letters, digits and hyphens."""
+    """The gym's name: lowercase letters, digits and hyphens."""
     corpus: Path
     """The cases (JSONL or CSV), relative to the gym's file."""
     fields: Annotated[dict[str, str], Legal("a mapping of a case's fields to columns")] = Field(
         default_factory=dict
     )
-    """Field of a case → the column of the corpus it stands in, such as {truth: decision}."""
+    """Field of a case → its column in the corpus, such as {truth: decision}."""
     candidates: tuple[K, ...] = Field(min_length=1, max_length=20)
     judge: Path
-    """The judge of single texts that evaluates what candidates make, relative to the file."""
+    """File of the judge (of single texts) that evaluates outputs, relative to the gym's file."""
 
     @property
     def labelled(self) -> tuple[str, ...]:
-        """The names of `measures`; candidates are compared by them beside the judge's score."""
+        """The names of `measures`, compared in addition to the judge's score."""
         return ()
 
     @property
     def form(self) -> type[C]:
-        """What a row of the corpus is."""
+        """The class of a row of the corpus."""
         raise NotImplementedError
 
     @property
     def label_field(self) -> str:
-        """The field of a case that holds what people say of it; empty without one."""
+        """The field of a case with the human label; empty without one."""
         return ""
 
     def read_corpus(self) -> TypedRows[C]:
-        """Read the corpus; raises `EvidenceError` naming the line that is wrong."""
+        """Read the corpus; raises `EvidenceError` naming the invalid line."""
         return read_typed_rows(self.corpus, self.form, fields=self.fields)
 
     def judged(self, runtime: Runtime, candidate: K, cases: Sequence[C]) -> Asked | None:
-        """Return the judge that a candidate asks, and about what; None when it asks none."""
+        """Return the judge that a candidate uses, with its items; None if it uses none."""
         return None
 
     async def ask(
         self, runtime: Runtime, candidate: K, cases: Sequence[C], *, retry_failed: bool = False
     ) -> Counter[str]:
-        """Have done what a candidate asks for and is not kept yet; counts by status."""
+        """Make a candidate's missing calls; return counts by status."""
         asked = await asyncio.to_thread(self.judged, runtime, candidate, cases)
         if asked is None:
             return Counter()
         return await judge_missing(runtime, asked.judge, asked.items, retry_failed=retry_failed)
 
     def plan(self, runtime: Runtime, candidate: K, cases: Sequence[C]) -> Use:
-        """Return what a candidate's calls will use, but for what is kept."""
+        """Return the estimated use of a candidate's missing calls."""
         asked = self.judged(runtime, candidate, cases)
         if asked is None:
             return Use(candidate.name, candidate.asks)
         return use_of_judge(runtime, candidate.name, asked)
 
     def made(self, runtime: Runtime, candidate: K, cases: Sequence[C]) -> list[Output]:
-        """Return what a candidate made of each case, as far as it is there; asks nobody."""
+        """Return a candidate's stored outputs, one for each case; makes no calls."""
         raise NotImplementedError
 
     def context(self, case: C) -> str:
-        """Return what the judge sees beside what a candidate made of a case."""
+        """Return the context that the judge sees with a candidate's output."""
         raise NotImplementedError
 
     def measures(self, case: C, text: str) -> dict[str, float]:
-        """Return what is computed of a text against the labels of its case, in points of 100."""
+        """Return measures of a text against the labels of its case, from 0 to 100."""
         return {}
 
     def item(self, case: C, output: Output) -> Item:
-        """Return what the judge is given; equal texts of a case are one item, judged once."""
+        """Return the judge's item; equal texts of a case are one item, judged once."""
         text, context = output.text or "", self.context(case)
         return Item(id=case.id, text=text, context=context, simulated=output.simulated)
 

@@ -1,4 +1,4 @@
-"""What judging items, and having them changed first, will take, before anything is asked."""
+"""Estimates of calls, tokens and cost for judging and perturbing items, before any call."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,14 +19,14 @@ from judge_gym.store.calls import past_answers
 from judge_gym.store.judges import judged_times
 
 _EXAMPLES = 20
-"""Items whose prompts are counted, spread over all that are to be judged."""
+"""How many items' prompts are rendered for an estimate, spread over all items to judge."""
 
 
 @dataclass(frozen=True)
 class JudgePlan:
-    """One judge's share, in judgements. `used` is what its calls will use; None for one's own.
+    """One judge's judgements and their estimated use. `used` is None for custom judges.
 
-    `calls` are the fewest: an answer that cannot be read is asked for once more.
+    `calls` is the minimum: an unparseable answer is retried once.
     """
 
     judge: Judge
@@ -43,7 +43,7 @@ def plan_judging(
     asked: Sequence[Asked],
     review_day: str = "",
 ) -> list[JudgePlan]:
-    """Return what each judge still has to judge, and what that will use; writes nothing."""
+    """Return each judge's missing judgements and their estimated use; writes nothing."""
     plans = []
     for one in asked:
         judge, items, repeats = one.judge, distinct(one.items), one.repeats
@@ -66,9 +66,9 @@ def plan_judging(
 def plan_perturbing(
     session: Session, providers: Providers, settings: Settings, wanted: Sequence[Rewriting]
 ) -> tuple[int, Estimate]:
-    """Return how many of these texts a model still has to change, and what that will use.
+    """Return how many of these texts are not perturbed yet, and the estimated use.
 
-    `wanted` is not empty. Writes nothing. An answer that is of no use is asked for once more.
+    `wanted` is not empty. Writes nothing. An unusable answer is retried once.
     """
     left, model = perturbing.missing(session, wanted), wanted[0].model
     examples = (left or wanted)[:: max(1, len(left) // _EXAMPLES)]

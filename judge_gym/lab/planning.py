@@ -1,4 +1,4 @@
-"""What a sweep would ask, before it asks: calls per workflow, what they use, and what is done."""
+"""The plan of a sweep before it runs: calls per workflow, their estimated use, and calls done."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ from judge_gym.store.windows import collected_documents, count_views
 class PlanLine:
     """One workflow's calls to one provider.
 
-    `at_most` counts first attempts; retries and re-asked rubrics add some.
+    `at_most` counts first attempts; retries add calls, also those of refused rubrics.
     """
 
     workflow: str
@@ -39,32 +39,32 @@ class PlanLine:
     at_most: int
     done: int
     whole: Estimate
-    """What all of it uses, done or not."""
+    """The estimated use of all calls, done or not."""
     left: Estimate
-    """What the calls left use."""
+    """The estimated use of the calls left."""
 
     @property
     def to_do(self) -> int:
-        """Calls left; samples that were not scored need no probe, so some may never be made."""
+        """Calls left, at most: samples that were not scored need no probe."""
         return max(0, self.at_most - self.done)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The lines in the order of the workflows, and what they rest on."""
+    """The lines in the order of the workflows, and their assumptions."""
 
     lines: list[PlanLine]
     unpriced: list[str]
-    """Models whose price is in no list."""
+    """Models without a known price."""
     unapplied: list[str]
     """Parameters that models will not apply; sentences."""
     assumptions: list[str]
-    """What was assumed for want of evidence, rubrics or a history; sentences."""
+    """Assumptions made where evidence, rubrics or a history are missing; sentences."""
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """Calls that are alike in what they use."""
+    """Calls with the same expected use."""
 
     workflow: str
     what: str
@@ -98,11 +98,11 @@ _Amounts = dict[_Kind, _Amount]
 
 
 def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
-    """Return what the sweep asks at most, what that uses, and what of it is done.
+    """Return the sweep's calls at most, their estimated use, and how many are done.
 
-    Done is what has its row, whatever the outcome, since that is not asked again: a failure on
-    record, and a sample whose call was cleaned away, among it. A window that is not collected
-    yet counts as full, and every judgement as scored.
+    A call is done if its row is stored, whatever the outcome: stored failures count, and so do
+    samples whose call was cleaned away. A window that is not collected yet counts as full, and
+    every judgement counts as scored.
     """
     configured = settings()
     experiments = list(sweep.experiments())
@@ -145,7 +145,7 @@ def _lines(
     configured: Settings, providers: Providers, amounts: _Amounts, each: Mapping[_Kind, PerCall]
 ) -> Iterator[PlanLine]:
     by_line: dict[tuple[str, str, str], list[_Kind]] = defaultdict(list)
-    # The same workflow's providers by name, whichever model came first.
+    # Sort a workflow's providers by name.
     for kind in sorted(amounts, key=lambda kind: (kind.workflow, _ORDER[kind.what], kind.line)):
         by_line[kind.line].append(kind)
     for line, kinds in by_line.items():

@@ -1,8 +1,7 @@
-"""What a panel's run looks like from outside: after every step one whole picture, and no other.
+"""The state of a panel's run: one complete, frozen `PanelState` after every step.
 
-A `PanelState` never changes, has all that is known so far, and is JSON by `model_dump_json()`. It
-has the document's id and the ids of its items, and neither its title nor its text; comments are the
-raters' own words, which may quote it.
+`model_dump_json()` returns it as JSON. It has the ids of the document and of its items, but neither
+title nor text. Comments are the raters' own words and may quote the document.
 """
 
 from collections.abc import Iterable
@@ -14,18 +13,17 @@ from judge_gym.errors import JudgeGymError
 from judge_gym.records.panels import Tier
 
 Status = Literal["waiting", "running", "done", "error", "spared"]
-"""A rater is spared, and not asked, where the first raters agree and the panel escalates."""
-"""How an answer was asked for: by a JSON schema, in JSON mode, or as plain text."""
+"""A rater is spared (not called) if the panel escalates and the first raters agree."""
 Level = Literal["strong", "moderate", "weak"]
 
 SPARED = "not asked, as the others agree"
-"""What people are told of such raters."""
+"""The status of a spared rater in reports."""
 IDLE, TOGETHER, CONSENSUS, DONE, ERROR = "idle", "raters", "consensus", "done", "error"
-"""Phases beside the names of the raters; `TOGETHER` is that of raters asked at once."""
+"""Phases in addition to the raters' names; in `TOGETHER`, all raters are called at once."""
 
 
 class ItemReview(Frozen):
-    """What a rater says of one item."""
+    """A rater's score and comment for one item."""
 
     id: str
     score: int
@@ -33,7 +31,7 @@ class ItemReview(Frozen):
 
 
 class Review(Frozen):
-    """What a rater says of a document; every item shown is in it once, in the document's order."""
+    """A rater's review of a document: each shown item once, in the document's order."""
 
     items: tuple[ItemReview, ...]
     overall_score: int
@@ -41,46 +39,46 @@ class Review(Frozen):
 
 
 class Verdict(Frozen):
-    """What the arbiter says."""
+    """The arbiter's verdict."""
 
     final_score: int
-    """From the lowest to the highest overall score of the reviews, whatever the arbiter said."""
+    """`raw_score`, limited to the range of the reviews' overall scores."""
     raw_score: int
-    """What the arbiter said."""
+    """The score in the arbiter's answer."""
     rationale: str
 
 
 class Step(Frozen):
-    """One question of the panel, from waiting to its end; a question may take several calls."""
+    """One question of the panel and its status; a question may take several calls."""
 
     status: Status = "waiting"
     model: str
     tier: Tier | None = None
-    """Which way of asking gave the answer; None without one."""
+    """How the answer was requested: JSON schema, JSON mode or text; None without an answer."""
     error: str | None = None
-    """Why there is no answer, when the status is `error`."""
+    """The reason if the status is `error`."""
     latency_ms: float | None = None
-    """From asking to the end, failures too; when kept, what it took then."""
+    """From the request to its end, also for failures; for a stored answer, its original latency."""
     call_ids: tuple[int, ...] = ()
-    """Rows of `llm_calls`, in the order they were asked."""
+    """Rows of `llm_calls`, in the order of the calls."""
     kept: bool = False
-    """Whether it is from an earlier run of the same, and nobody was asked."""
+    """Whether the answer is stored from an earlier run, so no call was made."""
     simulated: bool = False
-    """Whether the simulator answers, or what it is about is the simulator's."""
+    """Whether the answer or its input is from the simulator."""
 
 
 class RaterState(Step):
-    """A rater and how far it is."""
+    """A rater and its progress."""
 
     name: str
-    """rater_a, rater_b, …; also the phase while it is asked."""
+    """rater_a, rater_b, …; also the phase while it is called."""
     label: str
     review: Review | None = None
     """Set when, and only when, the status is `done`."""
 
 
 class ConsensusState(Step):
-    """The arbiter and how far it is."""
+    """The arbiter and its progress."""
 
     verdict: Verdict | None = None
     """Set when, and only when, the status is `done`."""
@@ -106,7 +104,7 @@ class ItemAgreement(Agreement):
 
 
 class PanelState(Frozen):
-    """All that is known of a run after one of its steps."""
+    """The state of a run after one of its steps."""
 
     sequence: int
     """0 for the first state of a run, and 1 more each."""
@@ -128,7 +126,7 @@ class PanelState(Frozen):
     agreement: Agreement | None = None
     """Of the overall scores, once every rater has ended and two or more gave a review."""
     item_agreement: tuple[ItemAgreement, ...] = ()
-    """Of each item, then too."""
+    """For each item, under the same condition."""
     consensus: ConsensusState
     error: str | None = None
     """Why the run has no consensus, when the phase is `error`."""
@@ -144,7 +142,7 @@ class PanelState(Frozen):
 
     @property
     def share_ended(self) -> float:
-        """How much of the run is over, from 0 to 1: raters and arbiter count alike."""
+        """The share of the run that has ended, from 0 to 1; raters and arbiter weigh the same."""
         if self.has_ended:
             return 1.0
         ended = sum(rater.status in ("done", "error", "spared") for rater in self.raters)
@@ -152,7 +150,7 @@ class PanelState(Frozen):
 
     @property
     def in_short(self) -> str:
-        """The run in one line, without a word of the raters or of the document."""
+        """The run in one line, without text of the raters or of the document."""
         failed = sum(rater.status == "error" for rater in self.raters)
         reviews = f"{len(self.reviewed)} of {len(self.raters)} reviews"
         spared = sum(rater.status == "spared" for rater in self.raters)
@@ -164,17 +162,17 @@ class PanelState(Frozen):
 
     @property
     def simulated(self) -> bool:
-        """Whether a simulated model had a part in it."""
+        """Whether any step is simulated."""
         return any(step.simulated for step in (*self.raters, self.consensus))
 
     @property
     def call_ids(self) -> tuple[int, ...]:
-        """Every call of it."""
+        """The calls of all steps."""
         return tuple(call for step in (*self.raters, self.consensus) for call in step.call_ids)
 
 
 class NoConsensusError(JudgeGymError):
-    """A panel's run ended in phase `error`; what was learnt is kept."""
+    """A panel's run ended in phase `error`; stored answers are reused by the next run."""
 
 
 def no_consensus(state: PanelState) -> NoConsensusError | None:
@@ -185,18 +183,18 @@ def no_consensus(state: PanelState) -> NoConsensusError | None:
     said = "; ".join([f"Panel {state.panel} on {state.document}: {state.error}", *failed])
     return NoConsensusError(
         f"{said}.",
-        "Mend what can be mended and run it again: what was reviewed is kept, and only what failed "
-        "is asked again.",
+        "Fix the cause and rerun the command: reviews are stored, and only failed calls are made "
+        "again.",
     )
 
 
 def failure_of(state: PanelState) -> JudgeGymError | None:
-    """Return why a run that has ended is no success: no consensus, or a rater without an answer."""
+    """Return the error of a failed run: no consensus, or too few readable answers."""
     return no_consensus(state) or too_few_readable(answers_of([state]))
 
 
 def answers_of(states: Iterable[PanelState]) -> list[Answers]:
-    """Count the answers of raters and arbiter that can be read; who was not asked has none."""
+    """Count the readable answers of raters and arbiter; steps that were not called are left out."""
     steps = (
         (name, step)
         for state in states

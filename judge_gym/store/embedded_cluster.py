@@ -1,7 +1,7 @@
 """One embedded PostgreSQL cluster: its files, and starting, finding and stopping its server.
 
-Every function that changes something expects the caller to be the only process doing so; who may
-start or stop the server, and when, is decided in `embedded`.
+Functions that change the cluster expect that no other process does so. `embedded`
+decides when the server starts and stops.
 """
 
 import hashlib
@@ -77,9 +77,9 @@ class Cluster:
 
 
 def find(data_folder: Path) -> Cluster | None:
-    """The cluster of `data_folder`, or None when none was made yet.
+    """Return the cluster of `data_folder`, or None if none exists.
 
-    Raises StoreError when there is one that this process or this PostgreSQL cannot use.
+    Raises StoreError if this process or this PostgreSQL version cannot use it.
     """
     link = data_folder / "cluster"
     if not link.exists():
@@ -96,10 +96,10 @@ def find(data_folder: Path) -> Cluster | None:
 
 
 def create(data_folder: Path, lock: int) -> Cluster:
-    """Make the cluster of `data_folder`, completely or not at all.
+    """Create the cluster of `data_folder`, completely or not at all.
 
-    `lock` is the file descriptor of the caller's exclusive lock: initdb inherits it, so that the
-    lock outlives a caller who is killed in the middle.
+    `lock` is the file descriptor of the caller's exclusive lock. initdb inherits it, so the lock
+    is held until initdb ends, even if the caller is killed.
     """
     account = unprivileged_account() if os.geteuid() == 0 else current_account()
     binaries = postgres_binaries(account)
@@ -137,17 +137,17 @@ def delete(data_folder: Path) -> None:
 
 
 def postgres_failure(what: str, output: bytes, where: str = "") -> StoreError:
-    """The error for a PostgreSQL program that failed: its most specific line and a remedy."""
+    """Return the error of a failed PostgreSQL program: its most specific line and a remedy."""
     lines = [line for line in output.decode(errors="replace").splitlines() if line.strip()]
     telling = [line for line in lines if "FATAL" in line or "error:" in line] or lines[-1:]
-    reason = telling[-1].strip() if telling else "it said nothing"
+    reason = telling[-1].strip() if telling else "it printed no error"
     remedies = [remedy for symptom, remedy in _REMEDIES.items() if symptom in reason]
     remedy = [part for part in (*remedies[:1], where, OWN_SERVER) if part]
     return StoreError(f"{what}: {reason}.", " ".join(remedy))
 
 
 def _owner(folder: Path) -> Account:
-    """The account to run this cluster as: always its owner."""
+    """Return the account that runs this cluster: its owner."""
     uid = folder.stat().st_uid
     if os.geteuid() == 0 and uid != 0:
         account = account_of(uid)
@@ -244,7 +244,7 @@ def ensure_running(cluster: Cluster) -> Postmaster:
 
 
 def stop(cluster: Cluster) -> None:
-    """Stop the server if it runs, disconnecting whoever is connected; waits until it is down."""
+    """Stop the server if it runs, closing all connections; waits until it is down."""
     postmaster = read_postmaster(cluster)
     if postmaster is None:
         return
@@ -259,10 +259,10 @@ def stop(cluster: Cluster) -> None:
 
 
 def read_postmaster(cluster: Cluster) -> Postmaster | None:
-    """The live server of this cluster, or None.
+    """Return the running server of this cluster, or None.
 
-    A postmaster.pid left behind by a machine crash or by kill -9 names a process that is dead, or
-    by now another one: the number counts only if that process works in this cluster's folder.
+    After a machine crash or kill -9, postmaster.pid may name a dead process or an unrelated one.
+    The process counts only if its working directory is this cluster's folder.
     """
     try:
         lines = (cluster.folder / "postmaster.pid").read_text(errors="surrogateescape").split("\n")
@@ -277,7 +277,7 @@ def _is_server(pid: int, cluster: Cluster) -> bool:
     if not Path("/proc/self/cwd").exists():
         found = subprocess.run(["ps", "-o", "comm=", "-p", str(pid)], capture_output=True)
         return b"postgres" in found.stdout
-    # Asked as the server's own user: root in a container may lack the right to look.
+    # Runs as the server's user: root in a container may lack permission to read /proc/PID/cwd.
     same: list[str | Path] = [
         "/bin/sh",
         "-c",
@@ -290,7 +290,7 @@ def _is_server(pid: int, cluster: Cluster) -> bool:
 
 
 class _OrphansAlive(StoreError):
-    """The main process was killed, but sessions of it have not noticed yet."""
+    """The main process was killed, but some of its session processes still run."""
 
 
 def _launch_when_free(cluster: Cluster, deadline: float) -> Postmaster:
@@ -318,7 +318,7 @@ def _launch(cluster: Cluster) -> Postmaster:
         written = os.pread(log, 64 * 1024, before)
     finally:
         os.close(log)
-    # A live server counts whatever pg_ctl returned: crash recovery may outlast its timeout.
+    # Ignore pg_ctl's exit code if the server runs: crash recovery may outlast its timeout.
     postmaster = read_postmaster(cluster)
     if postmaster is None:
         if b"pre-existing shared memory block" in written:
@@ -349,11 +349,11 @@ def _refuse_hidden_server(cluster: Cluster) -> None:
 
 
 def _remove_foreign_lock(lock_file: Path) -> None:
-    """Remove a lock file of a dead server at which PostgreSQL would wrongly give up.
+    """Remove a dead server's lock file that would keep PostgreSQL from starting.
 
-    It takes over a file whose process is dead, but not an empty one (machine crash) nor one whose
-    number is still taken, by another process or by a server nobody has reaped. Two servers on one
-    cluster stay impossible: PostgreSQL also checks a shared memory segment keyed by the folder.
+    PostgreSQL replaces a lock file whose process is dead. It stops at an empty file (machine crash)
+    and at a process id in use, by another process or by a zombie. Removing the file is safe:
+    PostgreSQL also checks a shared memory segment keyed by the folder, so two servers cannot run.
     """
     with suppress(FileNotFoundError):
         pid = lock_file.read_text(errors="replace").split("\n")[0].strip()
@@ -362,10 +362,10 @@ def _remove_foreign_lock(lock_file: Path) -> None:
 
 
 def _socket_folder(cluster: Cluster) -> str:
-    """The cluster's own folder, or a private one under /tmp where that path would not work.
+    """Return the cluster's folder, or a private one under /tmp if that path cannot hold a socket.
 
-    A socket path has a length limit of the kernel; libpq splits a host at commas; PostgreSQL's
-    setting is double-quoted; and a URL carries only what is UTF-8.
+    The kernel limits the length of a socket path, libpq splits a host at commas, PostgreSQL's
+    setting is double-quoted, and a URL must be UTF-8.
     """
     own = os.fspath(cluster.folder)
     fits = len(os.fsencode(own)) + len(f"/.s.PGSQL.{PORT}") <= _LONGEST_SOCKET
@@ -389,7 +389,7 @@ def _socket_folder(cluster: Cluster) -> str:
 
 
 def _ensure_database(cluster: Cluster, postmaster: Postmaster) -> None:
-    """Create the database unless it exists. Raises OperationalError while the server is silent."""
+    """Create the database if missing. Raises OperationalError if the server does not respond."""
     with psycopg.connect(
         host=postmaster.socket_folder or os.fspath(cluster.folder),
         port=PORT,
@@ -404,9 +404,9 @@ def _ensure_database(cluster: Cluster, postmaster: Postmaster) -> None:
 
 
 def _bound_log(log_file: Path) -> None:
-    """Start the log afresh when it is large, keeping the last one.
+    """Truncate the log if it is larger than 8 MiB; the old content is kept in server.log.1.
 
-    Truncating works under a running server because everybody opens the log for appending.
+    Truncating is safe while the server runs: every process opens the log in append mode.
     """
     if log_file.exists() and log_file.stat().st_size > _LARGEST_LOG:
         shutil.copy(log_file, f"{log_file}.1")

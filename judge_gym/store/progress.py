@@ -1,4 +1,4 @@
-"""How far the work is, from rows: done per workflow, recent activity, lowered limits, failures."""
+"""Progress computed from rows: work done per workflow, activity, lowered limits, failures."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -40,9 +40,9 @@ class Progress:
 
 
 def share_done(progress: Mapping[str, Progress]) -> float:
-    """Return how much of all workflows is done, from 0 to 1; each weighs the same.
+    """Return the share of all workflows that is done, from 0 to 1, with equal weights.
 
-    What comes after an unfinished workflow counts as not begun: its total is not settled yet.
+    Workflows after an unfinished one count as 0: their totals are unknown until it ends.
     """
     done = 0.0
     for part in progress.values():
@@ -107,7 +107,7 @@ _KIND = sa.case((t.Arm.arm == "own", "own"), else_="swap").label("kind")
 def _planned(session: Session, ids: Sequence[int]) -> dict[tuple[int, str], int]:
     """Judgements per experiment and kind of arm: items not held out, times replicates.
 
-    Of an import it is what was recorded: a judge may have judged some items more often than others.
+    For an import, the number of recorded judgements: replicates may differ between items.
     """
     recorded = (
         sa.select(t.Arm.experiment_id, sa.func.count())
@@ -135,7 +135,7 @@ def _samples(
 ) -> dict[tuple[int, str], tuple[int, int, int, int]]:
     """(all, failed, to probe, to probe twice) per experiment and kind of arm.
 
-    Imported judgements are not probed: no model can be called by the name of their judge.
+    Imported judgements are not probed: their judges are not callable models.
     """
     scored = (t.Sample.status == "scored") & ~t.Sample.imported
     twice = t.Sample.seed % SECOND_PROBE_ONE_IN == 0
@@ -248,20 +248,20 @@ def judgements_by_model(
 
 
 RECENT = timedelta(minutes=5)
-"""What counts as lately."""
+"""The time span of recent activity."""
 LOWERED = timedelta(hours=1)
-"""How long a lowered limit is shown that has not recovered."""
+"""How long a lowered limit is shown if it has not recovered."""
 SHORTEST = timedelta(seconds=10)
-"""The shortest time that a rate is computed over: the first burst is no estimate."""
+"""The shortest span for a rate; over less, the first burst would inflate it."""
 
 
 @dataclass(frozen=True)
 class Activity:
-    """What a provider did for a sweep in the last `RECENT`."""
+    """A provider's calls for a sweep in the last `RECENT`."""
 
     provider: str
     ended: int
-    """Calls that ended, with an answer or without; those in batches are left out."""
+    """Calls that succeeded or failed, without calls in batches."""
     per_minute: float
     in_flight: int
     """Calls sent and not ended. A killed run leaves its calls in flight stored as sent."""
@@ -269,7 +269,7 @@ class Activity:
 
 @dataclass(frozen=True)
 class LoweredLimit:
-    """A process that has fewer requests in flight than it may, and since when."""
+    """A process whose limit of requests in flight is lowered, with the reason and the time."""
 
     provider: str
     process: str
@@ -288,7 +288,7 @@ class Refusal:
 
 
 def activity(session: Session, scope: Scope, now: datetime) -> list[Activity]:
-    """Return what each provider did for a sweep lately, by name."""
+    """Return each provider's recent activity for a sweep, sorted by name."""
     recent = sa.and_(
         t.Call.finished_at > now - RECENT,
         t.Call.route == "direct",
@@ -322,7 +322,7 @@ def _per_minute(ended: int, first_sent: datetime | None, now: datetime) -> float
 
 
 def lowered_limits(session: Session, providers: Sequence[str], now: datetime) -> list[LoweredLimit]:
-    """Return the limits that rate limits have lowered and that have not recovered."""
+    """Return the limits that were lowered by rate limits and have not recovered."""
     newest = (
         sa.select(t.GateChange)
         .distinct(t.GateChange.provider, t.GateChange.process)

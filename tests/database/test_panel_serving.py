@@ -170,7 +170,7 @@ def test_a_run_without_consensus_ends_with_an_error(database: str) -> None:
     assert last["snapshot"]["phase"] == "error"
     assert end["type"] == "RUN_ERROR"
     assert "1 of 3 raters gave a review" in end["message"]
-    assert "only what failed is asked again" in end["message"]
+    assert "only failed calls are made again" in end["message"]
 
 
 def test_a_refused_model_is_asked_again_by_the_next_run(database: str) -> None:

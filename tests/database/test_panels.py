@@ -109,7 +109,7 @@ def test_too_few_reviews_end_the_run_and_everything_learnt_is_kept(database: str
     error = no_consensus(state)
     assert error is not None
     assert "rater_a: no_json" in error.message
-    assert "only what failed is asked again" in error.remedy
+    assert "only failed calls are made again" in error.remedy
 
 
 def test_a_failed_arbiter_ends_the_run_with_what_the_raters_said(database: str) -> None:

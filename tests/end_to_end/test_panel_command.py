@@ -86,4 +86,4 @@ def test_what_cannot_be_reviewed_and_who_failed_is_one_line(
     assert ended.code == 1
     assert PanelState.model_validate_json(ended.output.splitlines()[-1]).phase == "error"
     assert "0 of 3 raters gave a review" in ended.errors
-    assert "only what failed is asked again" in ended.errors
+    assert "only failed calls are made again" in ended.errors

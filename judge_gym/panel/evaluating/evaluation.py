@@ -29,7 +29,7 @@ from judge_gym.seeds import derive_seed
 
 
 class NothingToEvaluateError(JudgeGymError):
-    """No document was reviewed by every rater and the arbiter; what was learnt is kept."""
+    """No document was reviewed by every rater and the arbiter; stored answers are reused."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,8 +186,8 @@ def _nothing(
     return NothingToEvaluateError(
         f"Panel {panel.name}: none of {len(labelled)} documents was answered by every rater and "
         f"the arbiter. Of the first: {first}.",
-        "Mend what can be mended and run it again: what was reviewed is kept, and only what failed "
-        "is asked again.",
+        "Fix the cause and rerun the command: reviews are stored, and only failed calls are made "
+        "again.",
     )
 
 
