@@ -9,10 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from judge_gym.design.rubric_file import load_rubric
-
 import judge_gym
 from judge_gym.design.experiment import Experiment
+from judge_gym.design.rubric import load_rubric
 from judge_gym.design.sweep import load_sweep
 from judge_gym.questions.scorer import scoring_prompt
 from judge_gym.records.shown import ShownDocument, present
