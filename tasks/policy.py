@@ -5,6 +5,7 @@ from typing import Any
 from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State, TaskRun
+from prefect.exceptions import ObjectAlreadyExists
 from prefect.tasks import Task, exponential_backoff
 
 from judge_gym.errors import JudgeGymError
@@ -50,4 +51,7 @@ async def declare_limits() -> None:
     """Create or update the tag limit of every provider in the providers file; idempotent."""
     async with runtime() as current, get_client() as client:
         for name, slots in limits_of(current.providers).items():
-            await client.upsert_global_concurrency_limit_by_name(name, slots)
+            try:
+                await client.upsert_global_concurrency_limit_by_name(name, slots)
+            except ObjectAlreadyExists:  # another run created it after this one had looked
+                await client.upsert_global_concurrency_limit_by_name(name, slots)

@@ -87,7 +87,7 @@ def test_a_budget_that_stops_a_run_is_told_once_and_pauses_its_schedule(file: Pa
     assert payload["flow_run_id"] == str(run.id)
     assert payload["sweep"] == "told"
     assert "max_calls is 1, and 4 calls cost" in payload["message"]
-    assert f"Raise max_calls in {file}" in payload["remedy"]
+    assert f"Raise budget.max_calls in {file}" in payload["remedy"]
     assert related(event)["deployment"] == f"prefect.deployment.{deployment}"
     assert related(event)["sweep"] == "judge-gym.sweep.told"
 
