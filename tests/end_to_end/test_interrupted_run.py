@@ -155,7 +155,7 @@ def look(url: str) -> Seen:
         ).one()
         figures = connection.execute(
             sa.text(
-                "SELECT metric, scope_key, estimate, lower, upper, n, floor, p, reason "
+                "SELECT metric, scope_key, estimate, lower, upper, n, floor, p, because "
                 "FROM analysis_results WHERE run_id = (SELECT max(id) FROM analysis_runs) "
                 "ORDER BY metric, scope_key"
             )
