@@ -82,7 +82,7 @@ ORDER BY s.id;
 INSERT INTO analysis_runs (sweep_id, version, simulated)
 SELECT s.id, '1', false FROM sweeps AS s, generate_series(1, 20);
 INSERT INTO analysis_results (run_id, metric, scope, scope_key, estimate, n, n_items, unit, method,
-                              reason, simulated)
+                              because, simulated)
 SELECT r.id, 'metric-' || n % 20, jsonb_build_object('judge', n), 'judge' || n, 0.5, 1, 1, 'bits',
        '', '', false
 FROM analysis_runs AS r, generate_series(1, 500) AS n;
