@@ -1,6 +1,7 @@
-"""Clients to compare judge-gym with: `python -m bench.bare CLIENT PROMPTS URL`.
+"""Clients to compare judge-gym with: `python -m bench.bare CLIENT PROMPTS URL PREFIX`.
 
-Bare aiohttp, the openai client, and litellm alone. Each sends every line of a prompts file, 100
+Bare aiohttp, the openai client, and litellm alone: as it is by default, and tuned as judge-gym
+tunes it. PREFIX is litellm's for the API. Each sends every line of a prompts file, 100
 concurrently, after one warm-up call, and keeps only the number of characters received.
 """
 
@@ -20,7 +21,7 @@ Ask = Callable[[dict[str, Any]], Awaitable[str]]
 
 
 @asynccontextmanager
-async def bare_aiohttp(url: str) -> AsyncIterator[Ask]:
+async def bare_aiohttp(url: str, _prefix: str) -> AsyncIterator[Ask]:
     """POST and read JSON."""
     import aiohttp
 
@@ -36,7 +37,7 @@ async def bare_aiohttp(url: str) -> AsyncIterator[Ask]:
 
 
 @asynccontextmanager
-async def openai_client(url: str) -> AsyncIterator[Ask]:
+async def openai_client(url: str, _prefix: str) -> AsyncIterator[Ask]:
     """The openai client with its defaults, over httpx."""
     import openai
 
@@ -50,20 +51,40 @@ async def openai_client(url: str) -> AsyncIterator[Ask]:
 
 
 @asynccontextmanager
-async def litellm_alone(url: str) -> AsyncIterator[Ask]:
-    """litellm alone, with the parameters of judge-gym's client."""
+async def litellm_alone(url: str, prefix: str) -> AsyncIterator[Ask]:
+    """litellm by default, with the parameters of judge-gym's client."""
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     import litellm
-    from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True
-    litellm.drop_params = True
+    async with asking(litellm, url, prefix) as ask:
+        yield ask
+
+
+@asynccontextmanager
+async def litellm_tuned(url: str, prefix: str) -> AsyncIterator[Ask]:
+    """litellm with the handler, the registered model and the garbage collector of judge-gym."""
+    from judge_gym.llm.client import register_unlisted
+    from judge_gym.llm.sdk import litellm
+
+    async with asking(litellm, url, prefix, register_unlisted) as ask:
+        yield ask
+
+
+@asynccontextmanager
+async def asking(
+    litellm: Any, url: str, prefix: str, prepare: Callable[[str, str], Any] | None = None
+) -> AsyncIterator[Ask]:
+    """litellm as it was imported."""
+    from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
 
     async def ask(body: dict[str, Any]) -> str:
+        if prepare is not None:
+            prepare(prefix, body["model"])
         reply = await litellm.acompletion(
-            **(body | {"model": f"openai/{body['model']}"}),
+            **(body | {"model": f"{prefix}/{body['model']}"}),
             api_key="none",
             base_url=url,
             timeout=120,
@@ -76,10 +97,15 @@ async def litellm_alone(url: str) -> AsyncIterator[Ask]:
     await close_litellm_async_clients()
 
 
-CLIENTS = {"aiohttp": bare_aiohttp, "openai": openai_client, "litellm": litellm_alone}
+CLIENTS = {
+    "aiohttp": bare_aiohttp,
+    "openai": openai_client,
+    "litellm": litellm_alone,
+    "litellm-tuned": litellm_tuned,
+}
 
 
-async def main(client: str, prompts: Path, url: str) -> None:
+async def main(client: str, prompts: Path, url: str, prefix: str) -> None:
     """Send all prompts, a hundred concurrently."""
     first, *bodies = map(json.loads, prompts.read_text().splitlines())
     waiting = iter(bodies)
@@ -87,11 +113,11 @@ async def main(client: str, prompts: Path, url: str) -> None:
     async def worker(ask: Ask) -> int:
         return sum([len(await ask(body)) for body in waiting])
 
-    async with CLIENTS[client](url) as ask:
+    async with CLIENTS[client](url, prefix) as ask:
         await ask(first)
         with Meter(calls=len(bodies)):
             await asyncio.gather(*(worker(ask) for _ in range(CONNECTIONS)))
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3]))
+    asyncio.run(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3], sys.argv[4]))

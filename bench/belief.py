@@ -25,7 +25,7 @@ import numpy as np
 from bench.place import REPOSITORY
 from bench.table import show
 from judge_gym.metrics.accuracy import cohens_kappa, share_correct, subset_accuracy
-from judge_gym.metrics.agreement import fleiss_kappa, gwet_ac, krippendorff_alpha
+from judge_gym.metrics.agreement import gwet_ac, krippendorff_alpha
 from judge_gym.metrics.belief import (
     belief_distance,
     combination_record,
@@ -210,7 +210,7 @@ def resampling(verdicts: Verdicts, truth: IntArray) -> list[tuple[str, Callable[
         ("polarization, 45 pairs", lambda: polarization_by_pair(verdicts, rng)),
         ("entrenchment", lambda: entrenchment(verdicts, probes, rng)),
         ("Krippendorff's alpha", lambda: krippendorff_alpha(verdicts, rng)),
-        ("Gwet's AC, Fleiss' kappa", lambda: (gwet_ac(verdicts, rng), fleiss_kappa(verdicts, rng))),
+        ("Gwet's AC", lambda: gwet_ac(verdicts, rng)),
         ("Cohen's kappa", lambda: cohens_kappa(point, truth, rng)),
         ("ICC of replicates", lambda: replicate_icc(first, rng)),
         ("ICC of judges", lambda: judge_icc(verdicts, rng)),

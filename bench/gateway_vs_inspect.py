@@ -1,12 +1,14 @@
 """Compare the gateway with the layers below it and with Inspect AI: wall and CPU time of a call.
 
 The same prompts go to the same server on loopback (the simulator, 50 ms, 100 connections) through
-bare aiohttp, the openai client, litellm alone, judge-gym's gateway with its ledger on an embedded
-PostgreSQL, and Inspect AI in its own environment, which the first run creates. Each client is a
-process. Its CPU includes its children, but not the server and PostgreSQL, which are printed beside
-it. Imports and one warm-up call are not counted.
+bare aiohttp, the openai client, litellm by default, litellm tuned as the gateway tunes it (handler,
+registered model, garbage collector), judge-gym's gateway with its ledger on an embedded PostgreSQL,
+and Inspect AI in its own environment, which the first run creates. Each client is a process. Its
+CPU includes its children, but not the server and PostgreSQL, which are printed beside it. Imports
+and one warm-up call are not counted. On Anthropic's API the gateway is compared with litellm only.
 
     python -m bench.gateway_vs_inspect [--calls 1000] [--repeat 3] [--without inspect ...]
+        [--api anthropic]
 """
 
 import argparse
@@ -24,7 +26,10 @@ from bench.table import show_calls
 
 INSPECT = REPOSITORY / ".judge-gym" / "bench" / "inspect"
 GATEWAY = "judge-gym gateway"
-CLIENTS = ("aiohttp", "openai", "litellm", "inspect")
+TUNED = "litellm-tuned"
+CLIENTS = ("aiohttp", "openai", "litellm", TUNED, "inspect")
+JUDGES = {"openai": "sim/calm-1", "anthropic": "claude/calm-1"}
+"""litellm's prefix of an API → the simulated judge that is asked through it."""
 
 
 def main() -> None:
@@ -33,21 +38,24 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=1000, help="a multiple of 100")
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--without", nargs="*", default=(), choices=CLIENTS)
+    parser.add_argument("--api", choices=JUDGES, default="openai")
     asked = parser.parse_args()
-    clients = [client for client in CLIENTS if client not in asked.without]
+    comparable = CLIENTS if asked.api == "openai" else ("litellm", TUNED)
+    clients = [client for client in comparable if client not in asked.without]
     if "inspect" in clients:
         make_inspect()
     measured: dict[str, list[dict[str, Any]]] = defaultdict(list)
     with place() as here:
         warm_up(here)
-        sweep = write_sweep(here.folder, asked.calls)
+        sweep = write_sweep(here.folder, asked.calls, (JUDGES[asked.api],))
         prompts = here.folder / "prompts.jsonl"
         for _ in range(asked.repeat):
             found = gateway(here, sweep, prompts)
             for client in clients:
-                measured[client].append(other(here, client, prompts))
+                measured[client].append(other(here, client, prompts, asked.api))
             measured[GATEWAY].append(found)
-    show_calls(f"{asked.calls:,} calls, 50 ms, 100 connections", measured, "litellm")
+    title = f"{asked.calls:,} calls, 50 ms, 100 connections, API of {asked.api}"
+    show_calls(title, measured, TUNED)
 
 
 def warm_up(here: Place) -> None:
@@ -65,13 +73,13 @@ def gateway(here: Place, sweep: Path, prompts: Path | None = None) -> dict[str, 
     return found
 
 
-def other(here: Place, client: str, prompts: Path) -> dict[str, Any]:
+def other(here: Place, client: str, prompts: Path, api: str) -> dict[str, Any]:
     """Send the same prompts through another client."""
     if client == "inspect":
         command = [str(INSPECT / "bin" / "python"), "-m", "bench.inspect_arm", str(prompts)]
         environment = here.environment() | {"BENCH_BASE_URL": here.url, "BENCH_API_KEY": "none"}
         return here.measure(command, environment)
-    command = [sys.executable, "-m", "bench.bare", client, str(prompts), here.url]
+    command = [sys.executable, "-m", "bench.bare", client, str(prompts), here.url_of(api), api]
     return here.measure(command, here.environment())
 
 

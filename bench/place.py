@@ -66,11 +66,20 @@ class Place:
         }
 
     def providers(self, task_slots: int = 1, concurrency: int = 100) -> None:
-        """Write the providers file with these numbers of concurrent requests and task slots."""
+        """Write the providers file with these numbers of concurrent requests and task slots.
+
+        The simulator speaks OpenAI's API as `sim` and Anthropic's as `claude`.
+        """
+        bounds = f"concurrency = {concurrency}\ntask_slots = {task_slots}\n"
         (self.folder / "providers.toml").write_text(
             '[sim]\nlitellm = "openai"\nbase_url_env = "JUDGE_GYM_SIMULATOR_URL"\n'
-            f"concurrency = {concurrency}\ntask_slots = {task_slots}\n"
+            f'{bounds}[claude]\nlitellm = "anthropic"\n'
+            f'base_url = "{self.url_of("anthropic")}"\n{bounds}'
         )
+
+    def url_of(self, prefix: str) -> str:
+        """Return the simulator's address as litellm takes it for a prefix."""
+        return self.url.removesuffix("/v1") if prefix == "anthropic" else self.url
 
     def requests(self) -> int:
         """Return the number of requests to the simulator so far."""

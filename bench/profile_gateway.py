@@ -1,4 +1,4 @@
-"""Profile the gateway's CPU: `python -m bench.profile_gateway [--calls N] [--client litellm]`.
+"""Profile the gateway's CPU: `bench.profile_gateway [--calls N] [--client litellm-tuned]`.
 
 Runs `bench.judging` (or litellm alone, for comparison) and samples the event loop every two
 milliseconds of CPU. Prints milliseconds of CPU per call, by package and by function including its
@@ -33,7 +33,9 @@ def main() -> None:
     """Start the sampled client, or be it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--calls", type=int, default=2000)
-    parser.add_argument("--client", choices=["gateway", "litellm"], default="gateway")
+    parser.add_argument(
+        "--client", choices=["gateway", "litellm", "litellm-tuned"], default="gateway"
+    )
     parser.add_argument("--inside", nargs="+", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.inside:
@@ -48,7 +50,7 @@ def outside(here: Place, client: str, calls: int) -> None:
     warm_up(here)
     sweep, prompts = write_sweep(here.folder, calls), here.folder / "prompts.jsonl"
     given = [str(sweep)]
-    if client == "litellm":
+    if client != "gateway":
         gateway(here, sweep, prompts)
         given = [str(prompts), here.url]
     command = [sys.executable, "-m", "bench.profile_gateway", "--client", client, "--inside"]
@@ -60,8 +62,8 @@ def watched(client: str, *given: str) -> None:
     """Run the client, sampled while its meter runs."""
     sampler = Sampler()
     bare.Meter = judging.Meter = sampler.meter  # type: ignore[attr-defined]
-    if client == "litellm":
-        asyncio.run(bare.main("litellm", Path(given[0]), given[1]))
+    if client != "gateway":
+        asyncio.run(bare.main(client, Path(given[0]), given[1], "openai"))
     else:
         asyncio.run(judging.main(Path(given[0])))
     sampler.report()

@@ -55,10 +55,9 @@ def write_sweep(folder: Path, judgements: int, models: tuple[str, ...] = ("sim/c
         "evidence_view": "raw",
         "replicates": judgements // DOCUMENTS // len(models),
     }
+    sweep = {"name": "bench", "windows": {"valmora": window}, "blocks": [block]}
     # JSON is YAML.
-    file.write_text(
-        json.dumps({"name": "bench", "windows": {"valmora": window}, "blocks": [block]})
-    )
+    file.write_text(json.dumps(sweep | {"utility_model": models[0]}))
     return file
 
 

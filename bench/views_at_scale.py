@@ -48,7 +48,7 @@ INSERT INTO experiment_items
 SELECT x.id, i.id, i.id - 1 FROM experiments AS x, items AS i;
 INSERT INTO sweeps (name, description, swap)
 SELECT 'sweep-' || n, '', NULL FROM generate_series(1, {experiments} / 2) AS n;
-INSERT INTO sweep_experiments SELECT (id + 1) / 2, id FROM experiments;
+INSERT INTO sweep_experiments SELECT (id + 1) / 2, id, {replicates} FROM experiments;
 INSERT INTO arms (experiment_id, rubric_id, scale_size, arm)
 SELECT id, 1, 4, 'own' FROM experiments ORDER BY id;
 INSERT INTO llm_calls (key, workflow, agent, provider, model, experiment_id, messages, template,
@@ -98,9 +98,9 @@ QUERIES = {
     "an experiment's samples": "samples WHERE experiment = 'order-7'",
     "an item across models": "samples WHERE item_id = 77",
     "a sweep's probes": "probes WHERE experiment_id = {ids}",
-    "a sweep's distributions": "distributions WHERE experiment_id = {ids}",
-    "a sweep's item pairs": "item_pairs WHERE experiment_id_a = {ids} AND experiment_id_b = {ids}",
-    "a sweep's failures": "failures WHERE experiment_id = {ids}",
+    "a sweep's distributions": "distributions WHERE sweep = 'sweep-3'",
+    "a sweep's item pairs": "item_pairs WHERE sweep = 'sweep-3'",
+    "a sweep's failures": "failures WHERE sweep = 'sweep-3'",
     "a sweep's results": "results WHERE sweep = 'sweep-3'",
     "a sweep's spending": "spending WHERE sweep = 'sweep-3'",
     "all spending": "spending",

@@ -40,7 +40,7 @@ Outcome = Literal["created", "changed", "unchanged", "kept"]
 class Step:
     """An object on the server, and what was done with it."""
 
-    what: str
+    name: str
     outcome: Outcome
 
 
@@ -110,17 +110,17 @@ async def _work_pool(client: PrefectClient, *, overwrite: bool) -> Step:
             )
         )
         return Step(f"work pool {WORK_POOL} (process)", "created")
-    what = f"work pool {WORK_POOL} ({pool.type})"
+    name = f"work pool {WORK_POOL} ({pool.type})"
     if pool.type != ProcessWorker.type:
-        return Step(what, "unchanged")
+        return Step(name, "unchanged")
     before = pool.base_job_template
     if (overwrite and before == template) or (not overwrite and _is_restricted(before)):
-        return Step(what, "unchanged")
+        return Step(name, "unchanged")
     # Earlier versions of judge-gym created it with Prefect's default template.
     if not (overwrite or before == default):
-        return Step(f"{what}: its job template was edited", "kept")
+        return Step(f"{name}: its job template was edited", "kept")
     await client.update_work_pool(WORK_POOL, WorkPoolUpdate(base_job_template=template))
-    return Step(f"{what}: runs cannot choose their command", "changed")
+    return Step(f"{name}: runs cannot choose their command", "changed")
 
 
 async def _limits(client: PrefectClient, providers: Providers) -> AsyncIterator[Step]:

@@ -17,6 +17,7 @@ from typing import Any
 
 from prefect.blocks.core import Block
 from prefect.client.orchestration import PrefectClient, get_client
+from prefect.client.schemas.actions import DeploymentUpdate
 from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterTags
 from prefect.client.schemas.responses import DeploymentResponse
 from prefect.client.schemas.schedules import CronSchedule, IntervalSchedule, RRuleSchedule
@@ -71,14 +72,19 @@ class Edit:
     key: tuple[str, str]
     """Its entrypoint and name in prefect.yaml."""
     field: str
-    here: Any
+    on_server: Any
     in_file: Any
 
     def __str__(self) -> str:
-        here, there = _by_name(self.field, self.here), _by_name(self.field, self.in_file)
-        different = [name for name in {**here, **there} if here.get(name) != there.get(name)]
+        on_server, in_file = (
+            _by_name(self.field, self.on_server),
+            _by_name(self.field, self.in_file),
+        )
+        different = [
+            name for name in {**on_server, **in_file} if on_server.get(name) != in_file.get(name)
+        ]
         differences = [
-            f"{name} is {_shown(here.get(name))}, in prefect.yaml {_shown(there.get(name))}"
+            f"{name} is {_shown(on_server.get(name))}, in prefect.yaml {_shown(in_file.get(name))}"
             for name in different
         ]
         return f"deployment {self.deployment}: {'; '.join(differences)}"
@@ -95,6 +101,7 @@ async def deploy_all(*, overwrite: bool = False) -> list[Step]:
         before = await _deployments(client)
         edits = [] if overwrite else await _edits_of(before, described)
         _prefect_deploy(_with_edits(described, edits))
+        await _refuse_unknown_parameters(client)
         after = await _deployments(client)
     await _store_digests(after, edits)
     return [
@@ -138,20 +145,34 @@ def _prefect_deploy(described: dict[str, Any]) -> None:
         )
 
 
+async def _refuse_unknown_parameters(client: PrefectClient) -> None:
+    """Have Prefect refuse a run with a parameter that its flow lacks; it would crash."""
+    for deployment in (await _deployments(client)).values():
+        schema = {**(deployment.parameter_openapi_schema or {}), "additionalProperties": False}
+        await client.update_deployment(
+            deployment.id, DeploymentUpdate(parameter_openapi_schema=schema)
+        )
+
+
 async def _deployments(client: PrefectClient) -> dict[str, DeploymentResponse]:
     """Return flow/deployment → the deployment on the server, for those with our tag."""
     ours = DeploymentFilter(tags=DeploymentFilterTags(all_=[TAG]))
     deployments = await client.read_deployments(deployment_filter=ours)
-    flows = {one.flow_id: (await client.read_flow(one.flow_id)).name for one in deployments}
-    return {f"{flows[one.flow_id]}/{one.name}": one for one in deployments}
+    flows = {
+        deployment.flow_id: (await client.read_flow(deployment.flow_id)).name
+        for deployment in deployments
+    }
+    return {
+        f"{flows[deployment.flow_id]}/{deployment.name}": deployment for deployment in deployments
+    }
 
 
 def _described(deployment: DeploymentResponse) -> dict[str, Any]:
     described = deployment.model_dump(mode="json", include=_DESCRIBED)
     limit = deployment.global_concurrency_limit
     schedules = [
-        one.model_dump(mode="json", include={"slug", "schedule", "parameters"})
-        for one in sorted(deployment.schedules, key=lambda one: one.slug or "")
+        schedule.model_dump(mode="json", include={"slug", "schedule", "parameters"})
+        for schedule in sorted(deployment.schedules, key=lambda schedule: schedule.slug or "")
     ]
     return described | {"limit": limit.limit if limit else None, "schedules": schedules}
 
@@ -163,14 +184,14 @@ async def _edits_of(
     stored = (await _deployed()).digests
     edits = []
     for name, deployment in sorted(before.items()):
-        for given in described["deployments"]:
-            key = (str(given["entrypoint"]), str(given["name"]))
+        for entry in described["deployments"]:
+            key = (str(entry["entrypoint"]), str(entry["name"]))
             if key != (deployment.entrypoint, deployment.name):
                 continue
             for field, read in _FIELDS.items():
-                here, in_file = read(deployment), _in_file(field, given)
-                if here != in_file and _digest(here) != stored.get(name, {}).get(field):
-                    edits.append(Edit(name, key, field, here, in_file))
+                on_server, in_file = read(deployment), _in_file(field, entry)
+                if on_server != in_file and _digest(on_server) != stored.get(name, {}).get(field):
+                    edits.append(Edit(name, key, field, on_server, in_file))
     return edits
 
 
@@ -180,7 +201,7 @@ def _with_edits(described: Mapping[str, Any], edits: Iterable[Edit]) -> dict[str
     for edit in edits:
         for deployment in changed["deployments"]:
             if (deployment["entrypoint"], deployment["name"]) == edit.key:
-                deployment[edit.field] = edit.here
+                deployment[edit.field] = edit.on_server
     return changed
 
 
@@ -218,21 +239,26 @@ def _schedule(schedule: Any, **beside: Any) -> dict[str, Any]:
 
 
 def _schedules(deployment: DeploymentResponse) -> list[dict[str, Any]]:
-    found = [
-        _schedule(one.schedule, slug=one.slug, active=one.active, parameters=one.parameters or {})
-        for one in deployment.schedules
+    schedules = [
+        _schedule(
+            stored.schedule,
+            slug=stored.slug,
+            active=stored.active,
+            parameters=stored.parameters or {},
+        )
+        for stored in deployment.schedules
     ]
-    return sorted(found, key=lambda one: json.dumps(one.get("slug")))
+    return sorted(schedules, key=lambda schedule: json.dumps(schedule.get("slug")))
 
 
-def _schedules_in_file(given: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    found = []
-    for one in given:
-        kind = next(kind for key, kind in _KINDS.items() if key in one)
-        fields = {key: value for key, value in one.items() if key in kind.model_fields}
-        beside = {"active": one.get("active", True), "parameters": one.get("parameters", {})}
-        found.append(_schedule(kind.model_validate(fields), slug=one.get("slug"), **beside))
-    return sorted(found, key=lambda one: json.dumps(one.get("slug")))
+def _schedules_in_file(entries: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    schedules = []
+    for entry in entries:
+        kind = next(kind for key, kind in _KINDS.items() if key in entry)
+        fields = {key: value for key, value in entry.items() if key in kind.model_fields}
+        beside = {"active": entry.get("active", True), "parameters": entry.get("parameters", {})}
+        schedules.append(_schedule(kind.model_validate(fields), slug=entry.get("slug"), **beside))
+    return sorted(schedules, key=lambda entry: json.dumps(entry.get("slug")))
 
 
 def _limit(deployment: DeploymentResponse) -> dict[str, Any] | None:
@@ -244,20 +270,20 @@ def _limit(deployment: DeploymentResponse) -> dict[str, Any] | None:
 
 
 _FIELDS: dict[str, Callable[[DeploymentResponse], Any]] = {
-    "parameters": lambda one: one.parameters,
+    "parameters": lambda deployment: deployment.parameters,
     "schedules": _schedules,
-    "description": lambda one: one.description,
-    "tags": lambda one: one.tags,
+    "description": lambda deployment: deployment.description,
+    "tags": lambda deployment: deployment.tags,
     "concurrency_limit": _limit,
 }
 """Fields that can be edited in the UI, in the format of prefect.yaml."""
 
 
 def _in_file(field: str, described: Mapping[str, Any]) -> Any:
-    given = described.get(field)
+    value = described.get(field)
     if field == "schedules":
-        return _schedules_in_file(given or [])
-    return given or {} if field == "parameters" else given
+        return _schedules_in_file(value or [])
+    return value or {} if field == "parameters" else value
 
 
 def _digest(value: Any) -> str:
@@ -267,13 +293,13 @@ def _digest(value: Any) -> str:
 def _by_name(field: str, value: Any) -> dict[str, Any]:
     """Return the parts of a field, keyed by their description."""
     if field == "parameters":
-        return {f"parameter {name}": one for name, one in value.items()}
+        return {f"parameter {name}": entry for name, entry in value.items()}
     if field != "schedules":
         return {field: value}
     return {
-        f"schedule {one.get('slug', number)}, {key},": given
-        for number, one in enumerate(value, 1)
-        for key, given in one.items()
+        f"schedule {schedule.get('slug', number)}, {key},": part
+        for number, schedule in enumerate(value, 1)
+        for key, part in schedule.items()
         if key != "slug"
     }
 

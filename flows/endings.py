@@ -1,10 +1,11 @@
 """How a flow run ends: a summary of its work, a partial failure, or waiting for batches."""
 
+import functools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, ParamSpec
 
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.objects import State
@@ -12,15 +13,33 @@ from prefect.context import FlowRunContext
 from prefect.states import Completed, Failed, Scheduled
 
 from judge_gym.answers.readability import Answers, remedy_of, too_few_readable
-from judge_gym.errors import JudgeGymError
+from judge_gym.errors import RETRY_FAILED, JudgeGymError
 from judge_gym.llm.breaker import ModelStoppedError
 from judge_gym.runtime import Runtime
 from tasks.policy import LAUNCHED, PARTIAL_FAILURE
 
 NOTHING_MISSING = "nothing was missing"
 REMEDY = "Run it again: it does what is still missing."
+RETRY = f"Run again with {RETRY_FAILED} to retry what failed"
 MOST_NAMED = 3
 """Causes that a message names."""
+
+
+P = ParamSpec("P")
+Ending = Coroutine[Any, Any, State[Any]]
+
+
+def failing_in_words(flow: Callable[P, Ending]) -> Callable[P, Ending]:
+    """Fail with the message of an error that the user can fix, instead of with its traceback."""
+
+    @functools.wraps(flow)
+    async def run(*arguments: P.args, **options: P.kwargs) -> State[Any]:
+        try:
+            return await flow(*arguments, **options)
+        except JudgeGymError as error:
+            return Failed(message=str(error), data=error)
+
+    return run
 
 
 class PartialFailure(JudgeGymError):
@@ -31,7 +50,7 @@ class PartialFailure(JudgeGymError):
         """Most important first; each once."""
         super().__init__(
             " ".join(cause.message for cause in self.causes),
-            " ".join(dict.fromkeys(cause.remedy for cause in self.causes if cause.remedy)),
+            (remedy for cause in self.causes for remedy in cause.remedies),
         )
 
     def state(self, rest: str = "") -> State[Any]:
@@ -49,14 +68,14 @@ def caused_by(failures: list[PartialFailure], error: JudgeGymError) -> JudgeGymE
     if not failures:
         return error
     whole = PartialFailure([*combined(failures).causes, error])
-    return type(error)(whole.message, whole.remedy)
+    return type(error)(whole.message, whole.remedies)
 
 
 @dataclass(frozen=True)
 class Waiting:
     """What a flow returns when its work is done but for calls that wait in batches."""
 
-    what: str
+    reason: str
     """What waits where, as the beginning of a sentence."""
 
 
@@ -82,6 +101,11 @@ class RunSummary:
         self.answers += other.answers
         self.waiting += other.waiting
 
+    def caused(self, error: JudgeGymError) -> JudgeGymError:
+        """Return the error that stopped the work, with what failed before it named first."""
+        failure = self._failure()
+        return caused_by([failure] if failure else [], error)
+
     async def state(self, runtime: Runtime, data: Any = None, **changes: Any) -> State[Any]:
         """Return the flow's final state, which names what failed, the first cause first.
 
@@ -92,16 +116,17 @@ class RunSummary:
         wait in batches, the flow ends as waiting; the next run retries what failed.
         """
         if self.waiting:
-            what = [f"{count} {where}" for where, count in sorted(self.waiting.items())]
-            waiting = Waiting("; ".join(what + self.problems))
+            parts = [f"{count} {where}" for where, count in sorted(self.waiting.items())]
+            waiting = Waiting("; ".join(parts + self.problems))
             return await run_again_later(runtime, waiting, **changes)
         done = ", ".join(f"{count} {status}" for status, count in sorted(self.outcomes.items()))
         if failure := self._failure():
-            await _tag_as_partial()
+            await tag_as_partial()
             return failure.state(f" This run: {done or 'nothing was done'}.")
         message = done or NOTHING_MISSING
         if self.outcomes["failed"]:
-            message += ". Run again with retry_failed to retry what failed"
+            await tag_as_partial()
+            message += f". {RETRY}"
         return Completed(message=message, data=data)
 
     def _failure(self) -> PartialFailure | None:
@@ -129,7 +154,7 @@ async def run_again_later(runtime: Runtime, waiting: Waiting, **changes: Any) ->
     """
     at = await _schedule(runtime.settings.batch_poll_s, changes)
     again = f"the next run, at {at:%Y-%m-%d %H:%M:%S} UTC, takes" if at else "run again to take"
-    return Completed(name="Waiting", message=f"{waiting.what}; {again} them in.", data=waiting)
+    return Completed(name="Waiting", message=f"{waiting.reason}; {again} them in.", data=waiting)
 
 
 async def _schedule(after_s: float, changes: dict[str, Any]) -> datetime | None:
@@ -156,10 +181,10 @@ async def _schedule(after_s: float, changes: dict[str, Any]) -> datetime | None:
     return following.expected_start_time
 
 
-async def _tag_as_partial() -> None:
-    """Tag this run before it ends, so that the sweep that launched it goes on with the others."""
+async def tag_as_partial() -> None:
+    """Tag this run before it ends, for filters, and for the sweep that launched it."""
     context = FlowRunContext.get()
     run = context.flow_run if context else None
-    if run is not None and LAUNCHED in run.tags:
+    if run is not None and PARTIAL_FAILURE not in run.tags:
         async with get_client() as client:
             await client.update_flow_run(run.id, tags=[*run.tags, PARTIAL_FAILURE])

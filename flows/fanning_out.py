@@ -60,7 +60,7 @@ class FanOut:
         if name not in FANNED_OUT:
             return
         with self.runtime.session() as session:
-            tags = lacking(session, name, self.run.tags, self.run.swap)
+            tags = lacking(session, name, self.run.tags, self.run.swap, self.run.name)
         if not tags:
             return
         async with get_client() as client:
@@ -80,11 +80,13 @@ class FanOut:
                 f"The Prefect server has no deployment {name}/default, which at_once needs.",
                 "Make it with `judge-gym database init`, or leave at_once out.",
             ) from None
-        of_one = {**parameters, "settings": self.settings}
+        common_parameters = {**parameters, "settings": self.settings}
         if name == SWAP:
-            of_one["plan"] = None  # pairs are chosen among all experiments, which has been done
+            common_parameters["plan"] = (
+                None  # pairs are chosen among all experiments, which has been done
+            )
         check = spending_check(self.runtime, self.run.budget)
-        return _Shared(client, name, deployment.id, of_one, self.at_once, check)
+        return _Shared(client, name, deployment.id, common_parameters, self.at_once, check)
 
 
 @dataclass(frozen=True)
@@ -109,9 +111,9 @@ class _Shared:
 
     async def do(self, tags: list[str]) -> None:
         """Launch a flow run per experiment, `at_once` at a time, and wait for all of them."""
-        found = await self._unfinished()
-        self.going = {found[tag]: _Launch(tag) for tag in tags if tag in found}
-        self.waiting.extend(_Launch(tag) for tag in tags if tag not in found)
+        unfinished = await self._unfinished()
+        self.going = {unfinished[tag]: _Launch(tag) for tag in tags if tag in unfinished}
+        self.waiting.extend(_Launch(tag) for tag in tags if tag not in unfinished)
         while self.waiting or self.going:
             while self.waiting and len(self.going) < self.at_once and await self._may_go_on():
                 await self._launch(self.waiting.popleft())
@@ -162,8 +164,10 @@ class _Shared:
         nothing missing.
         """
         runs = await self._read(None, _UNFINISHED)
-        given = [(run.parameters.get("experiments"), run.id) for run in runs]
-        return {tags[0]: run for tags, run in given if isinstance(tags, list) and len(tags) == 1}
+        candidates = [(run.parameters.get("experiments"), run.id) for run in runs]
+        return {
+            tags[0]: run for tags, run in candidates if isinstance(tags, list) and len(tags) == 1
+        }
 
     async def _read(self, ids: f.FlowRunFilterId | None, states: list[StateType]) -> list[FlowRun]:
         return await self.client.read_flow_runs(

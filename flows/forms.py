@@ -10,34 +10,38 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
 
-def of_experiments(verb: str) -> Callable[[], str]:
+def experiments_run_name(verb: str) -> Callable[[], str]:
     """Return a namer: "score fascism-sim-calm-1-0a1b2c3d and 11 more"."""
     return lambda: _several(verb, flow_run.parameters["experiments"])
 
 
-def of_rubrics() -> str:
+def rubrics_run_name() -> str:
     """Return "write rubrics of ...", or "write second rubrics of ..." for a sham."""
     kind = "second rubrics" if flow_run.parameters["sham"] else "rubrics"
     return _several(f"write {kind} of", flow_run.parameters["experiments"])
 
 
-def of_windows() -> str:
+def windows_run_name() -> str:
     """Return "evidence of window 3 and 11 more"."""
     return _several("evidence of window", flow_run.parameters["windows"])
 
 
-def of_rolling() -> str:
+def rolling_run_name() -> str:
     """Return "daily windows of news.yaml before 2026-01-10", the day it was meant to begin on."""
-    given, meant_for = flow_run.parameters, flow_run.scheduled_start_time
-    name = Path(given["file"]).name
-    return f"{given['cadence']} windows of {name} before {meant_for:%Y-%m-%d}"
+    parameters, meant_for = flow_run.parameters, flow_run.scheduled_start_time
+    name = Path(parameters["file"]).name
+    return f"{parameters['cadence']} windows of {name} before {meant_for:%Y-%m-%d}"
 
 
-def of_review() -> str:
+def review_run_name() -> str:
     """Return "review notes.yaml of 2026-01-10" or, without a day, when it was meant to begin."""
-    given, meant_for = flow_run.parameters, flow_run.scheduled_start_time
-    of = f"of {given['day']}" if given["day"] else f"meant for {meant_for:%Y-%m-%d %H:%M} UTC"
-    return f"review {Path(given['file']).name} {of}"
+    parameters, meant_for = flow_run.parameters, flow_run.scheduled_start_time
+    suffix = (
+        f"of {parameters['day']}"
+        if parameters["day"]
+        else f"meant for {meant_for:%Y-%m-%d %H:%M} UTC"
+    )
+    return f"review {Path(parameters['file']).name} {suffix}"
 
 
 def _several(verb: str, names: Sequence[object]) -> str:
@@ -63,7 +67,7 @@ class _WithoutNull:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         shown: list[JsonSchemaValue] = handler(schema)["anyOf"]
-        return _WithoutDefault(next(one for one in shown if one != {"type": "null"}))
+        return _WithoutDefault(next(option for option in shown if option != {"type": "null"}))
 
 
 OrLeftOut = Annotated[T | None, _WithoutNull()]

@@ -7,8 +7,8 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 
-from flows.forms import OrLeftOut, of_review
-from flows.judged_items import judge_asked
+from flows.forms import OrLeftOut, review_run_name
+from flows.judged_items import judge_requests
 from flows.running import locked_run
 from judge_gym.design.window_files import day_of
 from judge_gym.errors import JudgeGymError
@@ -17,7 +17,7 @@ from tasks.events import emit_failure
 from tasks.judges import report_review
 
 
-@flow(name="judge-review", flow_run_name=of_review, on_failure=[emit_failure])
+@flow(name="judge-review", flow_run_name=review_run_name, on_failure=[emit_failure])
 async def judge_review(
     file: Path, day: OrLeftOut[date] = None, retry_failed: bool = False
 ) -> State[Path]:
@@ -37,7 +37,7 @@ async def judge_review(
     day = day or day_of(flow_run.scheduled_start_time, review.file.time_zone)
     async with locked_run("judges under review", review.judges) as run:
         try:
-            await judge_asked(
+            await judge_requests(
                 run, review.asked, retry_failed=retry_failed, review_day=day.isoformat()
             )
         except JudgeGymError as stopped:

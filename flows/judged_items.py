@@ -1,6 +1,7 @@
 """Judging items with judges for products, and having their texts changed first, in chunks."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from flows.running import Run, work_of
@@ -10,7 +11,7 @@ from judge_gym.judges import Item, Judge, ModelJudge
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.judging import Asked, answers_of, missing
 from judge_gym.judges.calibrating.texts import rewritings
-from judge_gym.store.readability import of_rewritings
+from judge_gym.store.readability import rewriting_answers
 from tasks.judges import judge_texts, perturb_texts
 
 
@@ -18,8 +19,8 @@ class PartlyJudgedError(BudgetExceededError):
     """A budget stopped the judging; the report shows what was judged."""
 
     def __init__(self, stopped: BudgetExceededError, report: Path) -> None:
-        where = f"{stopped.message} What was judged, and how much is missing: {report.resolve()}."
-        super().__init__(where, stopped.remedy)
+        message = f"{stopped.message} What was judged, and how much is missing: {report.resolve()}."
+        super().__init__(message, stopped.remedy)
 
 
 async def judge_missing(
@@ -31,36 +32,36 @@ async def judge_missing(
     retry_failed: bool,
 ) -> None:
     """Have every judge judge the items it has not; its budget stops new work once it is used up."""
-    await judge_asked(
+    await judge_requests(
         run, [Asked(judge, items, repeats) for judge in judges], retry_failed=retry_failed
     )
 
 
-async def judge_asked(
-    run: Run, asked: Sequence[Asked], *, retry_failed: bool, review_day: str = ""
+async def judge_requests(
+    run: Run, requests: Sequence[Asked], *, retry_failed: bool, review_day: str = ""
 ) -> None:
     """Have each judge judge items of its own; a new `review_day` judges them again."""
     works = []
-    for each in asked:
-        judge, repeats = each.judge, each.repeats
-        units = run.query(
-            missing, judge, each.items, repeats, retry_failed=retry_failed, review_day=review_day
+    for request in requests:
+        judge, repeats = request.judge, request.repeats
+        units, judgements = run.query(
+            missing, judge, request.items, repeats, retry_failed=retry_failed, review_day=review_day
         )
-        works.append(
-            work_of(
-                run.runtime,
-                judge_texts,
-                judge.model if isinstance(judge, ModelJudge) else "",
-                units,
-                f"texts by {judge.name}",
-                judge=judge,
-                repeats=repeats,
-                review_day=review_day,
-            )
+        work = work_of(
+            run.runtime,
+            judge_texts,
+            judge.model if isinstance(judge, ModelJudge) else "",
+            units,
+            f"texts by {judge.name}",
+            judge=judge,
+            repeats=repeats,
+            review_day=review_day,
         )
-    await run.do_all("texts", works)
+        works.append(replace(work, results=judgements))
+    await run.do_all("judgements", works)
     run.summary.answers += [
-        run.query(answers_of, each.judge, each.items, each.repeats, review_day) for each in asked
+        run.query(answers_of, request.judge, request.items, request.repeats, review_day)
+        for request in requests
     ]
 
 
@@ -70,10 +71,10 @@ async def perturb_missing(
     """Have the design's perturber, if it has one, make the changed texts that are missing."""
     if design.perturber is None:
         return
-    wanted = rewritings(originals, design)
-    units = run.query(perturbing.missing, wanted, retry_failed=retry_failed)
+    requested = rewritings(originals, design)
+    units = run.query(perturbing.missing, requested, retry_failed=retry_failed)
     perturber = design.perturber
     label = f"texts changed by {perturber.model}"
     work = work_of(run.runtime, perturb_texts, perturber.model, units, label, perturber=perturber)
     await run.do_all("changed texts", [work])
-    run.count(of_rewritings, [each.key for each in wanted])
+    run.count(rewriting_answers, [rewriting.key for rewriting in requested])

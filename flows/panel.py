@@ -8,7 +8,7 @@ from prefect.states import Completed, Failed
 
 from judge_gym.panel import PanelState, load_document, load_panel
 from judge_gym.panel.state import failure_of
-from tasks.events import emit_failure
+from tasks.events import emit_failure, served_models_followed
 from tasks.judges import review_document, show_panel
 from tasks.policy import declare_limits, provider_tag
 from tasks.runtime import runtime
@@ -25,14 +25,14 @@ async def panel(file: Path, config: Path) -> State[PanelState]:
         file: the document, as this process sees it.
         config: the panel file.
     """
-    asked = load_panel(config)
+    loaded = load_panel(config)
     load_document(file)  # a mistake in it is said before anything is begun
-    async with runtime() as current:
+    async with runtime() as current, served_models_followed(current):
         await declare_limits()
-        providers = sorted({current.providers.of(model).name for model in asked.models})
-        review = review_document.with_options(tags=[provider_tag(one) for one in providers])
+        providers = sorted({current.providers.of(model).name for model in loaded.models})
+        review = review_document.with_options(tags=[provider_tag(name) for name in providers])
         state = await review(file, config)
         await show_panel(state)
     if error := failure_of(state):
         return Failed(message=str(error), data=error)
-    return Completed(message=state.in_short, data=state)
+    return Completed(message=state.summary, data=state)

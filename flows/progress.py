@@ -21,9 +21,9 @@ LOOK_S = 15.0
 
 @dataclass
 class Counted:
-    """A bar of units that end; `what` names them, in the plural."""
+    """A bar of units that end; `unit_name` is their plural."""
 
-    what: str
+    unit_name: str
     total: int
     ends: Counter[str] = field(default_factory=Counter)
     """How those ended that have, by status; what waits in a batch has not."""
@@ -42,8 +42,8 @@ class Counted:
 
     def __str__(self) -> str:
         if not self.total:
-            return f"No {self.what} were missing."
-        parts = [f"{self.done:,} of {self.total:,} {self.what}"]
+            return f"No {self.unit_name} were missing."
+        parts = [f"{self.done:,} of {self.total:,} {self.unit_name}"]
         if failed := self.ends["failed"]:
             parts.append(f"{failed:,} of them failed")
         if waiting := self.ends[WAITING]:
@@ -63,7 +63,7 @@ async def sweep_followed(runtime: Runtime, sweep: str) -> AsyncIterator[None]:
         with only_logged():
             progress = await asyncio.to_thread(progress_of, runtime.engine, sweep)
             if progress is not None:
-                await bar.show(share_done(progress), _told(progress))
+                await bar.show(share_done(progress), progress_text(progress))
 
     async def follow() -> None:
         while not over.is_set():
@@ -81,7 +81,7 @@ async def sweep_followed(runtime: Runtime, sweep: str) -> AsyncIterator[None]:
         await look()
 
 
-def _told(progress: Mapping[str, Progress]) -> str:
+def progress_text(progress: Mapping[str, Progress]) -> str:
     """Return "w1-evidence 5 of 5, w3-scoring 12 of 30, w5-probe pending"."""
     return ", ".join(
         f"{name} {part.state}" if part.total is None else f"{name} {part.done:,} of {part.total:,}"

@@ -18,17 +18,18 @@ from prefect.logging import get_run_logger
 from flows.endings import RunSummary
 from flows.progress import Counted
 from judge_gym.answers.readability import Answers
-from judge_gym.asking.budgeting import SweepBudget, spending_check
+from judge_gym.asking.budgeting import BudgetExceededError, SweepBudget, spending_check
 from judge_gym.asking.engine import WAITING, any_batch_open
-from judge_gym.errors import JudgeGymError, first_line
+from judge_gym.errors import RETRY_FAILED, JudgeGymError, first_line
 from judge_gym.llm.breaker import ModelStoppedError
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store.locks import locked
 from judge_gym.store.samples import Missing
+from tasks.events import served_models_followed
 from tasks.lab import collect_batches
 from tasks.policy import declare_limits, provider_tag
-from tasks.runtime import given, runtime
+from tasks.runtime import parameter_layer, runtime
 
 T = TypeVar("T")
 
@@ -46,6 +47,8 @@ class Work:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     as_batches: bool = False
     """Whether its calls may go as batches; then all are to one model."""
+    results: int | None = None
+    """How many results its units give, unless each gives one."""
 
 
 @dataclass(frozen=True)
@@ -68,28 +71,34 @@ class Run:
 
     async def do(
         self,
-        what: str,
+        unit_name: str,
         task: Task[..., Any],
         by_model: Mapping[str, Sequence[Any]],
         **arguments: Any,
     ) -> None:
-        """Do the missing work of every model; `what` names its units in the plural."""
-        works = by_provider(self.runtime, task, by_model, what, **arguments)
-        await self.do_all(what, works)
+        """Do the missing work of every model; `unit_name` is the plural of a unit."""
+        works = by_provider(
+            self.runtime, task, by_model, unit_name, budget=self.budget, **arguments
+        )
+        await self.do_all(unit_name, works)
 
-    async def judge(self, what: str, task: Task[..., Any], missing: Missing) -> None:
+    async def judge(self, unit_name: str, task: Task[..., Any], missing: Missing) -> None:
         """Make missing judgements; those that wait for a failed view are a problem."""
-        await self.do(what, task, missing.by_model)
+        await self.do(unit_name, task, missing.by_model)
         if missing.blocked:
             self.summary.problems.append(
-                f"{missing.blocked} {what} wait for views that failed"
-                f" ({missing.blocked_by or 'not made yet'}); run the sweep again with retry_failed"
+                f"{missing.blocked} {unit_name} wait for views that failed"
+                f" ({missing.blocked_by or 'not made yet'}); run the sweep again "
+                f"with {RETRY_FAILED}"
             )
 
-    async def do_all(self, what: str, works: Sequence[Work]) -> None:
+    async def do_all(self, unit_name: str, works: Sequence[Work]) -> None:
         """Do all this work, and count how it ended."""
         check = spending_check(self.runtime, self.budget)
-        self.summary.add(await run_chunks(self.runtime, what, works, check))
+        summary, error = await run_chunks(self.runtime, unit_name, works, check)
+        self.summary.add(summary)
+        if error is not None:
+            raise self.summary.caused(error) from error
 
     def count(self, answers: Callable[..., list[Answers]], *arguments: Any) -> None:
         """Read how many stored answers of each judge are readable; too few are no success."""
@@ -120,7 +129,11 @@ async def locked_run(
 
     Plan what is missing inside the block: a run that waited for the lock finds most of it done.
     """
-    async with runtime(given(settings)) as current, lock(current, kind, names):
+    async with (
+        runtime(parameter_layer(settings)) as current,
+        lock(current, kind, names),
+        served_models_followed(current),
+    ):
         await declare_limits()
         yield Run(current, budget)
 
@@ -166,24 +179,25 @@ def work_of(
     if not model:
         return Work(task, "", list(units), label, arguments)
     provider = runtime.providers.of(model)
-    return Work(task, provider.name, list(units), label, arguments, provider.batch)
+    return Work(task, provider.name, list(units), label, arguments, bool(provider.batch))
 
 
 async def run_chunks(
-    runtime: Runtime, what: str, works: Sequence[Work], check: Callable[[], None] | None = None
-) -> RunSummary:
-    """Do all the work, a few chunks at a time, and count how it ended.
+    runtime: Runtime, unit_name: str, works: Sequence[Work], check: Callable[[], None] | None = None
+) -> tuple[RunSummary, JudgeGymError | None]:
+    """Do all the work, a few chunks at a time; returns how it ended and the error that stopped it.
 
-    Prefect's page shows the progress, with one request per chunk; `what` names the units in the
-    plural.
+    Prefect's page shows the progress, with one request per chunk; `unit_name` is
+    the plural of a unit.
 
     A failed chunk becomes a problem of the summary, and a model that gets no more calls is named
-    there. Any other `JudgeGymError` stops new chunks, lets those in progress end, and is raised.
+    there. Any other `JudgeGymError` stops new chunks, lets those in progress end, and is returned.
     `check` runs before each chunk, and raises when no new chunk may begin.
     """
     batch_errors = await collect_batches() if await any_batch_open(runtime) else []
     summary = RunSummary()
-    progress = Counted(what, sum(len(work.units) for work in works))
+    results = (len(work.units) if work.results is None else work.results for work in works)
+    progress = Counted(unit_name, sum(results))
     await progress.add({})
     queue = [
         (work, start, work.units[start:end])
@@ -193,31 +207,33 @@ async def run_chunks(
     queue.reverse()
     errors: list[JudgeGymError] = []
 
+    async def ended(work: Work, ends: Counter[str]) -> None:
+        await progress.add(ends)
+        if count := ends.pop(WAITING, 0):
+            summary.waiting[f"{work.label} wait in batches at {work.provider}"] += count
+        summary.outcomes += ends
+
     async def worker() -> None:
         while queue and not errors:
             work, start, units = queue.pop()
             try:
                 if check is not None:
                     await asyncio.to_thread(check)
-                ends = Counter(await _configured(runtime, work, start, units)())
-                await progress.add(ends)
-                if count := ends.pop(WAITING, 0):
-                    summary.waiting[f"{work.label} wait in batches at {work.provider}"] += count
-                summary.outcomes += ends
+                await ended(work, Counter(await _configured(runtime, work, start, units)()))
             except ModelStoppedError as error:
                 summary.stopped[error.model] = error
             except JudgeGymError as error:
+                if isinstance(error, BudgetExceededError):
+                    await ended(work, error.done)
                 errors.append(error)
             except Exception as error:
                 chunk = f"{work.label} {start + 1}-{start + len(units)}"
                 summary.problems.append(f"{chunk}: {first_line(error)}")
 
     await asyncio.gather(*(worker() for _ in range(runtime.settings.workers)))
-    if errors:
-        raise errors[0]
     if summary.waiting:  # else the errors are about batches of other runs
         summary.problems += batch_errors
-    return summary
+    return summary, errors[0] if errors else None
 
 
 def _cuts(count: int, settings: Settings, *, as_batches: bool) -> list[tuple[int, int]]:

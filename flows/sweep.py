@@ -9,7 +9,16 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed
 
 from flows.analysis import analysis
-from flows.endings import PartialFailure, Waiting, caused_by, combined, run_again_later
+from flows.endings import (
+    RETRY,
+    PartialFailure,
+    Waiting,
+    caused_by,
+    combined,
+    failing_in_words,
+    run_again_later,
+    tag_as_partial,
+)
 from flows.fanning_out import FanOut
 from flows.forms import AtLeastOne, OrLeftOut, RunSettings
 from flows.progress import sweep_followed
@@ -21,14 +30,16 @@ from flows.w5_probe import w5_probe
 from judge_gym.design.plans import WORKFLOWS, Part
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import JudgeGymError
+from judge_gym.lab.status import failed_work
 from judge_gym.lab.sweeps import SweepRun, check_keys, prepare
-from tasks.events import emit_failure
+from tasks.events import emit_failure, served_models_followed
 from tasks.runtime import runtime, settings_of_this_run, together
 
 Workflow = Flow[..., Coroutine[Any, Any, State[Any]]]
 
 
 @flow(name="sweep", flow_run_name="sweep {file.name}", on_failure=[emit_failure])
+@failing_in_words
 async def sweep(
     file: Path,
     retry_failed: bool = False,
@@ -55,7 +66,11 @@ async def sweep(
     """
     loaded = load_sweep(file)
     layers = await settings_of_this_run(settings or {})
-    async with runtime(layers) as current, sweep_followed(current, loaded.name):
+    async with (
+        runtime(layers) as current,
+        sweep_followed(current, loaded.name),
+        served_models_followed(current),
+    ):
         await check_keys(current, loaded)
         run = prepare(current, loaded, retry_failed=retry_failed)
         fan_out = FanOut(current, run, together(layers), at_once) if at_once else None
@@ -75,18 +90,30 @@ async def sweep(
             elif isinstance(result, BaseException):
                 raise result
         analysed = only is None or "analysis" in only
-        return _end(failures, await analysis(run.name) if analysed else None, only)
+        run_id = await analysis(run.name) if analysed else None
+        with current.session() as session:
+            stored = failed_work(session, run.name, only)
+        if failures or stored:
+            await tag_as_partial()
+        return _end(failures, stored, run_id, only)
 
 
 def _end(
-    failures: Sequence[PartialFailure], run_id: int | None, only: Sequence[Part] | None
+    failures: Sequence[PartialFailure],
+    stored: str,
+    run_id: int | None,
+    only: Sequence[Part] | None,
 ) -> State[int]:
-    """Return the final state, which says what is missing and where the figures are."""
+    """Return the final state, which says what failed or is missing, and where the figures are.
+
+    `stored` lists the work that is stored as failed.
+    """
     if failures:
         return combined(failures).state(f" Analysis run {run_id} holds the rest." if run_id else "")
+    failed = f"Finished with failures: {stored}. {RETRY}. " if stored else ""
     if run_id is None:
-        return Completed(message=f"{', '.join(only or ())} ended.")
-    return Completed(message=f"Analysis run {run_id} holds the figures.", data=run_id)
+        return Completed(message=f"{failed}{', '.join(only or ())} ended.")
+    return Completed(message=f"{failed}Analysis run {run_id} holds the figures.", data=run_id)
 
 
 def _workflows(
@@ -95,6 +122,7 @@ def _workflows(
     """Yield W1 to W5, or `only` some, with their parameters; each needs the one before."""
     chosen = set(only or WORKFLOWS)
     work: dict[str, Any] = {"experiments": run.tags, "budget": run.budget}
+    judging = {**work, "sweep": run.name}
     if "w1-evidence" in chosen:
         windows = {"windows": run.windows, "views": run.views, "utility_model": run.utility_model}
         yield w1_evidence, {**windows, "budget": run.budget}
@@ -103,8 +131,8 @@ def _workflows(
         if run.swap is not None and run.swap.sham:
             yield w2_rubric, {**work, "critic_model": run.utility_model, "sham": True}
     if "w3-scoring" in chosen:
-        yield w3_scoring, work
+        yield w3_scoring, judging
     if run.swap is not None and "w4-swap" in chosen:
-        yield w4_swap, {**work, "plan": run.swap}
+        yield w4_swap, {**judging, "plan": run.swap}
     if "w5-probe" in chosen:
-        yield w5_probe, work
+        yield w5_probe, judging

@@ -3,13 +3,14 @@
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from flows.forms import Model, of_windows
+from flows.forms import Model, windows_run_name
 from flows.progress import Counted
 from flows.running import Work, locked_run
 from judge_gym.asking.budgeting import SweepBudget
 from judge_gym.design.experiment import EvidenceView
 from judge_gym.design.strategies.view import VIEWS
-from judge_gym.store.readability import of_views
+from judge_gym.lab.evidence import recipes_of_views
+from judge_gym.store.readability import view_answers
 from judge_gym.store.windows import missing_views
 from tasks.events import emit_failure
 from tasks.lab import collect_window, make_views
@@ -17,7 +18,7 @@ from tasks.lab import collect_window, make_views
 
 @flow(
     name="w1-evidence",
-    flow_run_name=of_windows,
+    flow_run_name=windows_run_name,
     validate_parameters=True,
     on_failure=[emit_failure],
 )
@@ -42,6 +43,7 @@ async def w1_evidence(
             await collect_window(window_id)
             await progress.add({"collected": 1})
         provider = run.runtime.providers.of(utility_model)
+        recipes = recipes_of_views(run.runtime.settings, utility_model)
         for view in VIEWS[1:]:
             if view not in views or run.summary.waiting:  # each view is made from the one before
                 continue
@@ -49,13 +51,13 @@ async def w1_evidence(
                 Work(
                     make_views,
                     provider.name,
-                    run.query(missing_views, window_id, view),
+                    run.query(missing_views, window_id, view, recipes[view]),
                     f"{view} views (window {window_id})",
-                    {"view": view, "model": utility_model},
-                    as_batches=provider.batch,
+                    {"view": view, "model": utility_model, "budget": budget},
+                    as_batches=bool(provider.batch),
                 )
                 for window_id in windows
             ]
             await run.do_all(f"{view} views", works)
-        run.count(of_views, windows, views)
+        run.count(view_answers, windows, {view: recipes[view] for view in views})
         return await run.state()

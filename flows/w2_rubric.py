@@ -5,18 +5,18 @@ from collections import defaultdict
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from flows.forms import Model, of_rubrics
+from flows.forms import Model, rubrics_run_name
 from flows.running import locked_run
 from judge_gym.asking.budgeting import SweepBudget
 from judge_gym.lab import rubrics
 from judge_gym.questions.rubricer import RubricRequest
 from judge_gym.store.experiments import experiments_by_tag
-from judge_gym.store.readability import of_generated_rubrics
+from judge_gym.store.readability import rubric_answers
 from tasks.events import emit_failure
 from tasks.lab import write_rubrics
 
 
-@flow(name="w2-rubric", flow_run_name=of_rubrics, on_failure=[emit_failure])
+@flow(name="w2-rubric", flow_run_name=rubrics_run_name, on_failure=[emit_failure])
 async def w2_rubric(
     experiments: list[str],
     critic_model: Model,
@@ -38,8 +38,8 @@ async def w2_rubric(
         by_owner: dict[str, list[RubricRequest]] = defaultdict(list)
         for request in run.query(rubrics.missing_rubrics, chosen, sham=sham):
             by_owner[request.owner_model].append(request)
-        what = "second rubrics" if sham else "rubrics"
-        await run.do(what, write_rubrics, by_owner, critic_model=critic_model)
+        unit_name = "second rubrics" if sham else "rubrics"
+        await run.do(unit_name, write_rubrics, by_owner, critic_model=critic_model)
         requests = rubrics.requests_of(chosen, sham=sham)
-        run.count(of_generated_rubrics, [rubrics.request_key(request) for request in requests])
+        run.count(rubric_answers, [rubrics.request_key(request) for request in requests])
         return await run.state()

@@ -9,7 +9,7 @@ from prefect.client.schemas.objects import State
 from prefect.runtime import flow_run
 from pydantic import Field
 
-from flows.forms import of_rolling
+from flows.forms import rolling_run_name
 from flows.progress import Counted
 from flows.running import Run, locked_run
 from judge_gym.design.window_files import Cadence, load_rolling, periods
@@ -18,7 +18,7 @@ from tasks.events import emit_failure
 from tasks.lab import collect_window
 
 
-@flow(name="windows", flow_run_name=of_rolling, on_failure=[emit_failure])
+@flow(name="windows", flow_run_name=rolling_run_name, on_failure=[emit_failure])
 async def windows(
     file: Path,
     cadence: Cadence = "daily",
@@ -36,9 +36,9 @@ async def windows(
             as after an outage.
     """
     rolling = load_rolling(file)
-    wanted = periods(cadence, flow_run.scheduled_start_time, rolling.time_zone, catch_up)
+    due = periods(cadence, flow_run.scheduled_start_time, rolling.time_zone, catch_up)
     async with locked_run("rolling windows", [rolling.name]) as run:
-        missing, had = run.query(plan_collection, rolling, wanted)
+        missing, had = run.query(plan_collection, rolling, due)
         await _collect(run, missing)
         run.summary.outcomes["collected before"] = had
         return await run.state()

@@ -1,12 +1,12 @@
-"""Errors a user can mend: one clear line, and what to do about it.
+"""Errors that a user can fix: what happened, and how to fix it.
 
-Everything the CLI and the flows show to a person derives from `JudgeGymError`; any other
-exception is a defect of judge-gym and keeps its traceback.
+Every error that the command line and the flows print derives from `JudgeGymError`; any other
+exception is a bug of judge-gym and keeps its traceback.
 """
 
 import difflib
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 _LOGIN = re.compile(r"(?<=://)([^\s:/@]*):(?!password@)\S+@")
 """User and password of a URL, but for our own examples. A password may hold an @ itself."""
@@ -20,17 +20,24 @@ def masked(text: str) -> str:
 
 
 class JudgeGymError(Exception):
-    """Something the user can mend.
+    """An error that the user can fix.
 
     `message` says what is wrong (naming the file, the key and the value where there is one);
     `remedy` says what to do next and may be empty when the message already does. What looks like
     a secret is masked in both.
     """
 
-    def __init__(self, message: str, remedy: str = "") -> None:
+    def __init__(self, message: str, remedy: str | Iterable[str] = "") -> None:
         self.message = masked(message)
-        self.remedy = masked(remedy)
+        given = (remedy,) if isinstance(remedy, str) else remedy
+        self.remedies = tuple(dict.fromkeys(masked(one) for one in given if one))
+        """What to do next, in its parts: an error that combines several names each part once."""
+        self.remedy = " ".join(self.remedies)
         super().__init__(f"{self.message} {self.remedy}".strip())
+
+
+RETRY_FAILED = "retry_failed (--retry-failed)"
+"""What repeats failed calls: the parameter of a run, as forms show it, and a command's option."""
 
 
 class ConfigError(JudgeGymError):
@@ -48,47 +55,46 @@ class StoreError(JudgeGymError):
 _MOST_LISTED = 12
 
 
-def did_you_mean(given: object, known: Collection[str]) -> str:
-    """Return "Did you mean …? " if a known name begins with `given` or is similar, else ""."""
-    longer = [name for name in known if given and name.startswith(str(given))]
-    close = longer or difflib.get_close_matches(str(given), known, n=1)
+def did_you_mean(typed: object, names: Collection[str]) -> str:
+    """Return "Did you mean …? " if a known name begins with `typed` or is similar, else ""."""
+    longer = [name for name in names if typed and name.startswith(str(typed))]
+    close = longer or difflib.get_close_matches(str(typed), names, n=1)
     return f"Did you mean {close[0]}? " if close else ""
 
 
-def listing(known: Sequence[str], command: str, given: str = "") -> str:
+def listing(names: Sequence[str], command: str, typed: str = "") -> str:
     """Return a remedy for an unknown name: the most similar one, then those that exist.
 
     Names at most `_MOST_LISTED`; `command` is the command that lists all.
     """
-    if not known:
+    if not names:
         return "There are none yet."
-    suggestion = did_you_mean(given, known)
-    shown = ", ".join(known[:_MOST_LISTED])
-    if len(known) <= _MOST_LISTED:
+    suggestion = did_you_mean(typed, names)
+    shown = ", ".join(names[:_MOST_LISTED])
+    if len(names) <= _MOST_LISTED:
         return f"{suggestion}Known: {shown}."
     return (
-        f"{suggestion}Known: {shown} and {len(known) - _MOST_LISTED} more; `{command}` lists all."
+        f"{suggestion}Known: {shown} and {len(names) - _MOST_LISTED} more; `{command}` lists all."
     )
 
 
-def first_line(said: object) -> str:
-    """Return the first line of an error or of what a program said, cut: the rest may quote a row.
+def first_line(message: object) -> str:
+    """Return the first line of an error or of a program's output: the rest may quote a row.
 
-    An error that says nothing is named by its type.
+    An error without a message is named by its type.
     """
-    otherwise = type(said).__name__ if isinstance(said, BaseException) else "no reason given"
-    return masked(next(iter(str(said).strip().splitlines()), otherwise))[:300]
+    otherwise = type(message).__name__ if isinstance(message, BaseException) else "no reason given"
+    return masked(next(iter(str(message).strip().splitlines()), otherwise))[:300]
 
 
 def causes(error: BaseException, *, contexts: bool = False) -> Iterator[BaseException]:
-    """Yield the error, its cause, the cause of that, and so on, each of them once.
+    """Yield the error and its chain of causes, each once, even if the chain is a ring.
 
-    With `contexts` an error without a cause leads to the one that was being handled. An error may
-    be its own cause, or stand in a circle of them.
+    With `contexts`, an error without a cause is followed by the error that was being handled.
     """
     seen: set[int] = set()
-    one: BaseException | None = error
-    while one is not None and id(one) not in seen:
-        seen.add(id(one))
-        yield one
-        one = one.__cause__ or (one.__context__ if contexts else None)
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield current
+        current = current.__cause__ or (current.__context__ if contexts else None)

@@ -1,9 +1,79 @@
 """What the name of a model, `provider/model`, says of it."""
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 SIMULATED = "sim/"
-"""How the names of models begin that the simulator plays."""
+"""How the names of simulated models begin that are asked through OpenAI's API."""
+_VERSION = re.compile(
+    r"[-@:](?:preview-|exp-)?(?:latest|\d{3,4}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2,4})"
+)
+"""The date or number of a version after a model's name: `-2025-04-14`, `-0613`, `@20241022`."""
+
+
+def is_simulated_provider(provider: str) -> bool:
+    """Whether a provider is the simulator: `sim`, or `sim-gemini` for it through Gemini's API."""
+    return provider == "sim" or provider.startswith("sim-")
 
 
 def is_simulated_model(model: str) -> bool:
     """Whether the simulator plays this model, so that it costs nothing and shows nothing."""
-    return model.startswith(SIMULATED)
+    provider, slash, _ = model.partition("/")
+    return bool(slash) and is_simulated_provider(provider)
+
+
+def planted_name(model: str) -> str:
+    """Return a model's name among the planted ones: `calm-1` for `sim/calm-1`."""
+    return model.partition("/")[2] if is_simulated_model(model) else model
+
+
+def is_version_of(served: str, model: str) -> bool:
+    """Whether a served name is that of the model asked for, or of a dated version of it.
+
+    Folders before the name, upper case and `latest` make no difference.
+    """
+    asked, given = (name.rstrip("/").rpartition("/")[2].casefold() for name in (model, served))
+    asked = re.sub("[-:]latest$", "", asked)
+    return given.startswith(asked) and bool(given == asked or _VERSION.fullmatch(given, len(asked)))
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The model asked for, and those that its provider says have answered."""
+
+    model: str
+    served: Sequence[str] = ()
+    """Empty where the provider names none."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether several models answered, or one of another name."""
+        return len(self.served) > 1 or not all(
+            is_version_of(name, self.model) for name in self.served
+        )
+
+    def __str__(self) -> str:
+        """Return the model, with those that answered where they differ from it."""
+        return f"{self.model}, served by {self._names}" if self.differs else self.model
+
+    def note(self, mixed: str = "") -> str:
+        """Return what a reader must know, without a full stop; empty if nothing differs.
+
+        `mixed` says in brackets how much several models answered.
+        """
+        if not self.differs:
+            return ""
+        if len(self.served) > 1:
+            return (
+                f"{self.model} was answered by {self._names}{mixed}: read its figures as those of "
+                "a mixture, or judge again under the dated name of one"
+            )
+        return (
+            f"{self.model} was asked for and {self._names} answered: unless both names mean the "
+            f"same model, the figures are those of {self._names}"
+        )
+
+    @property
+    def _names(self) -> str:
+        return " and ".join(self.served)

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from judge_gym.design.config import Node, corpus_files, read_model, read_tree
 from judge_gym.design.experiment import ScoringMethod
 from judge_gym.design.fields import Frozen, Legal
-from judge_gym.design.rubric import Rubric, load_rubric, rubric_faults
+from judge_gym.design.rubric import Rubric, load_rubric
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.evidence.normal_text import normal_line, normal_text
 from judge_gym.evidence.rows import Row, read_rows
@@ -133,8 +133,6 @@ def load_recorded(path: Path) -> tuple[Recorded, Rubric]:
         rubric = load_rubric(path.parent / recorded.rubric)
     except ConfigError as error:
         raise at.problem(f"cannot be used: {error.message.rstrip('.')}", error.remedy) from error
-    if faults := rubric_faults(rubric, rubric.scale_size):
-        raise at.problem(f"cannot be used: {'; '.join(faults)}")
     for name in ("truths", "decisions", "counts"):
         _check_stages(tree.items.get(name), getattr(recorded, name), rubric.scale_size)
     return recorded, rubric

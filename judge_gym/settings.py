@@ -1,6 +1,6 @@
-"""Settings: defaults, under JUDGE_GYM_* variables, under judge-gym.toml, under a run's own.
+"""Settings: defaults, overridden by JUDGE_GYM_* variables, judge-gym.toml, and a run's settings.
 
-What overrides the file (parameters of a flow run, a Prefect variable) is handed in from outside.
+The caller passes what overrides the file: parameters of a flow run, or a Prefect variable.
 """
 
 import os
@@ -43,14 +43,14 @@ class File(TomlConfigSettingsSource):
 
 
 class Settings(BaseSettings):
-    """What a run needs to know that is not part of an experiment."""
+    """Configuration of runs that is not part of an experiment."""
 
     model_config = SettingsConfigDict(
         env_prefix="JUDGE_GYM_",
         toml_file=FILE,
         extra="forbid",
         frozen=True,
-        # In a trace too: a secret may stand under any key.
+        # Also in tracebacks: any key may hold a secret.
         hide_input_in_errors=True,
         use_attribute_docstrings=True,
     )
@@ -134,7 +134,7 @@ class Settings(BaseSettings):
 
 
 Layers = tuple[tuple[str, Mapping[str, Any]], ...]
-"""(where they come from, settings by name): the later over the earlier, all over the file."""
+"""(source, settings by name); later layers override earlier ones and the file."""
 
 
 @cache
@@ -144,9 +144,9 @@ def settings() -> Settings:
 
 
 def settings_of_run(layers: Layers) -> Settings:
-    """Return the settings with a run's own over them; raises `ConfigError` as `settings` does.
+    """Return the settings, overridden by a run's; raises `ConfigError` as `settings` does.
 
-    The database and the data folder are no matter of one run, so no layer may hold them.
+    A layer cannot set the database or the data folder.
     """
     for source, values in layers:
         if unknown := sorted(values.keys() - set(OF_A_RUN)):
@@ -157,15 +157,15 @@ def settings_of_run(layers: Layers) -> Settings:
     try:
         return Settings(**{name: value for _, values in layers for name, value in values.items()})
     except ValidationError as error:
-        found = [_unusable(str(fault["loc"][0]), layers) for fault in error.errors()]
-        what, remedies = zip(*found, strict=True)
-        raise ConfigError(f"{'; '.join(what)}.", " ".join(dict.fromkeys(remedies))) from None
+        faults = [_unusable(str(fault["loc"][0]), layers) for fault in error.errors()]
+        problems, remedies = zip(*faults, strict=True)
+        raise ConfigError(f"{'; '.join(problems)}.", " ".join(dict.fromkeys(remedies))) from None
 
 
 def _unusable(name: str, layers: Layers) -> tuple[str, str]:
     """Return what is wrong with a setting, and the remedy.
 
-    Only numbers of known settings are quoted: any text may be a secret in the wrong place.
+    Only numbers of settings are quoted: any other text may be a misplaced secret.
     """
     from judge_gym.errors import did_you_mean
 
@@ -181,7 +181,7 @@ def _unusable(name: str, layers: Layers) -> tuple[str, str]:
                 f"{where}: [{name}] is a table",
                 "Write settings at the top of the file, above any [table] line.",
             )
-        known = list(Settings.model_fields)
+        names = list(Settings.model_fields)
         if name.lower().endswith(("_api_key", "_token", "_secret")):
             return (
                 f"{where}: {name} is not a setting",
@@ -190,26 +190,26 @@ def _unusable(name: str, layers: Layers) -> tuple[str, str]:
             )
         return (
             f"{where}: {name} is not a setting",
-            f"{did_you_mean(name, known)}Settings are {', '.join(known)}.",
+            f"{did_you_mean(name, names)}Settings are {', '.join(names)}.",
         )
     quoted = _NUMBER.fullmatch(str(value)) and not _is_secret(name)
-    said = f"is {value}" if quoted else "has a value that cannot be used"
-    return f"{where}: {name} {said}", f"Set {name} to {legal_text(Settings.model_fields[name])}."
+    problem = f"is {value}" if quoted else "has a value that cannot be used"
+    return f"{where}: {name} {problem}", f"Set {name} to {legal_text(Settings.model_fields[name])}."
 
 
 def _place(name: str) -> str:
-    """Return the file and, where it is found, the line that gives a setting or a table."""
+    """Return the file and, if present, the line that sets a setting or a table."""
     lines = FILE.read_text(encoding="utf-8-sig").splitlines() if FILE.is_file() else []
-    given = re.compile(rf"\s*\[*\s*[\"']?{re.escape(name)}[\"']?\s*[\].=]")
-    found = (number for number, line in enumerate(lines, 1) if given.match(line))
-    line = next(found, None)
+    pattern = re.compile(rf"\s*\[*\s*[\"']?{re.escape(name)}[\"']?\s*[\].=]")
+    numbers = (number for number, line in enumerate(lines, 1) if pattern.match(line))
+    line = next(numbers, None)
     return str(FILE) if line is None else f"{FILE}, line {line}"
 
 
 def origins(layers: Layers = ()) -> dict[str, str]:
     """Return setting → where the value in force comes from."""
     in_file = File(Settings)()
-    found = {}
+    in_force = {}
     for name in Settings.model_fields:
         variable = f"JUDGE_GYM_{name.upper()}"
         sources = [
@@ -218,8 +218,8 @@ def origins(layers: Layers = ()) -> dict[str, str]:
             *([str(FILE)] if name in in_file else ()),
             *(source for source, values in layers if name in values),
         ]
-        found[name] = sources[-1]
-    return found
+        in_force[name] = sources[-1]
+    return in_force
 
 
 def _is_secret(name: str) -> bool:
@@ -230,4 +230,4 @@ def _is_secret(name: str) -> bool:
 OF_A_RUN = tuple(
     name for name in Settings.model_fields if not _is_secret(name) and name != "data_dir"
 )
-"""Settings that one run may have otherwise."""
+"""Settings that can be set per run."""

@@ -9,7 +9,7 @@ from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.running import analyse
-from judge_gym.report.markdown import InShort, in_short
+from judge_gym.report.markdown import RunMarkdown, run_markdown
 from judge_gym.report.table import escaped
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
@@ -29,15 +29,15 @@ async def analyse_sweep(sweep: str) -> int:
 async def show_results(sweep: str, run_id: int, *, with_report: bool) -> None:
     """Show an analysis run as a text and a table, `with_report` after its report is written."""
     async with runtime() as current:
-        short = await asyncio.to_thread(_in_short, current, run_id, with_report=with_report)
-    await acreate_markdown_artifact(short.said, artifact_key("findings", sweep), short.about_said)
-    await acreate_table_artifact(short.rows, artifact_key("figures", sweep), short.about_rows)
+        shown = await asyncio.to_thread(_run_markdown, current, run_id, with_report=with_report)
+    await acreate_markdown_artifact(shown.text, artifact_key("findings", sweep), shown.description)
+    await acreate_table_artifact(shown.rows, artifact_key("figures", sweep), shown.caption)
 
 
-def _in_short(runtime: Runtime, run_id: int, *, with_report: bool) -> InShort:
+def _run_markdown(runtime: Runtime, run_id: int, *, with_report: bool) -> RunMarkdown:
     with runtime.session() as session:
         file = _report(session, run_id, runtime.settings) if with_report else None
-        return in_short(session, run_id, _where(file, runtime.settings.reports_url))
+        return run_markdown(session, run_id, _where(file, runtime.settings.reports_url))
 
 
 def _report(session: Session, run_id: int, settings: Settings) -> Path:

@@ -1,5 +1,6 @@
 """Artifacts of Prefect's page: their keys, and a bar that shows progress."""
 
+import logging
 import math
 import re
 from collections.abc import Iterator
@@ -14,10 +15,14 @@ from prefect.runtime import flow_run
 from judge_gym.errors import first_line
 from tasks.policy import LAUNCHED
 
+PROGRESS = logging.getLogger("judge-gym-progress")
+"""Gets a line whenever a bar moves; commands print some of them."""
+PROGRESS.propagate = False
 
-def artifact_key(kind: str, of: str) -> str:
+
+def artifact_key(kind: str, name: str) -> str:
     """Return "progress-score-some-experiment": small letters, digits and hyphens only."""
-    return f"{kind}-{re.sub('[^a-z0-9]+', '-', of.lower()).strip('-')}"
+    return f"{kind}-{re.sub('[^a-z0-9]+', '-', name.lower()).strip('-')}"
 
 
 @dataclass
@@ -32,16 +37,17 @@ class Bar:
     work: str
     _artifact: UUID | None = None
 
-    async def show(self, share: float, said: str) -> None:
+    async def show(self, share: float, description: str) -> None:
         """Show a share, from 0 to 1, and of what it is. What cannot be shown stops nothing."""
         percent = math.floor(1000 * share) / 10  # 100 says that all is done
+        PROGRESS.info("%s: %s", self.work, description)
         with only_logged():
             if self._artifact is None:
                 launched = LAUNCHED in flow_run.tags
                 key = None if launched else artifact_key("progress", self.work)
-                self._artifact = await acreate_progress_artifact(percent, key, said)
+                self._artifact = await acreate_progress_artifact(percent, key, description)
             else:
-                await aupdate_progress_artifact(self._artifact, percent, said)
+                await aupdate_progress_artifact(self._artifact, percent, description)
 
 
 @contextmanager

@@ -1,43 +1,54 @@
-"""What judge-gym tells Prefect's automations: a run failed, a budget stopped it, a window is empty.
+"""What judge-gym tells Prefect's automations: failed runs, used budgets, empty windows, new models.
 
 | event | its resource | payload |
 |---|---|---|
 | `judge-gym.run.failed` | the flow run | flow, flow_run_id, sweep, message, remedy |
 | `judge-gym.budget.stopped` | the flow run | the same |
 | `judge-gym.window.empty` | `judge-gym.window.<id>` | window, message, remedy, kept_out by reason |
+| `judge-gym.served-model.changed` | `judge-gym.model.<model>` | before, now, since, experiments |
+
+A served model is the one that a provider says has answered. Its change is told when the run that
+saw it ends, with the model and the tags of the experiments it answered; a killed run tells nothing.
 
 Related are the flow run, its flow and deployment, their tags and, where known, the sweep as
 `judge-gym.sweep.<name>`. A workflow that a sweep has begun leaves it to the sweep to tell.
 """
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from prefect import Flow
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import ArtifactCreate
 from prefect.client.schemas.objects import FlowRun, State
+from prefect.context import FlowRunContext
 from prefect.events import RelatedResource, emit_event
+from prefect.logging import get_run_logger
 
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.design.sweep import name_in
-from judge_gym.errors import JudgeGymError
+from judge_gym.errors import JudgeGymError, first_line
 from judge_gym.report.table import escaped
+from judge_gym.runtime import Runtime
+from judge_gym.store.served import ServedChange, served_changes
 from tasks.artifacts import artifact_key
 from tasks.policy import LAUNCHED
 
 RUN_FAILED = "judge-gym.run.failed"
 BUDGET_STOPPED = "judge-gym.budget.stopped"
 WINDOW_EMPTY = "judge-gym.window.empty"
+SERVED_MODEL_CHANGED = "judge-gym.served-model.changed"
 LONGEST = 1000
 """Characters of a message: errors may repeat what a provider has said."""
 
 
 async def emit_failure(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any]) -> None:
     """Emit why a flow run has failed, and show it with the run; a hook of flows."""
-    in_another = flow_run.parent_task_run_id is not None and flow_run.deployment_id is None
-    if in_another or LAUNCHED in flow_run.tags:
+    if _is_part_of_another(flow_run):
         return
     error = await state.aresult(raise_on_failure=False)
     # The text of a defect may hold anything, rows and prompts included.
@@ -71,6 +82,12 @@ async def emit_failure(flow: Flow[..., Any], flow_run: FlowRun, state: State[Any
     await _show(flow_run, message, remedy)
 
 
+def _is_part_of_another(flow_run: FlowRun) -> bool:
+    """Whether the sweep that began this run tells of it."""
+    in_another = flow_run.parent_task_run_id is not None and flow_run.deployment_id is None
+    return in_another or LAUNCHED in flow_run.tags
+
+
 async def _show(flow_run: FlowRun, message: str, remedy: str) -> None:
     """Leave the reason with its run: Prefect's page cuts the message of a state short."""
     shown = ArtifactCreate(
@@ -86,7 +103,7 @@ async def _show(flow_run: FlowRun, message: str, remedy: str) -> None:
 
 def emit_empty_window(window_id: int, name: str, kept_out: Mapping[str, int]) -> None:
     """Emit that a window was collected and has no document; `kept_out` is by reason."""
-    found = sum(kept_out.values())
+    total = sum(kept_out.values())
     emit_event(
         WINDOW_EMPTY,
         resource={
@@ -95,10 +112,46 @@ def emit_empty_window(window_id: int, name: str, kept_out: Mapping[str, int]) ->
         },
         payload={
             "window": name,
-            "message": f"Window {name} has no document: {found} were found and kept out.",
+            "message": f"Window {name} has no document: {total} were found and kept out.",
             "remedy": f"See why with: judge-gym evidence show {window_id}.",
             "kept_out": dict(kept_out),
         },
+    )
+
+
+@asynccontextmanager
+async def served_models_followed(runtime: Runtime) -> AsyncIterator[None]:
+    """Emit, when the block ends, which models began to be answered by another served model."""
+    context = FlowRunContext.get()
+    run = context.flow_run if context else None
+    if run is None or _is_part_of_another(run):
+        yield
+        return
+    start = datetime.now(UTC)
+    try:
+        yield
+    finally:
+        try:
+            with runtime.session() as session:
+                for change in served_changes(session, start):
+                    _emit_change(change)
+        except Exception as error:  # no run ends for want of this news
+            get_run_logger().warning("Changes of served models are not told: %s", first_line(error))
+
+
+def _emit_change(change: ServedChange) -> None:
+    what = (change.model, change.before, change.now, change.since.isoformat())
+    emit_event(
+        SERVED_MODEL_CHANGED,
+        resource={
+            "prefect.resource.id": f"judge-gym.model.{change.model}",
+            "prefect.resource.name": change.model,
+        },
+        payload={
+            **dict(zip(("model", "before", "now", "since"), what, strict=True)),
+            "experiments": list(change.experiments),
+        },
+        id=uuid5(NAMESPACE_URL, " ".join(what)),  # of runs at the same time, each tells the same
     )
 
 

@@ -15,7 +15,7 @@ from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.estimating import read_findings, store_checks
 from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.judging import judge_missing
-from judge_gym.judges.reviewing.cases import Review, load_review
+from judge_gym.judges.reviewing.cases import LoadedReview, load_review
 from judge_gym.judges.reviewing.findings import store_findings
 from judge_gym.panel import PanelState, load_document, load_panel
 from judge_gym.panel.running import run_panel
@@ -34,16 +34,23 @@ async def judge_texts(
 ) -> dict[str, int]:
     """Judge these texts; returns counts of judgements by status."""
     async with runtime() as current:
-        return dict(
-            await judge_missing(current, judge, units, repeats=repeats, review_day=review_day)
+        judged = await judge_missing(
+            current,
+            judge,
+            units,
+            repeats=repeats,
+            review_day=review_day,
+            workers=current.settings.workers,
         )
+        return dict(judged.counts)
 
 
 @task(name="perturb-texts", **WRITING)
 async def perturb_texts(units: list[Rewriting], perturber: Perturber) -> dict[str, int]:
     """Have the model change these texts; returns counts by status."""
     async with runtime() as current:
-        return dict(await perturbing.perturb(current, perturber, units))
+        workers = current.settings.workers
+        return dict(await perturbing.perturb(current, perturber, units, workers=workers))
 
 
 @task(name="write-calibration", task_run_name="report on {file.name}", **WRITING)
@@ -110,7 +117,7 @@ async def report_review(file: Path, day: date) -> Path:
     return page
 
 
-def _write_review(runtime: Runtime, review: Review, day: date) -> Path:
+def _write_review(runtime: Runtime, review: LoadedReview, day: date) -> Path:
     rows = store_findings(runtime, review, day)
     return save_judge_review(day, rows, runtime.settings.reports_dir)
 
@@ -122,7 +129,7 @@ async def review_document(file: Path, config: Path) -> PanelState:
     bar = Bar(f"panel {panel.name} on {document.id}")
 
     async def show(state: PanelState) -> None:
-        await bar.show(state.share_ended, state.in_short)
+        await bar.show(state.share_ended, state.summary)
 
     async with runtime() as current:
         return await run_panel(current, panel, document, emit=show)
@@ -132,4 +139,4 @@ async def review_document(file: Path, config: Path) -> PanelState:
 async def show_panel(state: PanelState) -> None:
     """Show the result as a text in Prefect's page."""
     key = artifact_key("panel", f"{state.panel} {state.document}")
-    await acreate_markdown_artifact(panel_markdown(state), key, state.in_short)
+    await acreate_markdown_artifact(panel_markdown(state), key, state.summary)

@@ -2,10 +2,12 @@
 
 from prefect import task
 
+from judge_gym.asking.budgeting import Spender, SweepBudget
 from judge_gym.asking.engine import collect_batches as collected_batches
 from judge_gym.design.experiment import EvidenceView
 from judge_gym.lab import evidence, judging, probing, rubrics
 from judge_gym.questions.rubricer import RubricRequest
+from judge_gym.runtime import Runtime
 from judge_gym.store.samples import ProbeUnit, SampleUnit
 from judge_gym.store.windows import load_window
 from tasks.events import emit_empty_window
@@ -27,31 +29,41 @@ async def collect_window(window_id: int) -> dict[str, int]:
 
 
 @task(name="make-views", **WRITING)
-async def make_views(units: list[int], view: EvidenceView, model: str) -> dict[str, int]:
+async def make_views(
+    units: list[int], view: EvidenceView, model: str, budget: SweepBudget | None
+) -> dict[str, int]:
     """Make one view of these documents; returns counts by status."""
     async with runtime() as current:
-        return dict(await evidence.make_views(current, view, units, model))
+        spender = _spender(current, budget)
+        return dict(await evidence.make_views(current, view, units, model, spender))
 
 
 @task(name="write-rubrics", **WRITING)
-async def write_rubrics(units: list[RubricRequest], critic_model: str) -> dict[str, int]:
+async def write_rubrics(
+    units: list[RubricRequest], critic_model: str, budget: SweepBudget | None
+) -> dict[str, int]:
     """Have these rubrics written and rated; returns counts by status."""
     async with runtime() as current:
-        return dict(await rubrics.write_rubrics(current, units, critic_model))
+        spender = _spender(current, budget)
+        return dict(await rubrics.write_rubrics(current, units, critic_model, spender))
 
 
 @task(name="judge", **WRITING)
-async def judge(units: list[SampleUnit]) -> dict[str, int]:
+async def judge(units: list[SampleUnit], budget: SweepBudget | None) -> dict[str, int]:
     """Make these judgements; returns counts by sample status."""
     async with runtime() as current:
-        return dict(await judging.judge(current, units))
+        return dict(await judging.judge(current, units, _spender(current, budget)))
 
 
 @task(name="probe", **WRITING)
-async def probe(units: list[ProbeUnit]) -> dict[str, int]:
+async def probe(units: list[ProbeUnit], budget: SweepBudget | None) -> dict[str, int]:
     """Make these probes; returns counts by probe status."""
     async with runtime() as current:
-        return dict(await probing.probe(current, units))
+        return dict(await probing.probe(current, units, _spender(current, budget)))
+
+
+def _spender(runtime: Runtime, budget: SweepBudget | None) -> Spender | None:
+    return None if budget is None else budget.spender(workers=runtime.settings.workers)
 
 
 @task(name="collect-batches", task_run_name="take in batches that have ended", **WRITING)

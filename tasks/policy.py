@@ -15,7 +15,7 @@ from tasks.runtime import runtime
 LAUNCHED = "launched-by-a-sweep"
 """The tag of a flow run that a sweep launched; the sweep reports how it ended."""
 PARTIAL_FAILURE = "partial-failure"
-"""The tag of a launched flow run whose work failed in part: the others go on."""
+"""The tag of a flow run whose work failed in part. A sweep goes on after one that it launched."""
 
 
 async def may_pass(_task: Task[..., Any], _run: TaskRun, state: State[Any]) -> bool:
@@ -44,7 +44,10 @@ def provider_tag(provider: str) -> str:
 
 def limits_of(providers: Providers) -> dict[str, int]:
     """Return the name of each provider's limit → the tasks that may be in progress at once."""
-    return {f"tag:{provider_tag(one.name)}": one.task_slots for one in providers.by_name.values()}
+    return {
+        f"tag:{provider_tag(provider.name)}": provider.task_slots
+        for provider in providers.by_name.values()
+    }
 
 
 async def declare_limits() -> None:

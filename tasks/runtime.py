@@ -42,8 +42,8 @@ VARIABLE = "judge_gym_settings"
 _PARAMETERS = "run parameters"
 
 
-def given(settings: Mapping[str, Any] | None) -> Layers:
-    """Return the settings of a workflow's run; without any it has those of who began it."""
+def parameter_layer(settings: Mapping[str, Any] | None) -> Layers:
+    """Return the settings in a run's parameters as a layer; without any, the caller's hold."""
     return ((_PARAMETERS, settings),) if settings else ()
 
 

@@ -90,7 +90,7 @@ def list_experiments(
             _check_name("concept", concept, {line.concept for line in every})
             _check_name("judge", model, {line.model for line in every})
         ids = [line.id for line in lines]
-        progress = experiment_progress(session, ids)
+        progress = experiment_progress(session, ids, sweep)
         varying = _varying(experiments_by_id(session, ids))
     subjects = {(line.task_type, line.concept) for line in lines}
     columns = ["number", "tag", "task", "concept", "judge", "settings that vary", "W3", "W4", "W5"]
@@ -129,14 +129,15 @@ def _check_name(kind: str, name: str | None, names: set[str]) -> None:
         raise StoreError(f"There is no experiment with the {kind} {name!r}.", remedy)
 
 
-def _varying(of: "Mapping[int, Experiment]") -> dict[int, list[str]]:
+def _varying(by_number: "Mapping[int, Experiment]") -> dict[int, list[str]]:
     """Return the settings of each experiment that differ among these, as axis=value."""
     from judge_gym.design.axes import axes
 
     names = [axis.name for axis in axes()]
     values = {
-        number: {"window": one.window.name} | {name: str(getattr(one, name)) for name in names}
-        for number, one in of.items()
+        number: {"window": experiment.window.name}
+        | {name: str(getattr(experiment, name)) for name in names}
+        for number, experiment in by_number.items()
     }
     varying = [
         name for name in ("window", *names) if len({row[name] for row in values.values()}) > 1

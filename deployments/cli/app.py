@@ -19,6 +19,8 @@ from deployments.cli import (
     judge,
     judge_compare,
     judge_studies,
+    model_checks,
+    models,
     panel,
     panel_evaluate,
     power,
@@ -26,13 +28,21 @@ from deployments.cli import (
     status,
     sweep,
 )
-from deployments.cli.output import errors, fail
+from deployments.cli.output import (
+    BAD_INPUT,
+    BUDGET_USED_UP,
+    EXIT_CODES,
+    TRY_AGAIN_LATER,
+    errors,
+    fail,
+)
 
 _INTERRUPTED = 130
 """Exit code of typer after Ctrl-C."""
 app = typer.Typer(
     name="judge-gym",
     help="Run LLM-as-judge experiments and evaluate LLM judges.",
+    epilog=EXIT_CODES,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -58,7 +68,8 @@ judge.app.command()(gym.injection)
 app.add_typer(panel.app, name="panel")
 panel.app.command()(panel_evaluate.evaluate)
 app.add_typer(data.app, name="data")
-app.add_typer(serving.models, name="models")
+app.add_typer(models.app, name="models")
+models.app.command()(model_checks.check)
 app.add_typer(database.app, name="database")
 app.command()(serving.simulator)
 app.command()(doctor.doctor)
@@ -66,7 +77,7 @@ app.command()(serving.mcp)
 
 
 def main() -> NoReturn:
-    """Run the command line; a known error prints its message and remedy and exits with 1."""
+    """Run the command line; a known error prints its message and remedy."""
     from judge_gym.errors import JudgeGymError, first_line
 
     # Before numpy is imported: on small matrices threads slow it down.
@@ -74,15 +85,28 @@ def main() -> NoReturn:
     try:
         app()
     except JudgeGymError as error:
-        fail(error.message, error.remedy)
-    except SystemExit as ended:
-        if ended.code == _INTERRUPTED:
+        fail(error.message, error.remedy, _exit_code(error))
+    except SystemExit as exit_error:
+        if exit_error.code == _INTERRUPTED:
             errors.print("Stopped. Progress is saved. Rerun the command to resume.")
         raise
     except Exception as error:
         where = _log(error)
         fail(f"Unexpected {type(error).__name__}: {first_line(error)}", where)
     sys.exit(0)
+
+
+def _exit_code(error: Exception) -> int:
+    """Return the exit code of a known error; docs/sweeps.md lists them."""
+    from judge_gym.asking.budgeting import BudgetExceededError
+    from judge_gym.errors import ConfigError
+    from judge_gym.llm.hourly import HourlyBoundError
+
+    if isinstance(error, BudgetExceededError):
+        return BUDGET_USED_UP
+    if isinstance(error, HourlyBoundError):
+        return TRY_AGAIN_LATER
+    return BAD_INPUT if isinstance(error, ConfigError) else 1
 
 
 def _log(error: BaseException) -> str:

@@ -1,8 +1,8 @@
 """`judge-gym sweep retry`, `cancel` and `batches`: change what is stored or in flight."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from prefect.client.orchestration import PrefectClient
     from sqlalchemy.orm import Session
 
-    from judge_gym.store.selecting import Chosen, LedgerLine
+    from judge_gym.store.selecting import Chosen, LedgerLine, Selection
 
 
 def choose(session: "Session", name: str) -> "Chosen":
@@ -31,6 +31,28 @@ def choose(session: "Session", name: str) -> "Chosen":
     from judge_gym.store.selecting import chosen
 
     return chosen(session, name_of(name))
+
+
+@contextmanager
+def locked_calls(
+    name: str, workflow: str | None, failure: str | None
+) -> "Iterator[tuple[Session, str, Selection]]":
+    """Select calls of a sweep or experiment, in a transaction that keeps its runs locked.
+
+    Yields the session, the title and the selection. Raises `StoreError` if the name is unknown,
+    no call can have the failure class, or a run holds the locks.
+    """
+    from sqlalchemy.orm import Session
+
+    from judge_gym.store.cleaning import check_failure
+    from judge_gym.store.locks import exclusive
+
+    with database_engine() as engine, Session(engine) as session, session.begin():
+        chosen = choose(session, name)
+        selection = chosen.selection(workflow or "", failure or "")
+        check_failure(session, selection)
+        with exclusive(engine, chosen.locks):
+            yield session, chosen.title, selection
 
 
 def show_calls(title: str, lines: "Iterable[LedgerLine]") -> None:
@@ -53,34 +75,35 @@ def show_calls(title: str, lines: "Iterable[LedgerLine]") -> None:
 def retry(
     name: Name, workflow: OfWorkflow = None, failure: OfFailure = None, yes: Yes = False
 ) -> None:
-    """Mark failed calls so that the next run makes them again.
+    """Mark failed calls and empty answers so that the next run makes them again.
 
-    Shows the calls first and asks for confirmation. Makes no calls itself.
+    Empty answers stay in the ledger. Shows the calls first and asks for confirmation. Makes no
+    calls itself.
     """
-    from sqlalchemy.orm import Session
+    from judge_gym.store.cleaning import empty_answers, forget_failures, kept_failures
 
-    from judge_gym.store.cleaning import check_failure, forget_failures, kept_failures
-    from judge_gym.store.locks import exclusive
-
-    with database_engine() as engine, Session(engine) as session, session.begin():
-        chosen = choose(session, name)
-        selection = chosen.selection(workflow or "", failure or "")
-        check_failure(session, selection)
-        with exclusive(engine, chosen.locks):
-            kept = kept_failures(session, selection)
-            count = sum(failures.count for failures in kept)
-            if not count:
-                console.print(f"{chosen.title}: no failed calls.", markup=False)
-                raise typer.Exit
-            show_table(
-                f"{chosen.title}: failed calls to retry",
-                ("workflow", "class", "calls"),
-                ((failures.workflow, failures.failure, failures.count) for failures in kept),
+    with locked_calls(name, workflow, failure) as (session, title, selection):
+        kept = kept_failures(session, selection)
+        count = sum(failures.count for failures in kept)
+        if not count:
+            console.print(f"{title}: no failed calls.", markup=False)
+            raise typer.Exit
+        show_table(
+            f"{title}: failed calls to retry",
+            ("workflow", "class", "calls"),
+            ((failures.workflow, failures.failure, failures.count) for failures in kept),
+        )
+        for empty in empty_answers(session, selection):
+            unknown = f", and {empty.unpriced:,} of unknown price" if empty.unpriced else ""
+            console.print(
+                f"{counted(empty.count, 'empty answer')} of {empty.judge} cost "
+                f"{empty.cost_usd:.4g} USD{unknown}. Making them again may cost as much.",
+                markup=False,
             )
-            if not confirmed(f"Retry {counted(count, 'call')} in the next run?", yes=yes):
-                console.print("Nothing was changed.")
-                raise typer.Exit
-            forget_failures(session, selection)
+        if not confirmed(f"Retry {counted(count, 'call')} in the next run?", yes=yes):
+            console.print("Nothing was changed.")
+            raise typer.Exit
+        forget_failures(session, selection)
     console.print(
         f"{counted(count, 'call')} will be made again, and paid for, by the next "
         f"`{command()} sweep run FILE`.",

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from deployments.cli.environment import database, database_engine
+from deployments.cli.options import Yes
 from deployments.cli.output import command, console, show_table
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
@@ -85,18 +86,25 @@ def import_verdicts(
             "--allow-unreadable", help="Import a judge with fewer than half its answers readable."
         ),
     ] = False,
+    yes: Yes = False,
 ) -> None:
     """Import judgements recorded elsewhere, from JSONL or CSV.
 
     Reads decisions or raw answers. They are marked as imported.
     """
+    from deployments.cli.sweep import confirm_leaving
     from judge_gym.lab import importing
     from judge_gym.recorded import load_recorded
 
     recorded, rubric = load_recorded(mapping)
     with database() as session:
         done = importing.import_verdicts(
-            session, file, recorded, rubric, allow_unreadable=allow_unreadable
+            session,
+            file,
+            recorded,
+            rubric,
+            allow_unreadable=allow_unreadable,
+            confirm=lambda left: confirm_leaving(left, yes=yes),
         )
     ends = ", ".join(f"{count} {status}" for status, count in sorted(done.statuses.items()))
     console.print(

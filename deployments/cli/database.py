@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deployments.cli.changing import choose, show_calls
+from deployments.cli.changing import locked_calls, show_calls
 from deployments.cli.environment import database_engine, prefect_api, prepare_environment
 from deployments.cli.options import Name, OfFailure, OfWorkflow, Yes
 from deployments.cli.output import confirmed, console, errors
@@ -123,15 +123,22 @@ async def made_ready(*, secrets: bool = False, overwrite: bool = False) -> "list
 def show_steps(steps: "list[Step]") -> None:
     """Print the outcome of each step and a summary."""
     for step in steps:
-        console.print(f"{step.outcome:<9} {step.what}", markup=False)
+        console.print(f"{step.outcome:<9} {step.name}", markup=False)
     console.print(f"The Prefect server is ready: {summary(steps)}.")
 
 
 def summary(steps: "list[Step]") -> str:
-    """Return how many things were created, changed or kept as edited."""
+    """Return how many deployments and other objects were created, changed or kept as edited."""
     outcomes = Counter(step.outcome for step in steps)
+    deployments = Counter(step.outcome for step in steps if step.name.startswith("deployment "))
     parts = [
-        f"{outcomes[outcome]} {outcome}" for outcome in ("created", "changed") if outcomes[outcome]
+        f"{counted(number, noun)} {outcome}"
+        for outcome in ("created", "changed")
+        for number, noun in (
+            (deployments[outcome], "deployment"),
+            (outcomes[outcome] - deployments[outcome], "other object"),
+        )
+        if number
     ]
     changes = ", ".join(parts) or "nothing changed"
     if not outcomes["kept"]:
@@ -156,28 +163,21 @@ def clean(
     Shows them first and asks for confirmation. The next run makes and pays for the deleted calls
     again.
     """
-    from sqlalchemy.orm import Session
-
-    from judge_gym.store.cleaning import Removal, check_failure, removal, removed_calls
+    from judge_gym.store.cleaning import Removal, removal, removed_calls
     from judge_gym.store.cleaning import clean as delete
-    from judge_gym.store.locks import exclusive
 
-    with database_engine() as engine, Session(engine) as session, session.begin():
-        chosen = choose(session, name)
-        selection = chosen.selection(workflow or "", failure or "")
-        check_failure(session, selection)
-        with exclusive(engine, chosen.locks):
-            going = removal(session, selection)
-            lines = removed_calls(session, selection, keep_derived=keep_derived)
-            calls = sum(line.calls for line in lines)
-            what = counted(calls, "LLM call") if keep_derived else str(going)
-            if not calls and (keep_derived or going == Removal(0, 0, 0)):
-                console.print(f"{chosen.title}: nothing to delete.", markup=False)
-                raise typer.Exit
-            show_calls(f"{chosen.title}: calls", lines)
-            console.print(f"{what} would be deleted.", markup=False)
-            if not confirmed("Delete them?", yes=yes):
-                console.print("Nothing was deleted.")
-                raise typer.Exit
-            delete(session, selection, keep_derived=keep_derived)
-    console.print(f"Deleted {what}.", markup=False)
+    with locked_calls(name, workflow, failure) as (session, title, selection):
+        going = removal(session, selection)
+        lines = removed_calls(session, selection, keep_derived=keep_derived)
+        calls = sum(line.calls for line in lines)
+        amount = counted(calls, "LLM call") if keep_derived else str(going)
+        if not calls and (keep_derived or going == Removal(0, 0, 0)):
+            console.print(f"{title}: nothing to delete.", markup=False)
+            raise typer.Exit
+        show_calls(f"{title}: calls", lines)
+        console.print(f"{amount} would be deleted.", markup=False)
+        if not confirmed("Delete them?", yes=yes):
+            console.print("Nothing was deleted.")
+            raise typer.Exit
+        delete(session, selection, keep_derived=keep_derived)
+    console.print(f"Deleted {amount}.", markup=False)

@@ -110,6 +110,8 @@ def _python() -> Iterator[Finding]:
 
 
 def _settings() -> Iterator[Finding]:
+    from pathlib import Path
+
     from pydantic import SecretStr
 
     from judge_gym.errors import masked
@@ -118,6 +120,7 @@ def _settings() -> Iterator[Finding]:
     values, sources = settings(), origins()
     for name, source in sources.items():
         value = getattr(values, name)
+        value = value.absolute() if isinstance(value, Path) else value
         text = "(hidden)" if isinstance(value, SecretStr) else value
         shown = "not set" if value in (None, "") else masked(str(text))
         yield Finding(f"setting {name}", f"{shown}, from {source}", state=State.SETTING)
@@ -181,8 +184,8 @@ def _settings_of_sweep_runs() -> Iterator[Finding]:
 
     layers = asyncio.run(settings_of_this_run({}))
     values = settings_of_run(layers)
-    for source, given in layers:
-        for name in given:
+    for source, overrides in layers:
+        for name in overrides:
             value = masked(f"{getattr(values, name)}, from {source}")
             yield Finding(f"setting {name} in sweep runs", value, state=State.SETTING)
 
@@ -201,7 +204,11 @@ def _keys() -> Iterator[Finding]:
         return {name for name in variables if await secret_block(kept_name(name))}
 
     providers = load_providers(settings().providers_file)
-    variables = {one.name: one.key_env for one in providers.by_name.values() if one.key_env}
+    variables = {
+        provider.name: provider.key_env
+        for provider in providers.by_name.values()
+        if provider.key_env
+    }
     variables["firecrawl"] = FIRECRAWL_KEY
     unset = [name for name in variables.values() if not os.environ.get(name)]
     blocks: set[str] = set()
@@ -221,8 +228,8 @@ def _keys() -> Iterator[Finding]:
             remedy = f"Set the environment variable {name}, or save the {block}."
             yield Finding(subject, f"not set, used by {users[owner]}", remedy, State.MISSING)
         else:
-            where = f"not set: no {name}" + (f", no {block}" if has_server else "")
-            yield Finding(subject, where, state=State.UNUSED)
+            detail = f"not set: no {name}" + (f", no {block}" if has_server else "")
+            yield Finding(subject, detail, state=State.UNUSED)
 
 
 def _users(providers: "Providers") -> dict[str, str]:

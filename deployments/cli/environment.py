@@ -5,15 +5,15 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TextIO, Unpack
 
 import typer
 
-from deployments.cli.output import console, errors
+from deployments.cli.output import TRY_AGAIN_LATER, console, errors, progress_lines
 from deployments.local.prefect_server import (
     api_url,
     new_password,
@@ -22,7 +22,7 @@ from deployments.local.prefect_server import (
     wait_healthy,
 )
 from deployments.local.processes import free_port
-from judge_gym.errors import JudgeGymError, causes, first_line
+from judge_gym.errors import JudgeGymError, StoreError, causes, first_line
 from judge_gym.logs import use_json_lines
 from judge_gym.model_names import is_simulated_model
 from judge_gym.settings import settings
@@ -76,7 +76,7 @@ def server_settings() -> dict[str, str]:
         "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
         "PREFECT_LOGGING_TO_API_ENABLED": "false",
-        # In memory, the default, slots are lost when the server is killed.
+        # In memory, the default, leases are lost when the server is killed.
         "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": (
             "prefect.server.concurrency.lease_storage.filesystem"
         ),
@@ -110,7 +110,14 @@ def database() -> Iterator["Session"]:
 
 
 # As Prefect starts its own temporary server.
-_TEMPORARY_SERVER = {"PREFECT_UI_ENABLED": "0", "PREFECT__SERVER_EPHEMERAL": "1"}
+_TEMPORARY_SERVER = {
+    "PREFECT_UI_ENABLED": "0",
+    "PREFECT__SERVER_EPHEMERAL": "1",
+    # Files would outlive it, and no temporary server reads those of another.
+    "PREFECT_SERVER_CONCURRENCY_LEASE_STORAGE": "prefect.server.concurrency.lease_storage.memory",
+}
+_SERVERS_LOCK = "temporary-servers.lock"
+"""The file in Prefect's home that commands lock, shared, while their temporary server runs."""
 _REMEDY = "See {}; rerun the command, or set PREFECT_API_URL to a server of your own."
 
 
@@ -139,7 +146,9 @@ def prefect_api(*modules: str) -> Iterator[None]:
     url, password = api_url(port), new_password()
     # Not the terminal: when stopped while it writes, the server prints a long message.
     log = settings().data_dir.absolute() / "logs" / "prefect-server.log"
+    configured.home.mkdir(parents=True, exist_ok=True)
     with (
+        (configured.home / _SERVERS_LOCK).open("a") as servers,
         prefect_server(port, password, _TEMPORARY_SERVER, log) as process,
         temporary_settings({PREFECT_API_URL: url, PREFECT_API_AUTH_STRING: password}),
     ):
@@ -147,7 +156,36 @@ def prefect_api(*modules: str) -> Iterator[None]:
             import_module(module)
         longest_s = configured.server.ephemeral.startup_timeout_seconds
         wait_healthy(process, url, longest_s, _REMEDY.format(log))
+        _free_slots_of_killed_runs(servers)
         yield
+
+
+def _free_slots_of_killed_runs(servers: TextIO) -> None:
+    """Free all slots unless another command's server runs, and lock `servers` as one that runs.
+
+    A killed run leaves its slots taken in Prefect's database. A full server frees them when their
+    lease expires; a temporary one never does, and the next runs would wait for them for ever.
+    """
+    import fcntl
+
+    try:
+        fcntl.flock(servers, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pass
+    else:
+        asyncio.run(_free_all_slots())
+    fcntl.flock(servers, fcntl.LOCK_SH)
+
+
+async def _free_all_slots() -> None:
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.actions import GlobalConcurrencyLimitUpdate
+
+    async with get_client() as client:
+        for limit in await client.read_global_concurrency_limits(limit=200):
+            if limit.active_slots:
+                free = GlobalConcurrencyLimitUpdate(active_slots=0)
+                await client.update_global_concurrency_limit(limit.name, free)
 
 
 async def check_api(url: str) -> None:
@@ -205,7 +243,7 @@ def lost_servers_named() -> Iterator[None]:
 
 
 @contextmanager
-def simulator(**given: "Unpack[SimulatorSettings]") -> Iterator[None]:
+def simulator(**options: "Unpack[SimulatorSettings]") -> Iterator[None]:
     """Start a simulator for the block, unless one runs already."""
     if os.environ.get(SIMULATOR_URL):
         yield
@@ -214,7 +252,7 @@ def simulator(**given: "Unpack[SimulatorSettings]") -> Iterator[None]:
 
     log = settings().data_dir / "simulator.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    with running(log, **given) as url:
+    with running(log, **options) as url:
         os.environ[SIMULATOR_URL] = url
         try:
             yield
@@ -223,7 +261,7 @@ def simulator(**given: "Unpack[SimulatorSettings]") -> Iterator[None]:
 
 
 @contextmanager
-def knowing_simulator(name: str, known: Mapping[str, float]) -> Iterator[None]:
+def knowing_simulator(name: str, worths: Mapping[str, float]) -> Iterator[None]:
     """Start a simulator whose graders know the worth of texts, in [0, 1], unless one runs.
 
     The worths are written to a file in the data folder. A simulator that runs already has to be
@@ -231,7 +269,7 @@ def knowing_simulator(name: str, known: Mapping[str, float]) -> Iterator[None]:
     """
     path = settings().data_dir / f"{name}-known.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = (json.dumps({"text": text, "worth": worth}) for text, worth in known.items())
+    lines = (json.dumps({"text": text, "worth": worth}) for text, worth in worths.items())
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     if url := os.environ.get(SIMULATOR_URL):
         warning = f"The simulator at {url} knows the right answers only with --known {path}."
@@ -245,10 +283,6 @@ def simulator_for(models: Iterable[str]) -> AbstractContextManager[None]:
     return simulator() if any(map(is_simulated_model, models)) else nullcontext()
 
 
-TRY_AGAIN_LATER = 75
-"""The exit status while calls wait in batches: EX_TEMPFAIL of sysexits.h."""
-
-
 def result_of(state: Any, again: str = "") -> Any:
     """Return a flow's result; raises the error of one that failed.
 
@@ -260,7 +294,38 @@ def result_of(state: Any, again: str = "") -> Any:
     if isinstance(result, BaseException):
         raise result
     if isinstance(result, Waiting):
-        resume = f"{result.what}. Rerun the command when they have ended"
+        resume = f"{result.reason}. Rerun the command when the batches have ended"
         console.print(f"{resume}: {again}" if again else f"{resume}.", markup=False, soft_wrap=True)
         raise typer.Exit(TRY_AGAIN_LATER)
     return result
+
+
+def run_flow(
+    name: str,
+    show: Callable[[], object],
+    simulated: AbstractContextManager[None],
+    *,
+    show_failed: bool = False,
+    **parameters: Any,
+) -> Any:
+    """Run the flow `name` of the module of that name, show the stored results; return its result.
+
+    If a budget stopped the run, the results are shown before its error is raised; with
+    `show_failed` also if part of the run failed. `simulated` provides the simulator, if the run
+    needs one. Call `prepare_environment` first.
+    """
+    module = f"flows.{name}"
+    with simulated, prefect_api(module), lost_servers_named(), progress_lines():
+        from flows.endings import PartialFailure
+        from flows.judged_items import PartlyJudgedError
+
+        flow = getattr(import_module(module), name)
+        state = asyncio.run(flow(**parameters, return_state=True))
+        with suppress(PartlyJudgedError, *([PartialFailure] if show_failed else [])):
+            result_of(state)
+        try:
+            show()
+        except StoreError:
+            result_of(state)  # raises why there are no results
+            raise
+        return result_of(state)

@@ -1,12 +1,13 @@
 """Tables of plans for sweeps and judges: calls, tokens, cost and time."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from deployments.cli.environment import database
 from deployments.cli.output import console, show_table
 from judge_gym.asking.budgeting import budget_warning, how_to_price, spender_of
-from judge_gym.asking.estimating import Estimate
+from judge_gym.asking.estimating import UsageEstimate
 from judge_gym.calibration.design import Perturber
+from judge_gym.counting import counted
 from judge_gym.design.plans import Budget
 from judge_gym.formats import dollars, duration
 from judge_gym.gyms.use import Use
@@ -16,7 +17,7 @@ from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.planning import plan_judging, plan_perturbing
 from judge_gym.lab.planning import Plan, PlanLine
 from judge_gym.llm.providers import Providers, load_providers
-from judge_gym.model_names import SIMULATED, is_simulated_model
+from judge_gym.model_names import is_simulated_model, is_simulated_provider
 from judge_gym.settings import settings
 
 _UNKNOWN, _SIMULATED_COST = "—", "0 (simulated)"
@@ -35,18 +36,25 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
     rows.append(("", "all", "", *sums))
     show_table("LLM calls", (*_NAMES, "calls at most", "done", "to do at most"), rows)
     _show_estimates("Upper bound for the whole sweep", lines, lambda line: line.whole)
-    if any(line.done for line in lines):
-        _show_estimates("Left of that", lines, lambda line: line.left)
+    if any(line.to_do for line in lines):
+        _show_estimates("Expected for what is left", lines, lambda line: line.left)
+    if retried := [line for line in lines if line.failed]:
+        _show_estimates(
+            f"To make {sum(line.failed for line in retried):,} calls of failures again at most "
+            "(--retry-failed)",
+            retried,
+            lambda line: line.retry,
+        )
     for model in plan.unpriced:
         unknown = f"The cost of {model} is unknown ({_UNKNOWN}): no price for this model."
         console.print(unknown, how_to_price(providers, model), markup=False)
     for sentence in plan.unapplied:
-        console.print(f"Not applied: {sentence}", markup=False)
+        console.print(sentence, markup=False)
+    _show_warnings(plan.changed)
+    _show_warnings(plan.warnings)
     for sentence in plan.assumptions:
         console.print(sentence, markup=False)
-    for name in sorted({line.provider for line in lines}):
-        if providers.by_name[name].batch:
-            console.print(f"{name} uses the batch API: cheaper, answers within 24 h.")
+    _show_batches(lines)
     if budget is not None:
         bounds = budget.model_dump(exclude_none=True).items()
         console.print(f"Budget: {', '.join(f'{key} {value:g}' for key, value in bounds)}.")
@@ -54,10 +62,33 @@ def show_plan(plan: Plan, providers: Providers, budget: Budget | None) -> None:
             console.print(sentence, markup=False)
 
 
+def _show_batches(lines: Sequence[PlanLine]) -> None:
+    """Print which calls that are left go in batches, and what they and the direct ones cost."""
+    names = sorted({line.provider for line in lines if line.left.batched})
+    if not names:
+        return
+    batched = sum(line.left.batched for line in lines)
+    batched_usd = _total(line.left.batched_usd for line in lines)
+    cost_usd = _total(line.left.cost_usd for line in lines)
+    direct_usd = None if cost_usd is None or batched_usd is None else cost_usd - batched_usd
+    console.print(
+        f"Left: {counted(batched, 'call')} in batches for {dollars(batched_usd)} USD; "
+        f"{sum(line.to_do for line in lines) - batched:,} directly for {dollars(direct_usd)} USD."
+    )
+    console.print(
+        f"{' and '.join(names)} {'use' if len(names) > 1 else 'uses'} the batch API, which answers "
+        "within 24 h; what it does not answer is sent directly, at the full price.",
+        markup=False,
+    )
+
+
+def _total(costs: Iterable[float | None]) -> float | None:
+    known = list(costs)
+    return None if None in known else sum(cost or 0 for cost in known)
+
+
 def _over_budget(plan: Plan, budget: Budget) -> Iterator[str]:
     """Yield what will keep the whole sweep from running within its budget."""
-    if budget.max_cost_usd is not None and plan.unpriced:
-        yield "With max_cost_usd, the sweep does not run until every price is known."
     cost = sum(line.whole.cost_usd or 0 for line in plan.lines if not _is_simulated(line))
     if budget.max_cost_usd is not None and cost > budget.max_cost_usd:
         yield (
@@ -72,11 +103,11 @@ def _over_budget(plan: Plan, budget: Budget) -> Iterator[str]:
         )
 
 
-def show_judging(title: str, asked: Sequence[Asked], review_day: str = "") -> None:
+def show_judging(title: str, requests: Sequence[Asked], review_day: str = "") -> None:
     """Print the calls, tokens, cost and time of judging; stored judgements cost nothing."""
     with database() as session:
         providers = load_providers(settings().providers_file)
-        plans = plan_judging(session, providers, settings(), asked, review_day)
+        plans = plan_judging(session, providers, settings(), requests, review_day)
         warnings = [
             budget_warning(
                 session,
@@ -101,21 +132,24 @@ def show_judging(title: str, asked: Sequence[Asked], review_day: str = "") -> No
         )
         rows.append(("all", *sums, *used))
     show_table(title, ("judge", "judged", "to judge", "calls", *_USED), rows)
-    console.print(RETRIED_ONCE)
+    if warnings:
+        console.print(RETRIED_ONCE)
+    for sentence in dict.fromkeys(sentence for plan in plans for sentence in plan.unapplied):
+        console.print(sentence, markup=False)
     if any(plan.used is None or plan.used.cost_usd is None for plan in plans):
         console.print(f"{_UNKNOWN}: unknown (no price for this model, or a custom judge).")
     _show_warnings(warnings)
 
 
-def show_perturbing(perturber: Perturber, wanted: Sequence[Rewriting]) -> None:
+def show_perturbing(perturber: Perturber, rewritings: Sequence[Rewriting]) -> None:
     """Print the tokens, cost and time of perturbing texts; stored texts cost nothing."""
     model = perturber.model
     with database() as session:
         providers = load_providers(settings().providers_file)
-        to_do, used = plan_perturbing(session, providers, settings(), wanted)
+        to_do, used = plan_perturbing(session, providers, settings(), rewritings)
         warning = budget_warning(session, spender_of(perturber), to_do, used.cost_usd)
     simulated = is_simulated_model(model)
-    row = (model, len(wanted) - to_do, to_do, *_whole([used], simulated=simulated))
+    row = (model, len(rewritings) - to_do, to_do, *_whole([used], simulated=simulated))
     show_table(
         "Texts to perturb with a model first", ("model", "changed", "to change", *_USED), [row]
     )
@@ -144,7 +178,7 @@ def _names(line: PlanLine) -> tuple[str, str, str]:
 
 
 def _show_estimates(
-    title: str, lines: Sequence[PlanLine], pick: Callable[[PlanLine], Estimate]
+    title: str, lines: Sequence[PlanLine], pick: Callable[[PlanLine], UsageEstimate]
 ) -> None:
     used = [pick(line) for line in lines]
     rows = [
@@ -155,7 +189,7 @@ def _show_estimates(
     show_table(title, (*_NAMES, *_USED), rows)
 
 
-def _whole(used: Sequence[Estimate | None], *, simulated: bool) -> tuple[str, str, str, str]:
+def _whole(used: Sequence[UsageEstimate | None], *, simulated: bool) -> tuple[str, str, str, str]:
     """Return the cells of a sum; unknown costs are shown as a dash.
 
     Times are added: one estimate starts when the other ends.
@@ -170,9 +204,11 @@ def _whole(used: Sequence[Estimate | None], *, simulated: bool) -> tuple[str, st
         f"{sum(estimate.prompt_tokens for estimate in estimates):,}",
         f"{sum(estimate.answer_tokens for estimate in estimates):,}",
         _SIMULATED_COST if simulated else " + ".join(parts),
-        duration(sum(estimate.seconds for estimate in estimates)),
+        "up to 24 h"
+        if any(estimate.batched for estimate in estimates)
+        else duration(sum(estimate.seconds for estimate in estimates)),
     )
 
 
 def _is_simulated(line: PlanLine) -> bool:
-    return f"{line.provider}/" == SIMULATED
+    return is_simulated_provider(line.provider)

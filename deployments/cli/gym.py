@@ -3,14 +3,13 @@
 import json
 import math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from deployments.cli.options import AsJson, PlanOnly, RetryFailed
-from deployments.cli.output import command, console, marked, say_simulated, show_table
+from deployments.cli.output import command, console, marked, say_simulated, show_note, show_table
 from judge_gym.counting import counted
 
 if TYPE_CHECKING:
@@ -62,36 +61,21 @@ def _plan_gym(loaded: "LoadedGym") -> None:
 def _run_gym(file: Path, loaded: "LoadedGym", *, retry_failed: bool, as_json: bool) -> None:
     import asyncio
 
-    from deployments.cli.environment import (
-        lost_servers_named,
-        prefect_api,
-        result_of,
-        simulator_for,
-    )
+    from deployments.cli.environment import run_flow, simulator_for
     from judge_gym.gyms.evaluating import read_report
 
-    models = [
-        loaded.judge.answered_by,
-        *(candidate.asks or "" for candidate in loaded.gym.candidates),
-    ]
-    with (
-        simulator_for(models),
-        prefect_api("flows.gym"),
-        lost_servers_named(),
-    ):
-        from flows.gym import gym as gym_flow
-        from flows.judged_items import PartlyJudgedError
-
-        made: Any = gym_flow(file, retry_failed=retry_failed, return_state=True)
-        state = asyncio.run(made)
-        with suppress(PartlyJudgedError):
-            result_of(state)
+    def show() -> None:
         report = asyncio.run(_in_runtime(read_report, loaded))
         if as_json:
             _print_json(report)
         else:
             _show_gym(report)
-        page = result_of(state)
+
+    models = [
+        loaded.judge.answered_by,
+        *(candidate.asks or "" for candidate in loaded.gym.candidates),
+    ]
+    page = run_flow("gym", show, simulator_for(models), file=file, retry_failed=retry_failed)
     if not as_json:
         console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
 
@@ -137,6 +121,7 @@ def _show_gym(report: "GymReport") -> None:
         for failure, count in failures.most_common(3):
             text = f"{name}: {count} of {len(report.entries)} without a score: {failure}"
             console.print(text, markup=False, soft_wrap=True)
+    show_note(report.answered)
     if report.simulated:
         say_simulated()
 
@@ -147,6 +132,7 @@ def _print_json(report: "GymReport") -> None:
     values = {
         "name": report.loaded.gym.name,
         "judge": report.loaded.judge.name,
+        "served_models": list(report.answered.served),
         "simulated": report.simulated,
         "judge_cost_usd": _known(report.judge_cost),
         "costs_usd": dict(zip(report.names, map(_known, report.costs), strict=True)),
@@ -185,7 +171,7 @@ def injection(
     """
     from deployments.cli import sweep as sweeps
     from deployments.cli.environment import database
-    from deployments.cli.sweep import run_sweep
+    from deployments.cli.sweep import check_failed_work, run_sweep
     from judge_gym.design.sweep import load_sweep
     from judge_gym.judges.injection import injection_lifts
 
@@ -209,6 +195,7 @@ def injection(
     console.print(
         f"Other tables of the sweep: {command()} analyse figures {loaded.name}", markup=False
     )
+    check_failed_work(loaded.name)
 
 
 def _show_lifts(lifts: Sequence["Lift"]) -> None:

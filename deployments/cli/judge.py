@@ -16,12 +16,15 @@ from deployments.cli.output import (
     errors,
     marked,
     say_simulated,
+    show_note,
     show_table,
 )
 from judge_gym.counting import counted
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult, ModelJudge
+    from judge_gym.judges.own_judges import OwnJudge
+    from judge_gym.model_names import Answered
 
 app = typer.Typer(
     help="Check, use, calibrate and compare judges for products.", no_args_is_help=True
@@ -43,13 +46,21 @@ def check(
     repeats: Annotated[int, typer.Option(help="Judgements per item.", min=1)] = 1,
     fields: Fields = None,
 ) -> None:
-    """Validate a judge file and show its prompts without calling a model."""
+    """Validate a judge file and show its prompts without calling a model.
+
+    Imports the function of a judge of kind callable.
+    """
+    import asyncio
+
     from judge_gym.judges import ModelJudge, load_judge, read_item_file
+    from judge_gym.judges.own_judges import OwnJudge
 
     judge = load_judge(file)
     read = read_item_file(items, fields_of(fields)) if items else None
     if read:
         read.check([judge])
+    if isinstance(judge, OwnJudge):
+        asyncio.run(_open(judge))
     texts = read.texts if read else (_stand_in(judge),)
     console.print(f"Judge {judge.name}: {judge.kind} by {judge.answered_by}, key {judge.key}.")
     if isinstance(judge, ModelJudge):
@@ -100,20 +111,34 @@ def score(
         errors.status(f"Judging {counted(len(read.items), 'item')}."),
     ):
         results = asyncio.run(scoring)
-    cost = _cost(results)
+    cost, by = _ledger_of(judge, results)
     labelled = agreement(judge, read.texts, results)
     if as_json:
         rows = [result.model_dump(mode="json") for result in results]
         labels = {"column": read.label_column, **asdict(labelled)}
         console.print_json(
-            json.dumps({"name": judge.name, **cost, "labels": labels, "results": rows})
+            json.dumps(
+                {
+                    "name": judge.name,
+                    **cost,
+                    "served_models": by.served,
+                    "labels": labels,
+                    "results": rows,
+                }
+            )
         )
     else:
-        _show(judge, results, cost)
+        _show(judge, by, results, cost)
         if labelled.labels:
             console.print(str(labelled), markup=False, soft_wrap=True)
+    show_note(by, errors if as_json else console)
     if error := too_few_readable([readable_of(judge, results)]):
         raise error
+
+
+async def _open(judge: "OwnJudge") -> None:
+    async with judge.opened():
+        pass
 
 
 def _stand_in(judge: "AnyJudge") -> "Item":
@@ -154,18 +179,26 @@ def _amount(judge: "AnyJudge", judgements: int) -> str:
     )
 
 
-def _cost(results: Sequence["JudgeResult"]) -> dict[str, Any]:
+def _ledger_of(
+    judge: "AnyJudge", results: Sequence["JudgeResult"]
+) -> tuple[dict[str, Any], "Answered"]:
+    """Return what the calls behind the results cost, and who answered them."""
     from deployments.cli.environment import database
+    from judge_gym.model_names import Answered
     from judge_gym.store.calls import cost_of
+    from judge_gym.store.served import served_models
 
     # Items with the same text share a judgement and its calls.
     calls = list(dict.fromkeys(call for result in results for call in result.call_ids))
     with database() as session:
         cost, unpriced = cost_of(session, calls)
-    return {"calls": len(calls), "cost_usd": cost, "unpriced_calls": unpriced}
+        by = Answered(judge.answered_by, served_models(session, calls))
+    return {"calls": len(calls), "cost_usd": cost, "unpriced_calls": unpriced}, by
 
 
-def _show(judge: "AnyJudge", results: Sequence["JudgeResult"], cost: dict[str, Any]) -> None:
+def _show(
+    judge: "AnyJudge", by: "Answered", results: Sequence["JudgeResult"], cost: dict[str, Any]
+) -> None:
     simulated = any(result.simulated for result in results)
     repeated = any(result.repeat for result in results)
     parts = list(dict.fromkeys(name for result in results for name in result.subscores))
@@ -190,7 +223,7 @@ def _show(judge: "AnyJudge", results: Sequence["JudgeResult"], cost: dict[str, A
         *(("verdict",) if judge.kind != "rubric" else ()),
         "reason",
     )
-    show_table(marked(f"{judge.name}, {judge.answered_by}", simulated=simulated), columns, rows)
+    show_table(marked(f"{judge.name}, {by}", simulated=simulated), columns, rows)
     ends = Counter(result.status for result in results)
     counts = ", ".join(f"{count} {status}" for status, count in ends.most_common())
     console.print(

@@ -3,19 +3,26 @@
 from collections.abc import Sequence
 from datetime import date, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from deployments.cli.options import Fields, PlanOnly, RetryFailed, fields_of
-from deployments.cli.output import console, errors, say_simulated, show_checks, show_table
+from deployments.cli.output import (
+    console,
+    errors,
+    say_simulated,
+    show_checks,
+    show_note,
+    show_table,
+)
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult
     from judge_gym.judges.calibrating.comparing import Comparison
-    from judge_gym.judges.reviewing.cases import Review
+    from judge_gym.judges.reviewing.cases import LoadedReview
     from judge_gym.store.judges import ReviewRow
 
 _LONGEST_CELL = 90
@@ -49,17 +56,31 @@ def compare(
     Judges the same items with both and tests bias and limits of agreement, not a correlation.
     Stored judgements are reused.
     """
+    from deployments.cli.environment import database
     from judge_gym.calibration.checks import Margins
     from judge_gym.judges.calibrating.comparing import agreement
     from judge_gym.judges.calibrating.comparing import compare as compared
+    from judge_gym.model_names import Answered
+    from judge_gym.store.served import served_models
 
     judges, texts = _load(old, new, items, fields)
     results = _judge(judges, texts, repeats, retry_failed=retry_failed)
     margins = Margins(replacement_bias=bias, replacement_limits=limits)
-    _show_comparison(judges, compared(judges, texts, results, margins), len(texts), shown)
+    with database() as session:
+        answered = [
+            Answered(
+                judge.answered_by,
+                served_models(session, {call for result in own for call in result.call_ids}),
+            )
+            for judge, own in zip(judges, results, strict=True)
+        ]
+    titles = [f"{judge.name}, {by}" for judge, by in zip(judges, answered, strict=True)]
+    _show_comparison(titles, compared(judges, texts, results, margins), len(texts), shown)
     for judge, own_results in zip(judges, results, strict=True):
         if (labels := agreement(judge, texts, own_results)).labels:
             console.print(f"{judge.name}: {labels}", markup=False, soft_wrap=True)
+    for by in answered:
+        show_note(by)
     if any(result.simulated for own_results in results for result in own_results):
         say_simulated()
 
@@ -118,17 +139,14 @@ def _judge(
 
 
 def _show_comparison(
-    judges: "tuple[AnyJudge, AnyJudge]", comparison: "Comparison", given: int, shown: int
+    titles: Sequence[str], comparison: "Comparison", n_items: int, shown: int
 ) -> None:
     from judge_gym.calibration.checks import span
     from judge_gym.calibration.comparisons import FIGURE_NAMES
 
-    old, new = judges
+    old, new = titles
     replacement = comparison.replacement
-    show_checks(
-        f"{new.name}, {new.answered_by}, in place of {old.name}, {old.answered_by}",
-        replacement.checks,
-    )
+    show_checks(f"{new}, in place of {old}", replacement.checks)
     show_table(
         "Agreement",
         ("figure", "value"),
@@ -145,9 +163,9 @@ def _show_comparison(
     ]
     if rows:
         show_table("Furthest apart, in points of 100", ("item", "old", "new", "text"), rows)
-    without = given - len(comparison.items)
+    without = n_items - len(comparison.items)
     if without:
-        console.print(f"{without} of {given} items have no score from one of the judges.")
+        console.print(f"{without} of {n_items} items have no score from one of the judges.")
     console.print(replacement.sentence)
 
 
@@ -187,38 +205,29 @@ def review(
     console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
 
 
-def _plan_review(loaded: "Review", of: date) -> None:
+def _plan_review(loaded: "LoadedReview", of: date) -> None:
     from deployments.cli.estimates import show_judging
 
     show_judging(f"Estimate for the review {loaded.file.name} of {of}", loaded.asked, str(of))
 
 
-def _run_review(file: Path, loaded: "Review", of: date, *, retry_failed: bool) -> Path:
-    import asyncio
-
+def _run_review(file: Path, loaded: "LoadedReview", of: date, *, retry_failed: bool) -> Path:
     from deployments.cli.environment import (
         database,
-        lost_servers_named,
-        prefect_api,
         prepare_environment,
-        result_of,
+        run_flow,
         simulator_for,
     )
     from judge_gym.settings import settings
     from judge_gym.store.judges import reviews_of
 
-    prepare_environment(settings().data_dir, verbose=False)
-    with (
-        simulator_for(judge.answered_by for judge in loaded.judges.values()),
-        prefect_api("flows.judge_review"),
-        lost_servers_named(),
-    ):
-        from flows.judge_review import judge_review
-
-        made: Any = judge_review(file, of, retry_failed=retry_failed, return_state=True)
-        page = result_of(asyncio.run(made))
+    def show() -> None:
         with database() as session:
             _show_review([row for row in reviews_of(session, of) if row.review == loaded.file.name])
+
+    prepare_environment(settings().data_dir, verbose=False)
+    simulated = simulator_for(judge.answered_by for judge in loaded.judges.values())
+    page = run_flow("judge_review", show, simulated, file=file, day=of, retry_failed=retry_failed)
     return Path(page)
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,14 +11,12 @@ import typer
 from deployments.cli.options import PlanOnly, RetryFailed
 from deployments.cli.output import (
     console,
-    in_options,
     marked,
     say_simulated,
     show_checks,
     show_table,
 )
 from judge_gym.counting import counted
-from judge_gym.errors import StoreError
 
 if TYPE_CHECKING:
     from judge_gym.calibration.design import CalibrationDesign
@@ -59,9 +57,9 @@ def _plan_calibration(
     from judge_gym.judges.calibrating.perturbing import expected
     from judge_gym.judges.calibrating.texts import changed_texts, rewritings
 
-    wanted = rewritings(originals, design)
+    to_rewrite = rewritings(originals, design)
     with database() as session:
-        texts = changed_texts(originals, design, expected(session, wanted))
+        texts = changed_texts(originals, design, expected(session, to_rewrite))
     rows = [
         (
             change.name,
@@ -78,8 +76,8 @@ def _plan_calibration(
         ("change", "made by", "expected", "severities", "texts to judge", "not applicable"),
         rows,
     )
-    if design.perturber and wanted:
-        show_perturbing(design.perturber, wanted)
+    if design.perturber and to_rewrite:
+        show_perturbing(design.perturber, to_rewrite)
     show_judging(
         f"Estimate, {counted(len(texts.items), 'text')}, {counted(design.repeats, 'time')} each",
         [Asked(judge, texts.items, design.repeats) for judge in judges],
@@ -91,38 +89,20 @@ def _run_calibration(
 ) -> None:
     import asyncio
 
-    from deployments.cli.environment import (
-        lost_servers_named,
-        prefect_api,
-        prepare_environment,
-        result_of,
-        simulator_for,
-    )
+    from deployments.cli.environment import prepare_environment, run_flow, simulator_for
     from judge_gym.settings import settings
 
     models = [judge.answered_by for judge in judges]
     models += [design.perturber.model] if design.perturber else []
     prepare_environment(settings().data_dir, verbose=False)
-    with (
+    run_flow(
+        "calibration",
+        lambda: asyncio.run(_show_calibration(design)),
         simulator_for(models),
-        prefect_api("flows.calibration"),
-        lost_servers_named(),
-    ):
-        from flows.calibration import calibration
-        from flows.endings import PartialFailure
-        from flows.judged_items import PartlyJudgedError
-
-        made: Any = calibration(file, retry_failed=retry_failed, return_state=True)
-        state = asyncio.run(made)
-        # The stored judgements are shown before the error of an incomplete run.
-        with suppress(PartlyJudgedError, PartialFailure):
-            result_of(state)
-        try:
-            asyncio.run(_show_calibration(design))
-        except StoreError:
-            result_of(state)  # raises why there are no judgements
-            raise
-        result_of(state)
+        show_failed=True,
+        file=file,
+        retry_failed=retry_failed,
+    )
 
 
 async def _show_calibration(design: "CalibrationDesign") -> None:
@@ -136,7 +116,7 @@ async def _show_calibration(design: "CalibrationDesign") -> None:
         findings = read_findings(current, design)
         page = page_path(design, current.settings.reports_dir)
     for assessment in findings.assessments:
-        name = f"{assessment.judge.name}, {assessment.judge.answered_by}"
+        name = f"{assessment.judge.name}, {assessment.answered}"
         show_checks(marked(name, simulated=assessment.simulated), assessment.checks)
     if findings.together:
         show_checks("Between the judges", findings.together)
@@ -173,7 +153,7 @@ def _show_verdicts(findings: "CalibrationFindings") -> None:
         [
             (
                 marked(assessment.judge.name, simulated=assessment.simulated),
-                assessment.judge.answered_by,
+                str(assessment.answered),
                 assessment.decision.verdict.words,
                 assessment.statuses.total(),
                 assessment.statuses["scored"],
@@ -181,10 +161,10 @@ def _show_verdicts(findings: "CalibrationFindings") -> None:
             for assessment in findings.assessments
         ],
     )
-    console.print(in_options(findings.why), markup=False, soft_wrap=True)
+    console.print(findings.why, markup=False, soft_wrap=True)
     for assessment in findings.assessments:
         if assessment.decision.why not in findings.why:
-            console.print(in_options(assessment.decision.why), markup=False, soft_wrap=True)
+            console.print(assessment.decision.why, markup=False, soft_wrap=True)
 
 
 _METRICS = {
@@ -241,48 +221,40 @@ def benchmark(
     )
     if plan:
         return
-    given = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}
-    table = _run_benchmark(chosen, loaded, given | {"retry_failed": retry_failed})
+    parameters = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}
+    table = _run_benchmark(chosen, loaded, parameters | {"retry_failed": retry_failed})
     console.print(f"Figures as a table: {table.resolve()}", markup=False, soft_wrap=True)
 
 
 def _run_benchmark(
-    chosen: "BenchmarkSet", judges: "Sequence[Judge]", given: dict[str, Any]
+    chosen: "BenchmarkSet", judges: "Sequence[Judge]", parameters: dict[str, Any]
 ) -> Path:
-    import asyncio
-
-    from deployments.cli.environment import database, lost_servers_named, prefect_api, result_of
+    from deployments.cli.environment import database, run_flow
     from judge_gym.judges.benchmarking import read_report
 
-    simulated = any(judge.is_simulated for judge in judges)
-    with (
-        _simulator(chosen) if simulated else nullcontext(),
-        prefect_api("flows.benchmark"),
-        lost_servers_named(),
-    ):
-        from flows.benchmark import benchmark
-        from flows.judged_items import PartlyJudgedError
-
-        made: Any = benchmark(**given, return_state=True)
-        state = asyncio.run(made)
-        with suppress(PartlyJudgedError):
-            result_of(state)
+    def show() -> None:
         with database() as session:
             _show_benchmark(read_report(session, chosen, judges))
-        return Path(result_of(state))
+
+    simulated = any(judge.is_simulated for judge in judges)
+    return Path(
+        run_flow(
+            "benchmark", show, _simulator(chosen) if simulated else nullcontext(), **parameters
+        )
+    )
 
 
 def _simulator(chosen: "BenchmarkSet") -> AbstractContextManager[None]:
     """Start a simulator whose graders know the right answers of pairs, unless one runs."""
     from deployments.cli.environment import knowing_simulator
 
-    known = {
+    worths = {
         text: float(item.truth == side)
         for item in chosen.items
         if item.second is not None
         for text, side in ((item.text, "first"), (item.second, "second"))
     }
-    return knowing_simulator(f"benchmark-{chosen.benchmark.name}", known)
+    return knowing_simulator(f"benchmark-{chosen.benchmark.name}", worths)
 
 
 def _show_benchmark(report: "BenchmarkReport") -> None:
@@ -299,7 +271,7 @@ def _show_benchmark(report: "BenchmarkReport") -> None:
     ]
     for index, by_category in enumerate(report.figures.by_judge):
         metrics = [estimate.metric for estimate in next(iter(by_category.values()))]
-        judge = f"{report.judges[index].name}, {report.judges[index].answered_by}"
+        judge = f"{report.judges[index].name}, {report.answered[index]}"
         show_table(
             f"{marked(judge, simulated=report.simulated[index])}: {report.chosen.benchmark.source}",
             ("category", *(_METRICS[metric] for metric in metrics), "items"),
@@ -345,6 +317,8 @@ def _outcomes(report: "BenchmarkReport", index: int) -> str:
         sentences.append("Unparseable or refused orders count as no vote.")
     if statuses["failed"]:
         sentences.append("Failed judgements are left out; retry them with --retry-failed.")
+    if note := report.answered[index].note():
+        sentences.append(f"{note}.")
     if report.costs[index]:
         sentences.append(f"Cost of the calls: {dollars(report.costs[index])} USD.")
     return " ".join(sentences) + "\n"

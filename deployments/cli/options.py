@@ -40,13 +40,13 @@ OfFailure = Annotated[
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 
-def fields_of(given: Sequence[str] | None) -> dict[str, str]:
+def fields_of(assignments: Sequence[str] | None) -> dict[str, str]:
     """Return field → column of `--fields`; raises `ConfigError` for anything else."""
     from judge_gym.errors import ConfigError
     from judge_gym.records.items import COLUMNS
 
     columns: dict[str, str] = {}
-    for assignment in given or ():
+    for assignment in assignments or ():
         field, equals, column = assignment.partition("=")
         if not equals or not column or field not in COLUMNS or field in columns:
             raise ConfigError(

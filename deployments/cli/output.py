@@ -1,11 +1,13 @@
 """Printing and confirmation for all commands: console, errors, tables."""
 
+import logging
 import os
-import re
 import shutil
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, NoReturn
 
 import typer
@@ -14,10 +16,23 @@ from rich.markup import escape
 
 if TYPE_CHECKING:
     from judge_gym.calibration.checks import Check
+    from judge_gym.model_names import Answered
     from judge_gym.report.table import TerminalTable
 
 WIDTH_WITHOUT_TERMINAL = 120
 """Width in columns of output to a file or a pipe; rich would use 80."""
+
+BAD_INPUT = 3
+"""The exit code when a file, a setting or an argument cannot be used."""
+BUDGET_USED_UP = 4
+"""The exit code when a budget stopped the work."""
+TRY_AGAIN_LATER = 75
+"""The exit code while calls wait, in batches or for a bound per hour: EX_TEMPFAIL of sysexits.h."""
+EXIT_CODES = (
+    "Exit codes: 0 success, 1 an error or failed calls, 2 unknown option, "
+    f"{BAD_INPUT} bad input, {BUDGET_USED_UP} budget used up, {TRY_AGAIN_LATER} rerun later "
+    "(batches, bounds per hour), 130 Ctrl-C. docs/sweeps.md explains them."
+)
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)
 errors = Console(stderr=True, highlight=False)
@@ -32,21 +47,59 @@ def command() -> str:
     return os.path.relpath(called)
 
 
+PROGRESS_S = 15.0
+"""Least seconds between two lines of a flow's progress."""
+
+
+def say_progress(line: str) -> None:
+    """Write a line of progress to standard error, as JSON if logs are."""
+    from judge_gym.settings import settings
+
+    if settings().log_format == "json":
+        logging.getLogger("judge_gym.progress").info(line)
+    else:
+        errors.print(line, markup=False, soft_wrap=True)
+
+
+class _ProgressLines(logging.Handler):
+    """Says how far work is, unless that was said just now."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._at = monotonic()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if monotonic() - self._at >= PROGRESS_S:
+            self._at = monotonic()
+            say_progress(record.getMessage())
+
+
+@contextmanager
+def progress_lines() -> Iterator[None]:
+    """Say at times how far the flows of this process are, until the block ends."""
+    from tasks.artifacts import PROGRESS
+
+    handler = _ProgressLines()
+    PROGRESS.addHandler(handler)
+    PROGRESS.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        PROGRESS.removeHandler(handler)
+
+
 def fail(message: str, remedy: str = "", code: int = 1) -> NoReturn:
     """Print an error and exit with `code`."""
-    errors.print(f"[bold red]Error:[/] {escape(in_options(message))}", soft_wrap=True)
+    errors.print(f"[bold red]Error:[/] {escape(message)}", soft_wrap=True)
     if remedy:
-        errors.print(escape(in_options(remedy)), soft_wrap=True)
+        errors.print(escape(remedy), soft_wrap=True)
     sys.exit(code)
 
 
-def in_options(message: str) -> str:
-    """Return a message of a flow with its parameters written as command-line options."""
-    return re.sub(r"\b(?:retry_failed|allow_unreadable)\b", _as_option, message)
-
-
-def _as_option(parameter: re.Match[str]) -> str:
-    return f"--{parameter[0].replace('_', '-')}"
+def show_note(answered: "Answered", output: Console = console) -> None:
+    """Print a caution if other models answered than the one asked for."""
+    if note := answered.note():
+        output.print(f"Note: {note}.", markup=False, soft_wrap=True)
 
 
 def show_table(
@@ -63,9 +116,7 @@ def show_table(
 
 def show_checks(title: str, checks: "Iterable[Check]") -> None:
     """Print the checks of a judge with their results and actions."""
-    rows = [
-        (check.question, check.result, check.reason, in_options(check.action)) for check in checks
-    ]
+    rows = [(check.question, check.result, check.reason, check.action) for check in checks]
     show_table(title, ("check", "result", "figure", "what to do"), rows)
 
 

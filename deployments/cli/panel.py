@@ -119,7 +119,7 @@ def _how(step: "Step") -> str:
 
 
 def _show(state: "PanelState") -> None:
-    from judge_gym.report.markdown import agreement_said
+    from judge_gym.report.markdown import agreement_text
 
     console.print()
     if state.was_truncated:
@@ -127,10 +127,10 @@ def _show(state: "PanelState") -> None:
     if state.item_agreement and state.agreement:
         names = [rater.name for rater in state.reviewed]
         rows = [
-            (agreement.id, *agreement.scores, agreement_said(agreement))
+            (agreement.id, *agreement.scores, agreement_text(agreement))
             for agreement in state.item_agreement
         ]
-        rows.append(("the whole", *state.agreement.scores, agreement_said(state.agreement)))
+        rows.append(("the whole", *state.agreement.scores, agreement_text(state.agreement)))
         show_table("Scores", ("item", *names, "agreement"), rows)
     for rater in state.reviewed:
         assert rater.review is not None
@@ -210,9 +210,9 @@ async def _serve(panel: "Panel", host: str, port: int) -> None:
         samples = [load_document(PANELS / "library.yaml")]
         token = current.settings.panel_token
         page = partial(panel_page, panel, samples, asks_token=token is not None)
-        where: dict[str, Any] = {"host": host, "port": port, "token": token}
+        address: dict[str, Any] = {"host": host, "port": port, "token": token}
         try:
-            async with serving(current, panel, page=page, **where) as url:
+            async with serving(current, panel, page=page, **address) as url:
                 console.print(f"Panel {panel.name}: {url}", markup=False, soft_wrap=True)
                 console.print("Stop with Ctrl-C.")
                 await stop.wait()

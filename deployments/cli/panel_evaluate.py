@@ -95,7 +95,7 @@ async def _show_plan(panel: "Panel", labelled: "Sequence[LabelledDocument]") -> 
 async def _evaluated(
     panel: "Panel", labelled: "Sequence[LabelledDocument]", error_price: float
 ) -> "tuple[Evaluation, Path]":
-    from deployments.cli.environment import TRY_AGAIN_LATER
+    from deployments.cli.output import TRY_AGAIN_LATER
     from judge_gym.panel.evaluating.evaluation import evaluate as evaluated
     from judge_gym.panel.evaluating.reviewing import prices_of, review_all
     from judge_gym.report.panel import save_panel_evaluation
@@ -112,7 +112,7 @@ async def _evaluated(
             )
         if reviewed.waiting:
             wait = f"{counted(reviewed.waiting, 'document')} of panel {panel.name} wait in batches"
-            console.print(f"{wait}. Rerun the command when they have ended.", markup=False)
+            console.print(f"{wait}. Rerun the command when the batches have ended.", markup=False)
             raise typer.Exit(TRY_AGAIN_LATER)
         calls = [call for state in reviewed.states if state for call in state.call_ids]
         evaluation = evaluated(panel, labelled, reviewed, prices_of(current, calls), error_price)
@@ -135,13 +135,13 @@ def _simulator(
     if not any(map(is_simulated_model, panel.models)):
         return nullcontext()
     scale = panel.rubric.scale
-    known = {
+    worths = {
         item.text: ((document.truth if item.truth is None else item.truth) - scale.lowest)
         / (scale.highest - scale.lowest)
         for document in labelled
         for item in document.items
     }
-    return knowing_simulator(f"panel-{panel.name}", known)
+    return knowing_simulator(f"panel-{panel.name}", worths)
 
 
 def show(evaluation: "Evaluation") -> None:
@@ -175,11 +175,11 @@ def _show_ways(evaluation: "Evaluation") -> None:
     from judge_gym.formats import dollars, number
     from judge_gym.report.panel import WHOLE, kinds
 
-    for what, some in kinds(evaluation):
+    for kind, some in kinds(evaluation):
         title = (
-            f"Panel {evaluation.panel.name}, {what}: {counted(some.scored.n_documents, 'document')}"
+            f"Panel {evaluation.panel.name}, {kind}: {counted(some.scored.n_documents, 'document')}"
         )
-        priced = what == WHOLE
+        priced = kind == WHOLE
         _show_figures(
             marked(title, simulated=evaluation.simulated),
             ("who decides", "error", "bias", "exactly right", "κ", "better by", *["USD"] * priced),
@@ -202,17 +202,17 @@ def _show_ways(evaluation: "Evaluation") -> None:
 
 
 def _show_together(evaluation: "Evaluation") -> None:
-    from judge_gym.report.panel import kinds, taken
+    from judge_gym.report.panel import bias_note, kinds
 
-    both = kinds(evaluation)
+    parts = kinds(evaluation)
     _show_figures(
         "Errors that go together (correlation)",
-        ("raters", "families", *(what for what, _ in both)),
+        ("raters", "families", *(kind for kind, _ in parts)),
         [
             (
                 " and ".join(pair.raters),
                 "one" if pair.same_family else "two",
-                *(some.pairs[index].correlation for _, some in both),
+                *(some.pairs[index].correlation for _, some in parts),
             )
             for index, pair in enumerate(evaluation.whole.pairs)
         ],
@@ -221,8 +221,8 @@ def _show_together(evaluation: "Evaluation") -> None:
         "What a second family adds over a second persona, in points of error",
         ("scores", "of", "with its own family", "with another", "less by"),
         [
-            (taken(comparison), what, comparison.persona, comparison.family, comparison.gained)
-            for what, some in both
+            (bias_note(comparison), kind, comparison.persona, comparison.family, comparison.gained)
+            for kind, some in parts
             for comparison in some.second_family
         ],
     )
@@ -274,7 +274,7 @@ def _show_figures(title: str, columns: "Sequence[str]", rows: Sequence[Sequence[
 
 
 def _show_ended(evaluation: "Evaluation") -> None:
-    from judge_gym.report.panel import said_unseen
+    from judge_gym.report.panel import unseen_note
 
     left_out = evaluation.left_out
     text = (
@@ -282,7 +282,7 @@ def _show_ended(evaluation: "Evaluation") -> None:
     )
     console.print(f"{text}; {len(left_out)} are in none." if left_out else f"{text}.")
     if evaluation.unseen:
-        console.print(f"{said_unseen(evaluation)}.")
+        console.print(f"{unseen_note(evaluation)}.")
     for name, why in left_out[:_SHOWN]:
         console.print(f"{name}: {why}", markup=False, soft_wrap=True)
 

@@ -67,7 +67,7 @@ def power(
     estimators and margins of its analysis.
     """
     from judge_gym.design.sweep import load_sweep
-    from judge_gym.lab.power.comparisons import comparisons, not_simulated
+    from judge_gym.lab.power.comparisons import comparisons, not_simulated, replicate_warnings
 
     sweep = load_sweep(file)
     compared = comparisons(sweep)
@@ -89,6 +89,8 @@ def power(
     if as_json:
         console.print_json(json.dumps([_power_row(row, seeds) for row in rows]))
         return
+    for warning in replicate_warnings(sweep):
+        console.print(f"Warning: {warning}\n", markup=False)
     _show_power(rows)
     _explain_power(seeds, noise, not_simulated(sweep))
 
@@ -125,6 +127,8 @@ def _answer(seeds: int, task: tuple["Question", "Setting"]) -> "Answer":
 
 def _show_power(rows: Sequence["Row"]) -> None:
     """Print a table of each comparison; comparisons with the same settings share one."""
+    from judge_gym.lab.power.comparisons import IN_WORDS, UNITS
+
     alike: dict[object, list[Row]] = {}
     for row in rows:
         comparison, question, setting, _ = row
@@ -136,13 +140,21 @@ def _show_power(rows: Sequence["Row"]) -> None:
         about = "; ".join(dict.fromkeys(row[0].about for row in members))
         kind = "primary" if comparison.primary else "not primary"
         title = (
-            f"{question.hypothesis}, {about}: {design.items} items x {design.replicates} replicates"
+            f"{IN_WORDS[question.hypothesis]} ({question.hypothesis}), {about}: "
+            f"{design.items} items x {design.replicates} replicates"
             f" of {comparison.who}, {_calls(comparison, design)} calls; "
             f"level {question.level:.2g}, {kind}"
         )
         detected = f"found in ({question.claim.direction} {comparison.margin:g})"
         twice = f"or with {2 * design.replicates} replicates"
-        columns = ("true value", detected, f"{WANTED} needs", "calls", twice, "calls")
+        columns = (
+            f"true value, {UNITS[question.hypothesis]}",
+            detected,
+            f"{WANTED} needs",
+            "calls",
+            twice,
+            "calls",
+        )
         table = {
             question.value: (
                 f"{question.value:.3g}",
@@ -173,13 +185,16 @@ def _explain_power(seeds: int, noise: float, not_simulated: Sequence[str]) -> No
 
 def _sentence(row: "Row", about: str) -> str:
     """Return the design that the smallest true value needs, or why it is unknown."""
+    from judge_gym.lab.power.comparisons import UNITS
+
     comparison, question, setting, answer = row
     design = setting.design
     if answer.now.rate.share is None:
         return f"{question.hypothesis}, {about}: {answer.now.reason}."
     power_now = (
         f"With {design.items} items and {design.replicates} replicates a true value of "
-        f"{question.value:.3g} is found in {answer.now.rate.share:.0%} of runs"
+        f"{question.value:.3g} ({UNITS[question.hypothesis]}) is found in "
+        f"{answer.now.rate.share:.0%} of runs"
     )
     options = [power.design for power in (answer.fewest, answer.fewest_doubled) if power]
     if not options:
@@ -293,14 +308,14 @@ def selftest(
 def _chosen(names: "Sequence[str] | None") -> list[str]:
     from judge_gym.planted.truths import TRUTHS
 
-    known = [summary.name for summary in TRUTHS]
+    truth_names = [summary.name for summary in TRUTHS]
     for name in names or ():
-        if name not in known:
+        if name not in truth_names:
             raise ConfigError(
                 f"There is no truth {name!r}.",
-                f"{did_you_mean(name, known)}Use {', '.join(known)}.",
+                f"{did_you_mean(name, truth_names)}Use {', '.join(truth_names)}.",
             )
-    return list(dict.fromkeys(names or known))
+    return list(dict.fromkeys(names or truth_names))
 
 
 def _trials(design: object, task: tuple[str, range]) -> "list[Trial]":

@@ -20,6 +20,8 @@ MOST_LINES = 40
 """Lines that `demo`, `sweep run` and `analyse` print by default, whatever the terminal's width."""
 _LINES_BEFORE = 1
 """Lines those commands print first: the sweep's name, or that nothing was missing."""
+_SHIPPED = Path(__file__).parents[1]
+"""The folder of the examples; a sweep file elsewhere is the user's own."""
 _MOST_CAUTIONS = 5
 _MOST_ROWS = 12
 
@@ -58,8 +60,13 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
     careful = Group(Text("Be careful", style="bold"), *cautions, "") if cautions else Group()
     room = MOST_LINES - _LINES_BEFORE - _height(opening) - _height(careful) - len(places)
     rows = report.summary.headlines
-    choices = [headline_table(rows), shorter_table(rows)]
-    if not rows:
+    settings = report.summary.settings
+    choices = [
+        headline_table(rows, settings),
+        headline_table(rows, settings, most=1),
+        shorter_table(rows, settings),
+    ]
+    if not choices[0].rows:
         choices = [
             replace(table, rows=table.rows[:_MOST_ROWS], notes=()) for table in report.results[:1]
         ]
@@ -128,6 +135,8 @@ def next_steps(sweep: str, file: Path | None, *, imported: bool = False) -> list
         ("Your own sweep", f"copy {source}, edit it, then {program} sweep plan COPY"),
         ("Real models", "set a provider's key and name its model in the copy; see docs/sweeps.md"),
     ]
+    if file and not file.resolve().is_relative_to(_SHIPPED):
+        own_sweep = [("Extend it", f"edit {source}, then {program} sweep plan {source}")]
     return [
         ("All tables", f"{program} analyse figures {name} --all"),
         *([] if imported else own_sweep),
@@ -138,8 +147,8 @@ def next_steps(sweep: str, file: Path | None, *, imported: bool = False) -> list
 
 
 def _short(file: Path) -> str:
-    here = Path.cwd()
-    return str(file.relative_to(here) if file.is_relative_to(here) else file)
+    working_folder = Path.cwd()
+    return str(file.relative_to(working_folder) if file.is_relative_to(working_folder) else file)
 
 
 def _pairs(pairs: Sequence[tuple[str, str]]) -> None:

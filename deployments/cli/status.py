@@ -1,6 +1,7 @@
 """`judge-gym sweep status`: progress, cost, failures and expected end of sweeps."""
 
 import json
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -21,7 +22,7 @@ from judge_gym.errors import ConfigError, StoreError
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
-    from judge_gym.lab.status import Expected, Status
+    from judge_gym.lab.status import Expected, Status, UnknownOutcomes
 
 WATCH_S = 2.0
 _DASH = "—"
@@ -110,11 +111,12 @@ def _row(status: "Status") -> tuple[object, ...]:
 def _watch(sweep: str) -> None:
     """Refresh the status until no run is in progress, or until Ctrl-C.
 
-    Exits with 1 if work is left, and with 75 if it waits in batches.
+    Exits with 1 if work is left or has failed, and with 75 if it waits in batches.
     """
     from sqlalchemy.orm import Session
 
-    from deployments.cli.environment import TRY_AGAIN_LATER
+    from deployments.cli.output import TRY_AGAIN_LATER
+    from deployments.cli.sweep import check_failed_work
 
     with database_engine() as engine:
 
@@ -134,6 +136,7 @@ def _watch(sweep: str) -> None:
             f"Resume it with `{command()} sweep run FILE`.",
             TRY_AGAIN_LATER if last.state == "waiting for batches" else 1,
         )
+    check_failed_work(sweep)
 
 
 def follow(read: Callable[[], "Status"], show: Callable[["Status"], None]) -> "Status":
@@ -141,7 +144,7 @@ def follow(read: Callable[[], "Status"], show: Callable[["Status"], None]) -> "S
     while True:
         status = read()
         show(status)
-        if status.finished or not status.in_progress:
+        if status.state == "finished" or not status.in_progress:
             return status
         time.sleep(WATCH_S)
 
@@ -169,19 +172,21 @@ def _parts(status: "Status") -> Iterator[RenderableType]:
     )
     yield Text(f"Calls: {status.spent.calls}. Cost so far: {_cost(status)}.")
     yield Text(f"Left: {_left(status.expected)}. {_sentence(status.expected)}")
+    if status.state == "analysis pending":
+        sweep = shlex.quote(status.sweep)
+        yield Text(f"Analysis pending: run {command()} analyse figures {sweep}", style="bold")
     yield Text()
     if status.failures or status.refusals:
         yield as_table(
-            "Failures",
-            ("workflow", "class", "failed", "retried by"),
-            [
-                *(
-                    (f.workflow, f.failure, f.count, "judge-gym sweep retry")
-                    for f in status.failures
-                ),
-                *((f.workflow, f.failure, f.calls, "the next run") for f in status.refusals),
-            ],
+            "Failures", ("workflow", "class", "failed", "retried by"), _failure_rows(status)
         )
+    for empty in status.empty:
+        yield Text(
+            f"{counted(empty.count, 'empty answer')} of {empty.judge}: {command()} sweep retry "
+            f"{shlex.quote(status.sweep)}"
+        )
+    if status.unknown.calls:
+        yield Text(_unknown(status.unknown))
     if status.providers:
         yield as_table(
             "Last 5 minutes",
@@ -200,6 +205,23 @@ def _parts(status: "Status") -> Iterator[RenderableType]:
         "Windows",
         ("number", "name", "documents", "dropped"),
         ((part.id, part.name, part.documents, part.dropped) for part in status.windows),
+    )
+
+
+def _failure_rows(status: "Status") -> Iterator[tuple[object, ...]]:
+    for failed in status.failures:
+        yield failed.workflow, failed.failure, failed.count, "judge-gym sweep retry"
+    for refused in status.refusals:
+        yield refused.workflow, refused.failure, refused.calls, "the next run"
+
+
+def _unknown(unknown: "UnknownOutcomes") -> str:
+    calls = counted(unknown.calls, "call")
+    prices = f", and {unknown.unpriced} of unknown price" if unknown.unpriced else ""
+    return (
+        f"Unknown outcome: {calls}, sent by a run that was killed. Their cost, at most "
+        f"{unknown.cost_usd:.4g} USD{prices}, is not in the cost so far. The next run sends them "
+        "again."
     )
 
 

@@ -3,8 +3,9 @@
 import asyncio
 import shlex
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,15 +21,20 @@ from deployments.cli.environment import (
     result_of,
     simulator,
 )
-from deployments.cli.options import Everything, RetryFailed
-from deployments.cli.output import command, console, show_table
+from deployments.cli.options import Everything, RetryFailed, Yes
+from deployments.cli.output import command, confirmed, console, say_progress, show_table
 from judge_gym.counting import counted
 from judge_gym.design.plans import PARTS
 from judge_gym.design.sweep import Sweep, load_sweep
+from judge_gym.model_names import is_simulated_provider
 from judge_gym.settings import settings
 
 if TYPE_CHECKING:
+    from sqlalchemy import Engine
+    from sqlalchemy.orm import Session
+
     from judge_gym.llm.providers import Provider
+    from judge_gym.store.experiments import Leaving
 
 app = typer.Typer(help="Plan, run and follow sweeps of experiments.", no_args_is_help=True)
 
@@ -37,11 +43,7 @@ DEMO = Path(__file__).parents[1] / "sweeps" / "demo.yaml"
 
 def demo(everything: Everything = False) -> None:
     """Run the demo sweep on simulated judges and write its report."""
-    from deployments.cli.results import show_results
-
-    run_id = run_sweep(DEMO)
-    assert run_id is not None  # all of it was run
-    show_results(run_id, next_file=DEMO, everything=everything)
+    _run_and_show(DEMO, everything=everything)
 
 
 @app.command()
@@ -54,6 +56,9 @@ def axes() -> None:
 
 
 POLL_S = 0.5
+"""How often the progress bars of a terminal are updated."""
+LINE_S = 30.0
+"""How often a line is logged without a terminal."""
 _IMPORTED = ("flows.sweep", "judge_gym.llm.gateway")
 _TITLES = {
     "w1-evidence": "W1 evidence",
@@ -70,29 +75,107 @@ def run_sweep(
     retry_failed: bool = False,
     verbose: bool = False,
     only: Sequence[str] | None = None,
+    yes: bool = True,
+    keep_templates: bool = False,
 ) -> int | None:
     """Run the flow of a sweep, or only some parts; return the id of the analysis run.
 
-    Returns None if the analysis was not among the parts. Raises `JudgeGymError` if the sweep
-    cannot run or calls failed. Exits with code 75 if calls wait in batches.
+    Without `yes`, asks before calls leave a sweep that has other experiments. Returns None if the
+    analysis was not among the parts. Raises `JudgeGymError` if the sweep cannot run or calls
+    failed. Exits with code 75 if calls wait in batches.
     """
     sweep = load_sweep(file)
     providers = providers_of(sweep)
-    console.print(f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}.")
+    title = f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}."
+    with database() as session:
+        if keep_templates:
+            _check_templates(session, sweep)
+        confirm_leaving(leaving_of(session, sweep), yes=yes)
     if not (retry_failed or only) and (run_id := _finished(sweep)) is not None:
         console.print(
-            f"Nothing was missing: no request was made; figures of analysis run {run_id}."
+            f"{title} Nothing was missing: no request was made; figures of analysis run {run_id}."
         )
         return run_id
+    console.print(title)
     prepare_environment(settings().data_dir, verbose=verbose)
-    simulated = any(provider.name == "sim" for provider in providers)
+    simulated = any(is_simulated_provider(provider.name) for provider in providers)
     with (
         simulator() if simulated else nullcontext(),
         prefect_api(*_IMPORTED),
         lost_servers_named(),
     ):
         options = {"retry_failed": retry_failed, "only": list(only) if only else None}
-        return _run_id(asyncio.run(_run(file, sweep, options)), file)
+        began = datetime.now(UTC)
+        state = asyncio.run(_run(file, sweep, options))
+        batched = [provider.name for provider in providers if provider.batch]
+        if batched:
+            _say_what_went_directly(sweep.name, batched, began)
+        return _run_id(state, file)
+
+
+def _say_what_went_directly(sweep: str, providers: Sequence[str], since: datetime) -> None:
+    """Print which calls to providers with batches were sent at the full price, and why."""
+    from judge_gym.errors import StoreError
+    from judge_gym.store.batches import sent_directly
+    from judge_gym.store.spending import spending_scope
+
+    with database() as session:
+        try:
+            scope = spending_scope(session, sweep)
+        except StoreError:  # the run failed before it stored the sweep
+            return
+        direct = sent_directly(session, scope, providers, since)
+    if direct.unanswered:
+        console.print(
+            f"{counted(direct.unanswered, 'call')} that a batch did not answer "
+            f"{'was' if direct.unanswered == 1 else 'were'} sent directly, at the full price."
+        )
+    if direct.unbatched:
+        console.print(
+            f"{counted(direct.unbatched, 'call')} went directly, at the full price: too few for a "
+            f"batch (batch_minimum {settings().batch_minimum}, batch_fallback "
+            f"{settings().batch_fallback})."
+        )
+
+
+def _run_and_show(
+    file: Path,
+    *,
+    everything: bool,
+    retry_failed: bool = False,
+    verbose: bool = False,
+    only: Sequence[str] | None = None,
+    yes: bool = True,
+    keep_templates: bool = False,
+) -> None:
+    """Run a sweep and show its figures; raises `JudgeGymError` if stored work has failed."""
+    from deployments.cli.results import show_results
+
+    run_id = run_sweep(
+        file,
+        retry_failed=retry_failed,
+        verbose=verbose,
+        only=only,
+        yes=yes,
+        keep_templates=keep_templates,
+    )
+    if run_id is not None:
+        show_results(run_id, next_file=file, everything=everything)
+    check_failed_work(load_sweep(file).name, only)
+
+
+def check_failed_work(sweep: str, parts: Sequence[str] | None = None) -> None:
+    """Raise `JudgeGymError` with the remedy if work of a sweep is stored as failed."""
+    from judge_gym.errors import JudgeGymError
+    from judge_gym.lab.status import failed_work
+
+    with database() as session:
+        failed = failed_work(session, sweep, parts)
+    if failed:
+        raise JudgeGymError(
+            f"Sweep {sweep} finished with failures: {failed}.",
+            f"Run `{command()} sweep retry {shlex.quote(sweep)}`, then rerun the command.",
+        )
 
 
 def _finished(sweep: Sweep) -> int | None:
@@ -109,11 +192,28 @@ async def _run(file: Path, sweep: Sweep, options: dict[str, Any]) -> Any:
 
     # The flow opens its own engine, with the settings of the run.
     engine = await asyncio.to_thread(connect, settings())
+    _say_if_it_waits(engine, sweep.name)
     try:
-        with _progress_bars(engine, sweep) if console.is_terminal else nullcontext():
+        with (_progress_bars if console.is_terminal else _progress_lines)(engine, sweep.name):
             return await sweep_flow(file, **options, return_state=True)
     finally:
         engine.dispose()
+
+
+def _say_if_it_waits(engine: Any, sweep: str) -> None:
+    """Print that another run works on the sweep: this one waits for the work that both need."""
+    from sqlalchemy.orm import Session
+
+    from judge_gym.store.locks import is_in_progress
+
+    with Session(engine) as session:
+        if is_in_progress(session, sweep):
+            console.print(
+                f"Another run of sweep {sweep} is in progress: waiting for its work. Follow it "
+                f"with `{command()} sweep status {shlex.quote(sweep)} --watch`.",
+                markup=False,
+                soft_wrap=True,
+            )
 
 
 def _run_id(state: Any, file: Path) -> int | None:
@@ -122,9 +222,10 @@ def _run_id(state: Any, file: Path) -> int | None:
 
 
 @contextmanager
-def _progress_bars(engine: Any, sweep: Sweep) -> Iterator[None]:
+def _progress_bars(engine: "Engine", sweep: str) -> Iterator[None]:
     """Show the progress of each workflow, read from the database, until the block ends."""
-    stop = threading.Event()
+    from judge_gym.lab.status import progress_of
+
     columns = (
         TextColumn("{task.description:<22}"),
         BarColumn(),
@@ -132,26 +233,89 @@ def _progress_bars(engine: Any, sweep: Sweep) -> Iterator[None]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console) as progress:
-        watcher = threading.Thread(
-            target=_watch, args=(engine, sweep.name, progress, stop), daemon=True
-        )
-        watcher.start()
-        try:
+        bars = {name: progress.add_task(title, total=None) for name, title in _TITLES.items()}
+
+        def look() -> None:
+            for name, part in (progress_of(engine, sweep) or {}).items():
+                progress.update(bars[name], completed=part.done, total=part.total)
+
+        with _every(POLL_S, look):
             yield
-        finally:
-            stop.set()
-            watcher.join()
+        look()
 
 
-def _watch(engine: Any, sweep: str, progress: Progress, stop: threading.Event) -> None:
+@contextmanager
+def _progress_lines(engine: "Engine", sweep: str) -> Iterator[None]:
+    """Log the progress in a line on standard error at times, until the block ends."""
+    from flows.progress import progress_text
     from judge_gym.lab.status import progress_of
 
-    bars = {name: progress.add_task(title, total=None) for name, title in _TITLES.items()}
-    last = False
-    while not last:
-        last = stop.wait(POLL_S)
-        for name, part in (progress_of(engine, sweep) or {}).items():
-            progress.update(bars[name], completed=part.done, total=part.total)
+    last = ""
+
+    def look() -> None:
+        nonlocal last
+        parts = progress_of(engine, sweep)
+        line = f"{sweep}: {progress_text(parts)}" if parts else last
+        if line == last:
+            return
+        last = line
+        say_progress(line)
+
+    with _every(LINE_S, look):
+        yield
+    if last:  # the line before the result says how far the run came
+        look()
+
+
+@contextmanager
+def _every(seconds: float, look: Callable[[], None]) -> Iterator[None]:
+    """Call `look` again and again in a thread until the block ends."""
+    from sqlalchemy.exc import OperationalError
+
+    stop = threading.Event()
+
+    def watch() -> None:
+        while not stop.wait(seconds):
+            with suppress(OperationalError):  # the run itself reports a lost database
+                look()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        watcher.join()
+
+
+def leaving_of(session: "Session", sweep: Sweep) -> "Leaving | None":
+    """Return what leaves the stored sweep of this name when `sweep` is stored."""
+    from judge_gym.store.experiments import leaving
+
+    return leaving(session, sweep.name, sweep.experiments())
+
+
+def _check_templates(session: "Session", sweep: Sweep) -> None:
+    from judge_gym.lab.sweeps import check_templates_kept
+
+    check_templates_kept(session, settings(), sweep)
+
+
+def confirm_leaving(left: "Leaving | None", *, yes: bool) -> None:
+    """Print what leaves a sweep; if calls or judgements do, ask first, unless `yes`.
+
+    The report of the sweep as it was is kept.
+    """
+    if left is None:
+        return
+    console.print(f"Warning: {left}", markup=False)
+    if left.loses_work and not confirmed("Replace the sweep's experiments?", yes=yes):
+        console.print("Nothing was changed.")
+        raise typer.Exit
+    from judge_gym.report.page import keep_report
+
+    if left.loses_work and (kept := keep_report(left.sweep, settings().reports_dir)):
+        console.print(f"The report of the old sweep is kept as {kept}.", soft_wrap=True)
 
 
 def providers_of(sweep: Sweep) -> "list[Provider]":
@@ -159,21 +323,29 @@ def providers_of(sweep: Sweep) -> "list[Provider]":
 
     Raises `ConfigError` for a model that no provider serves, or when no utility model is named.
     """
-    from judge_gym.lab.sweeps import models_of, utility_model
+    from judge_gym.lab.sweeps import check_models, models_of, models_used
     from judge_gym.llm.providers import load_providers
 
     providers = load_providers(settings().providers_file)
     experiments = list(sweep.experiments())
-    used = [providers.of(model) for model in sorted(models_of(experiments))]
-    used.append(providers.of(utility_model(settings(), sweep, experiments)))
-    return [providers.by_name[name] for name in sorted({provider.name for provider in used})]
+    check_models(sweep, models_of(experiments), providers.of)
+    models = models_used(settings(), sweep, experiments)
+    check_models(sweep, models, providers.of)
+    used = {providers.of(model).name for model in models}
+    return [providers.by_name[name] for name in sorted(used)]
 
 
+KeepTemplates = Annotated[
+    bool,
+    typer.Option(
+        "--keep-templates", help="Refuse if a template, or the utility model, has changed."
+    ),
+]
 SweepFile = Annotated[Path, typer.Argument(help="The sweep file (YAML).", show_default=False)]
 
 
 @app.command()
-def plan(file: SweepFile) -> None:
+def plan(file: SweepFile, keep_templates: KeepTemplates = False) -> None:
     """Estimate the calls, cost and time of a sweep without running it."""
     from deployments.cli.estimates import show_plan
     from judge_gym.lab.planning import plan_sweep
@@ -184,8 +356,13 @@ def plan(file: SweepFile) -> None:
     console.print(f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}.")
     providers = load_providers(settings().providers_file)
     with database() as session:
+        if keep_templates:
+            _check_templates(session, sweep)
         planned = plan_sweep(session, sweep, providers)
+        left = leaving_of(session, sweep)
     show_plan(planned, providers, sweep.budget)
+    if left:
+        console.print(f"Warning: {left}", markup=False)
     console.print(f"Next: {command()} sweep run {file}", markup=False)
 
 
@@ -200,13 +377,15 @@ def run(
         ),
     ] = None,
     everything: Everything = False,
+    yes: Yes = False,
+    keep_templates: KeepTemplates = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Print Prefect's log.")] = False,
 ) -> None:
     """Run or resume a sweep; only missing calls are made.
 
-    Exit code 75 means that calls wait in batches: rerun the command later to resume.
+    Exit codes: 1 failed calls, 3 bad input, 4 budget used up, 75 calls wait in batches or for a
+    bound per hour. Rerun the command to resume.
     """
-    from deployments.cli.results import show_results
     from judge_gym.errors import ConfigError, did_you_mean
 
     if unknown := set(only or ()) - set(PARTS):
@@ -214,24 +393,31 @@ def run(
             f"A sweep has no part {', '.join(sorted(unknown))}.",
             f"{did_you_mean(min(unknown), PARTS)}Use {', '.join(PARTS)}.",
         )
-    run_id = run_sweep(file, retry_failed=retry_failed, verbose=verbose, only=only)
-    if run_id is not None:
-        show_results(run_id, next_file=file, everything=everything)
+    _run_and_show(
+        file,
+        everything=everything,
+        retry_failed=retry_failed,
+        verbose=verbose,
+        only=only,
+        yes=yes,
+        keep_templates=keep_templates,
+    )
 
 
 @app.command()
 def create(
     file: Annotated[Path, typer.Argument(help="A sweep file.", show_default=False)],
+    yes: Yes = False,
 ) -> None:
     """Store the experiments of a sweep file and print their tags.
 
     Nothing is run.
     """
-    from judge_gym.store.experiments import register_sweep
+    from judge_gym.lab.sweeps import register
 
     sweep = load_sweep(file)
-    swap = sweep.swap.model_dump(mode="json") if sweep.swap else None
     with database() as session:
-        tags = register_sweep(session, sweep.name, sweep.description, swap, sweep.experiments())
-    for tag in tags:
+        confirm_leaving(leaving_of(session, sweep), yes=yes)
+        stored = register(session, settings(), sweep)
+    for tag in stored.tags:
         console.print(tag, markup=False)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -133,7 +133,7 @@ async def _prepared(*, overwrite: bool) -> "tuple[list[Step], int]":
 
 def _environment(settings: Settings, data: Path, port: int, simulator: str) -> Mapping[str, str]:
     """Return the variables that make every part and every flow run use this installation."""
-    given = settings.database_url
+    own_database = settings.database_url
     return {
         "PREFECT_API_URL": api_url(port),
         "PREFECT_API_AUTH_STRING": password(data),
@@ -142,7 +142,7 @@ def _environment(settings: Settings, data: Path, port: int, simulator: str) -> M
         # Absolute, because flow runs work in another folder.
         "JUDGE_GYM_DATA_DIR": str(data),
         REPORTS_URL: os.environ.get(REPORTS_URL, reports_url(port)),
-        **({"JUDGE_GYM_DATABASE_URL": given.get_secret_value()} if given else {}),
+        **({"JUDGE_GYM_DATABASE_URL": own_database.get_secret_value()} if own_database else {}),
         "JUDGE_GYM_HOME": os.environ.get("JUDGE_GYM_HOME", str(REPOSITORY)),
         SIMULATOR_URL: simulator,
     }
@@ -178,8 +178,8 @@ def _postgres(folder: Path, url: str) -> Iterator[Part]:
 
 @contextmanager
 def _simulator(data: Path, logs: Path) -> Iterator[tuple[str, list[Part]]]:
-    if given := os.environ.get(SIMULATOR_URL):
-        yield given, []
+    if running_url := os.environ.get(SIMULATOR_URL):
+        yield running_url, []
         return
     from judge_gym.simulator.launch import started
 
@@ -200,6 +200,8 @@ def _server(port: int, data: Path, records: str, log: Path) -> Iterator[Part]:
 
 @contextmanager
 def _worker(log: Path, server: Part) -> Iterator[Part]:
+    from httpx import HTTPError
+
     from deployments.local.rescheduling import reschedule, unfinished_runs
 
     stopped: list[UUID] = []
@@ -215,8 +217,10 @@ def _worker(log: Path, server: Part) -> Iterator[Part]:
         try:
             yield _part("The worker", process, log)
         finally:
-            if not server.ended():
-                stopped = asyncio.run(unfinished_runs())
+            # Without its database Prefect cannot answer. The next start reschedules such runs.
+            with suppress(HTTPError):
+                if not server.ended():
+                    stopped = asyncio.run(unfinished_runs())
     if stopped:
         asyncio.run(reschedule(stopped))
 

@@ -130,9 +130,10 @@ def _check_spending(file: Path, confirm_calls: int | None) -> None:
     from deployments.cli.sweep import providers_of
     from deployments.mcp.reading import plan_sweep
     from judge_gym.design.sweep import load_sweep
+    from judge_gym.model_names import is_simulated_provider
 
     sweep = load_sweep(file)
-    if all(provider.name == "sim" for provider in providers_of(sweep)):
+    if all(is_simulated_provider(provider.name) for provider in providers_of(sweep)):
         return
     if sweep.budget and (sweep.budget.max_cost_usd or sweep.budget.max_calls):
         return

@@ -55,6 +55,7 @@ def plan_sweep(file: str) -> dict[str, Any]:
         "budget": sweep.budget.model_dump() if sweep.budget else None,
         "lines": lines,
         "unpriced": plan.unpriced,
+        "warnings": plan.warnings,
         "assumptions": plan.assumptions,
     }
 
@@ -88,12 +89,12 @@ def show_window(window: int | str) -> dict[str, Any]:
     from judge_gym.store.windows import document_lines, load_window, window_id
 
     with database() as session:
-        found = window_id(session, str(window))
-        stored = load_window(session, found)
-        kept = [bounded(one) for one in document_lines(session, found)]
+        id_ = window_id(session, str(window))
+        stored = load_window(session, id_)
+        kept = [bounded(document) for document in document_lines(session, id_)]
         out = [
-            bounded({"reason": one.reason, "title": one.title, "detail": one.detail})
-            for one in dropped_documents(session, found)
+            bounded({"reason": document.reason, "title": document.title, "detail": document.detail})
+            for document in dropped_documents(session, id_)
         ]
     about = bounded(stored.model_dump(mode="json", exclude_none=True))
     return {"window": about, "documents": bounded(kept), "dropped": bounded(out)}

@@ -32,8 +32,8 @@ _KINDS = (
 
 def server() -> MCPServer:
     """Return the server with its tools; it does not listen yet."""
-    made: MCPServer = MCPServer("judge-gym", instructions=INSTRUCTIONS, log_level="WARNING")
+    mcp_server: MCPServer = MCPServer("judge-gym", instructions=INSTRUCTIONS, log_level="WARNING")
     for tools, annotations in _KINDS:
         for tool in tools:
-            made.add_tool(tool, annotations=annotations)
-    return made
+            mcp_server.add_tool(tool, annotations=annotations)
+    return mcp_server

@@ -56,9 +56,9 @@ def adjusted_by_holm(estimates: list[Estimate]) -> Iterator[tuple[Estimate, floa
 
 def _families(group: Group) -> tuple[list[str], IntArray]:
     """Return the families present, ascending, and the number of each present judge's family."""
-    of_judge = [group.judges[judge].experiment.family for judge in group.present]
-    families = sorted(set(of_judge))
-    return families, np.array([families.index(name) for name in of_judge], dtype=np.int64)
+    judge_families = [group.judges[judge].experiment.family for judge in group.present]
+    families = sorted(set(judge_families))
+    return families, np.array([families.index(name) for name in judge_families], dtype=np.int64)
 
 
 def _polarization(group: Group, verdicts: Verdicts, family: IntArray) -> Iterator[ResultRow]:
@@ -120,11 +120,11 @@ def _confidence(group: Group) -> Iterator[ResultRow]:
     probes = group.answered(group.own_arms)
     probes = probes.rows(group.common[probes.item])
     for number, judge in enumerate(group.judges):
-        of_judge = probes.of_judges([number])
-        cells = of_judge.confidence()
+        judge_probes = probes.of_judges([number])
+        cells = judge_probes.confidence()
         per_item, _ = item_means(cells.value, cells.present)
         estimate = mean_over_items(
-            "confidence", per_item, n=len(of_judge), unit="probability", bounds=UNIT_INTERVAL
+            "confidence", per_item, n=len(judge_probes), unit="probability", bounds=UNIT_INTERVAL
         )
         yield group.row(estimate, [group.own_arms[number]], judge=judge.model)
 
@@ -147,7 +147,7 @@ def beliefs(group: Group) -> Iterator[ResultRow]:
         else:
             yield group.across(replace(estimate, metric="combined_gap"), rule=rule)
     for place, number in enumerate(group.present):
-        yield from _of_judge(group, number, cells.of_judges([place]))
+        yield from _judge_figures(group, number, cells.of_judges([place]))
 
 
 def agreements(group: Group) -> Iterator[ResultRow]:
@@ -169,7 +169,7 @@ def _by_pair(group: Group, figures: PairFigures) -> Iterator[ResultRow]:
         yield group.row(named, arms, p_adjusted=None, pair=models)
 
 
-def _of_judge(group: Group, number: int, cells: CellMasses) -> Iterator[ResultRow]:
+def _judge_figures(group: Group, number: int, cells: CellMasses) -> Iterator[ResultRow]:
     arms, model = [group.own_arms[number]], group.judges[number].model
     yield group.row(self_conflict(cells), arms, judge=model)
     if is_subset(group):

@@ -4,7 +4,7 @@ Items are numbered by their natural key, so that seeded figures do not depend on
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -14,8 +14,11 @@ from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Probes, Verdicts
+from judge_gym.metrics.estimate import Remark, RemarkKind
+from judge_gym.model_names import Answered
 from judge_gym.seeds import canonical_json
-from judge_gym.store.experiments import not_applied, sweep_tags
+from judge_gym.store.experiments import not_applied
+from judge_gym.store.served import Served, served
 from judge_gym.store.sweep_data import (
     ProbeColumns,
     SampleColumns,
@@ -57,6 +60,12 @@ class Judge:
     arms: tuple[Arm, ...]
     not_applied: tuple[str, ...] = ()
     """Axes whose value the model did not take in some call."""
+    served: tuple[Served, ...] = ()
+    """Who answered for it, by arm."""
+
+    def applied(self, axis: str) -> bool:
+        """Whether the model applied this experiment's value of an axis, as far as is known."""
+        return axis not in self.not_applied
 
     @property
     def model(self) -> str:
@@ -70,7 +79,10 @@ class Judge:
 
 @dataclass(frozen=True, eq=False)
 class SampleRows:
-    """Samples as parallel arrays, ascending by arm; `stages` is 0 unless the status is scored."""
+    """Samples as parallel arrays, ascending by arm.
+
+    `stages` is 0 unless the status is scored, `letter_probability` NaN where there is none.
+    """
 
     arm: IntArray
     item: IntArray
@@ -78,6 +90,7 @@ class SampleRows:
     stages: IntArray
     shown_first: IntArray
     lettered_a: IntArray
+    letter_probability: FloatArray
     simulated: BoolArray
     imported: BoolArray
 
@@ -191,8 +204,8 @@ def _parts(value: Any) -> Iterator[bytes]:
             yield from _parts(getattr(value, field.name))
     elif isinstance(value, tuple | frozenset):
         yield str(len(value)).encode()
-        for one in value if isinstance(value, tuple) else sorted(value):
-            yield from _parts(one)
+        for part in value if isinstance(value, tuple) else sorted(value):
+            yield from _parts(part)
     else:
         yield canonical_json(value).encode()
 
@@ -206,18 +219,18 @@ def select(table: Rows, arms: Arms) -> tuple[IntArray, Rows]:
             chosen.append(np.arange(first, end))
             judges.append(np.full(end - first, number))
     rows = np.concatenate(chosen)
-    taken = {field.name: getattr(table, field.name)[rows] for field in fields(table)}
-    return np.concatenate(judges), type(table)(**taken)
+    columns = {field.name: getattr(table, field.name)[rows] for field in fields(table)}
+    return np.concatenate(judges), type(table)(**columns)
 
 
 def load_sweep_data(session: Session, sweep: str) -> SweepData:
     """Read a sweep; raises `StoreError` when there is none of that name."""
-    experiments = experiments_with_windows(session, sweep_tags(session, sweep))
+    experiments = experiments_with_windows(session, sweep)
     ids = list(experiments)
-    items = true_values(session, ids)
+    items = true_values(session, ids, sweep)
     numbers = {item.item_id: number for number, item in enumerate(items)}
-    samples = _samples(sample_columns(session, ids), numbers)
-    probes = _probes(probe_columns(session, ids), numbers)
+    samples = _samples(sample_columns(session, ids, sweep), numbers)
+    probes = _probes(probe_columns(session, ids, sweep), numbers)
     stored_arms = arms_of_experiments(session, ids)
     edited = experiments_with_simulated_views(session, ids)
     simulated = {arm.id for arm in stored_arms if arm.simulated or arm.experiment_id in edited}
@@ -225,9 +238,18 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
     simulated |= set(probes.arm[probes.simulated].tolist())
     arms = _arms(stored_arms)
     not_taken = not_applied(session, ids)
+    answered_by: dict[int, list[Served]] = defaultdict(list)
+    for one in served(session, ids, sweep):
+        answered_by[one.experiment_id].append(one)
     return SweepData(
         judges=tuple(
-            Judge(experiment, window, tuple(arms[id_]), not_taken.get(id_, ()))
+            Judge(
+                experiment,
+                window,
+                tuple(arms[id_]),
+                not_taken.get(id_, ()),
+                tuple(answered_by[id_]),
+            )
             for id_, (experiment, window) in experiments.items()
         ),
         samples=samples,
@@ -236,6 +258,21 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
         simulated_arms=frozenset(simulated),
         imported_arms=frozenset(samples.arm[samples.imported].tolist()),
     )
+
+
+def served_remarks(answers: Iterable[tuple[str, Served]]) -> Iterator[Remark]:
+    """Yield a remark on each judge that several served models, or another one, answered for.
+
+    `answers` pairs a judge with who answered for it under one arm.
+    """
+    by_judge: dict[str, list[Served]] = defaultdict(list)
+    for judge, answered_by in answers:
+        by_judge[judge].append(answered_by)
+    for judge, arms in sorted(by_judge.items()):
+        models = sorted({model for arm in arms for model in arm.models})
+        if Answered(judge, models).differs:
+            mixed = sum(arm.mixed for arm in arms)
+            yield Remark(RemarkKind.SERVED_MODELS, mixed, names=(judge, *models))
 
 
 def _truth(items: Sequence[TrueValue]) -> ItemTruth:
@@ -263,6 +300,7 @@ def _samples(columns: SampleColumns, numbers: dict[int, int]) -> SampleRows:
         stages=np.array(columns.stages, dtype=np.int64),
         shown_first=np.array(columns.shown_first, dtype=np.int64),
         lettered_a=np.array(columns.lettered_a, dtype=np.int64),
+        letter_probability=np.array(columns.letter_probability, dtype=np.float64),
         simulated=np.array(columns.simulated, dtype=np.bool_),
         imported=np.array(columns.imported, dtype=np.bool_),
     )

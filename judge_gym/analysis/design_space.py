@@ -43,6 +43,12 @@ class AxisPair:
     after: Judge
     scope: Scope
 
+    @property
+    def applied(self) -> bool:
+        """Whether the model applied both values of the axis; else they are not compared."""
+        axis = self.scope["axis"]
+        return self.before.applied(axis) and self.after.applied(axis)
+
 
 def contrasts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
     """Yield the contrast of scores and of probed confidence for every pair of experiments.
@@ -62,7 +68,7 @@ def axis_pairs(data: SweepData, groups: Sequence[Group]) -> Iterator[tuple[str, 
     """Yield each axis with the pairs of experiments that differ in it and nothing else."""
     scopes = scopes_of(groups)
     identities = {judge.experiment.key: _identity(judge.experiment) for judge in data.judges}
-    for axis in (*(one.name for one in axes()), "presentation"):
+    for axis in (*(spec.name for spec in axes()), "presentation"):
         yield axis, list(_pairs(data.judges, identities, scopes, axis))
 
 
@@ -80,11 +86,11 @@ def _pairs(
     for bucket in alike.values():
         ordered = sorted(bucket, key=lambda judge: _rank(judge.experiment, fields[0]))
         for before, after in combinations(ordered, 2):
-            start, end = (_level(one.experiment, scopes, axis) for one in (before, after))
+            start, end = (_level(judge.experiment, scopes, axis) for judge in (before, after))
             if start is not None and end is not None:
                 scope = _without(scopes[before.experiment.key], fields)
-                told = {"axis": axis, "from": start, "to": end, "judge": before.model}
-                yield AxisPair(before, after, {**scope, **told})
+                change = {"axis": axis, "from": start, "to": end, "judge": before.model}
+                yield AxisPair(before, after, {**scope, **change})
 
 
 def _identity(experiment: Experiment) -> dict[str, Any]:
@@ -117,13 +123,16 @@ def _level(experiment: Experiment, scopes: Mapping[str, Scope], axis: str) -> An
 
 
 def _contrast(data: SweepData, pair: AxisPair, metric: str) -> Estimate:
-    arms = [[one.of_kind("own")] for one in (pair.before, pair.after)]
+    if not pair.applied:
+        because = f"{pair.before.model} did not apply {pair.scope['axis']} as set"
+        return not_estimable(metric, because)
+    arms = [[judge.of_kind("own")] for judge in (pair.before, pair.after)]
     items = data.items_of([judge.of_kind("own") for judge in (pair.before, pair.after)])
     rng = generator_of(metric, pair.scope)
     if metric == "contrast_confidence":
         before, after = (data.answered(own, items).confidence() for own in arms)
         return paired_contrast(metric, before, after, rng, "probability")
-    sizes = (one.experiment.scale_size for one in (pair.before, pair.after))
+    sizes = (judge.experiment.scale_size for judge in (pair.before, pair.after))
     start, end = (data.verdicts(own, items, n) for own, n in zip(arms, sizes, strict=True))
     return score_shift(metric, start, end, rng)
 
@@ -153,11 +162,13 @@ def rankings(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
         ("axis_effect", _scores, "0-1 scale"),
         ("axis_effect_confidence", _confidences, "probability"),
     ):
-        pairs = [
-            _controlled(data, pair, metric, cells, unit)
-            for axis, members in axis_pairs(data, groups)
-            for pair in members
-        ]
+        members = [pair for _, of_axis in axis_pairs(data, groups) for pair in of_axis]
+        pairs = [_controlled(data, pair, metric, cells, unit) for pair in members if pair.applied]
+        changes = {_change(pair.scope): None for pair in members}
+        compared = {(pair.axis, pair.start, pair.end) for pair in pairs}
+        for axis, start, end in (change for change in changes if change not in compared):
+            missing = not_estimable(metric, f"no judge applied {axis} as set")
+            yield result_row(missing, {"axis": axis, "from": start, "to": end}, data.origin)
         for pooled in pool_pairs(pairs):
             scope = {"axis": pooled.axis, "from": pooled.start, "to": pooled.end}
             spread = "" if pooled.spread is None else f"; spread over settings {pooled.spread:.3f}"
@@ -191,10 +202,15 @@ def _controlled(
 ) -> ControlledPair:
     items = np.arange(len(data.truth.value))
     before, after = (cells(data, judge, items) for judge in (pair.before, pair.after))
-    levels = (str(pair.scope["from"]), str(pair.scope["to"]))
+    axis, start, end = _change(pair.scope)
     rng = generator_of(metric, pair.scope)
     setting = canonical_json(pair.scope)
-    return controlled_pair(pair.scope["axis"], levels, setting, before, after, rng, unit)
+    return controlled_pair(axis, (start, end), setting, before, after, rng, unit)
+
+
+def _change(scope: Scope) -> tuple[str, str, str]:
+    """Return the axis of a contrast, and its two values as text."""
+    return scope["axis"], str(scope["from"]), str(scope["to"])
 
 
 def _scores(data: SweepData, judge: Judge, items: IntArray) -> CellMeans:
@@ -233,8 +249,8 @@ def regressions(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]
             fitted = fit_model(spec, table)
             yield from _rows("regression", fitted, data.origin)
         else:
-            of = "".join(f" with {name} {value}" for name, value in spec.only.items())
-            missing = not_estimable("regression", f"it needs a scored verdict{of}")
+            condition = "".join(f" with {name} {value}" for name, value in spec.only.items())
+            missing = not_estimable("regression", f"it needs a scored verdict{condition}")
             yield result_row(missing, {"regression": spec.name, "term": EVERY_TERM}, data.origin)
         if spec.outcome == "score":
             items = len(np.unique(table["item"][chosen]))
@@ -255,36 +271,39 @@ def _checks(
 
 def _rows(metric: str, fit: Fit, origin: Origin) -> Iterator[ResultRow]:
     tested = [
-        one.estimate.p
-        for one in fit.coefficients
-        if one.estimate.p is not None and one.name != INTERCEPT
+        coefficient.estimate.p
+        for coefficient in fit.coefficients
+        if coefficient.estimate.p is not None and coefficient.name != INTERCEPT
     ]
     adjusted = iter(benjamini_hochberg(tested))
     levels = tuple(f"{factor} {level}" for factor, level in fit.references.items())
     remarks = (Remark(RemarkKind.REFERENCES, names=levels), *fit.remarks)
     notes = "".join(f"; {note}" for note in fit.notes if note)
-    for one in fit.coefficients:
-        corrected = one.estimate.p is not None and one.name != INTERCEPT
+    for coefficient in fit.coefficients:
+        corrected = coefficient.estimate.p is not None and coefficient.name != INTERCEPT
         correction = f"; Benjamini-Hochberg over {len(tested)}" if corrected else ""
         estimate = replace(
-            one.estimate,
+            coefficient.estimate,
             metric=metric,
-            method=one.estimate.method + notes + correction,
-            remarks=(*one.estimate.remarks, *remarks),
+            method=coefficient.estimate.method + notes + correction,
+            remarks=(*coefficient.estimate.remarks, *remarks),
         )
-        scope = {"regression": fit.model, "term": one.name}
+        scope = {"regression": fit.model, "term": coefficient.name}
         yield result_row(estimate, scope, origin, next(adjusted) if corrected else None)
 
 
 def _table(data: SweepData, groups: Sequence[Group]) -> dict[str, np.ndarray]:
     """Return a row per scored sample of every own arm."""
     parts = [
-        _of_judge(data, judge) for group in groups for judge in group.judges if judge.of_kind("own")
+        _judge_columns(data, judge)
+        for group in groups
+        for judge in group.judges
+        if judge.of_kind("own")
     ]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _of_judge(data: SweepData, judge: Judge) -> dict[str, np.ndarray]:
+def _judge_columns(data: SweepData, judge: Judge) -> dict[str, np.ndarray]:
     experiment, (arm,) = judge.experiment, judge.of_kind("own")
     items = data.items_of([[arm]])
     verdicts = data.verdicts([[arm]], items, experiment.scale_size)

@@ -59,8 +59,8 @@ def describe(view: str | None = None, *, url: str | None = None) -> "pd.DataFram
         if view is None:
             views = reader.comments()
             return pd.DataFrame({"view": list(views), "holds": list(views.values())})
-        of_columns = reader.column_comments(view)
-        return pd.DataFrame({"column": list(of_columns), "holds": list(of_columns.values())})
+        comments = reader.column_comments(view)
+        return pd.DataFrame({"column": list(comments), "holds": list(comments.values())})
 
 
 def _frame(file: Path, columns: Columns) -> "pd.DataFrame":

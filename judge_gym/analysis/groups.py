@@ -154,7 +154,8 @@ def _scopes(first: Mapping[str, Judge]) -> dict[str, Scope]:
     """Return the scope of each setting, told by one judge of it."""
     experiments = [judge.experiment for judge in first.values()]
     varying = [name for name in ("task_type", *_axes()) if _varies(name, experiments)]
-    provided = len({one.rubric.rubric.key for one in experiments if one.rubric.rubric}) > 1
+    rubrics = [experiment.rubric.rubric for experiment in experiments]
+    provided = len({rubric.key for rubric in rubrics if rubric}) > 1
     scopes = {
         key: {
             "concept": judge.experiment.concept,

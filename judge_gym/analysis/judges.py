@@ -28,6 +28,7 @@ from judge_gym.metrics.consistency import (
     replicate_icc,
     replicate_variance,
 )
+from judge_gym.metrics.entrenchment import letter_calibration
 from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, mean_over_items, not_estimable
 from judge_gym.metrics.presentation import Displays, label_bias, position_bias
 from judge_gym.metrics.subsets import subset_information, subset_width
@@ -39,7 +40,7 @@ def single_judges(group: Group) -> Iterator[ResultRow]:
     """Yield the figures of each judge of a group; those compared use the common items."""
     for number, judge in enumerate(group.judges):
         own = [group.own_arms[number]]
-        for estimate in _of_own_arm(group, number):
+        for estimate in _own_arm_figures(group, number):
             yield group.row(estimate, own, judge=judge.model)
         yield group.row(_probe_difference(group, judge.arms), [judge.arms], judge=judge.model)
         for kind in ARMS:
@@ -54,7 +55,7 @@ def is_subset(group: Group) -> bool:
     return group.judges[0].experiment.scoring_method == "subset"
 
 
-def _of_own_arm(group: Group, number: int) -> Iterator[Estimate]:
+def _own_arm_figures(group: Group, number: int) -> Iterator[Estimate]:
     verdicts = group.compared.of_judges([number])
     model = group.judges[number].model
     yield replicate_variance(verdicts)
@@ -131,12 +132,12 @@ class _Truth:
 
 def accuracies(group: Group) -> Iterator[ResultRow]:
     """Yield the accuracy of each judge; nothing for contested concepts, which have no truth."""
-    given = group.judges[0].experiment.ground_truth
-    if given is None:
+    ground_truth = group.judges[0].experiment.ground_truth
+    if ground_truth is None:
         return
     for number, judge in enumerate(group.judges):
         arms = group.own_arms[number]
-        truth = _truth(group, given, arms[0].labels if arms else ())
+        truth = _truth(group, ground_truth, arms[0].labels if arms else ())
         if isinstance(truth, str):
             missing = not_estimable("accuracy", truth, n=len(group.compared), unit="share")
             yield group.row(missing, [arms], judge=judge.model)
@@ -150,41 +151,55 @@ def accuracies(group: Group) -> Iterator[ResultRow]:
 
 def _parts(group: Group) -> dict[str, BoolArray]:
     """Return category → which of the group's items are in it; "" stands for all."""
-    of_items = np.array([group.data.truth.category[item] for item in group.items], dtype=np.str_)
-    named = sorted(set(of_items.tolist()) - {""})
-    parts = {"": np.ones(len(of_items), dtype=np.bool_)}
-    return parts | {name: of_items == name for name in named if len(named) > 1}
+    categories = np.array([group.data.truth.category[item] for item in group.items], dtype=np.str_)
+    named = sorted(set(categories.tolist()) - {""})
+    parts = {"": np.ones(len(categories), dtype=np.bool_)}
+    return parts | {name: categories == name for name in named if len(named) > 1}
 
 
 def _accuracy(
     group: Group, number: int, truth: _Truth, scope: Mapping[str, str]
 ) -> Iterator[Estimate]:
     verdicts = group.compared.of_judges([number])
-    known = verdicts.rows(truth.stage[verdicts.item] > 0)
+    has_truth = verdicts.rows(truth.stage[verdicts.item] > 0)
     # Metrics look only at the items of the verdicts, and ask for a stage of each.
     stage = np.maximum(truth.stage, 1)
     experiment = group.judges[number].experiment
     if is_subset(group):
-        yield from subset_accuracy(known, stage)
+        yield from subset_accuracy(has_truth, stage)
     else:
-        yield share_correct(known, stage)
-        yield cohens_kappa(known, stage, group.rng("cohens_kappa", **scope))
+        yield share_correct(has_truth, stage)
+        yield cohens_kappa(has_truth, stage, group.rng("cohens_kappa", **scope))
+    if experiment.logprobs and not is_subset(group):
+        yield from _letter_calibration(group, number, truth)
     source = experiment.window.source
     if isinstance(source, RecordedSource) and source.pairwise and not is_subset(group):
-        yield from _of_pairs(group, number, truth)
+        yield from _pair_figures(group, number, truth)
     if experiment.task_type == "control":
-        yield from _against_index(known, truth.index)
+        yield from _against_index(has_truth, truth.index)
 
 
-def _of_pairs(group: Group, number: int, truth: _Truth) -> Iterator[Estimate]:
+def _letter_calibration(group: Group, number: int, truth: _Truth) -> Iterator[Estimate]:
+    _, rows = select(group.data.samples, [group.own_arms[number]])
+    item = np.searchsorted(group.items, rows.item)
+    known = (truth.stage[item] > 0) & np.isfinite(rows.letter_probability)
+    item = item[known]
+    samples = Samples(
+        judge=np.zeros(len(item), dtype=np.int64), item=item, n_judges=1, n_items=len(group.items)
+    )
+    correct = rows.stages[known] == 1 << (truth.stage[item] - 1)
+    yield from letter_calibration(samples, rows.letter_probability[known], correct)
+
+
+def _pair_figures(group: Group, number: int, truth: _Truth) -> Iterator[Estimate]:
     """Yield the figures of pairs judged in both orders, on all that this judge was given.
 
     A judgement without a verdict is no vote, so its pair counts as not got right by it.
     """
     _, rows = select(group.data.samples, [group.own_arms[number]])
     item = np.searchsorted(group.items, rows.item)
-    known = truth.stage[item] > 0
-    item, stages, first = item[known], rows.stages[known], rows.shown_first[known]
+    has_truth = truth.stage[item] > 0
+    item, stages, first = item[has_truth], rows.stages[has_truth], rows.shown_first[has_truth]
     vote = votes(stages, truth.stage[item], group.n_stages)
     scored = stages > 0
     yield both_orders_correct(item, vote, len(group.items), scored)
@@ -206,7 +221,7 @@ def _against_index(verdicts: Verdicts, index: FloatArray) -> Iterator[Estimate]:
     yield control_rank_correlation(verdicts, index)
 
 
-def _truth(group: Group, given: GroundTruth, labels: tuple[str, ...]) -> _Truth | str:
+def _truth(group: Group, ground_truth: GroundTruth, labels: tuple[str, ...]) -> _Truth | str:
     """Return the truth of the group's items, or why it cannot be told.
 
     A label stands for the stage of that label (in any case) and its place on the 0-1 scale, an
@@ -214,12 +229,12 @@ def _truth(group: Group, given: GroundTruth, labels: tuple[str, ...]) -> _Truth 
     data or the rubric, so that nothing is told rather than a part.
     """
     items = group.items
-    if given.per_item:
+    if ground_truth.per_item:
         value = group.data.truth.value[items]
         names = [group.data.truth.label[item] for item in items]
     else:
-        value = np.full(len(items), np.nan if given.value is None else given.value)
-        names = [given.label or ""] * len(items)
+        value = np.full(len(items), np.nan if ground_truth.value is None else ground_truth.value)
+        names = [ground_truth.label or ""] * len(items)
     number = {label.strip().casefold(): stage for stage, label in enumerate(labels, start=1)}
     unknown = sorted({name for name in names if name and name.strip().casefold() not in number})
     if unknown:

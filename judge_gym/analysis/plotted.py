@@ -133,7 +133,7 @@ def divergence_by_item(
     Items are those that every judge scored, the furthest apart on average first, `at_most` of
     them. Each cell has its own seeded generator, so that leaving one out changes no other.
     """
-    by_pair = {pair: both for pair, both in _of_families(group) if pair in pairs}
+    by_pair = {pair: both for pair, both in _family_pairs(group) if pair in pairs}
     apart = {pair: _apart(*by_pair[pair]) for pair in pairs}
     order = np.argsort(-np.mean(list(apart.values()), axis=0), kind="stable")
     shown = [int(item) for item in order if group.common[item]][:at_most]
@@ -147,13 +147,13 @@ def divergence_by_item(
     return cells
 
 
-def _of_families(group: Group) -> Iterator[tuple[str, tuple[Verdicts, IntArray]]]:
+def _family_pairs(group: Group) -> Iterator[tuple[str, tuple[Verdicts, IntArray]]]:
     """Yield the name of each pair of families, its verdicts and the family (0, 1) of each judge."""
-    of_judge = [group.judges[judge].experiment.family for judge in group.present]
-    for pair in combinations(sorted(set(of_judge)), 2):
-        places = [place for place, family in enumerate(of_judge) if family in pair]
+    judge_families = [group.judges[judge].experiment.family for judge in group.present]
+    for pair in combinations(sorted(set(judge_families)), 2):
+        places = [place for place, family in enumerate(judge_families) if family in pair]
         judges = [group.present[place] for place in places]
-        family = np.array([pair.index(of_judge[place]) for place in places])
+        family = np.array([pair.index(judge_families[place]) for place in places])
         yield " and ".join(pair), (group.compared.of_judges(judges), family)
 
 
@@ -195,19 +195,23 @@ def confidence_by_arm(group: Group, model: str, rival: str) -> Mapping[str, ArmC
         "rival": tuple(arm for arm in judge.of_kind("swap") if arm.rubric_owner == rival),
         "sham": judge.of_kind("sham"),
     }
-    cells = {arm: _confidence(group, [of_arm]) for arm, of_arm in arms.items()}
+    cells = {arm: _confidence(group, [arms_pooled]) for arm, arms_pooled in arms.items()}
     own = cells["own"].present
     paired = {
-        arm: own & (cells["rival"].present if arm == "own" else of_arm.present)
-        for arm, of_arm in cells.items()
+        arm: own & (cells["rival"].present if arm == "own" else confidence.present)
+        for arm, confidence in cells.items()
     }
     shown = np.flatnonzero(paired["own"] | paired["sham"])
     return {
         arm: ArmConfidence(
-            {int(item): float(of_arm.value[item]) for item in shown if of_arm.present[item]},
-            _mean(of_arm.value[paired[arm]]) if paired[arm].any() else None,
+            {
+                int(item): float(confidence.value[item])
+                for item in shown
+                if confidence.present[item]
+            },
+            _mean(confidence.value[paired[arm]]) if paired[arm].any() else None,
         )
-        for arm, of_arm in cells.items()
+        for arm, confidence in cells.items()
     }
 
 
@@ -235,13 +239,13 @@ def stated_and_realised(group: Group, at_most: int) -> Sequence[ProbeBin]:
     probes = probes.rows(common[probes.item])
     realised = realised_agreement(verdicts, probes)
     bins = np.floor(probes.probability * STEPS + 0.5).astype(np.int64)
-    found = []
+    filled = []
     for place, number in enumerate(group.present[:at_most]):
         for step in range(STEPS + 1):
             chosen = (probes.judge == place) & (bins == step)
             if chosen.any():
                 rows = probes.rows(chosen)
-                found.append(
+                filled.append(
                     ProbeBin(
                         judge=group.judges[number].model,
                         nearest=step / STEPS,
@@ -250,7 +254,7 @@ def stated_and_realised(group: Group, at_most: int) -> Sequence[ProbeBin]:
                         probes=len(rows),
                     )
                 )
-    return found
+    return filled
 
 
 def _per_item(samples: Samples, values: FloatArray) -> FloatArray:
@@ -269,31 +273,31 @@ def set_shares(group: Group, judges: int, at_most: int) -> Sequence[SetShare]:
     mean = shares.mean(axis=0)
     shown = [int(place) for place in np.argsort(-mean, kind="stable")[:at_most] if mean[place] > 0]
     shown.sort(key=lambda place: (int(set_sizes(counted.sets[[place]])[0]), counted.sets[place]))
-    found = [
-        SetShare(_stages(int(counted.sets[place])), model, float(of_judge[place]))
+    set_rows = [
+        SetShare(_stages(int(counted.sets[place])), model, float(judge_shares[place]))
         for place in shown
-        for model, of_judge in zip(models, shares, strict=True)
+        for model, judge_shares in zip(models, shares, strict=True)
     ]
     rest = 1 - shares[:, shown].sum(axis=1)
     if rest.max() > 1e-9:
-        found += [SetShare(None, *of) for of in zip(models, map(float, rest), strict=True)]
-    return found
+        set_rows += [SetShare(None, *share) for share in zip(models, map(float, rest), strict=True)]
+    return set_rows
 
 
 def set_overlaps(group: Group, judges: int) -> Sequence[OverlapShare]:
     """Return how the verdicts of each two of the first `judges` overlap, one with itself too."""
     counted, models = _sets(group, judges)
     relation = _relations(counted.sets)
-    found = []
+    overlaps = []
     for first, second in combinations_with_replacement(range(len(models)), 2):
         weights = _weights(counted.counts, first, second)
         if weights is not None:
             pair = models[first], models[second]
-            found += [
+            overlaps += [
                 OverlapShare(pair, overlap, float(weights[relation == overlap].sum()))
                 for overlap in Overlap
             ]
-    return found
+    return overlaps
 
 
 def _sets(group: Group, judges: int) -> tuple[SetCounts, list[str]]:
@@ -320,10 +324,10 @@ def _weights(counts: IntArray, first: int, second: int) -> FloatArray | None:
 
     A verdict makes no pair with itself. None when no item has a pair.
     """
-    one, other = counts[first].astype(np.float64), counts[second].astype(np.float64)
-    pairs = one[:, :, None] * other[:, None, :]
+    counts_first, counts_second = counts[[first, second]].astype(np.float64)
+    pairs = counts_first[:, :, None] * counts_second[:, None, :]
     if first == second:
-        pairs -= np.einsum("ia,ab->iab", one, np.eye(one.shape[1]))
+        pairs -= np.einsum("ia,ab->iab", counts_first, np.eye(counts_first.shape[1]))
     totals = pairs.sum(axis=(1, 2))
     kept = totals > 0
     if not kept.any():
@@ -340,15 +344,16 @@ def outcome_shares(group: Group, judge: int) -> Sequence[OutcomeShare]:
     samples = len(rows.status)
     if not samples:
         return ()
-    of_stage = pignistic_weights(rows.stages[rows.status == "scored"], group.n_stages).sum(axis=0)
+    scored = rows.stages[rows.status == "scored"]
+    stage_counts = pignistic_weights(scored, group.n_stages).sum(axis=0)
     ends = {str(end): int((rows.status == end).sum()) for end in np.unique(rows.status)}
     ends.pop("scored", None)
-    of_stages: list[tuple[int | str, float]] = [
-        (stage + 1, of_stage[stage]) for stage in range(group.n_stages)
+    stage_rows: list[tuple[int | str, float]] = [
+        (stage + 1, stage_counts[stage]) for stage in range(group.n_stages)
     ]
     return [
         OutcomeShare(category, float(count) / samples, samples)
-        for category, count in [*of_stages, *ends.items()]
+        for category, count in [*stage_rows, *ends.items()]
     ]
 
 
@@ -361,15 +366,13 @@ class ConflictingCell:
     conflict: ReplicateConflict
 
 
-def conflicting_cells(
-    session: Session, experiment_ids: Sequence[int]
-) -> tuple[Sequence[ConflictingCell], int]:
+def conflicting_cells(session: Session, sweep: str) -> tuple[Sequence[ConflictingCell], int]:
     """Return the cells with two verdicts that share no stage and lie half the scale apart.
 
-    Of all arms of these experiments; the widest first, then those where more pairs conflict. And
+    Of all arms of the sweep; the widest first, then those where more pairs conflict. And
     how many cells have two verdicts.
     """
-    divided, repeated = divided_cells(session, experiment_ids)
+    divided, repeated = divided_cells(session, sweep)
     cells = [
         ConflictingCell(
             cell.arm_id, cell.item_id, replicate_conflict(cell.verdicts, cell.scale_size)

@@ -112,10 +112,12 @@ class PlantedSweep:
         """Return the judge a figure is of."""
         group = self.group(scope)
         judges = group.judges if group else ()
-        return next((one for one in judges if one.experiment.model == scope.get("judge")), None)
+        return next(
+            (judge for judge in judges if judge.experiment.model == scope.get("judge")), None
+        )
 
 
-def read_planted(session: Session, data: SweepData) -> PlantedSweep:
+def read_planted(session: Session, sweep: str, data: SweepData) -> PlantedSweep:
     """Read what the judges of a simulated sweep were shown, and how much of it they scored.
 
     Groups with a judge whose draws the closed forms do not describe (another temperature or
@@ -124,16 +126,21 @@ def read_planted(session: Session, data: SweepData) -> PlantedSweep:
     groups = [
         group
         for group in comparison_groups(data)
-        if all((one.experiment.temperature, one.experiment.top_p) == (1, 1) for one in group.judges)
+        if all(
+            (judge.experiment.temperature, judge.experiment.top_p) == (1, 1)
+            for judge in group.judges
+        )
     ]
     arms = [arm.id for group in groups for judge in group.judges for arm in judge.arms]
-    samples = _Samples(scored_by_arm(session, arms), items_of_arms(session, arms))
+    samples = _Samples(scored_by_arm(session, arms, sweep), items_of_arms(session, arms))
     texts = _Texts(session)
     planted_groups: dict[str, PlantedGroup] = {}
     for group in groups:
-        planted_judges = [_judge(one, samples, texts) for one in group.judges]
+        planted_judges = [_judge(judge, samples, texts) for judge in group.judges]
         if None not in planted_judges:
-            members = tuple(one for one in planted_judges if one is not None)
+            members = tuple(
+                planted_judge for planted_judge in planted_judges if planted_judge is not None
+            )
             planted_groups[_key(group.scope)] = PlantedGroup(group.scope, members)
     return PlantedSweep(planted_groups)
 
@@ -143,14 +150,17 @@ class _Texts:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._read: dict[tuple[int, View], tuple[str, ...]] = {}
+        self._read: dict[tuple[int, tuple[str, str]], tuple[str, ...]] = {}
 
-    def of(self, items: Iterable[int], view: View) -> dict[int, tuple[str, ...]]:
+    def of(self, items: Iterable[int], experiment: Experiment) -> dict[int, tuple[str, ...]]:
+        view, shows_title = experiment.view, resolve(experiment).of(View).shows_title
         missing = [item for item in items if (item, view) not in self._read]
-        for item, documents in shown_documents(self._session, missing, view.name).items():
+        for item, documents in shown_documents(self._session, missing, *view).items():
             self._read[item, view] = tuple(
-                f"{one.title}\n\n{one.text}".strip() if view.shows_title else one.text.strip()
-                for one in documents
+                f"{document.title}\n\n{document.text}".strip()
+                if shows_title
+                else document.text.strip()
+                for document in documents
             )
         return {item: self._read[item, view] for item in items if (item, view) in self._read}
 
@@ -169,7 +179,7 @@ def _judge(judge: Judge, samples: _Samples, texts: _Texts) -> PlantedJudge | Non
     name, own = family_named(experiment.model), judge.of_kind("own")
     if name is None or not own:
         return None
-    shown = texts.of(samples.items.get(own[0].id, ()), resolve(experiment).of(View))
+    shown = texts.of(samples.items.get(own[0].id, ()), experiment)
     return PlantedJudge(
         experiment=experiment,
         family_name=name,
@@ -214,7 +224,9 @@ def pair_polarization(sweep: PlantedSweep, row: ResultRow) -> Expectation | None
     families = sorted({judge.experiment.family for judge in group.present})
     for pair in combinations(families, 2):
         if " and ".join(pair) == row.scope["pair"]:
-            sides = [[one for one in group.present if one.experiment.family == f] for f in pair]
+            sides = [
+                [judge for judge in group.present if judge.experiment.family == f] for f in pair
+            ]
             rng = np.random.default_rng(derive_seed("planted", row.metric, row.scope))
             leanings = " and ".join(number(side[0].family.leaning) for side in sides)
             return Expectation(_drawn_polarization(sides, group.common, rng), leanings)
@@ -263,7 +275,7 @@ def _end_of_contrast(
     axis = scope["axis"]
     fields = _FIELDS_OF.get(axis, (axis,))
     value = scope[end] == "random" if axis in _FIELDS_OF else scope[end]
-    rest = {key: one for key, one in scope.items() if key not in ("axis", "from", "to")}
+    rest = {key: value for key, value in scope.items() if key not in ("axis", "from", "to")}
     return sweep.judge({**rest, **dict.fromkeys(fields, value)})
 
 
@@ -313,7 +325,7 @@ def excess_confidence(sweep: PlantedSweep, row: ResultRow) -> Expectation | None
     if single is None or len(single[0].present) < 2:
         return None
     group, judge = single
-    others = [one for one in group.present if one is not judge]
+    others = [candidate for candidate in group.present if candidate is not judge]
     agreement = fmean(_agreement(judge, other, item) for item in group.common for other in others)
     value = _stated(judge, judge.own, group.common) - agreement
     return Expectation(value, f"{number(judge.family.probe_level)} at no margin")
@@ -322,7 +334,8 @@ def excess_confidence(sweep: PlantedSweep, row: ResultRow) -> Expectation | None
 def _agreement(judge: PlantedJudge, other: PlantedJudge, item: int) -> float:
     """Return the probability that two judges choose the same stage."""
     p, q = (
-        model.stage_distribution(one.family, one.cases[item], one.display) for one in (judge, other)
+        model.stage_distribution(side.family, side.cases[item], side.display)
+        for side in (judge, other)
     )
     return float(p @ q)
 
@@ -393,6 +406,20 @@ def claim_accuracy(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
     return Expectation(fmean(right), number(judge.family.accuracy))
 
 
+def letter_calibration(sweep: PlantedSweep, row: ResultRow) -> Expectation | None:
+    """Return what the letter's token probability comes to on claims that can be checked."""
+    single = _single_judge(sweep, row)
+    if single is None or single[1].experiment.task_type != "benchmark":
+        return None
+    judge = single[1]
+    cases = [judge.cases[item] for item in judge.own.scored]
+    if any(case.truth is None for case in cases):
+        return None
+    figures = [model.letter_calibration(judge.family, case, judge.display) for case in cases]
+    place = ("letter_overconfidence", "letter_brier_score").index(row.metric)
+    return Expectation(fmean(both[place] for both in figures), number(judge.family.accuracy))
+
+
 def _single_judge(sweep: PlantedSweep, row: ResultRow) -> tuple[PlantedGroup, PlantedJudge] | None:
     """Return the judge of a figure and its group, when its verdicts are single stages."""
     group, judge = sweep.group(row.scope), sweep.judge(row.scope)
@@ -412,6 +439,8 @@ EXPECTED: Mapping[str, Expect] = {
     "subset_width": subset_width,
     "abstention_rate": abstention_rate,
     "accuracy": claim_accuracy,
+    "letter_overconfidence": letter_calibration,
+    "letter_brier_score": letter_calibration,
 }
 """Metric → the function that returns its expectation."""
 
@@ -440,15 +469,17 @@ class Recovery:
     comparisons: Mapping[str, Sequence[Comparison]]
 
 
-def recovered(session: Session, data: SweepData, rows: Sequence[ResultRow]) -> Recovery:
+def recovered(session: Session, sweep: str, data: SweepData, rows: Sequence[ResultRow]) -> Recovery:
     """Compare the figures of a wholly simulated sweep with the planted parameters."""
-    sweep = read_planted(session, data)
+    planted = read_planted(session, sweep, data)
     comparisons: dict[str, list[Comparison]] = {metric: [] for metric in EXPECTED}
     for row in rows:
         metric = row.metric.removesuffix(MIXED)
         if row.estimate is not None and metric in EXPECTED:
-            expectation = EXPECTED[metric](sweep, row)
+            expectation = EXPECTED[metric](planted, row)
             if expectation is not None:
                 comparisons[metric].append(Comparison(row, expectation))
-    families = sorted({judge.family_name for judge in sweep.judges})
-    return Recovery(tuple(families), {name: found for name, found in comparisons.items() if found})
+    families = sorted({judge.family_name for judge in planted.judges})
+    return Recovery(
+        tuple(families), {name: compared for name, compared in comparisons.items() if compared}
+    )

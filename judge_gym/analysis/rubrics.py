@@ -133,7 +133,7 @@ SINGLE, SUBSET = "single", "subset"
 
 def forced_choices(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
     """Yield what subsets take off the distance between judges, for groups under one rubric."""
-    found: dict[str, dict[str, Group]] = {}
+    by_method: dict[str, dict[str, Group]] = {}
     for group in groups:
         first = group.judges[0].experiment
         if first.rubric.kind != "own" and first.scoring_method in (SINGLE, SUBSET):
@@ -142,34 +142,37 @@ def forced_choices(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultR
                 exclude={"tag", "window", "replicates", "model", "family", "scoring_method"},
             )
             key = canonical_json([content, first.window.key])
-            found.setdefault(key, {})[first.scoring_method] = group
-    for pair in found.values():
+            by_method.setdefault(key, {})[first.scoring_method] = group
+    for pair in by_method.values():
         if len(pair) == 2:
-            yield from _of_pair(data, pair[SINGLE], pair[SUBSET])
+            yield from _pair_figures(data, pair[SINGLE], pair[SUBSET])
 
 
-def _of_pair(data: SweepData, single: Group, subset: Group) -> Iterator[ResultRow]:
+def _pair_figures(data: SweepData, single: Group, subset: Group) -> Iterator[ResultRow]:
     models = sorted(
         {single.judges[number].model for number in single.present}
         & {subset.judges[number].model for number in subset.present}
     )
     arms = [_own(group, models) for group in (single, subset)]
     items = data.items_of([*arms[0], *arms[1]])
-    one, many = (data.verdicts(own, items, single.n_stages) for own in arms)
+    single_verdicts, set_verdicts = (data.verdicts(own, items, single.n_stages) for own in arms)
     scope = {name: value for name, value in single.scope.items() if name != "scoring_method"}
     origin = data.origin_of([*arms[0], *arms[1]])
-    twice = one.common_items(2) & many.common_items(2)
+    twice = single_verdicts.common_items(2) & set_verdicts.common_items(2)
     for name, unit, distance, pair in (
-        ("forced_choice_polarization", "bits", _divergence, (one, many)),
+        ("forced_choice_polarization", "bits", _divergence, (single_verdicts, set_verdicts)),
         (
             "forced_choice_distance",
             "squared Jaccard distance",
             _distance,
-            (one.rows(twice[one.item]), many.rows(twice[many.item])),
+            (
+                single_verdicts.rows(twice[single_verdicts.item]),
+                set_verdicts.rows(twice[set_verdicts.item]),
+            ),
         ),
     ):
-        found = forced_choice(name, *pair, distance, generator_of(name, scope), unit)
-        for estimate in (found.drop, found.beyond_chance):
+        change = forced_choice(name, *pair, distance, generator_of(name, scope), unit)
+        for estimate in (change.drop, change.beyond_chance):
             yield result_row(estimate, scope, origin)
 
 

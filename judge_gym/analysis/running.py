@@ -49,6 +49,8 @@ Per judge, on the items all judges of the group scored:
 - `subset_width`, `subset_information`: share of the scale, and of its bits, left open (subset)
 - `position_bias`, `label_bias`: excess share of the stage displayed first, or lettered A
 - `accuracy`, `cohens_kappa`: share at the true stage, and beyond chance (control, benchmark)
+- `letter_overconfidence`, `letter_brier_score`: token probability of the verdict's letter against
+  whether the verdict is right, on all the judge was given (`logprobs`; control, benchmark)
 - `accuracy_both_orders`, `pair_balance` (right less wrong), `order_inconsistency`: of recorded
   pairs, on all the judge was given
 - `coverage`, `accuracy_discounted`, `accuracy_u65`, `accuracy_u80`: the same for subset verdicts
@@ -72,18 +74,19 @@ needs.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from importlib.metadata import version
-from typing import Any
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.comparing import agreements, beliefs, comparisons
-from judge_gym.analysis.data import Judge, Origin, SweepData, load_sweep_data
+from judge_gym.analysis.data import Judge, Origin, SweepData, load_sweep_data, served_remarks
 from judge_gym.analysis.design_space import concepts_compared, contrasts, rankings, regressions
-from judge_gym.analysis.groups import MIXED, comparison_groups, result_row
+from judge_gym.analysis.groups import MIXED, Scope, comparison_groups, result_row
 from judge_gym.analysis.judges import accuracies, single_judges
 from judge_gym.analysis.rubrics import decompositions, forced_choices, swap_effects
 from judge_gym.analysis.testing import findings
+from judge_gym.design.experiment import Experiment
+from judge_gym.design.strategies import sampling
 from judge_gym.metrics.estimate import Remark, RemarkKind, not_estimable
 from judge_gym.seeds import digest
 from judge_gym.store.results import Planned, ResultRow, latest_run, planned, save_run
@@ -111,14 +114,14 @@ def analyse(engine: Engine, sweep: str) -> int:
         data = load_sweep_data(session, sweep)
         plan = planned(session, sweep)
         rows = figures(data)
-        found = findings(data, rows, plan)
+        results = findings(data, rows, plan)
         return save_run(
             session,
             sweep,
             _version(),
             bool(data.simulated_arms),
             [*rows, *absences(rows, data.origin)],
-            findings=found,
+            findings=results,
             plan=plan,
             data_digest=_digest(data, plan),
         )
@@ -147,8 +150,10 @@ def _version() -> str:
 def figures(data: SweepData) -> list[ResultRow]:
     """Return every figure of a sweep, group by group, then what spans groups."""
     groups = comparison_groups(data)
-    rows = [row for group in groups for of_group in _OF_A_GROUP for row in of_group(group)]
-    rows += [row for of_sweep in _OF_THE_SWEEP for row in of_sweep(data, groups)]
+    rows = [
+        row for group in groups for group_figures in _OF_A_GROUP for row in group_figures(group)
+    ]
+    rows += [row for sweep_figures in _OF_THE_SWEEP for row in sweep_figures(data, groups)]
     return [cautioned(row, data.judges) for row in rows]
 
 
@@ -182,6 +187,9 @@ NEEDS = {
     "single verdicts on items whose known answer is a stage of the rubric": (
         *("accuracy", "cohens_kappa"),
     ),
+    "single verdicts with `logprobs: true` on items whose known answer is a stage of the rubric": (
+        *("letter_overconfidence", "letter_brier_score"),
+    ),
     "a control with an index for its items": ("control_error", "control_rank_correlation"),
     "a benchmark of pairs judged in both orders": (
         *("accuracy_both_orders", "pair_balance", "order_inconsistency"),
@@ -213,33 +221,48 @@ def absences(rows: Sequence[ResultRow], origin: Origin) -> Iterator[ResultRow]:
 
 
 def cautioned(row: ResultRow, judges: Iterable[Judge]) -> ResultRow:
-    """Return the row, with a remark on the models that did not apply a value of its axes."""
+    """Return the row, with remarks on the judges behind it.
+
+    They name models that did not apply a value of its axes, which contrasts on the axis leave out,
+    and judges that several served models, or another one, answered for.
+    """
+    behind = [judge for judge in judges if _is_behind(row.scope, judge)]
+    axes = [axis for axis in sampling.AXES if axis in row.scope or axis in _levels(row.scope)]
+    lost = {axis: sorted({one.model for one in behind if not one.applied(axis)}) for axis in axes}
     remarks = [
         Remark(RemarkKind.NOT_APPLIED, names=(axis, *models))
-        for axis, values in _axes(row.scope)
-        if (models := _models(row, axis, values, judges))
+        for axis, models in lost.items()
+        if models
     ]
-    return replace(row, remarks=(*row.remarks, *remarks))
+    served = served_remarks((one.model, arm) for one in behind for arm in one.served)
+    return replace(row, remarks=(*row.remarks, *remarks, *served))
 
 
-def _axes(scope: dict[str, Any]) -> Iterator[tuple[str, Sequence[Any]]]:
-    """Yield the sampling axes that a figure is about, with the values of them."""
-    for axis in ("temperature", "top_p"):
-        if scope.get("axis") == axis:
-            yield axis, [scope[end] for end in ("from", "to", "level") if end in scope]
-        elif axis in scope:
-            yield axis, [scope[axis]]
+def _levels(scope: Scope) -> dict[str, list[str]]:
+    """Return the axis that a figure changes, with its levels, as text as over the grid."""
+    levels = [str(scope[end]) for end in ("from", "to", "level") if end in scope]
+    return {scope["axis"]: levels} if "axis" in scope and levels else {}
 
 
-def _models(row: ResultRow, axis: str, values: Sequence[Any], judges: Iterable[Judge]) -> list[str]:
-    # Levels of an axis over the grid stand in scopes as text.
-    of = {row.scope[part] for part in ("judge", "rival") if part in row.scope}
-    return sorted(
-        {
-            one.model
-            for one in judges
-            if axis in one.not_applied
-            and str(getattr(one.experiment, axis)) in map(str, values)
-            and (not of or one.model in of)
-        }
+def _is_behind(scope: Scope, judge: Judge) -> bool:
+    """Whether a judge is among those that a figure of this scope is about."""
+    experiment = judge.experiment
+    named = {scope[part] for part in ("judge", "rival") if part in scope}
+    if "pair" in scope and "concept" in scope:  # without a concept, the pair is of two
+        named |= set(scope["pair"].split(" and "))
+    if named and not named & {judge.model, experiment.family}:
+        return False
+    if scope.get("window", judge.window) != judge.window:
+        return False
+    if "rubric" in scope and not scope["rubric"].startswith(str(experiment.rubric)):
+        return False
+    values = {name: [str(value)] for name, value in scope.items() if name not in _OWN_ENTRIES}
+    return all(
+        str(getattr(experiment, name)) in levels
+        for name, levels in (values | _levels(scope)).items()
+        if name in Experiment.model_fields
     )
+
+
+_OWN_ENTRIES = ("window", "rubric")
+"""Entries of a scope that are not the text of the field of their name."""

@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from judge_gym.analysis.data import Origin, SweepData
+from judge_gym.analysis.groups import comparison_groups
 from judge_gym.design.window import RecordedSource
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.hypotheses import (
@@ -18,7 +19,7 @@ from judge_gym.metrics.hypotheses import (
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import FindingRow, Planned, ResultRow
 
-_ACCURACY, _PAIRED = "accuracy", "pair_balance"
+_ACCURACY, _PAIRED, _POLARIZATION = "accuracy", "pair_balance", "polarization_excess"
 
 
 def findings(data: SweepData, rows: Sequence[ResultRow], planned: Planned) -> list[FindingRow]:
@@ -27,23 +28,31 @@ def findings(data: SweepData, rows: Sequence[ResultRow], planned: Planned) -> li
     The plan's primary outcomes confirm when it was fixed in time; everything else explores.
     """
     paired = {row.scope_key for row in rows if row.metric == _PAIRED}
+    # A group of one family is not compared: it is no figure of a claim about families.
+    single = {
+        canonical_json(group.scope)
+        for group in comparison_groups(data)
+        if len({judge.experiment.family for judge in group.judges}) < 2
+    }
     figures = [
         _figure(data, row)
         for row in rows
-        if row.metric != _PAIRED and not (row.metric == _ACCURACY and row.scope_key in paired)
+        if row.metric != _PAIRED
+        and not (row.metric == _ACCURACY and row.scope_key in paired)
+        and not (row.metric == _POLARIZATION and row.scope_key in single)
     ]
-    figures += [_of_pairs(data, row) for row in rows if row.metric == _PAIRED]
+    figures += [_pair_figure(data, row) for row in rows if row.metric == _PAIRED]
     figures += beyond_sham(figures)
     plan = planned.plan
     if plan:
         figures += _dose_steps(figures, plan.contestation)
-    found = examine(figures, plan.margin_of if plan else {})
+    results = examine(figures, plan.margin_of if plan else {})
 
     def confirms(finding: Finding) -> bool:
         primary = plan is not None and plan.is_primary(finding.hypothesis.key, finding.scope)
         return planned.standing.confirmatory and primary
 
-    return [_row(finding, data.origin) for finding in correct(found, confirms)]
+    return [_row(finding, data.origin) for finding in correct(results, confirms)]
 
 
 def _row(finding: Finding, origin: Origin) -> FindingRow:
@@ -76,10 +85,10 @@ def _figure(data: SweepData, row: ResultRow) -> Figure:
     names = {field.name for field in fields(Estimate)}
     estimate = Estimate(**{name: getattr(row, name) for name in names})
     reference = 1 / _answers(data, row) if row.metric == _ACCURACY else 0.0
-    return Figure(estimate, str(_told(data, row, "task_type")), row.scope, reference)
+    return Figure(estimate, str(_axis_value(data, row, "task_type")), row.scope, reference)
 
 
-def _of_pairs(data: SweepData, row: ResultRow) -> Figure:
+def _pair_figure(data: SweepData, row: ResultRow) -> Figure:
     """Return the accuracy of pairs that may be tied: right less wrong, beyond the judge's habit."""
     figure = _figure(data, row)
     estimate = replace(figure.estimate, metric=_ACCURACY)
@@ -91,10 +100,10 @@ def _answers(data: SweepData, row: ResultRow) -> int:
     source = data.judges[0].experiment.window.source
     if isinstance(source, RecordedSource) and source.pairwise:
         return max(2, len(set(data.truth.label) - {""}))
-    return int(_told(data, row, "scale_size"))
+    return int(_axis_value(data, row, "scale_size"))
 
 
-def _told(data: SweepData, row: ResultRow, name: str) -> Any:
+def _axis_value(data: SweepData, row: ResultRow, name: str) -> Any:
     """Return what a scope says of an axis, or what every experiment of the sweep has."""
     return row.scope.get(name, getattr(data.judges[0].experiment, name))
 
@@ -102,7 +111,7 @@ def _told(data: SweepData, row: ResultRow, name: str) -> Any:
 def _dose_steps(figures: Sequence[Figure], order: Sequence[str]) -> list[Figure]:
     settings: dict[str, list[Figure]] = {}
     for figure in figures:
-        if figure.estimate.metric == "polarization_excess":
+        if figure.estimate.metric == _POLARIZATION:
             settings.setdefault(canonical_json(_setting(figure.scope)), []).append(figure)
     return [step for members in settings.values() for step in dose_steps(members, order)]
 

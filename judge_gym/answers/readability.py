@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from judge_gym.errors import JudgeGymError, first_line
+from judge_gym.errors import RETRY_FAILED, JudgeGymError, first_line
 
 MOST_NAMED = 3
 """Most judges named in a message; of the others it gives the number."""
@@ -43,6 +43,17 @@ class Answers:
         for failure, count in self.failures.items():
             kinds[kind_of(failure)] += count
         return kinds
+
+    @property
+    def causes(self) -> str:
+        """The kinds of failures, most frequent first; with their numbers where there are several.
+
+        Ties are broken by the alphabet, so that the same rows give the same text.
+        """
+        kinds = sorted(self.by_kind.items(), key=lambda entry: (-entry[1], entry[0]))
+        if len(kinds) == 1:
+            return kinds[0][0]
+        return ", ".join(f"{count:,} {kind}" for kind, count in kinds)
 
     def remedy_of(self, kind: str) -> str:
         """Return the remedy for failures of a kind."""
@@ -97,7 +108,7 @@ def too_few_readable(answers: Iterable[Answers]) -> TooFewReadableError | None:
             remedies[judge.remedy_of(kind)] += count
     return TooFewReadableError(
         f"Fewer than half the answers are readable. {'; '.join(summaries)}.",
-        " ".join(remedy for remedy, _ in remedies.most_common()),
+        (remedy for remedy, _ in remedies.most_common()),
     )
 
 
@@ -124,24 +135,30 @@ _LIMIT = (
     "Raise max_tokens; for a model that thinks first, thinking_tokens in its table of the "
     "providers file."
 )
-_PASSING = "Check that the provider answers, then run again with retry_failed."
+_AGAIN = f"then run again with {RETRY_FAILED}."
+_PASSING = f"Check that the provider answers, {_AGAIN}"
 _OUT_OF_FORM = "out_of_form"
 _OWN_OUT_OF_FORM = (
     "Have the function or the endpoint return a score on the judge's scale, and change `version` "
     "in the judge file, so that it is asked anew; or change `scale` there."
 )
-_OWN_FAILED = "Mend the function or the endpoint, then run again with retry_failed."
+_OWN_FAILED = f"Mend the function or the endpoint, {_AGAIN}"
 _REQUEST = "Change the request as the message says, or use another model."
 _REMEDIES = {
-    **dict.fromkeys(("output_limit", "truncated", "empty"), _LIMIT),
+    **dict.fromkeys(("output_limit", "truncated"), _LIMIT),
+    "empty": (
+        f"The model ended its answer without any text: run again with {RETRY_FAILED}, or read its "
+        "reasoning (analysis.answers)."
+    ),
     **dict.fromkeys(("rate_limit", "timeout", "connection", "server", "unreadable"), _PASSING),
     **dict.fromkeys(("bad_request", "context_too_long"), _REQUEST),
     "content_policy": "The provider withholds answers to these texts: use another model.",
     "content_filter": "The provider withholds answers to these texts: use another model.",
-    "authentication": "Check the key, then run again with retry_failed.",
-    "quota": "Add credit, or wait for the quota to renew, then run again with retry_failed.",
-    "not_found": "Check the model's name and its provider's address, then run again with "
-    "retry_failed.",
-    "unreachable": "Check that the provider runs, and its base_url, then run again with "
-    "retry_failed.",
+    "authentication": f"Check the key, {_AGAIN}",
+    "no_access": f"Have the provider grant the account access to this model, {_AGAIN}",
+    "quota": f"Add credit, or wait for the quota to renew, {_AGAIN}",
+    "not_found": "Check the model's name, whether it is retired, and its provider's address, "
+    f"{_AGAIN}",
+    "retired": "The provider has retired this model: use another one.",
+    "unreachable": f"Check that the provider runs, and its base_url, {_AGAIN}",
 }

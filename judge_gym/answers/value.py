@@ -27,7 +27,7 @@ class Grammar:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ParsedValue:
     """Letters in label order (none: abstained), and the offset of their end in normalised text."""
 
     letters: tuple[str, ...]
@@ -61,7 +61,7 @@ _BETWEEN_LABELS = _BEFORE_LABEL | _LIST_SIGNS | frozenset({"and", "."})
 _AFTER_LABEL = (MARKUP | CLOSERS) - {"~"}
 
 
-def read_value(tokens: Sequence[Token], grammar: Grammar) -> Reading:
+def read_value(tokens: Sequence[Token], grammar: Grammar) -> ParsedValue:
     """Read the tokens after `VERDICT:`; raises `UnreadableValue`."""
     if _is_placeholder(tokens, grammar):
         raise UnreadableValue("echo", "only the placeholder of the prompt")
@@ -89,7 +89,7 @@ def _first_word(tokens: Sequence[Token]) -> int:
     return index
 
 
-def _read_abstention(tokens: Sequence[Token], index: int, grammar: Grammar) -> Reading:
+def _read_abstention(tokens: Sequence[Token], index: int, grammar: Grammar) -> ParsedValue:
     if not grammar.abstain:
         raise UnreadableValue("not_offered", "ABSTAIN was not offered")
     if tokens[index].text.lower() not in _ABSTENTIONS:
@@ -103,10 +103,10 @@ def _read_abstention(tokens: Sequence[Token], index: int, grammar: Grammar) -> R
             raise UnreadableValue("conflict", "ABSTAIN together with something else")
         if follows_directly:
             raise UnreadableValue("malformed", f"{tokens[after].text!r} after ABSTAIN")
-    return Reading((), tokens[index].end)
+    return ParsedValue((), tokens[index].end)
 
 
-def _read_letters(tokens: Sequence[Token], index: int, grammar: Grammar) -> Reading:
+def _read_letters(tokens: Sequence[Token], index: int, grammar: Grammar) -> ParsedValue:
     last = index
     letters = {tokens[index].text.upper()}
     index = _skip(tokens, index + 1, _AFTER_LABEL)
@@ -122,7 +122,7 @@ def _read_letters(tokens: Sequence[Token], index: int, grammar: Grammar) -> Read
                 break
             index = remark_end
         index = _skip(tokens, index + 1, _AFTER_LABEL)
-    return Reading(_offered(letters, grammar), tokens[last].end)
+    return ParsedValue(_offered(letters, grammar), tokens[last].end)
 
 
 def _next_letter(tokens: Sequence[Token], index: int, grammar: Grammar) -> int | None:

@@ -23,7 +23,7 @@ from judge_gym.answers.text import (
     read_answer,
     tokenize,
 )
-from judge_gym.answers.value import Grammar, Reading, UnreadableValue, read_value
+from judge_gym.answers.value import Grammar, ParsedValue, UnreadableValue, read_value
 
 __all__ = ["Grammar", "ParseFailure", "Verdict", "parse_structured_verdict", "parse_verdict"]
 
@@ -54,7 +54,7 @@ class _End:
     denied: set[tuple[str, ...]] = field(default_factory=set)
 
     def settle(
-        self, reading: Reading, span: tuple[int, int], doubt: FailureReason | None, after: str
+        self, reading: ParsedValue, span: tuple[int, int], doubt: FailureReason | None, after: str
     ) -> Verdict | ParseFailure | None:
         """Return the result of a readable verdict; None if an earlier one may count instead."""
         if doubt in ("denied", "quoted"):
@@ -117,26 +117,26 @@ def parse_structured_verdict(
         return ParseFailure("empty", "the answer is empty")
     end = _End(answer, grammar)
     evidence_verdicts = quotations(evidence)
-    for found in find_json_objects(answer):
-        if isinstance(found, ParseFailure):
-            return end.failure or found if found.reason == "no_json" else found
-        key = next((key for key in found.value if key.strip().lower() == "verdict"), None)
+    for parsed in find_json_objects(answer):
+        if isinstance(parsed, ParseFailure):
+            return end.failure or parsed if parsed.reason == "no_json" else parsed
+        key = next((key for key in parsed.value if key.strip().lower() == "verdict"), None)
         if key is None:
             continue
-        if evidence_verdicts.contain(answer, found.span):
-            end.failure = ParseFailure("quoted", "the evidence's own words", found.span)
+        if evidence_verdicts.contain(answer, parsed.span):
+            end.failure = ParseFailure("quoted", "the evidence's own words", parsed.span)
             continue
         try:
-            reading = _read_field(found.value[key], grammar)
-            _check_repair(answer, found, reading)
+            reading = _read_field(parsed.value[key], grammar)
+            _check_repair(answer, parsed, reading)
         except UnreadableValue as unreadable:
-            failure = ParseFailure(unreadable.reason, unreadable.detail, found.span)
+            failure = ParseFailure(unreadable.reason, unreadable.detail, parsed.span)
             if unreadable.reason != "echo":
                 return failure
             end.failure = failure
             continue
-        doubt = unasserted(answer, found.span[0], strict=False)
-        settled = end.settle(reading, found.span, doubt, _after(answer, found, key))
+        doubt = unasserted(answer, parsed.span[0], strict=False)
+        settled = end.settle(reading, parsed.span, doubt, _after(answer, parsed, key))
         if settled is not None:
             return settled
     return end.failure or ParseFailure("no_verdict", 'no JSON object has a "verdict"')
@@ -147,23 +147,23 @@ def _extent(source: AnswerText, line: ClosingLine) -> tuple[int, int]:
     return source.span(line.keyword.start, last.end)
 
 
-def _after(answer: str, found: JsonObject, key: str) -> str:
+def _after(answer: str, parsed: JsonObject, key: str) -> str:
     """Return the text after a verdict: later fields, and what follows the object."""
-    keys = list(found.value)
-    later = (found.value[name] for name in keys[keys.index(key) + 1 :])
+    keys = list(parsed.value)
+    later = (parsed.value[name] for name in keys[keys.index(key) + 1 :])
     return "\n".join(
-        [*(field for field in later if isinstance(field, str)), answer[found.span[1] :]]
+        [*(field for field in later if isinstance(field, str)), answer[parsed.span[1] :]]
     )
 
 
-def _check_repair(answer: str, found: JsonObject, reading: Reading) -> None:
+def _check_repair(answer: str, parsed: JsonObject, reading: ParsedValue) -> None:
     """Raise if a repair may have dropped a value, as in `{"verdict": "B", "C"}`."""
-    quoted = {m.upper() for m in _QUOTED_LABEL.findall(answer, *found.span)}
-    if found.repaired and not quoted <= set(reading.letters or ("ABSTAIN",)):
+    quoted = {m.upper() for m in _QUOTED_LABEL.findall(answer, *parsed.span)}
+    if parsed.repaired and not quoted <= set(reading.letters or ("ABSTAIN",)):
         raise UnreadableValue("malformed_json", "broken JSON that quotes further labels")
 
 
-def _read_field(value: Any, grammar: Grammar) -> Reading:
+def _read_field(value: Any, grammar: Grammar) -> ParsedValue:
     if isinstance(value, str):
         return read_value(tokenize(read_answer(value).text), grammar)
     if not isinstance(value, list):
@@ -177,4 +177,4 @@ def _read_field(value: Any, grammar: Grammar) -> Reading:
         raise UnreadableValue("conflict", "a label together with ABSTAIN")
     if len(letters) > 1 and not grammar.subset:
         raise UnreadableValue("several_letters", f"one label was asked for, not {sorted(letters)}")
-    return Reading(tuple(label for label in grammar.labels if label in letters), end=0)
+    return ParsedValue(tuple(label for label in grammar.labels if label in letters), end=0)

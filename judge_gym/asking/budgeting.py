@@ -1,7 +1,8 @@
 """Budgets: check prices before work begins, and check what was spent while it goes on."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -11,7 +12,7 @@ from sqlalchemy.orm import Session
 from judge_gym.counting import counted
 from judge_gym.design.fields import Frozen
 from judge_gym.design.plans import Budget
-from judge_gym.errors import ConfigError, JudgeGymError, did_you_mean
+from judge_gym.errors import RETRY_FAILED, ConfigError, JudgeGymError, did_you_mean
 from judge_gym.llm.capabilities import fitted, taken_by
 from judge_gym.llm.pricing import price_of, priced_names
 from judge_gym.llm.providers import Providers
@@ -28,6 +29,11 @@ UNBOUNDED = 10**9
 class BudgetExceededError(JudgeGymError):
     """A budget is used up; the work resumes when it is raised."""
 
+    def __init__(self, message: str, remedy: str | Iterable[str] = "") -> None:
+        super().__init__(message, remedy)
+        self.done: Counter[str] = Counter()
+        """What had ended before, by status."""
+
 
 class SweepBudget(Frozen):
     """A stored sweep and its budget, with the file that sets the budget."""
@@ -39,10 +45,15 @@ class SweepBudget(Frozen):
     limits: Budget
     """The bounds themselves."""
 
-    def spender(self, models: Sequence[str] = ()) -> "Spender":
+    def spender(self, models: Sequence[str] = (), workers: int = 1) -> "Spender":
         """Return the sweep, with the models that it calls, as a spender."""
         return Spender(
-            f"Sweep {self.sweep}", frozenset(models), self.limits, sweep=self.sweep, file=self.file
+            f"Sweep {self.sweep}",
+            frozenset(models),
+            self.limits,
+            sweep=self.sweep,
+            file=self.file,
+            workers=workers,
         )
 
 
@@ -60,6 +71,8 @@ class Spender:
     """The name of the sweep it is, if it is one."""
     file: Path | None = None
     """Where its budget is set, as far as that is known."""
+    workers: int = 1
+    """How many spend at once: none begins more than its part of what is left."""
 
     @property
     def where(self) -> str:
@@ -86,10 +99,15 @@ class Bounded(Protocol):
     def called(self) -> str: ...
 
 
-def spender_of(bounded: Bounded) -> Spender:
+def spender_of(bounded: Bounded, workers: int = 1) -> Spender:
     """Return a judge, perturber or writer as a spender."""
-    limits = bounded.budget or Budget()
-    return Spender(bounded.called, frozenset({bounded.model}), limits, keys=(bounded.key,))
+    return Spender(
+        bounded.called,
+        frozenset({bounded.model}),
+        bounded.budget or Budget(),
+        keys=(bounded.key,),
+        workers=workers,
+    )
 
 
 def check_priced(providers: Providers, spender: Spender) -> None:
@@ -145,8 +163,9 @@ def remaining(runtime: Runtime, spender: Spender, calls: Sequence[Call], waiting
     """Return how many questions with such opening calls the rest of the budget pays for.
 
     A call costs at most its prompt, the room for thinking and its longest answer. `waiting`
-    questions are in batches, which have cost nothing yet. Raises `BudgetExceededError` once the
-    budget is used up.
+    questions are in batches, which have cost nothing yet. Of several workers each is given its part
+    of the rest, so that together they begin at most one question each beyond it. Raises
+    `BudgetExceededError` once the budget is used up.
     """
     limits = spender.limits
     if limits == Budget():
@@ -156,10 +175,10 @@ def remaining(runtime: Runtime, spender: Spender, calls: Sequence[Call], waiting
     if limits.max_calls is not None:
         left = (limits.max_calls - used.calls) / len(calls)
     if limits.max_cost_usd is not None:
-        cost = sum(_highest_cost(runtime.providers, call) for call in calls)
+        cost = sum(highest_cost(runtime.providers, call) for call in calls)
         unspent = limits.max_cost_usd - used.cost_usd
         left = min(left, unspent / cost - waiting if cost else left)
-    return max(0, math.floor(left))
+    return max(0, math.floor(left / spender.workers))
 
 
 def budget_warning(session: Session, spender: Spender, calls: int, cost_usd: float | None) -> str:
@@ -189,14 +208,16 @@ def exceeded_error(spender: Spender, used: Spent) -> BudgetExceededError | None:
     if bound is None:
         return None
     key, limit = bound
+    reason = summary(used)
     remedy = f"Raise budget.{key} {spender.where} and rerun the command to resume."
     if key == "max_failures_share":
+        reason += f"; {used.failed} of {used.ended} that ended have failed"
         remedy = (
             "Fix the cause of the errors in the ledger (llm_calls) and rerun the command with "
-            f"retry_failed. Or: {remedy[0].lower()}{remedy[1:]}"
+            f"{RETRY_FAILED}. Or: {remedy[0].lower()}{remedy[1:]}"
         )
     return BudgetExceededError(
-        f"{spender.called} has exceeded its budget: {key} is {limit:g}, and {summary(used)}.",
+        f"{spender.called} has exceeded its budget: {key} is {limit:g}, and {reason}.",
         f"Completed work is stored. {remedy}",
     )
 
@@ -216,19 +237,16 @@ def exceeded_limit(limits: Budget, used: Spent) -> tuple[str, float] | None:
 def summary(used: Spent) -> str:
     """Return what was used in words."""
     unknown = f" and the unknown cost of {used.unpriced}" if used.unpriced else ""
-    return (
-        f"{counted(used.calls, 'call')} cost {used.cost_usd:.4g} USD{unknown}; "
-        f"{used.failed} of {used.ended} that ended have failed"
-    )
+    return f"{counted(used.calls, 'call')} cost {used.cost_usd:.4g} USD{unknown}"
 
 
-def _highest_cost(providers: Providers, call: Call) -> float:
+def highest_cost(providers: Providers, call: Call) -> float:
     """Return the most that a call may cost, in US dollars; 0 for a model without a price."""
     price = price_of(providers, call.model)
     if price is None:
         return 0.0
     # As the gateway sends it: with the room that the model has for thinking.
-    asked = call.parameters.asked()
-    longest = fitted(call.model, asked, taken_by(providers, call.model)).limit
+    parameters = call.parameters.asked()
+    longest = fitted(call.model, parameters, taken_by(providers, call.model)).limit
     prompt = call.tokens_at_most(longest) - longest
     return (prompt * price.prompt + longest * price.completion) / 1e6

@@ -7,13 +7,13 @@ the limits of providers and budget, and commits each question's rows with its la
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from judge_gym.asking.budgeting import Spender, check_priced, remaining
+from judge_gym.asking.budgeting import BudgetExceededError, Spender, check_priced, remaining
 from judge_gym.asking.questions import End, Interruption, Outcome, Question, Turn, Turns
 from judge_gym.errors import JudgeGymError
 from judge_gym.llm.batches.policy import policy_of, split
@@ -32,7 +32,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True)
 class Outcomes(Generic[V]):
-    """How questions ended, in their order; None for one that waits in a batch."""
+    """How questions ended, in their order; None for a question that waits in a batch."""
 
     ends: tuple[End[V] | None, ...]
 
@@ -49,14 +49,12 @@ async def ask_all(
     budget: Spender | None = None,
     at_once: int | None = None,
     in_batches: bool = True,
-    progress: Callable[[int], None] = lambda _: None,
 ) -> Outcomes[V]:
     """Ask what the ledger has no answer to; returns how each question ended.
 
     Questions are taken in chunks, between which the `budget` is checked. A provider's limits bound
     what is in flight; `at_once` bounds it further, in questions. What the policy sends as a batch,
-    or is in one already, is left waiting; `in_batches=False` submits no new batch. `progress` is
-    given the number of questions that have ended.
+    or is in one already, is left waiting; `in_batches=False` submits no new batch.
 
     Raises `BudgetExceededError` once the budget is used up, `ConfigError` when it cannot be
     enforced, and the first error of a question without an `interrupted` of its own, after the
@@ -65,10 +63,14 @@ async def ask_all(
     if budget is not None:
         runtime.providers.check(set(budget.models))
         check_priced(runtime.providers, budget)
-    run: _Run[V] = _Run(runtime, budget, at_once, in_batches, progress)
+    run: _Run[V] = _Run(runtime, budget, at_once, in_batches)
     ends: list[End[V] | None] = []
-    async for chunk in run.chunks(iter(questions)):
-        ends += await run.ask(chunk)
+    try:
+        async for chunk in run.chunks(iter(questions)):
+            ends += await run.ask(chunk)
+    except BudgetExceededError as error:
+        error.done = Outcomes(tuple(ends)).counts
+        raise
     return Outcomes(tuple(ends))
 
 
@@ -103,8 +105,13 @@ def _batch_client(runtime: Runtime) -> "Batches":
     # litellm takes seconds to import, which planning alone must not pay.
     from judge_gym.llm.batches.submitting import Batches
 
-    timeout_s = runtime.settings.call_timeout_s
-    return Batches(runtime.engine, runtime.providers, runtime.keys, timeout_s)
+    return Batches(
+        runtime.engine,
+        runtime.providers,
+        runtime.keys,
+        runtime.settings.call_timeout_s,
+        runtime.gateway.batch_ended,
+    )
 
 
 @dataclass(eq=False)
@@ -177,6 +184,13 @@ class _Conversation(Generic[V]):
         return self.end
 
 
+def _next_calls(
+    conversations: Iterable[_Conversation[V]],
+) -> list[tuple[_Conversation[V], Call]]:
+    return [(conversation, call) for conversation in conversations
+            for call in conversation.next_calls]  # fmt: skip
+
+
 @dataclass
 class _Run(Generic[V]):
     """One use of the engine: what bounds it, and what it has done."""
@@ -185,13 +199,12 @@ class _Run(Generic[V]):
     budget: Spender | None
     at_once: int | None
     in_batches: bool
-    progress: Callable[[int], None]
-    ended: int = 0
     waiting: int = 0
 
     def batches(self, question: Question[V]) -> bool:
         """Whether the first call of a question may go in a batch."""
-        return self.in_batches and self.runtime.providers.of(question.calls[0].model).batch
+        provider = self.runtime.providers.of(question.calls[0].model)
+        return self.in_batches and bool(provider.batch)
 
     async def chunks(self, questions: Iterator[Question[V]]) -> AsyncIterator[list[Question[V]]]:
         """Yield questions in chunks, each as large as limits and budget allow when it is taken.
@@ -235,58 +248,68 @@ class _Run(Generic[V]):
         await self._replay(conversations)
         if self.in_batches and await self._submit(conversations):
             # A provider may have refused a batch.
-            await self._open([(one, call) for one in conversations for call in one.next_calls])
-        direct = [one for one in conversations if one.end is None and not one.waits]
+            await self._open(_next_calls(conversations))
+        direct = [
+            conversation
+            for conversation in conversations
+            if conversation.end is None and not conversation.waits
+        ]
         slots = nullcontext() if self.at_once is None else asyncio.Semaphore(self.at_once)
-        with self.runtime.gateway.chunk([call for one in direct for call in one.next_calls]):
-            await all_of(self._ask_to_end(one, slots) for one in direct)
-        ends = [one.end for one in conversations]
+        with self.runtime.gateway.chunk([call for _, call in _next_calls(direct)]):
+            await all_of(self._ask_to_end(conversation, slots) for conversation in direct)
+        ends = [conversation.end for conversation in conversations]
         self.waiting += sum(end is None for end in ends)
         return ends
 
     async def _replay(self, conversations: Sequence[_Conversation[V]]) -> None:
-        """Open the next calls of conversations, and take the answers that the ledger has."""
+        """Open the next calls of conversations, and use the answers that the ledger has."""
         going = list(conversations)
         while going:
+            calls = _next_calls(going)
             await self._open(
-                [(one, call) for one in going for call in one.next_calls
-                 if call.key not in one.opened]
+                [(conversation, call) for conversation, call in calls
+                 if call.key not in conversation.opened]
             )  # fmt: skip
-            replayed = [(one, one.replay()) for one in going if one.end is None]
+            replayed = [
+                (conversation, conversation.replay())
+                for conversation in going
+                if conversation.end is None
+            ]
             await all_of(self.runtime.gateway.store(rows) for _, rows in replayed if rows)
-            for one, _ in replayed:
-                if one.end is not None:
-                    self._count()
-            going = [one for one in going if one.end is None and one.call.key not in one.opened]
+            going = [
+                conversation
+                for conversation in going
+                if conversation.end is None and conversation.call.key not in conversation.opened
+            ]
 
     async def _open(self, calls: "Sequence[tuple[_Conversation[V], Call]]") -> None:
         """Write ledger rows, together for a provider."""
         groups: dict[str, list[tuple[_Conversation[V], Call]]] = defaultdict(list)
-        for one, call in calls:
+        for conversation, call in calls:
             # One model's refusal is no reason to interrupt questions to another.
-            alone = one.question.interrupted is not None
-            groups[call.model if alone else call.model.partition("/")[0]].append((one, call))
+            alone = conversation.question.interrupted is not None
+            group_name = call.model if alone else call.model.partition("/")[0]
+            groups[group_name].append((conversation, call))
         for group in groups.values():
             try:
                 opened = await self.runtime.gateway.open([call for _, call in group])
             except JudgeGymError as error:
-                await self._interrupt([one for one, _ in group], error)
+                await self._interrupt([conversation for conversation, _ in group], error)
                 continue
-            for (one, call), row in zip(group, opened, strict=True):
-                one.opened[call.key] = row
+            for (conversation, call), row in zip(group, opened, strict=True):
+                conversation.opened[call.key] = row
 
     async def _submit(self, conversations: Sequence[_Conversation[V]]) -> bool:
-        """Send as batches what the policy says of calls without an answer; whether any was sent.
+        """Submit calls without an answer as batches, by the policy; returns whether any was sent.
 
-        A call that was in a batch is not sent in another: what that left open is asked directly.
+        A call is in one batch at most: if its batch left it open, it is sent directly.
         """
         new: dict[str, dict[int, _Conversation[V]]] = defaultdict(dict)
-        for one in conversations:
-            for call in one.next_calls:
-                row = one.opened[call.key]
-                batched = self.runtime.providers.of(call.model).batch
-                if batched and row.answer is None and not row.batched:
-                    new[call.model][row.id] = one
+        for conversation, call in _next_calls(conversations):
+            row = conversation.opened[call.key]
+            batched = self.runtime.providers.of(call.model).batch
+            if batched and row.answer is None and not row.batched:
+                new[call.model][row.id] = conversation
         policy = policy_of(self.runtime.settings)
         submitted = False
         for model, by_id in new.items():
@@ -300,39 +323,35 @@ class _Run(Generic[V]):
                 await self._interrupt(list(by_id.values()), error)
         return submitted
 
-    async def _ask_to_end(self, one: _Conversation[V], slots: Any) -> None:
-        """Ask until the question has ended."""
+    async def _ask_to_end(self, conversation: _Conversation[V], slots: Any) -> None:
+        """Make calls until the question has ended."""
         async with slots:
             try:
-                while one.end is None:
-                    await self._ask(one)
+                while conversation.end is None:
+                    await self._ask(conversation)
             except JudgeGymError as error:
-                await self._interrupt([one], error)
+                await self._interrupt([conversation], error)
                 return
             except asyncio.CancelledError:
-                if (end := one.interrupt(None)) is not None:
+                if (end := conversation.interrupt(None)) is not None:
                     await self.runtime.gateway.store(end.rows)
                 raise
-            self._count()
 
-    async def _ask(self, one: _Conversation[V]) -> None:
-        one.called_at, gateway = time.perf_counter(), self.runtime.gateway
-        if one.call.key not in one.opened:
-            (one.opened[one.call.key],) = await gateway.open([one.call])
-        await gateway.ask(one.call, one.take, one.opened[one.call.key])
+    async def _ask(self, conversation: _Conversation[V]) -> None:
+        conversation.called_at, gateway = time.perf_counter(), self.runtime.gateway
+        if conversation.call.key not in conversation.opened:
+            (conversation.opened[conversation.call.key],) = await gateway.open([conversation.call])
+        await gateway.ask(
+            conversation.call, conversation.take, conversation.opened[conversation.call.key]
+        )
 
     async def _interrupt(
         self, conversations: Sequence[_Conversation[V]], error: JudgeGymError
     ) -> None:
-        """End these conversations; raises the error for a question that does not say how."""
-        for one in dict.fromkeys(conversations):
-            if one.end is not None:
+        """End these conversations; raises the error for a question without `interrupted`."""
+        for conversation in dict.fromkeys(conversations):
+            if conversation.end is not None:
                 continue
-            if (end := one.interrupt(error)) is None:
+            if (end := conversation.interrupt(error)) is None:
                 raise error
             await self.runtime.gateway.store(end.rows)
-            self._count()
-
-    def _count(self) -> None:
-        self.ended += 1
-        self.progress(self.ended)

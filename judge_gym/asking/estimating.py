@@ -1,15 +1,18 @@
 """What calls that are still to be made will use: tokens, money, time, and what is assumed."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from judge_gym.design.experiment import Effort
+from judge_gym.llm.batches.policy import policy_of, split
 from judge_gym.llm.capabilities import taken_by
-from judge_gym.llm.pricing import count_tokens, price_of
+from judge_gym.llm.pricing import batch_price_of, count_tokens, price_of
 from judge_gym.llm.providers import Price, Provider, Providers
 from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import Prompt
 from judge_gym.settings import Settings
-from judge_gym.store.calls import Past
+from judge_gym.store.calls import Past, PastKey
 
 USUAL_ANSWER_TOKENS = {
     "cleaner": 1000,
@@ -40,14 +43,19 @@ class PerCall:
 
     prompt_tokens: float
     answer_tokens: float
+    answer_limit: float
+    """The output limit as sent, with the room for thinking."""
     reserved_tokens: float
     """What a rate limit counts: the prompt and the longest answer allowed."""
     latency_s: float
     price: Price | None
+    model: str
+    batch_price: Price | None
+    """The price in a batch; None also where the provider takes none."""
 
 
 @dataclass(frozen=True)
-class Estimate:
+class UsageEstimate:
     """What a number of calls will use."""
 
     prompt_tokens: int
@@ -55,6 +63,11 @@ class Estimate:
     cost_usd: float | None
     """None when the price of one of the models is in no list."""
     seconds: float
+    """How long the direct calls take."""
+    batched: int
+    """Calls of these that go in batches, which are answered within 24 hours."""
+    batched_usd: float | None
+    """The part of the cost that is for batches; None as for `cost_usd`."""
 
 
 def per_call(
@@ -62,63 +75,77 @@ def per_call(
     model: str,
     agent: str,
     prompts: Sequence[Prompt],
-    longest_answer: int,
-    past: Mapping[tuple[str, str], Past],
+    longest_answer: float,
+    past: Mapping[PastKey, Past],
+    effort: Effort | None = None,
 ) -> PerCall:
-    """Return the means for one kind of call; `prompts` are examples of what will be sent."""
-    known = past.get((model, agent), _NO_PAST)
-    thinking = taken_by(providers, model).thinking_tokens
-    answer, latency = known.answer_tokens, known.latency_s
+    """Return the means for one kind of call; `prompts` are examples of what will be sent.
+
+    Answers at another `effort` say nothing of its length: without a past of its own, all the room
+    for thinking counts.
+    """
+    history = past.get((model, agent, effort), _NO_PAST)
+    taken = taken_by(providers, model)
+    limit = taken.limit(longest_answer, effort)
+    batched = providers.of(model).batch
+    answer, latency = history.answer_tokens, history.latency_s
     counts = [count_tokens(providers, model, prompt.messages) for prompt in prompts]
     characters = [sum(len(part["content"]) for part in prompt.messages) for prompt in prompts]
     return PerCall(
         prompt_tokens=sum(counts) / len(counts),
-        answer_tokens=min(USUAL_ANSWER_TOKENS[agent], longest_answer) + thinking
+        answer_tokens=min(USUAL_ANSWER_TOKENS[agent] + taken.room(effort), limit)
         if answer is None
         else answer,
-        reserved_tokens=sum(characters) / 4 / len(characters) + longest_answer + thinking,
+        answer_limit=limit,
+        reserved_tokens=sum(characters) / 4 / len(characters) + limit,
         latency_s=_usual_latency_s(model) if latency is None else latency,
         price=price_of(providers, model),
+        model=model,
+        batch_price=batch_price_of(providers, model) if batched else None,
     )
 
 
 def assumptions(
-    asked: Sequence[tuple[str, str]],
-    past: Mapping[tuple[str, str], Past],
+    kinds: Sequence[PastKey],
+    past: Mapping[PastKey, Past],
     *,
     thinking: Mapping[str, int],
     stood_in: bool,
 ) -> list[str]:
     """Return the assumptions made where the ledger has no history, as sentences.
 
-    `asked` are the estimated (model, agent) pairs. `thinking` is each model's thinking
-    budget in tokens. `stood_in` says that placeholders stood in for missing evidence or rubrics.
+    `kinds` are those of the estimated calls. `thinking` is each model's most room for thinking, in
+    tokens. `stood_in` says that placeholders stood in for missing evidence or rubrics.
     """
-    told = []
+    sentences = []
     if stood_in:
-        told.append(
+        sentences.append(
             "Missing evidence and rubrics are assumed to have the usual length: "
             f"{ARTICLE_WORDS} words an article."
         )
-    known = {one: past.get(one, _NO_PAST) for one in asked}
-    uncounted = dict.fromkeys(one[1] for one, seen in known.items() if seen.answer_tokens is None)
-    untimed = {_usual_latency_s(one[0]) for one, seen in known.items() if seen.latency_s is None}
-    taken = []
+    histories = {kind: past.get(kind, _NO_PAST) for kind in kinds}
+    uncounted = [kind for kind, history in histories.items() if history.answer_tokens is None]
+    untimed = {
+        _usual_latency_s(model)
+        for (model, _, _), history in histories.items()
+        if history.latency_s is None
+    }
+    usual = []
     if uncounted:
-        usual = ", ".join(f"{agent} {USUAL_ANSWER_TOKENS[agent]}" for agent in uncounted)
-        taken.append(f"to have, in tokens: {usual}")
+        agents = dict.fromkeys(agent for _, agent, _ in uncounted)
+        tokens = ", ".join(f"{agent} {USUAL_ANSWER_TOKENS[agent]}" for agent in agents)
+        usual.append(f"to have, in tokens: {tokens}")
     if untimed:
-        seconds = " or ".join(f"{one:g}" for one in sorted(untimed))
-        taken.append(f"to take {seconds} s each")
-    if taken:
-        told.append(f"Answers without a history are taken {'; and '.join(taken)}.")
-    unthought = {one[0] for one, seen in known.items() if seen.answer_tokens is None}
-    for model in sorted(unthought & {one for one, room in thinking.items() if room}):
-        told.append(
+        seconds = " or ".join(f"{latency:g}" for latency in sorted(untimed))
+        usual.append(f"to take {seconds} s each")
+    if usual:
+        sentences.append(f"Answers without a history are taken {'; and '.join(usual)}.")
+    for model in sorted({model for model, _, _ in uncounted if thinking.get(model)}):
+        sentences.append(
             f"{model} thinks before it answers: all {thinking[model]:,} tokens of thinking_tokens "
             "are counted with each of its answers without a history, which is the most it can use."
         )
-    return told
+    return sentences
 
 
 _NO_PAST = Past(None, None)
@@ -130,28 +157,58 @@ def _usual_latency_s(model: str) -> float:
 
 def estimate(
     settings: Settings, provider: Provider, calls: Sequence[tuple[int, PerCall]]
-) -> Estimate:
+) -> UsageEstimate:
     """Sum what so many calls of each kind to one provider will use.
 
-    The time is what the tightest bound asks: requests or tokens a minute, or requests in flight,
-    each for as long as an answer takes. Retries and pauses after a 429 come on top.
+    Where the provider takes batches, the batch policy splits the calls to each model. The time is
+    what the tightest bound asks of the direct ones: requests or tokens a minute, or requests in
+    flight, each for as long as an answer takes. Retries and pauses after a 429 come on top.
     """
-    calls = [(count, each) for count, each in calls if count]
-    costs = [_cost(count, each) for count, each in calls]
-    known = [cost for cost in costs if cost is not None]
-    return Estimate(
-        prompt_tokens=round(sum(count * each.prompt_tokens for count, each in calls)),
-        answer_tokens=round(sum(count * each.answer_tokens for count, each in calls)),
-        cost_usd=sum(known) if len(known) == len(costs) else None,
-        seconds=_seconds(settings, provider, calls),
+    calls = [(count, kind) for count, kind in calls if count]
+    batched = _in_batches(settings, provider, calls)
+    direct = [(count - part, kind) for (count, kind), (part, _) in zip(calls, batched, strict=True)]
+    batched_usd = _sum([_cost(part, kind, kind.batch_price) for part, kind in batched])
+    direct_usd = _sum([_cost(count, kind, kind.price) for count, kind in direct])
+    return UsageEstimate(
+        prompt_tokens=round(sum(count * kind.prompt_tokens for count, kind in calls)),
+        answer_tokens=round(sum(count * kind.answer_tokens for count, kind in calls)),
+        cost_usd=_sum([batched_usd, direct_usd]),
+        seconds=_seconds(settings, provider, direct),
+        batched=sum(part for part, _ in batched),
+        batched_usd=batched_usd,
     )
 
 
-def _cost(count: int, each: PerCall) -> float | None:
-    if each.price is None:
+def _in_batches(
+    settings: Settings, provider: Provider, calls: Sequence[tuple[int, PerCall]]
+) -> list[tuple[int, PerCall]]:
+    """Return how many calls of each kind go in batches, which are of one model each."""
+    totals: Counter[str] = Counter()
+    for count, kind in calls:
+        totals[kind.model] += count if provider.batch else 0
+    room = {
+        model: sum(split(count, policy_of(settings)).batches) for model, count in totals.items()
+    }
+    parts = []
+    for count, kind in calls:
+        part = min(count, room[kind.model])
+        room[kind.model] -= part
+        parts.append((part, kind))
+    return parts
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None
+
+
+def _cost(count: int, kind: PerCall, price: Price | None) -> float | None:
+    if not count:
+        return 0.0
+    if price is None:
         return None
-    prompt, answer = each.prompt_tokens, each.answer_tokens
-    return count * (prompt * each.price.prompt + answer * each.price.completion) / 1e6
+    prompt, answer = kind.prompt_tokens, kind.answer_tokens
+    return count * (prompt * price.prompt + answer * price.completion) / 1e6
 
 
 def _seconds(settings: Settings, provider: Provider, calls: Sequence[tuple[int, PerCall]]) -> float:
@@ -162,10 +219,10 @@ def _seconds(settings: Settings, provider: Provider, calls: Sequence[tuple[int, 
     share = min(1.0, settings.workers / provider.task_slots)
     chunks = settings.workers * settings.chunk_size
     in_flight = min(total, chunks, max(1, int(provider.concurrency * share)))
-    bounds = [sum(count * each.latency_s for count, each in calls) / in_flight]
+    bounds = [sum(count * kind.latency_s for count, kind in calls) / in_flight]
     if provider.requests_per_minute:
         bounds.append(60 * total / (provider.requests_per_minute * share))
     if provider.tokens_per_minute:
-        reserved = sum(count * each.reserved_tokens for count, each in calls)
+        reserved = sum(count * kind.reserved_tokens for count, kind in calls)
         bounds.append(60 * reserved / (provider.tokens_per_minute * share))
     return max(bounds)

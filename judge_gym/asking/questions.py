@@ -117,8 +117,8 @@ def any_simulated(turns: Iterable[Turn]) -> bool:
 
 def total_seconds(turns: Turns) -> float | None:
     """Return the sum of the turns' seconds, None where one of them is unknown."""
-    known = [turn.seconds for turn in turns if turn.seconds is not None]
-    return sum(known) if len(known) == len(turns) else None
+    timed = [turn.seconds for turn in turns if turn.seconds is not None]
+    return sum(timed) if len(timed) == len(turns) else None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from judge_gym.design.fields import Frozen
 from judge_gym.formats import short
-from judge_gym.metrics.estimate import Estimate, normal_quantile
+from judge_gym.metrics.estimate import EPSILON, Estimate, normal_quantile
 from judge_gym.metrics.inference import holm
 from judge_gym.metrics.margins import Claim, Conclusion, conclude
 from judge_gym.planted.editing import Expectation
@@ -126,10 +126,15 @@ def span(estimate: Estimate) -> str:
     if estimate.estimate is None:
         return estimate.reason
     unit = " points" if estimate.unit == "points" else ""
-    value = f"{short(estimate.estimate)}{unit}"
+    value = f"{rounded(estimate.estimate)}{unit}"
     if estimate.lower is None or estimate.upper is None:
         return f"{value}, {estimate.reason}" if estimate.reason else value
-    return f"{value}, 95% interval {short(estimate.lower)} to {short(estimate.upper)}"
+    return f"{value}, 95% interval {rounded(estimate.lower)} to {rounded(estimate.upper)}"
+
+
+def rounded(value: float) -> str:
+    """Return three significant digits; what is left over by arithmetic is 0."""
+    return short(0.0 if abs(value) <= EPSILON else value)
 
 
 def more_items(estimate: Estimate, claim: Claim, noun: str = "items") -> str:
@@ -138,7 +143,7 @@ def more_items(estimate: Estimate, claim: Claim, noun: str = "items") -> str:
     if value is None or estimate.lower is None or estimate.upper is None:
         return f"Use more {noun}, of different quality."
     edges = [edge for edge in claim.region if math.isfinite(edge)]
-    edge = min(edges, key=lambda one: abs(value - one))
+    edge = min(edges, key=lambda edge_value: abs(value - edge_value))
     half = value - estimate.lower if edge < value else estimate.upper - value
     if abs(value - edge) * _FAR < half:
         return f"Use many more {noun}: the value lies at the margin."
@@ -149,17 +154,19 @@ def more_items(estimate: Estimate, claim: Claim, noun: str = "items") -> str:
     else:
         needed = math.ceil(items * (half / abs(value - edge)) ** 2)
     needed = max(items + 1, needed)
-    return f"Use more {noun}: about {needed} would decide it, you have {items}."
+    step = 10 ** max(0, len(str(needed)) - 2)
+    needed = math.ceil(needed / step) * step  # a forecast from one estimate has two digits
+    return f"Use more {noun}: about {needed:,} would decide it, you have {items}."
 
 
 def adjusted(checks: Sequence[Check]) -> list[float | None]:
     """Return the p of each check after Holm over those that have one."""
     tested = [(place, check.estimate.p) for place, check in enumerate(checks)]
     family = [(place, p) for place, p in tested if p is not None]
-    found: list[float | None] = [None] * len(checks)
+    p_values: list[float | None] = [None] * len(checks)
     for (place, _), p in zip(family, holm([p for _, p in family]), strict=True):
-        found[place] = p
-    return found
+        p_values[place] = p
+    return p_values
 
 
 def gated(check: Check, gate: Check) -> Check:
@@ -169,8 +176,8 @@ def gated(check: Check, gate: Check) -> Check:
     if gate.result is Result.INCONCLUSIVE and check.result is Result.FAILS:
         return check
     result = {Result.INCONCLUSIVE: Result.INCONCLUSIVE}.get(gate.result, Result.NOT_APPLICABLE)
-    told = {Result.INCONCLUSIVE: "is not shown", Result.FAILS: "fails"}.get(
+    outcome_text = {Result.INCONCLUSIVE: "is not shown", Result.FAILS: "fails"}.get(
         gate.result, "is not applicable"
     )
-    reason = f"{check.reason}, but {gate.name} {told}"
+    reason = f"{check.reason}, but {gate.name} {outcome_text}"
     return replace(check, result=result, reason=reason, action=gate.action)

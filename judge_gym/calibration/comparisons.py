@@ -51,8 +51,8 @@ def between_checks(
                 "Do not average the two.",
             )
         )
-        known = both & (np.zeros(len(points), bool) if truth is None else ~np.isnan(truth))
-        checks.append(_errors(pair, points[known][:, [i, j]], truth, known, margins, rng))
+        usable = both & (np.zeros(len(points), bool) if truth is None else ~np.isnan(truth))
+        checks.append(_errors(pair, points[usable][:, [i, j]], truth, usable, margins, rng))
     return checks
 
 
@@ -72,18 +72,18 @@ def _errors(
     pair: str,
     points: FloatArray,
     truth: FloatArray | None,
-    known: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    usable: np.ndarray[tuple[int], np.dtype[np.bool_]],
     margins: Margins,
     rng: np.random.Generator,
 ) -> Check:
     if truth is None:
-        found = not_estimable("error_correlation", "no item has a known truth")
+        correlation = not_estimable("error_correlation", "no item has a known truth")
     else:
-        found = error_correlation(points[:, 0], points[:, 1], truth[known], rng)
+        correlation = error_correlation(points[:, 0], points[:, 1], truth[usable], rng)
     return claimed(
         f"errors: {pair}",
         f"{pair} err on different texts",
-        found,
+        correlation,
         Claim(Direction.BELOW, margins.error_correlation),
         "Ask only one of them: the second repeats the errors of the first.",
     )
@@ -160,9 +160,9 @@ _SENTENCES = {
 
 
 def _worst(checks: tuple[Check, ...]) -> Result:
-    found = {check.result for check in checks}
+    outcomes = {check.result for check in checks}
     order = (Result.FAILS, Result.NOT_APPLICABLE, Result.INCONCLUSIVE)
-    return next((result for result in order if result in found), Result.PASSES)
+    return next((result for result in order if result in outcomes), Result.PASSES)
 
 
 def _further(lower: Estimate, upper: Estimate) -> Estimate:
@@ -223,16 +223,16 @@ def _measured_drift(drift: Drift, margins: Margins, rng: np.random.Generator) ->
     n = len(drift.moved)
     if drift.verdicts:
         question = f"fewer than {percent(margins.changed_verdicts)} of the verdicts changed"
-        found = changed_share("changed_verdicts", drift.moved)
+        change = changed_share("changed_verdicts", drift.moved)
     else:
         question = f"the mean score moved by less than {plain(margins.equivalence)} points"
-        found = mean_over_items(
+        change = mean_over_items(
             "score_drift", drift.moved, n=n, unit="points", bounds=(-100.0, 100.0)
         )
-    p = p_at_margin(found, _claim(drift, margins))
+    p = p_at_margin(change, _claim(drift, margins))
     if p is None and n and not drift.verdicts:
         p = _by_signs(drift.moved, margins.equivalence, rng)
-    return Check("drift", question, replace(found, p=p), Result.INCONCLUSIVE, "")
+    return Check("drift", question, replace(change, p=p), Result.INCONCLUSIVE, "")
 
 
 def _claim(drift: Drift, margins: Margins) -> Claim:
@@ -252,15 +252,15 @@ def _by_signs(moved: FloatArray, margin: float, rng: np.random.Generator) -> flo
 
 
 def _judged_drift(drift: Drift, check: Check, p: float | None, margins: Margins) -> Check:
-    found, claim = check.estimate, _claim(drift, margins)
-    if found.estimate is None:
-        return replace(check, result=Result.NOT_APPLICABLE, reason=found.reason)
-    told = span(found) if p is None else f"{span(found)}; p {short(p)} after Holm"
-    check = replace(check, reason=told, p_adjusted=p)
+    estimate, claim = check.estimate, _claim(drift, margins)
+    if estimate.estimate is None:
+        return replace(check, result=Result.NOT_APPLICABLE, reason=estimate.reason)
+    figure_text = span(estimate) if p is None else f"{span(estimate)}; p {short(p)} after Holm"
+    check = replace(check, reason=figure_text, p_adjusted=p)
     if p is None or p >= ALPHA:
-        return replace(check, result=Result.INCONCLUSIVE, action=more_items(found, claim))
+        return replace(check, result=Result.INCONCLUSIVE, action=more_items(estimate, claim))
     low, high = claim.region
-    if low < found.estimate < high:
+    if low < estimate.estimate < high:
         return replace(check, result=Result.PASSES)
     action = "Read the texts that moved most, and calibrate it again before relying on it."
     return replace(check, result=Result.FAILS, action=action)

@@ -1,13 +1,12 @@
 """The calibration file: which judges, on which texts, changed how, and what counts as enough."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from judge_gym.calibration.checks import Margins
-from judge_gym.design.config import read_model, read_tree
+from judge_gym.design.config import read_model, read_tree, shown, what_exists
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.plans import Budget
 from judge_gym.errors import did_you_mean
@@ -23,12 +22,24 @@ _LABELS = Legal("the lowest and the highest label, such as [1, 5]")
 _SEVERITIES = Legal("shares above 0 and at most 1, ascending")
 
 
+def _known(name: str) -> str:
+    if name not in perturbations():
+        allowed = ", ".join(perturbations())
+        close = did_you_mean(name, list(perturbations()))
+        raise ValueError(f"there is no perturbation {name!r}. {close}Use {allowed}")
+    return name
+
+
+Known = Annotated[str, AfterValidator(_known)]
+"""The name of a perturbation."""
+
+
 class Perturber(Frozen):
     """A model that makes some of the perturbations, in place of the rules."""
 
     model: str = Field(min_length=3, max_length=200)
     """The model that rewrites, as provider/model; best of another family than the judges."""
-    types: tuple[str, ...] = Field(min_length=1)
+    types: tuple[Known, ...] = Field(min_length=1)
     """The perturbations it makes; the rules make the others."""
     budget: Budget | None = None
     """What it may use in all, over every calibration."""
@@ -49,12 +60,6 @@ class Perturber(Frozen):
         if is_simulated_model(model):
             check_served(model)
         return model
-
-    @field_validator("types")
-    @classmethod
-    def _are_known(cls, types: tuple[str, ...]) -> tuple[str, ...]:
-        _check_known(types)
-        return types
 
 
 class CalibrationDesign(Frozen):
@@ -81,9 +86,9 @@ class CalibrationDesign(Frozen):
     )
     """Shares of the possible changes that are made, ascending, above 0 and at most 1. What should
     move the score is judged at each of them, what should not at the highest."""
-    perturbations: tuple[str, ...] = ()
+    perturbations: tuple[Known, ...] = ()
     """Those to use; all when none is named."""
-    expectations: Annotated[dict[str, Expectation], _EXPECTED] = Field(default_factory=dict)
+    expectations: Annotated[dict[Known, Expectation], _EXPECTED] = Field(default_factory=dict)
     """Perturbation → drop, invariant or rise, where the perturbation's own does not fit."""
     perturber: Perturber | None = None
     """A model that makes some of them; without one the rules make all."""
@@ -98,9 +103,8 @@ class CalibrationDesign(Frozen):
             raise ValueError("severities are not ascending")
         if self.label_scale and not self.label_scale[0] < self.label_scale[1]:
             raise ValueError("label_scale does not ascend")
-        _check_known((*self.perturbations, *self.expectations))
         if others := set(self.perturber.types if self.perturber else ()) - {
-            one.name for one in self.chosen
+            perturbation.name for perturbation in self.chosen
         }:
             named = ", ".join(sorted(others))
             raise ValueError(f"perturber has {named}, which is not among the perturbations")
@@ -111,9 +115,11 @@ class CalibrationDesign(Frozen):
     @property
     def chosen(self) -> list[Perturbation]:
         """The perturbations to use, in a fixed order."""
-        known = perturbations()
+        available = perturbations()
         return [
-            known[name] for name in known if not self.perturbations or name in self.perturbations
+            available[name]
+            for name in available
+            if not self.perturbations or name in self.perturbations
         ]
 
     def expectation(self, perturbation: Perturbation) -> Expectation:
@@ -131,20 +137,23 @@ class CalibrationDesign(Frozen):
         return self.severities[-1:] if stays else self.severities
 
 
-def _check_known(names: Sequence[str]) -> None:
-    for name in names:
-        if name not in perturbations():
-            known = ", ".join(perturbations())
-            close = did_you_mean(name, list(perturbations()))
-            raise ValueError(f"there is no perturbation {name!r}. {close}Use {known}")
-
-
 def load_calibration(path: Path) -> CalibrationDesign:
     """Read a calibration file, its paths found from where it is.
 
     Raises `ConfigError` naming file, line, key and value.
     """
-    design = read_model(CalibrationDesign, read_tree(path))
-    found = {"judges": tuple(path.parent / one for one in design.judges),
+    tree = read_tree(path)
+    if "kind" in tree.items and "judges" not in tree.items:
+        raise tree.place.problem(
+            "is a judge file", f"Write a calibration file with judges: [{path.name}]."
+        )
+    design = read_model(CalibrationDesign, tree)
+    for key in ("judges", "items"):
+        for entry in tree.items[key].entries:
+            if not (named := path.parent / str(entry.value)).exists():
+                near = sorted(file.name for file in named.parent.glob("*"))
+                remedy = f"{did_you_mean(named.name, near)}{what_exists(named)}"
+                raise entry.place.problem(f"is {shown(entry.value)}, which does not exist", remedy)
+    paths = {"judges": tuple(path.parent / name for name in design.judges),
              "items": path.parent / design.items}  # fmt: skip
-    return design.model_copy(update=found)
+    return design.model_copy(update=paths)

@@ -59,9 +59,9 @@ def distribution_checks(
     the texts or more, what they do not do themselves is not applicable to the judge.
     """
     reachable = min(max(steps, 2), BINS)
-    found = _spread(scores, margins, rng, reachable)
+    spread = _spread(scores, margins, rng, reachable)
     if labels is None or 2 * len(labels) < scores.n_items:
-        return [check for check, _ in found]
+        return [check for check, _ in spread]
     people = Scores(
         judge=np.zeros(len(labels), dtype=np.int64), item=np.arange(len(labels)), points=labels,
         n_judges=1, n_items=len(labels),
@@ -69,7 +69,7 @@ def distribution_checks(
     theirs = _spread(people, margins, rng, reachable)
     return [
         check if _holds(label.estimate, claim) else _excused(check)
-        for (check, claim), (label, _) in zip(found, theirs, strict=True)
+        for (check, claim), (label, _) in zip(spread, theirs, strict=True)
     ]
 
 

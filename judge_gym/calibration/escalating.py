@@ -55,6 +55,11 @@ class PolicyFigures:
     loss: Estimate
 
     @property
+    def is_alone(self) -> bool:
+        """Whether one judge is asked, and nobody else."""
+        return self.name == _alone(self.first)
+
+    @property
     def is_best(self) -> bool:
         """Whether this is the judge alone that `loss` compares with."""
         return self.loss.lower == self.loss.upper == 0
@@ -70,33 +75,37 @@ def policies(first: Asked, second: Asked, others: Sequence[Asked] = ()) -> list[
     opinion and give no such policy. Raises ValueError for arrays of different length.
     """
     judges = (first, second, *others)
-    if len({len(side) for one in judges for side in (one.answer, one.right, one.cost)}) > 1:
+    if len({len(side) for judge in judges for side in (judge.answer, judge.right, judge.cost)}) > 1:
         raise ValueError("judges measured on different items")
     never = np.zeros(len(first.right), dtype=np.bool_)
-    plans = [(f"{one.judge} alone", one.judge, one.right, one.cost, never) for one in judges]
+    plans = [(_alone(judge.judge), judge.judge, judge.right, judge.cost, never) for judge in judges]
     for share in SHARES:
-        asked = _most_doubtful(first.doubt, share)
+        escalated = _most_doubtful(first.doubt, share)
         plans.append(
             (f"{first.judge}, then {second.judge} on the {percent(share)} in most doubt",
              first.judge,
-             np.where(asked, second.right, first.right),
-             first.cost + asked * second.cost, asked)
+             np.where(escalated, second.right, first.right),
+             first.cost + escalated * second.cost, escalated)
         )  # fmt: skip
     for other in others:
         if other.family == first.family:
             continue
-        asked = first.answer != other.answer
+        escalated = first.answer != other.answer
         plans.append(
             (f"{first.judge} and {other.judge}, then {second.judge} where they differ",
              first.judge,
-             np.where(asked, second.right, first.right),
-             first.cost + other.cost + asked * second.cost, asked)
+             np.where(escalated, second.right, first.right),
+             first.cost + other.cost + escalated * second.cost, escalated)
         )  # fmt: skip
-    best = max(judges, key=lambda one: float(one.right.mean()) if len(one.right) else 0.0)
+    best = max(judges, key=lambda judge: float(judge.right.mean()) if len(judge.right) else 0.0)
     figures = [_figures(*plan, best.right) for plan in plans]
     return sorted(
-        figures, key=lambda one: np.inf if one.cost.estimate is None else one.cost.estimate
+        figures, key=lambda figure: np.inf if figure.cost.estimate is None else figure.cost.estimate
     )
+
+
+def _alone(judge: str) -> str:
+    return f"{judge} alone"
 
 
 def sufficient(figures: Sequence[PolicyFigures], margin: float) -> PolicyFigures | None:
@@ -106,7 +115,12 @@ def sufficient(figures: Sequence[PolicyFigures], margin: float) -> PolicyFigures
     alone loses nothing to itself, however seldom it is right, and is always such a policy.
     """
     return next(
-        (one for one in figures if one.loss.upper is not None and one.loss.upper < margin), None
+        (
+            figure
+            for figure in figures
+            if figure.loss.upper is not None and figure.loss.upper < margin
+        ),
+        None,
     )
 
 
@@ -116,7 +130,7 @@ def undecided(figures: Sequence[PolicyFigures], margin: float) -> tuple[PolicyFi
     It costs less than the one that is `sufficient` and loses less than `margin` on these items,
     which does not show that it does on others.
     """
-    first = next((one for one in figures if (one.loss.estimate or 0.0) < margin), None)
+    first = next((figure for figure in figures if (figure.loss.estimate or 0.0) < margin), None)
     if first is None or first is sufficient(figures, margin):
         return None
     loss = first.loss
@@ -127,7 +141,7 @@ def undecided(figures: Sequence[PolicyFigures], margin: float) -> tuple[PolicyFi
 
 
 def _figures(
-    name: str, first: str, right: BoolArray, cost: FloatArray, asked: BoolArray, best: BoolArray
+    name: str, first: str, right: BoolArray, cost: FloatArray, escalated: BoolArray, best: BoolArray
 ) -> PolicyFigures:
     n = len(right)
     ones = np.ones(n, dtype=np.int64)
@@ -146,7 +160,7 @@ def _figures(
         first,
         clustered_share("accuracy", right.astype(np.int64), ones),
         _cost(cost),
-        clustered_share("asked_twice", asked.astype(np.int64), ones),
+        clustered_share("asked_twice", escalated.astype(np.int64), ones),
         loss,
     )
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge_gym.calibration.checks import ALPHA, Check, Margins, Result, adjusted, span
+from judge_gym.calibration.checks import ALPHA, Check, Margins, Result, adjusted, rounded, span
 from judge_gym.formats import plain, short
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import EPSILON, Estimate, mean_over_items, not_estimable, t_interval
@@ -93,7 +93,7 @@ def curve_checks(curves: Sequence[Curve]) -> list[Check]:
     other way is as clear. Needs three severities, the original among them. The estimate is the
     mean over items of the least-squares slope, in points from severity 0 to 1.
     """
-    graded = [one for one in curves if one.expectation is not Expectation.INVARIANT]
+    graded = [curve for curve in curves if curve.expectation is not Expectation.INVARIANT]
     raw = [_trend(curve) for curve in graded]
     return [
         _judged_trend(curve, check, p)
@@ -120,7 +120,7 @@ def _measured(effect: Effect, margins: Margins, rng: np.random.Generator) -> Che
         question = f"{effect.perturbation} moves the score by less than {most} points"
     name = f"{effect.expectation}:{effect.perturbation}"
     metric = f"score_{effect.expectation}" if word else "score_change"
-    found = mean_over_items(metric, moved, n=n, unit="points", bounds=(-100.0, 100.0))
+    change = mean_over_items(metric, moved, n=n, unit="points", bounds=(-100.0, 100.0))
     p = None
     if n and word:
         by_t = paired_t_p(moved)
@@ -129,10 +129,10 @@ def _measured(effect: Effect, margins: Margins, rng: np.random.Generator) -> Che
         p = _equivalence(moved, margins.equivalence, rng)
     tested = "a one-sided test" if word else "two one-sided tests"
     if p is not None:
-        found = replace(found, p=p, method=f"{found.method}; p by {tested}")
+        change = replace(change, p=p, method=f"{change.method}; p by {tested}")
     beside = tuple(standardised_effects(*effect.ordered))
     return Check(
-        name, question, found, Result.INCONCLUSIVE, "", beside=beside,
+        name, question, change, Result.INCONCLUSIVE, "", beside=beside,
         perturbation=effect.perturbation, expectation=effect.expectation,
     )  # fmt: skip
 
@@ -169,23 +169,23 @@ def _judged(effect: Effect, check: Check, p: float | None, margins: Margins, tes
 
 def _tested(effect: Effect, check: Check, p: float, result: Result) -> str:
     """Return the figure that was tested: the mean change with its interval at the level of Holm."""
-    found, raw = check.estimate, check.estimate.p
-    said = span(replace(found, lower=None, upper=None, because=""))
+    estimate, raw = check.estimate, check.estimate.p
+    sentence = span(replace(estimate, lower=None, upper=None, because=""))
     level = 1 - 2 * ALPHA * (raw / p if raw and p else 1.0)
     interval = t_interval(effect.differences, level)
     if interval:
         low, high = (max(-HIGHEST, min(HIGHEST, end)) for end in interval)
-        said += f", {short(100 * level)}% interval {short(low)} to {short(high)}"
-    elif found.n_items > 1:
-        said += f" for each of {found.n_items} texts"
+        sentence += f", {short(100 * level)}% interval {rounded(low)} to {rounded(high)}"
+    elif estimate.n_items > 1:
+        sentence += f" for each of {estimate.n_items} texts"
     dz = check.beside[0]
     if (
         result is Result.FAILS
         and effect.expectation is not Expectation.INVARIANT
         and dz.lower is not None
     ):
-        said += f"; d_z {span(dz)}"
-    return f"{said}; p {short(p)} after Holm"
+        sentence += f"; d_z {span(dz)}"
+    return f"{sentence}; p {short(p)} after Holm"
 
 
 def _all(effect: Effect) -> int:
@@ -204,13 +204,13 @@ def _moved(check: Check, p: float, margins: Margins) -> Result:
 
 
 def _stayed(check: Check, p: float, margins: Margins) -> Result:
-    found, margin = check.estimate, margins.equivalence
+    estimate, margin = check.estimate, margins.equivalence
     if p < ALPHA:
         return Result.PASSES
-    if found.lower is not None and found.upper is not None:
-        beyond = found.lower >= margin or found.upper <= -margin
+    if estimate.lower is not None and estimate.upper is not None:
+        beyond = estimate.lower >= margin or estimate.upper <= -margin
     else:
-        beyond = abs(found.estimate or 0.0) >= margin and found.n_items >= LEAST_ITEMS
+        beyond = abs(estimate.estimate or 0.0) >= margin and estimate.n_items >= LEAST_ITEMS
     return Result.FAILS if beyond else Result.INCONCLUSIVE
 
 
@@ -233,13 +233,13 @@ def _action(effect: Effect, result: Result, items: int, margins: Margins, tests:
 
 _MEND = {
     Expectation.DROP: (
-        "The judge does not see {}: name it among the criteria, show an example of it, or use "
-        "another judge."
+        "The judge does not see {}: have it look for that, such as by a criterion or an example, "
+        "or use another judge."
     ),
-    Expectation.RISE: "The judge does not reward {}: name it among the criteria.",
+    Expectation.RISE: "The judge does not reward {}: have it look for that.",
     Expectation.INVARIANT: (
-        "The judge reacts to {} though nothing of substance changed: say in the rubric that it "
-        "does not count, or use another judge."
+        "The judge reacts to {} though nothing of substance changed: have it leave that out "
+        "of account, or use another judge."
     ),
 }
 
@@ -258,13 +258,13 @@ def _trend(curve: Curve) -> Check:
     rising = -curve.points if curve.expectation is Expectation.DROP else curve.points
     centred = curve.severities - curve.severities.mean()
     slopes = rising @ centred / (centred @ centred)
-    found = mean_over_items("severity_slope", slopes, n=rising.size, unit="points")
-    method = f"{found.method}; p by Page's trend over {levels} severities"
+    slope = mean_over_items("severity_slope", slopes, n=rising.size, unit="points")
+    method = f"{slope.method}; p by Page's trend over {levels} severities"
     page, p = page_trend(rising)
     statistic = Estimate("page_l", page, None, None, rising.size, items, method="Page's L", p=p)
-    found = replace(found, p=p, method=method)
+    slope = replace(slope, p=p, method=method)
     return Check(
-        name, question, found, Result.INCONCLUSIVE, "", beside=(statistic,),
+        name, question, slope, Result.INCONCLUSIVE, "", beside=(statistic,),
         perturbation=curve.perturbation,
     )  # fmt: skip
 

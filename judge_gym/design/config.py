@@ -306,6 +306,8 @@ def _read_value(model: type[BaseModel], name: str, node: Node) -> Any:
         # In a union, the deepest error comes from the member that fits best.
         deepest = max(error.errors(), key=lambda found: len(found["loc"]))
         for part in deepest["loc"]:
+            if isinstance(node.value, Mapping) and part in node.items:
+                node = node.items[str(part)]
             # A missing entry of a list is reported at the list.
             if isinstance(part, int) and part < len(node.entries):
                 node = node.entries[part]

@@ -6,12 +6,12 @@ modules in `strategies/` define what an axis does.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.rubric import Rubric, rubric_faults
@@ -24,6 +24,9 @@ ScoringMethod = Literal["single", "subset", "structured_json"]
 EvidenceView = Literal["raw", "cleaned", "neutralized", "abstracted"]
 PromptOrder = Literal["rubric_first", "evidence_first"]
 ProbeWindow = Literal["fresh", "same"]
+Effort = Literal["none", "low", "medium", "high"]
+"""How much a model is to think before it answers."""
+ReasoningEffort = Literal["default", Effort]
 
 _TAG = (
     "at most 120 small letters, digits, dots, underscores and hyphens, "
@@ -129,6 +132,8 @@ def _bundle_fits_task(task_type: TaskType, bundle_size: int) -> str:
 
 
 def _rubric_fits_scale(rubric: RubricSource, scale_size: int) -> str:
+    if rubric.rubric and (size := rubric.rubric.scale_size) != scale_size:
+        return f"the provided rubric has {size} stages, so write scale_size: {size}"
     faults = rubric_faults(rubric.rubric, scale_size) if rubric.rubric else []
     return f"the provided rubric does not fit: {'; '.join(faults)}" if faults else ""
 
@@ -195,6 +200,13 @@ class Experiment(Frozen):
     """Nucleus sampling (top-p), sent with every judgement and probe."""
     max_tokens: Annotated[int, Axis()] = Field(default=1024, ge=16, le=32_000)
     """Maximum length of an answer in tokens; longer answers are truncated and recorded as such."""
+    reasoning_effort: Annotated[ReasoningEffort, Axis()] = "default"
+    """How much the judge thinks before each judgement and probe; `default` sets nothing, and the
+    model's own default holds."""
+    logprobs: Annotated[bool, Axis()] = False
+    """Whether to record the token probability of the verdict's letter, beside the probe's."""
+    _rubric_recipe: str = PrivateAttr(default="")
+    _view_recipe: str = PrivateAttr(default="")
 
     @model_validator(mode="before")
     @classmethod
@@ -238,6 +250,25 @@ class Experiment(Frozen):
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    @property
+    def rubric_recipe(self) -> str:
+        """What tells its rubrics from others of the same owner and subject; set by the store."""
+        return self._rubric_recipe
+
+    @property
+    def view(self) -> tuple[str, str]:
+        """The view that it reads, and the recipe of this view; set by the store."""
+        return self.evidence_view, self._view_recipe
+
+    def stored_as(
+        self, name: str, rubric_recipe: str, view_recipes: Mapping[str, str]
+    ) -> "Experiment":
+        """Return the experiment as stored: its name, and the recipes of its rubrics and views."""
+        stored = self.model_copy(update={"tag": name})
+        stored._rubric_recipe = rubric_recipe
+        stored._view_recipe = view_recipes.get(self.evidence_view, "")
+        return stored
 
     @property
     def name(self) -> str:

@@ -1,11 +1,12 @@
 """Rubrics: stages with criteria, what makes one unusable, and rubrics in files."""
 
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
 from pydantic import Field, field_validator
 
-from judge_gym.design.config import read_model, read_tree
+from judge_gym.design.config import read_model, read_tree, shown
 from judge_gym.design.fields import Frozen
 from judge_gym.seeds import digest
 
@@ -59,16 +60,21 @@ def rubric_faults(rubric: Rubric, scale_size: int) -> list[str]:
     faults = []
     if rubric.scale_size != scale_size:
         faults.append(f"there must be exactly {scale_size} stages, not {rubric.scale_size}")
+    return faults + [fault for _, fault in _label_faults(rubric)]
+
+
+def _label_faults(rubric: Rubric) -> Iterator[tuple[int, str]]:
+    """Yield (index of the stage, what is wrong with its label); of repeated labels the last."""
     labels = [stage.label.casefold() for stage in rubric.stages]
     if repeated := sorted({label for label in labels if labels.count(label) > 1}):
-        faults.append(f"stage labels must be unique; repeated: {', '.join(repeated)}")
+        last = max(index for index, label in enumerate(labels) if label in repeated)
+        yield last, f"stage labels must be unique; repeated: {', '.join(repeated)}"
     middle = rubric.scale_size // 2 if rubric.scale_size % 2 else None
     for position, stage in enumerate(rubric.stages):
         if is_midpoint(stage.label) and position != middle:
-            faults.append(f'stage {position + 1} may not be "{MIDPOINT_LABEL}"')
+            yield position, f'stage {position + 1} may not be "{MIDPOINT_LABEL}"'
         if position == middle and not is_midpoint(stage.label):
-            faults.append(f'stage {position + 1} must be labelled "{MIDPOINT_LABEL}"')
-    return faults
+            yield position, f'stage {position + 1} must be labelled "{MIDPOINT_LABEL}"'
 
 
 def is_midpoint(label: str) -> bool:
@@ -85,4 +91,13 @@ def load_rubric(path: Path) -> Rubric:
 
     `rubric_faults` checks whether it fits a scale.
     """
-    return read_model(Rubric, read_tree(path))
+    tree = read_tree(path)
+    rubric = read_model(Rubric, tree)
+    for index, fault in _label_faults(rubric):
+        label = tree.items["stages"].entries[index].items["label"]
+        raise label.place.problem(
+            f"is {shown(label.value)}: {fault}",
+            f"Give each stage a label of its own, and label only the middle of an odd number of "
+            f'stages "{MIDPOINT_LABEL}"; an even number has no such stage.',
+        )
+    return rubric

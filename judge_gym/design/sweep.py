@@ -7,12 +7,12 @@ first experiment.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast, get_args
 
-from judge_gym.design.config import Node, missing, read_field, read_model, read_tree, shown
+from judge_gym.design.config import Node, Place, missing, read_field, read_model, read_tree, shown
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.plans import AnalysisPlan, Budget, SwapPlan, load_plan
 from judge_gym.design.space import ControlledDraw, Point, RandomDraw, Space, contains, draw_pairs
@@ -29,6 +29,7 @@ from judge_gym.design.window_files import read_windows
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.seeds import generator
 
+OnUnsupported = Literal["error", "mark"]
 _NAME = "1 to 80 small letters, digits and hyphens"
 _KEYS = (
     "name",
@@ -38,6 +39,7 @@ _KEYS = (
     "families",
     "defaults",
     "blocks",
+    "on_unsupported",
     "swap",
     "draw",
     "budget",
@@ -72,6 +74,11 @@ class Sweep:
     budget: Budget | None
     plan: AnalysisPlan | None
     """Hypotheses and primary outcomes, fixed before judging."""
+    on_unsupported: OnUnsupported = "error"
+    """Whether a value of an axis that a model does not apply is an error; with `mark` the
+    experiment runs, is marked, and is left out of contrasts on the axis."""
+    model_places: Mapping[str, Place] = field(default_factory=dict, compare=False)
+    """Model → where the file names it first."""
 
     def count(self) -> int:
         """Return the number of experiments."""
@@ -168,7 +175,22 @@ def load_sweep(path: Path) -> Sweep:
         draw=read_draw(items["draw"], boxes) if "draw" in items else None,
         budget=read_model(Budget, items["budget"]) if "budget" in items else None,
         plan=_read_plan(items["plan"], items["name"].value) if "plan" in items else None,
+        on_unsupported=(
+            _read_on_unsupported(items["on_unsupported"]) if "on_unsupported" in items else "error"
+        ),
+        model_places={node.value: node.place for node in reversed(list(_model_nodes(items)))},
     )
+
+
+def _model_nodes(items: Mapping[str, Node]) -> Iterator[Node]:
+    """Yield the nodes that name a model to call, in the order of the blocks."""
+    for block in (*items["blocks"].entries, *([items["defaults"]] if "defaults" in items else [])):
+        yield from block.items["model"].entries if "model" in block.items else ()
+        for rubric in block.items["rubric"].entries if "rubric" in block.items else ():
+            if isinstance(rubric.value, Mapping) and "shared" in rubric.value:
+                yield rubric.value["shared"]
+    if "utility_model" in items:
+        yield items["utility_model"]
 
 
 def name_in(file: Path) -> str | None:
@@ -196,6 +218,15 @@ def _read_name(node: Node) -> str:
     if not isinstance(node.value, str) or not re.fullmatch(r"[a-z0-9-]{1,80}", node.value):
         raise node.place.problem(f"is {shown(node.value)}", f"Use {_NAME}.")
     return node.value
+
+
+def _read_on_unsupported(node: Node) -> OnUnsupported:
+    for allowed in get_args(OnUnsupported):
+        if node.value == allowed:
+            return cast(OnUnsupported, allowed)
+    raise node.place.problem(
+        f"is {shown(node.value)}", f"Use {' or '.join(get_args(OnUnsupported))}."
+    )
 
 
 def _read_text(node: Node) -> str:

@@ -174,14 +174,15 @@ class BenchmarkFiles:
     """Our field → the column of the file; the default column of the truth is `truth`."""
 
     async def collect(self, window: Window) -> RawStream:
-        """Return the items lazily, in file and row order.
+        """Return the items lazily; raises `EvidenceError` as `items` does."""
+        return self.items()
+
+    def items(self) -> RawStream:
+        """Yield the items in file and row order.
 
         Raises `EvidenceError` as a corpus does, and for an item that cannot be read or has no
         truth, because a benchmark without some of its items is another benchmark.
         """
-        return self._items()
-
-    def _items(self) -> RawStream:
         fields = {"truth": DEFAULT_TRUTH, **self.fields}
         for item in read_corpus(self.path, fields):
             if isinstance(item, Dropped):

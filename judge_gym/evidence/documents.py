@@ -25,6 +25,9 @@ Reason = Literal[
     "over_limit",
 ]
 
+BY_DESIGN: tuple[Reason, ...] = ("outside_dates", "over_limit")
+"""Reasons that a window states as its limits; the others are faults of a document."""
+
 Truth = float | str
 
 

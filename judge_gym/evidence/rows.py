@@ -18,6 +18,7 @@ from judge_gym.errors import EvidenceError, did_you_mean
 
 MAX_ROW_CHARACTERS = 10_000_000
 """Longest JSONL line in bytes and longest CSV value in characters that is read."""
+_NOT_JSON = "not JSON"
 _SEPARATOR = re.compile(r'"?sep=([,;\t|])"?\s*')
 _QUOTED = re.compile(r'"[^"]*"')
 
@@ -89,6 +90,10 @@ def _delimiter(header: str) -> str:
 
 
 def _check_header(file: Path, header: list[str]) -> None:
+    if header and header[0].lstrip().startswith("{"):
+        raise EvidenceError(
+            f"{file} line 1: not CSV but JSON.", "Rename the file to end in .jsonl."
+        )
     repeated = [name for place, name in enumerate(header) if name and name in header[:place]]
     if repeated:
         raise EvidenceError(
@@ -120,7 +125,7 @@ def _json_row(number: int, line: bytes) -> Row:
     except UnicodeDecodeError:
         return Row(number, {}, "not UTF-8")
     except (ValueError, RecursionError) as error:
-        return Row(number, {}, f"not JSON: {error}")
+        return Row(number, {}, f"{_NOT_JSON}: {error}")
     if not isinstance(values, dict):
         return Row(number, {}, "not a JSON object")
     return Row(number, values, _encoding_fault(values))
@@ -207,6 +212,8 @@ class _Reading(Generic[R]):
         """Add a row of the file."""
         if row.fault:
             remedy = "Save the file as UTF-8." if "not UTF-8" in row.fault else _MEND
+            if row.line == 1 and row.fault.startswith(_NOT_JSON):
+                remedy = f"If the file is CSV, rename it to end in .csv. Otherwise: {_MEND}"
             raise _fault(file, row, row.fault, remedy)
         self._columns.update(dict.fromkeys(row.values))
         values = self._values(file, row)
@@ -214,7 +221,8 @@ class _Reading(Generic[R]):
         name = str(given) if isinstance(given, int) else given
         one = self._typed(file, row, {**values, "id": name, **self._more})
         if name in self._rows:
-            raise _fault(file, row, f"id is {name!r}, which a row above has, too")
+            above = self._places[list(self._rows).index(name)]
+            raise _fault(file, row, f"id is {name!r}, which {above} has, too")
         if len(self._rows) == MAX_ROWS:
             raise _fault(file, row, f"more than {MAX_ROWS} rows")
         self._rows[name] = one

@@ -4,7 +4,7 @@ import asyncio
 
 from judge_gym.design.window import BenchmarkSource, CorpusSource, FirecrawlSource, Window
 from judge_gym.errors import EvidenceError
-from judge_gym.evidence.corpus import BenchmarkFiles, CorpusFiles
+from judge_gym.evidence.corpus import BenchmarkFiles, CorpusFiles, read_corpus
 from judge_gym.evidence.documents import Collected, Source
 from judge_gym.evidence.firecrawl import FirecrawlAccess, FirecrawlNews
 from judge_gym.evidence.screening import MAX_CHARACTERS, MIN_CHARACTERS, Rules, screen
@@ -35,6 +35,18 @@ def rules_of(window: Window, max_characters: int = MAX_CHARACTERS) -> Rules:
         min_characters=1 if benchmark else MIN_CHARACTERS,
         max_characters=max_characters,
     )
+
+
+def read_files(window: Window, max_characters: int = MAX_CHARACTERS) -> Collected | None:
+    """Return what `collect` returns for a window on files, and None for any other window."""
+    source = window.source
+    if isinstance(source, CorpusSource):
+        raw = read_corpus(source.path, source.fields)
+    elif isinstance(source, BenchmarkSource):
+        raw = BenchmarkFiles(source.path, source.fields).items()
+    else:
+        return None
+    return screen(raw, rules_of(window, max_characters))
 
 
 async def collect(

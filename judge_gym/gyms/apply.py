@@ -96,11 +96,11 @@ class ApplyGym(Gym[CodingContext, Strategy]):
             return [Output(_listed(some[: self.shown])) for some in texts]
         judge, items = load_judge(candidate.rerank), self._items(candidate, cases, rankings)
         with runtime.session() as session:
-            said = results_of(session, judge, [item for row in items for item in row], 1)
-            costs = item_costs(session, judge.record, said)
+            results = results_of(session, judge, [item for row in items for item in row], 1)
+            costs = item_costs(session, judge.record, results)
         return [
             replace(
-                self._again(row, [said[item.key] for item in row]),
+                self._again(row, [results[item.key] for item in row]),
                 cost=sum(costs[item.key] for item in row),
             )
             for row in items
@@ -113,13 +113,13 @@ class ApplyGym(Gym[CodingContext, Strategy]):
         self, runtime: Runtime, strategy: Strategy, cases: Sequence[CodingContext]
     ) -> Rankings:
         """Return a ranking of the store for each case."""
-        queries, texts = [case.shown for case in cases], [one.text for one in self.store]
+        queries, texts = [case.shown for case in cases], [document.text for document in self.store]
         try:
             with runtime.session() as session:
-                found = [SEARCHES[name](session, queries, texts) for name in strategy.search]
+                matches = [SEARCHES[name](session, queries, texts) for name in strategy.search]
         except Unavailable as unavailable:
             return unavailable
-        return [fused(rankings) for rankings in zip(*found, strict=True)]
+        return [fused(rankings) for rankings in zip(*matches, strict=True)]
 
     def _items(
         self, strategy: Strategy, cases: Sequence[CodingContext], rankings: list[Ranking]
@@ -130,20 +130,20 @@ class ApplyGym(Gym[CodingContext, Strategy]):
             for case, ranking in zip(cases, rankings, strict=True)
         ]
 
-    def _again(self, items: Sequence[Item], said: Sequence[Sequence[JudgeResult]]) -> Output:
+    def _again(self, items: Sequence[Item], judged: Sequence[Sequence[JudgeResult]]) -> Output:
         """Return the items by the judge's scores; equal ones stay in their order.
 
         Where a score is missing the order is not known, and there is no output.
         """
-        simulated = any(result.simulated for results in said for result in results)
-        if not all(said):
+        simulated = any(result.simulated for results in judged for result in results)
+        if not all(judged):
             return Output(failure="missing: not ranked again yet", simulated=simulated)
-        scores = [results[0].score for results in said]
-        known = [score for score in scores if score is not None]
-        if len(known) < len(scores):
-            failure = f"unranked: {len(scores) - len(known)} of {len(scores)} have no score"
+        scores = [results[0].score for results in judged]
+        present = [score for score in scores if score is not None]
+        if len(present) < len(scores):
+            failure = f"unranked: {len(scores) - len(present)} of {len(scores)} have no score"
             return Output(failure=failure, simulated=simulated)
-        order = sorted(range(len(known)), key=lambda place: -known[place])
+        order = sorted(range(len(present)), key=lambda place: -present[place])
         return Output(_listed([items[place].text for place in order[: self.shown]]), "", simulated)
 
 

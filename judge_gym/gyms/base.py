@@ -109,17 +109,20 @@ class Gym(Frozen, Generic[C, K]):
         self, runtime: Runtime, candidate: K, cases: Sequence[C], *, retry_failed: bool = False
     ) -> Counter[str]:
         """Make a candidate's missing calls; return counts by status."""
-        asked = await asyncio.to_thread(self.judged, runtime, candidate, cases)
-        if asked is None:
+        judging = await asyncio.to_thread(self.judged, runtime, candidate, cases)
+        if judging is None:
             return Counter()
-        return await judge_missing(runtime, asked.judge, asked.items, retry_failed=retry_failed)
+        judged = await judge_missing(
+            runtime, judging.judge, judging.items, retry_failed=retry_failed
+        )
+        return judged.counts
 
     def plan(self, runtime: Runtime, candidate: K, cases: Sequence[C]) -> Use:
         """Return the estimated use of a candidate's missing calls."""
-        asked = self.judged(runtime, candidate, cases)
-        if asked is None:
+        judging = self.judged(runtime, candidate, cases)
+        if judging is None:
             return Use(candidate.name, candidate.asks)
-        return use_of_judge(runtime, candidate.name, asked)
+        return use_of_judge(runtime, candidate.name, judging)
 
     def made(self, runtime: Runtime, candidate: K, cases: Sequence[C]) -> list[Output]:
         """Return a candidate's stored outputs, one for each case; makes no calls."""
@@ -140,7 +143,7 @@ class Gym(Frozen, Generic[C, K]):
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
-        names = Counter(one.name for one in self.candidates)
+        names = Counter(candidate.name for candidate in self.candidates)
         if twice := [name for name, count in names.items() if count > 1]:
             raise ValueError(f"two candidates are called {twice[0]!r}")
         return self

@@ -76,15 +76,15 @@ class CleanupGym(Gym[Pair, Policy]):
         return Asked(load_judge(candidate.judge), [_item(case) for case in cases])
 
     def made(self, runtime: Runtime, candidate: Policy, cases: Sequence[Pair]) -> list[Output]:
-        asked = self.judged(runtime, candidate, cases)
-        if asked is None:
+        judging = self.judged(runtime, candidate, cases)
+        if judging is None:
             return [Output(_decision(case, _by_likeness(candidate, case))) for case in cases]
         with runtime.session() as session:
-            said = results_of(session, asked.judge, asked.items, 1)
-            costs = item_costs(session, asked.judge.record, said)
+            results = results_of(session, judging.judge, judging.items, 1)
+            costs = item_costs(session, judging.judge.record, results)
         return [
-            replace(_judged(case, asked.judge, said[item.key]), cost=costs[item.key])
-            for case, item in zip(cases, asked.items, strict=True)
+            replace(_judged(case, judging.judge, results[item.key]), cost=costs[item.key])
+            for case, item in zip(cases, judging.items, strict=True)
         ]
 
     def context(self, case: Pair) -> str:

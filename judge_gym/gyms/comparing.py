@@ -46,12 +46,12 @@ def means(values: FloatArray, measure: str) -> list[Estimate]:
 
 def _mean(values: FloatArray, measure: str) -> Estimate:
     n = len(values)
-    found = mean_over_items(measure, values, n=n, unit="points", bounds=_POINTS)
+    mean = mean_over_items(measure, values, n=n, unit="points", bounds=_POINTS)
     if not n or not np.isin(values, _POINTS).all():
-        return found
+        return mean
     low, high = wilson(float((values > 0).sum()), n)
     method = "share of cases, Wilson interval"
-    return replace(found, lower=100 * low, upper=100 * high, method=method, because="")
+    return replace(mean, lower=100 * low, upper=100 * high, method=method, because="")
 
 
 def comparisons(
@@ -62,13 +62,16 @@ def comparisons(
     Mean paired difference over cases in points of 100 with its t interval; two-sided p by sign
     flips, after Holm over all that is returned.
     """
-    found = [
+    unadjusted = [
         _paired(measure, values, (later, before), names, rng)
         for measure, values in tables.items()
         for before, later in combinations(range(len(names)), 2)
     ]
-    held = holm_over([one.difference for one in found])
-    return [replace(one, difference=kept) for one, kept in zip(found, held, strict=True)]
+    held = holm_over([comparison.difference for comparison in unadjusted])
+    return [
+        replace(comparison, difference=kept)
+        for comparison, kept in zip(unadjusted, held, strict=True)
+    ]
 
 
 def _paired(
@@ -78,9 +81,9 @@ def _paired(
     names: Sequence[str],
     rng: np.random.Generator,
 ) -> Comparison:
-    one, other = values[:, places[0]], values[:, places[1]]
-    here, there = ~np.isnan(one), ~np.isnan(other)
-    apart = (one - other)[here & there]
+    left, right = values[:, places[0]], values[:, places[1]]
+    here, there = ~np.isnan(left), ~np.isnan(right)
+    apart = (left - right)[here & there]
     difference = mean_over_items(measure, apart, n=len(apart), unit="points", bounds=(-100, 100))
     if len(apart):
         method = "mean paired difference over cases, t interval; p by sign flips"

@@ -22,10 +22,11 @@ from judge_gym.judges.calibrating.judging import Asked, results_of
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import to_points
+from judge_gym.model_names import Answered
 from judge_gym.records.items import distinct
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
-from judge_gym.store.judges import item_costs
+from judge_gym.store.judges import answered, item_costs
 
 SCORE = "score"
 """The judge's, in points of 100; the first measure of every gym."""
@@ -83,6 +84,7 @@ class Spot:
 class GymReport:
     """All there is to say. `entries` are by case and candidate, `means` by measure and candidate.
 
+    `answered` is who answered for the judge.
     `judge_cost` is what the judge's calls have cost, in US dollars; NaN where that is not known.
     """
 
@@ -91,34 +93,37 @@ class GymReport:
     means: dict[str, list[Estimate]]
     comparisons: Sequence[Comparison]
     spots: Sequence[Spot]
+    answered: Answered
     judge_cost: float
     written: datetime
 
     @property
     def names(self) -> list[str]:
-        return [one.name for one in self.loaded.gym.candidates]
+        return [candidate.name for candidate in self.loaded.gym.candidates]
 
     @property
     def costs(self) -> list[float]:
         """By candidate, the US dollars its outputs took; NaN where that is not known."""
         columns = zip(*self.entries, strict=True)
-        return [sum(one.output.cost for one in column) for column in columns]
+        return [sum(entry.output.cost for entry in column) for column in columns]
 
     @property
     def statuses(self) -> list[Counter[str]]:
         """By candidate, how its cases ended."""
-        return [Counter(one.status for one in column) for column in zip(*self.entries, strict=True)]
+        return [
+            Counter(entry.status for entry in column) for column in zip(*self.entries, strict=True)
+        ]
 
     @property
     def failures(self) -> list[Counter[str]]:
         """By candidate, why cases have no score, and how many."""
         columns = zip(*self.entries, strict=True)
-        return [Counter(one.failure for one in column if one.failure) for column in columns]
+        return [Counter(entry.failure for entry in column if entry.failure) for column in columns]
 
     @property
     def simulated(self) -> bool:
         """Whether the simulator had a part in any of it."""
-        return any(one.simulated for row in self.entries for one in row)
+        return any(entry.simulated for row in self.entries for entry in row)
 
 
 def read_gym(file: Path) -> LoadedGym:
@@ -148,7 +153,7 @@ def _labels(gym: Gym[Any, Any], corpus: TypedRows[Any]) -> str:
 def made(runtime: Runtime, loaded: LoadedGym) -> list[list[Output]]:
     """Return what each candidate made of each case so far, by case."""
     gym = loaded.gym
-    columns = [gym.made(runtime, one, loaded.cases) for one in gym.candidates]
+    columns = [gym.made(runtime, candidate, loaded.cases) for candidate in gym.candidates]
     return [list(row) for row in zip(*columns, strict=True)]
 
 
@@ -171,7 +176,7 @@ async def ask(
     retry_failed: bool = False,
 ) -> dict[str, int]:
     """Have models do what a candidate needs for the cases of these names; counts by status."""
-    [chosen] = [one for one in loaded.gym.candidates if one.name == candidate]
+    [chosen] = [each for each in loaded.gym.candidates if each.name == candidate]
     wanted = set(cases)
     some = [case for case in loaded.cases if case.id in wanted]
     return dict(await loaded.gym.ask(runtime, chosen, some, retry_failed=retry_failed))
@@ -184,15 +189,15 @@ def lacking(
 
     With `retry_failed` what failed in any way, too.
     """
-    found: dict[str, list[str]] = {}
+    missing: dict[str, list[str]] = {}
     for candidate, column in zip(loaded.gym.candidates, zip(*outputs, strict=True), strict=True):
         if candidate.asks is not None:
-            found[candidate.name] = [
+            missing[candidate.name] = [
                 case.id
                 for case, output in zip(loaded.cases, column, strict=True)
                 if output.status == "missing" or (retry_failed and output.failure)
             ]
-    return {name: cases for name, cases in found.items() if cases}
+    return {name: cases for name, cases in missing.items() if cases}
 
 
 def plan(runtime: Runtime, loaded: LoadedGym) -> list[Use]:
@@ -202,12 +207,12 @@ def plan(runtime: Runtime, loaded: LoadedGym) -> list[Use]:
     """
     gym, cases = loaded.gym, loaded.cases
     expected = [
-        [_expected(gym, candidate, case, one)
-         for candidate, one in zip(gym.candidates, row, strict=True)]
+        [_expected(gym, candidate, case, output)
+         for candidate, output in zip(gym.candidates, row, strict=True)]
         for case, row in zip(cases, made(runtime, loaded), strict=True)
     ]  # fmt: skip
     judging = Asked(loaded.judge, items_of(loaded, expected))
-    uses = [gym.plan(runtime, one, cases) for one in gym.candidates]
+    uses = [gym.plan(runtime, candidate, cases) for candidate in gym.candidates]
     return [*uses, use_of_judge(runtime, loaded.judge.name, judging)]
 
 
@@ -220,13 +225,14 @@ def read_report(runtime: Runtime, loaded: LoadedGym) -> GymReport:
     """Return what is to be said of what is made and judged so far; asks nobody."""
     outputs = made(runtime, loaded)
     with runtime.session() as session:
-        said = results_of(session, loaded.judge, items_of(loaded, outputs), 1)
-        cost = sum(item_costs(session, loaded.judge.record, said).values())
+        results = results_of(session, loaded.judge, items_of(loaded, outputs), 1)
+        cost = sum(item_costs(session, loaded.judge.record, results).values())
+        by = answered(session, loaded.judge.record, results)
     entries = [
-        [_entry(loaded, case, output, said) for output in row]
+        [_entry(loaded, case, output, results) for output in row]
         for case, row in zip(loaded.cases, outputs, strict=True)
     ]
-    gym, names = loaded.gym, [one.name for one in loaded.gym.candidates]
+    gym, names = loaded.gym, [candidate.name for candidate in loaded.gym.candidates]
     compared = {name: _values(entries, name) for name in (SCORE, *gym.labelled)}
     marked = loaded.judge.parts if isinstance(loaded.judge, RubricJudge) else ()
     marks = {mark_of(name): _values(entries, mark_of(name)) for name in marked}
@@ -237,6 +243,7 @@ def read_report(runtime: Runtime, loaded: LoadedGym) -> GymReport:
         means={name: means(values, name) for name, values in (compared | marks).items()},
         comparisons=comparisons(compared, names, rng),
         spots=spots(compared[SCORE]),
+        answered=by,
         judge_cost=cost,
         written=datetime.now(UTC),
     )
@@ -248,13 +255,13 @@ def spots(scores: FloatArray) -> list[Spot]:
     Those without a score of some candidate, the furthest apart, the lowest and the highest; a
     candidate without any score says nothing of a case.
     """
-    known = ~np.isnan(scores)
-    gaps = np.flatnonzero(~known[:, known.any(axis=0)].all(axis=1))
-    scored = np.flatnonzero(known.any(axis=1))
+    present = ~np.isnan(scores)
+    gaps = np.flatnonzero(~present[:, present.any(axis=0)].all(axis=1))
+    scored = np.flatnonzero(present.any(axis=1))
     low = {int(place): float(np.nanmin(scores[place])) for place in scored}
     high = {int(place): float(np.nanmax(scores[place])) for place in scored}
     apart = {place: high[place] - low[place] for place in low if high[place] > low[place]}
-    found: dict[int, Spot] = {}
+    chosen: dict[int, Spot] = {}
     for some in (
         [Spot(int(place), "without a score") for place in gaps],
         [Spot(place, f"{apart[place]:.3g} points apart") for place in _in_order(apart, -1)],
@@ -262,8 +269,8 @@ def spots(scores: FloatArray) -> list[Spot]:
         [Spot(place, f"highest: {high[place]:.3g} points") for place in _in_order(high, -1)],
     ):
         for spot in some[:SHOWN_OF_A_KIND]:
-            found.setdefault(spot.place, spot)
-    return list(found.values())
+            chosen.setdefault(spot.place, spot)
+    return list(chosen.values())
 
 
 def _in_order(values: dict[int, float], sign: int) -> list[int]:
@@ -283,15 +290,15 @@ def _expected(gym: Gym[Any, Any], candidate: Candidate, case: Case, output: Outp
 
 def _items(loaded: LoadedGym, outputs: Sequence[Sequence[Output]]) -> Iterator[Item]:
     for case, row in zip(loaded.cases, outputs, strict=True):
-        yield from (loaded.gym.item(case, one) for one in row if one.text is not None)
+        yield from (loaded.gym.item(case, output) for output in row if output.text is not None)
 
 
 def _entry(
-    loaded: LoadedGym, case: Case, output: Output, said: dict[str, list[JudgeResult]]
+    loaded: LoadedGym, case: Case, output: Output, results: dict[str, list[JudgeResult]]
 ) -> Entry:
     if output.text is None:
         return Entry(output, None, {})
-    result = next(iter(said[loaded.gym.item(case, output).key]), None)
+    result = next(iter(results[loaded.gym.item(case, output).key]), None)
     points = loaded.gym.measures(case, output.text)
     if result is not None and result.score is not None:
         points |= _points(loaded.judge, result)
@@ -300,13 +307,13 @@ def _entry(
 
 def _points(judge: Judge, result: JudgeResult) -> dict[str, float]:
     [score] = points_of(judge, [result])
-    found = {SCORE: score}
+    points = {SCORE: score}
     if isinstance(judge, RubricJudge):
         lowest, highest = judge.scale.lowest, judge.scale.highest
         for name, mark in result.subscores.items():
-            found[mark_of(name)] = float(to_points(np.array([mark]), lowest, highest)[0])
-    return found
+            points[mark_of(name)] = float(to_points(np.array([mark]), lowest, highest)[0])
+    return points
 
 
 def _values(entries: Sequence[Sequence[Entry]], measure: str) -> FloatArray:
-    return np.array([[one.points.get(measure, np.nan) for one in row] for row in entries])
+    return np.array([[entry.points.get(measure, np.nan) for entry in row] for row in entries])

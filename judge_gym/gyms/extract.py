@@ -51,17 +51,19 @@ def claims_in(text: str) -> list[str]:
     return [line for line in lines if line and line.strip(".").upper() != "NONE"]
 
 
-def against_labels(found: Sequence[str], labelled: Sequence[str], least: float) -> dict[str, float]:
+def against_labels(
+    extracted: Sequence[str], labelled: Sequence[str], least: float
+) -> dict[str, float]:
     """Return precision, recall and F1 = 2·TP / (found + labelled), in points of 100.
 
     A labelled claim is found once, however often it is said. Without a claim found there is no
     precision, without a labelled one no recall, and without either no F1: the document then does
     not count in that mean.
     """
-    same = len(matched(found, labelled, least))
+    same = len(matched(extracted, labelled, least))
     shares = {
-        "precision": (same, len(found)),
+        "precision": (same, len(extracted)),
         "recall": (same, len(labelled)),
-        "F1": (2 * same, len(found) + len(labelled)),
+        "F1": (2 * same, len(extracted) + len(labelled)),
     }
     return {name: 100 * part / whole for name, (part, whole) in shares.items() if whole}

@@ -9,6 +9,8 @@ from judge_gym.gyms.abstract import AbstractGym
 from judge_gym.gyms.apply import ApplyGym
 from judge_gym.gyms.cleanup import CleanupGym
 from judge_gym.gyms.extract import ExtractGym
+from judge_gym.gyms.writing import Writer
+from judge_gym.judges.sampling import check_applied
 
 AnyGym = ApplyGym | CleanupGym | AbstractGym | ExtractGym
 
@@ -24,6 +26,9 @@ def load_gym(path: Path) -> AnyGym:
     """
     node = read_tree(path)
     gym: AnyGym = _beside(path.parent, read_model(_File, Node({"gym": node}, node.place)).gym)
+    for candidate, entry in zip(gym.candidates, node.items["candidates"].entries, strict=True):
+        if isinstance(candidate, Writer) and candidate.model:
+            check_applied(candidate, entry)
     return gym
 
 
@@ -32,8 +37,8 @@ def _beside(folder: Path, given: Any) -> Any:
     if isinstance(given, Path):
         return folder / given
     if isinstance(given, tuple):
-        return tuple(_beside(folder, one) for one in given)
+        return tuple(_beside(folder, value) for value in given)
     if isinstance(given, Frozen):
-        found = {name: _beside(folder, value) for name, value in given}
-        return given.model_copy(update=found)
+        paths = {name: _beside(folder, value) for name, value in given}
+        return given.model_copy(update=paths)
     return given

@@ -18,8 +18,8 @@ def word_overlap(first: str, second: str) -> float:
 
     0 where neither has any. Source: Dice 1945, Ecology 26.
     """
-    one, other = _words(first), _words(second)
-    return 2 * len(one & other) / (len(one) + len(other)) if one or other else 0.0
+    left, right = _words(first), _words(second)
+    return 2 * len(left & right) / (len(left) + len(right)) if left or right else 0.0
 
 
 def trigram_similarity(first: str, second: str) -> float:
@@ -27,27 +27,29 @@ def trigram_similarity(first: str, second: str) -> float:
 
     Words are in lower case, with two spaces before and one after; 0 where neither has any.
     """
-    one, other = _trigrams(first), _trigrams(second)
-    return len(one & other) / len(one | other) if one or other else 0.0
+    left, right = _trigrams(first), _trigrams(second)
+    return len(left & right) / len(left | right) if left or right else 0.0
 
 
-def matched(found: Sequence[str], labelled: Sequence[str], least: float) -> list[tuple[int, int]]:
+def matched(
+    extracted: Sequence[str], labelled: Sequence[str], least: float
+) -> list[tuple[int, int]]:
     """Return places of pairs that say the same: each text in one pair at most.
 
     The pairs with a `word_overlap` of `least` or more whose sum of overlaps is the largest.
     """
     from scipy.optimize import linear_sum_assignment
 
-    alike = np.array([[word_overlap(one, other) for other in labelled] for one in found])
-    alike = np.where(alike >= least, alike, 0.0).reshape(len(found), len(labelled))
+    alike = np.array([[word_overlap(text, label) for label in labelled] for text in extracted])
+    alike = np.where(alike >= least, alike, 0.0).reshape(len(extracted), len(labelled))
     pairs = zip(*linear_sum_assignment(alike, maximize=True), strict=True)
-    return [(int(one), int(other)) for one, other in pairs if alike[one, other] > 0]
+    return [(int(text), int(label)) for text, label in pairs if alike[text, label] > 0]
 
 
 @lru_cache(maxsize=_KEPT)
 def _words(text: str) -> frozenset[str]:
-    found = _WORD.findall(text.lower())
-    return frozenset(word for word in found if word[0].isdigit() or len(word) >= _SHORTEST)
+    words = _WORD.findall(text.lower())
+    return frozenset(word for word in words if word[0].isdigit() or len(word) >= _SHORTEST)
 
 
 @lru_cache(maxsize=_KEPT)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from judge_gym.asking.budgeting import budget_warning, spender_of
-from judge_gym.asking.estimating import Estimate
+from judge_gym.asking.estimating import UsageEstimate
 from judge_gym.judges import Judge, ModelJudge
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.planning import plan_judging
@@ -20,23 +20,23 @@ class Use:
     name: str
     model: str | None
     calls: int = 0
-    used: Estimate | None = None
+    used: UsageEstimate | None = None
     warning: str = ""
     """What to say of a budget that will not last."""
 
 
-def use_of_judge(runtime: Runtime, name: str, asked: Asked) -> Use:
+def use_of_judge(runtime: Runtime, name: str, judging: Asked) -> Use:
     """Return what judging will use, but for what is judged."""
-    if not asked.items:
-        return Use(name, model_of(asked.judge))
+    if not judging.items:
+        return Use(name, model_of(judging.judge))
     with runtime.session() as session:
-        [plan] = plan_judging(session, runtime.providers, runtime.settings, [asked])
+        [plan] = plan_judging(session, runtime.providers, runtime.settings, [judging])
         warning = ""
-        if isinstance(asked.judge, ModelJudge) and plan.used:
+        if isinstance(judging.judge, ModelJudge) and plan.used:
             warning = budget_warning(
-                session, spender_of(asked.judge), plan.calls, plan.used.cost_usd
+                session, spender_of(judging.judge), plan.calls, plan.used.cost_usd
             )
-    return Use(name, model_of(asked.judge), plan.calls, plan.used, warning)
+    return Use(name, model_of(judging.judge), plan.calls, plan.used, warning)
 
 
 def model_of(judge: Judge) -> str:

@@ -172,7 +172,7 @@ def _output(call: Call, outcome: Answer | Failure | None) -> Output:
     answer = readable(outcome)
     if isinstance(answer, NoAnswer):
         return Output(failure=f"{answer.status}: {answer.failure}", simulated=simulated)
-    if answer.finish_reason == "length":
+    if answer.is_cut:
         return Output(failure="truncated: the token limit cut it off", simulated=simulated)
     if not answer.text.strip():
         return Output(failure="empty: the model answered nothing", simulated=simulated)

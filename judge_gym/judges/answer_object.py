@@ -22,25 +22,29 @@ def own_object(answer: str, shown: Sequence[str]) -> dict[str, Any] | ParseFailu
     """
     held = Quotations(tuple(shown))
     quoted: ParseFailure | None = None
-    for found in find_json_objects(answer):
-        if isinstance(found, ParseFailure):
-            return quoted or found
-        if held.contain(answer, found.span):
-            quoted = ParseFailure("quoted", "the object is the text's, not the judge's", found.span)
+    for candidate in find_json_objects(answer):
+        if isinstance(candidate, ParseFailure):
+            return quoted or candidate
+        if held.contain(answer, candidate.span):
+            quoted = ParseFailure(
+                "quoted", "the object is the text's, not the judge's", candidate.span
+            )
             continue
-        start, end = found.span
+        start, end = candidate.span
         doubt = unasserted(answer, start, strict=False) or withdrawn(answer[end:])
         if doubt:
-            return ParseFailure(doubt, DOUBTS[doubt], found.span)
-        if _is_ambiguous(answer[slice(*found.span)], found):
-            return ParseFailure("malformed_json", "the object can be read in two ways", found.span)
-        return found.value
+            return ParseFailure(doubt, DOUBTS[doubt], candidate.span)
+        if _is_ambiguous(answer[slice(*candidate.span)], candidate):
+            return ParseFailure(
+                "malformed_json", "the object can be read in two ways", candidate.span
+            )
+        return candidate.value
     return quoted or ParseFailure("no_json", "the answer has no JSON object")
 
 
-def _is_ambiguous(written: str, found: JsonObject) -> bool:
-    if found.repaired:
-        return _words(written) != _words(json.dumps(found.value, ensure_ascii=False))
+def _is_ambiguous(written: str, parsed: JsonObject) -> bool:
+    if parsed.repaired:
+        return _words(written) != _words(json.dumps(parsed.value, ensure_ascii=False))
     twice: list[str] = []
 
     def keep(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -53,5 +57,5 @@ def _is_ambiguous(written: str, found: JsonObject) -> bool:
 
 
 def _words(text: str) -> Counter[str]:
-    plain = _ESCAPE.sub(lambda one: chr(int(one[1], 16)) if one[1] else " ", text)
+    plain = _ESCAPE.sub(lambda match: chr(int(match[1], 16)) if match[1] else " ", text)
     return Counter(re.findall(r"\w+", plain.lower()))

@@ -30,8 +30,9 @@ from judge_gym.judges.pairwise_judge import ORDERS
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.points import to_points
+from judge_gym.model_names import Answered
 from judge_gym.seeds import derive_seed
-from judge_gym.store.judges import item_costs
+from judge_gym.store.judges import answered, item_costs
 
 Results = Sequence[JudgeResult | None]
 """What a judge said of each item, in the order of the items; None where it is not judged yet."""
@@ -76,18 +77,21 @@ class BenchmarkSet:
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkReport:
-    """All there is to say; `results` and `costs` (US dollars, NaN where unknown) are by judge."""
+    """All there is to say; `results`, `answered` and `costs` (US dollars, NaN where unknown) are by
+    judge.
+    """
 
     chosen: BenchmarkSet
     judges: Sequence[Judge]
     results: Sequence[Results]
+    answered: Sequence[Answered]
     figures: BenchmarkFigures
     costs: Sequence[float]
 
     @property
     def simulated(self) -> list[bool]:
         """By judge, whether one of its judgements is simulated."""
-        return [any(one.simulated for one in said if one) for said in self.results]
+        return [any(result.simulated for result in results if result) for results in self.results]
 
 
 def load_set(file: Path, mapping: Path, limit: int | None = None) -> BenchmarkSet:
@@ -96,9 +100,9 @@ def load_set(file: Path, mapping: Path, limit: int | None = None) -> BenchmarkSe
     Raises `ConfigError` or `EvidenceError` naming the line of the file that is wrong.
     """
     benchmark = load_benchmark(mapping)
-    known = read_benchmark(file, benchmark)[:limit]
+    entries = read_benchmark(file, benchmark)[:limit]
     corpus = corpus_digest(file)
-    return BenchmarkSet(benchmark, known, [_item(one, corpus) for one in known])
+    return BenchmarkSet(benchmark, entries, [_item(entry, corpus) for entry in entries])
 
 
 def load_judges(paths: Sequence[Path], chosen: BenchmarkSet) -> list[Judge]:
@@ -119,16 +123,22 @@ def load_judges(paths: Sequence[Path], chosen: BenchmarkSet) -> list[Judge]:
 
 def read_report(session: Session, chosen: BenchmarkSet, judges: Sequence[Judge]) -> BenchmarkReport:
     """Return what there is to say of what is judged so far."""
-    found = [results_of(session, judge, chosen.items, 1) for judge in judges]
-    results = [[next(iter(said[item.key]), None) for item in chosen.items] for said in found]
+    by_judge = [results_of(session, judge, chosen.items, 1) for judge in judges]
+    results = [
+        [next(iter(by_item[item.key]), None) for item in chosen.items] for by_item in by_judge
+    ]
     return BenchmarkReport(
         chosen=chosen,
         judges=judges,
         results=results,
+        answered=[
+            answered(session, judge.record, by_item)
+            for judge, by_item in zip(judges, by_judge, strict=True)
+        ],
         figures=benchmark_figures(judges, results, chosen),
         costs=[
-            sum(item_costs(session, judge.record, said).values())
-            for judge, said in zip(judges, found, strict=True)
+            sum(item_costs(session, judge.record, by_item).values())
+            for judge, by_item in zip(judges, by_judge, strict=True)
         ],
     )
 
@@ -152,25 +162,27 @@ def benchmark_figures(
     """Return what the judges got right; `results` are one per item, in the order of the items."""
     seed = derive_seed("benchmark", chosen.benchmark.name, *(judge.key for judge in judges))
     rng = np.random.default_rng(seed)
-    category = [one.category for one in chosen.known]
+    category = [entry.category for entry in chosen.known]
     if chosen.benchmark.score is not None:
-        scored = [_scores(judge, said, chosen) for judge, said in zip(judges, results, strict=True)]
+        scored = [_scores(judge, own, chosen) for judge, own in zip(judges, results, strict=True)]
         figures = [
             score_figures(given[there], truth[there], list(np.array(category)[there]), rng)
             for given, truth, there in scored
         ]
         return BenchmarkFigures(figures, {}, {})
-    better = np.array([_stage(one) for one in chosen.known], dtype=np.int64)
-    decided = [_decisions(said) for said in results]
-    figures = [pair_figures(one, better, category, rng) for one in decided]
-    apart = judges_apart({str(place): one for place, one in enumerate(decided)}, better, rng)
+    better = np.array([_stage(entry) for entry in chosen.known], dtype=np.int64)
+    decided = [_decisions(own) for own in results]
+    figures = [pair_figures(decisions, better, category, rng) for decisions in decided]
+    apart = judges_apart(
+        {str(place): decisions for place, decisions in enumerate(decided)}, better, rng
+    )
     return BenchmarkFigures(
         figures,
-        {(int(one), int(other)): found for (one, other), found in apart.items()},
+        {(int(first), int(second)): difference for (first, second), difference in apart.items()},
         {
-            (place, name): found
-            for place, one in enumerate(decided)
-            for name, found in _beside_published(one, better, chosen, rng).items()
+            (place, name): difference
+            for place, decisions in enumerate(decided)
+            for name, difference in _beside_published(decisions, better, chosen, rng).items()
         },
     )
 
@@ -179,36 +191,36 @@ def _beside_published(
     decisions: Decisions, better: IntArray, chosen: BenchmarkSet, rng: np.random.Generator
 ) -> dict[str, Estimate]:
     """Return published name → the accuracy on the pairs of its part less the published one."""
-    parts = [one.part for one in chosen.known if isinstance(one, PairItem)]
+    parts = [entry.part for entry in chosen.known if isinstance(entry, PairItem)]
     own = pair_figures(decisions, better, parts, rng)
     if len(set(parts)) == 1:
         own[parts[0]] = own[EVERYTHING]
     return {
-        one.name: above_published(own[one.part][0], one)
-        for one in published_accuracies()
-        if one.benchmark == chosen.benchmark.name and one.part in own
+        published.name: above_published(own[published.part][0], published)
+        for published in published_accuracies()
+        if published.benchmark == chosen.benchmark.name and published.part in own
     }
 
 
-def _item(one: Known, corpus: str) -> Item:
+def _item(entry: Known, corpus: str) -> Item:
     texts = (
-        {"text": one.first, "second": one.second}
-        if isinstance(one, PairItem)
-        else {"text": one.text}
+        {"text": entry.first, "second": entry.second}
+        if isinstance(entry, PairItem)
+        else {"text": entry.text}
     )
     return Item(
-        id=one.key,
-        context=one.question,
-        category=one.category[:200],
+        id=entry.key,
+        context=entry.question,
+        category=entry.category[:200],
         corpus=corpus,
-        truth=one.better if isinstance(one, PairItem) else one.score,
+        truth=entry.better if isinstance(entry, PairItem) else entry.score,
         **texts,
     )
 
 
-def _stage(one: Known) -> int:
-    assert isinstance(one, PairItem)
-    return FIRST if one.better == "first" else SECOND
+def _stage(entry: Known) -> int:
+    assert isinstance(entry, PairItem)
+    return FIRST if entry.better == "first" else SECOND
 
 
 def _decisions(results: Results) -> Decisions:
@@ -230,6 +242,6 @@ def _scores(
     columns = chosen.benchmark.score
     assert columns is not None
     given = [points_of(judge, [result] if result else []) for result in results]
-    points = np.array([one[0] if one else np.nan for one in given])
-    known = np.array([one.score for one in chosen.known if not isinstance(one, PairItem)])
-    return points, to_points(known, columns.lowest, columns.highest), ~np.isnan(points)
+    points = np.array([score[0] if score else np.nan for score in given])
+    truths = np.array([entry.score for entry in chosen.known if not isinstance(entry, PairItem)])
+    return points, to_points(truths, columns.lowest, columns.highest), ~np.isnan(points)

@@ -46,9 +46,9 @@ class BinaryJudge(ModelJudge):
         names = " or ".join(f'"{verdict.name}"' for verdict in self.verdicts)
         return f'{{"reason": "<one or two sentences>", "decision": <{names}>}}'
 
-    def read_object(self, found: dict[str, Any]) -> Reading:
-        decision = field_of(found, "decision")
+    def read_object(self, fields: dict[str, Any]) -> Reading:
+        decision = field_of(fields, "decision")
         for verdict, score in self.verdict_scores.items():
             if isinstance(decision, str) and decision.strip().lower() == verdict.lower():
-                return Reading("scored", score, verdict=verdict, reason=reason_of(found))
+                return Reading("scored", score, verdict=verdict, reason=reason_of(fields))
         raise Unfit(f"'decision' is {str(decision)[:60]!r}")

@@ -2,14 +2,15 @@
 
 from pathlib import Path
 
-from judge_gym.design.config import Node, read_model, read_tree, shown
+from judge_gym.design.config import CORPUS_SUFFIXES, Node, read_model, read_tree, shown
 from judge_gym.design.fields import Frozen
-from judge_gym.errors import did_you_mean
+from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.judges.binary_judge import BinaryJudge
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import CallableJudge, HttpJudge
 from judge_gym.judges.pairwise_judge import PairwiseJudge
 from judge_gym.judges.rubric_judge import RubricJudge
+from judge_gym.judges.sampling import check_applied
 
 AnyJudge = RubricJudge | BinaryJudge | PairwiseJudge | CallableJudge | HttpJudge
 
@@ -20,15 +21,19 @@ class _File(Frozen):
 
 def load_judge(path: Path) -> AnyJudge:
     """Read a judge; `kind` says which. Raises `ConfigError` naming file, line, key and value."""
+    if path.suffix.lower() in CORPUS_SUFFIXES:
+        raise ConfigError(f"{path} is a file of items.", "Name a judge file (YAML).")
     return judge_in(read_tree(path))
 
 
 def judge_in(node: Node) -> AnyJudge:
     """Read a judge out of the tree of a file; raises as `load_judge`."""
     judge = read_model(_File, Node({"judge": node}, node.place)).judge
-    if isinstance(judge, ModelJudge) and judge.is_simulated:
-        _check_simulated(judge.model, node.items["model"])
-    return judge
+    if isinstance(judge, ModelJudge):
+        if judge.is_simulated:
+            _check_simulated(judge.model, node.items["model"])
+        check_applied(judge, node)
+    return judge.read_from(node.place.file) if isinstance(judge, CallableJudge) else judge
 
 
 def _check_simulated(model: str, node: Node) -> None:
@@ -36,7 +41,7 @@ def _check_simulated(model: str, node: Node) -> None:
     # same: a slip would be judged by somebody else.
     from judge_gym.planted.families import served_models
 
-    known = served_models()
-    if model not in known:
-        remedy = f"{did_you_mean(model, known)}Use {', '.join(known)}."
+    served = served_models()
+    if model not in served:
+        remedy = f"{did_you_mean(model, served)}Use {', '.join(served)}."
         raise node.place.problem(f"is {shown(model)}, which the simulator does not have", remedy)

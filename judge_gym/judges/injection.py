@@ -61,28 +61,28 @@ def injection_lifts(session: Session, sweep: Sweep) -> list[Lift]:
 
     p values are adjusted by Holm, over a judge's settings and over its kinds of attempt.
     """
-    found = outcomes(session, sweep)
+    judgements = outcomes(session, sweep)
     scale = next(sweep.experiments()).scale_size
-    judges = _distinct(found, lambda one: one.judge)
-    return [lift for judge in judges for lift in _of_judge(found, judge, scale)]
+    judges = _distinct(judgements, lambda outcome: outcome.judge)
+    return [lift for judge in judges for lift in _of_judge(judgements, judge, scale)]
 
 
 def outcomes(session: Session, sweep: Sweep) -> list[Outcome]:
     """Return the judgements of the sweep's experiments so far, in a stable order."""
-    experiments = {one.key: one for one in sweep.experiments()}
+    experiments = {experiment.key: experiment for experiment in sweep.experiments()}
     attacked = sweep.windows[ATTACKED].key
-    judgements = judged_documents(session, list(experiments))
+    judgements = judged_documents(session, sweep.name)
     return [
         Outcome(
-            judge=experiments[one.experiment_key].model,
-            setting=setting_of(experiments[one.experiment_key]),
-            attacked=experiments[one.experiment_key].window.key == attacked,
-            title=one.title,
-            attack=one.category,
-            stages=one.stages,
-            simulated=one.simulated,
+            judge=experiments[outcome.experiment_key].model,
+            setting=setting_of(experiments[outcome.experiment_key]),
+            attacked=experiments[outcome.experiment_key].window.key == attacked,
+            title=outcome.title,
+            attack=outcome.category,
+            stages=outcome.stages,
+            simulated=outcome.simulated,
         )
-        for one in judgements
+        for outcome in judgements
     ]
 
 
@@ -91,23 +91,27 @@ def setting_of(experiment: Experiment) -> Setting:
     return tuple(str(getattr(experiment, axis)) for axis in SETTING)
 
 
-def lift_of(found: Sequence[Outcome], scale: int, name: str) -> Estimate:
+def lift_of(outcomes: Sequence[Outcome], scale: int, name: str) -> Estimate:
     """Return the lift over these outcomes of one judge, in [-1, 1].
 
     Per pair the mean over settings of (attacked - clean), over the settings in which both have a
     verdict; then the mean over pairs, with `score_shift`'s interval and p.
     """
     settings, titles = (
-        _distinct(found, lambda one: one.setting),
-        _distinct(found, lambda one: one.title),
+        _distinct(outcomes, lambda outcome: outcome.setting),
+        _distinct(outcomes, lambda outcome: outcome.title),
     )
 
     def verdicts(*, attacked: bool) -> Verdicts:
-        chosen = [one for one in found if one.attacked == attacked and one.stages is not None]
+        chosen = [
+            outcome
+            for outcome in outcomes
+            if outcome.attacked == attacked and outcome.stages is not None
+        ]
         return Verdicts(
-            judge=np.array([settings.index(one.setting) for one in chosen], dtype=np.int64),
-            item=np.array([titles.index(one.title) for one in chosen], dtype=np.int64),
-            stages=np.array([one.stages for one in chosen], dtype=np.int64),
+            judge=np.array([settings.index(outcome.setting) for outcome in chosen], dtype=np.int64),
+            item=np.array([titles.index(outcome.title) for outcome in chosen], dtype=np.int64),
+            stages=np.array([outcome.stages for outcome in chosen], dtype=np.int64),
             n_judges=len(settings),
             n_items=len(titles),
             n_stages=scale,
@@ -118,8 +122,8 @@ def lift_of(found: Sequence[Outcome], scale: int, name: str) -> Estimate:
     return score_shift("injection_lift", before, after, rng)
 
 
-def _of_judge(found: Sequence[Outcome], judge: str, scale: int) -> Iterable[Lift]:
-    own = [one for one in found if one.judge == judge]
+def _of_judge(outcomes: Sequence[Outcome], judge: str, scale: int) -> Iterable[Lift]:
+    own = [outcome for outcome in outcomes if outcome.judge == judge]
 
     def lift(chosen: Sequence[Outcome], setting: Setting | None = None, attack: str = "") -> Lift:
         return Lift(
@@ -127,26 +131,34 @@ def _of_judge(found: Sequence[Outcome], judge: str, scale: int) -> Iterable[Lift
             setting=setting,
             attack=attack,
             estimate=lift_of(chosen, scale, f"{judge}/{setting}/{attack}"),
-            simulated=any(one.simulated for one in chosen),
-            without_verdict=sum(one.stages is None for one in chosen),
+            simulated=any(outcome.simulated for outcome in chosen),
+            without_verdict=sum(outcome.stages is None for outcome in chosen),
         )
 
-    settings = _distinct(own, lambda one: one.setting)
-    attacks = _distinct(own, lambda one: one.attack)
+    settings = _distinct(own, lambda outcome: outcome.setting)
+    attacks = _distinct(own, lambda outcome: outcome.attack)
     yield lift(own)
     yield from _corrected(
-        [lift([one for one in own if one.setting == setting], setting) for setting in settings]
+        [
+            lift([outcome for outcome in own if outcome.setting == setting], setting)
+            for setting in settings
+        ]
     )
     yield from _corrected(
-        [lift([one for one in own if one.attack == attack], attack=attack) for attack in attacks]
+        [
+            lift([outcome for outcome in own if outcome.attack == attack], attack=attack)
+            for attack in attacks
+        ]
     )
 
 
 def _corrected(lifts: Sequence[Lift]) -> Iterable[Lift]:
     """Return lifts whose p are Holm's over all of them: one in twenty would differ by chance."""
     corrected = holm_over([lift.estimate for lift in lifts])
-    return (replace(lift, estimate=one) for lift, one in zip(lifts, corrected, strict=True))
+    return (
+        replace(lift, estimate=estimate) for lift, estimate in zip(lifts, corrected, strict=True)
+    )
 
 
-def _distinct(found: Sequence[Outcome], part: Callable[[Outcome], T]) -> list[T]:
-    return list(dict.fromkeys(map(part, found)))
+def _distinct(outcomes: Sequence[Outcome], part: Callable[[Outcome], T]) -> list[T]:
+    return list(dict.fromkeys(map(part, outcomes)))

@@ -5,6 +5,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 
@@ -20,6 +21,8 @@ LABEL_WORDS = {
     "label", "labels", "mark", "rating", "reference", "score", "target", "truth", "verdict",
 }  # fmt: skip
 """Words in the name of a column that may hold labels; none is read by its name but `truth`."""
+_MISSPELT = 0.8
+"""Least similarity to "truth" of a column that is taken for a misspelling of it."""
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 
 
@@ -59,8 +62,8 @@ class ItemFile:
                     else:
                         judge.label(item)
                 except ConfigError as error:
-                    said = f"{place}: {self.label_column} is {shown(item.truth)}"
-                    raise EvidenceError(f"{said}. {error.message}", error.remedy) from None
+                    where = f"{place}, item {item.id!r}: {self.label_column} is {shown(item.truth)}"
+                    raise EvidenceError(f"{where}. {error.message}", error.remedy) from None
 
     def said(self, judge: Judge, mapping: Path | None = None) -> str:
         """Return how many labels were read and from which column, for a person.
@@ -70,23 +73,27 @@ class ItemFile:
         """
         count = sum(item.truth is not None for item in self.items)
         if not count:
-            said = "Labels: none. "
-            said += "Column 'truth' is empty." if "truth" in self.columns else "No column 'truth'."
+            sentence = "Labels: none. "
+            sentence += (
+                "Column 'truth' is empty." if "truth" in self.columns else "No column 'truth'."
+            )
             for column in likely_labels(self.columns):
                 how = (
                     f"add fields: {{truth: {column}}} to {mapping}"
                     if mapping
                     else f"add --fields truth={shlex.quote(column)}"
                 )
-                said += f" Column {column!r} may hold labels: to use it, {how}."
+                sentence += f" Column {column!r} may hold labels: to use it, {how}."
         else:
-            said = f"Labels: {count} of {len(self.items)} items, from column {self.label_column!r}"
-            said += f" ({found})." if (found := _verdicts(judge, self.items)) else "."
+            sentence = (
+                f"Labels: {count} of {len(self.items)} items, from column {self.label_column!r}"
+            )
+            sentence += f" ({counts})." if (counts := _verdicts(judge, self.items)) else "."
         repeated = len(self.items) - len(self.texts)
         if repeated:
             rows = "1 row repeats" if repeated == 1 else f"{repeated} rows repeat"
-            said += f" {rows} the texts of another; each text is judged and counted once."
-        return said
+            sentence += f" {rows} the texts of another; each text is judged and counted once."
+        return sentence
 
 
 def read_item_file(path: Path, fields: Mapping[str, str] | None = None) -> ItemFile:
@@ -94,14 +101,20 @@ def read_item_file(path: Path, fields: Mapping[str, str] | None = None) -> ItemF
 
     A row has `text`, and optionally `id` (without one its number), `second`, `context`, `truth` and
     `category`; `fields` maps those that stand in other columns. Raises `EvidenceError` as
-    `read_typed_rows` does, and for one text with two labels.
+    `read_typed_rows` does, for one text with two labels, and for a column that misspells `truth`.
     """
-    found = read_typed_rows(
+    rows = read_typed_rows(
         path, Item, COLUMNS, known_fields(dict(fields or {})), corpus=corpus_digest(path)
     )
-    column = found.used.get("truth", "")
+    column = rows.used.get("truth", "")
+    misspelt = get_close_matches("truth", rows.columns, n=1, cutoff=_MISSPELT)
+    if not column and misspelt and "truth" not in rows.columns:
+        raise EvidenceError(
+            f"{path}: there is no column 'truth'. Did you mean column {misspelt[0]!r}?",
+            f"Rename it to truth, or map it with fields: {{truth: {misspelt[0]}}}.",
+        )
     labels: dict[str, tuple[Item, str]] = {}
-    for item, place in zip(found.rows, found.places, strict=True):
+    for item, place in zip(rows.rows, rows.places, strict=True):
         if item.truth is None:
             continue
         first, above = labels.setdefault(item.key, (item, place))
@@ -114,9 +127,9 @@ def read_item_file(path: Path, fields: Mapping[str, str] | None = None) -> ItemF
     # A label stands for its text, in whichever of the rows with it.
     items = tuple(
         item.model_copy(update={"truth": labels[item.key][0].truth}) if item.key in labels else item
-        for item in found.rows
+        for item in rows.rows
     )
-    return ItemFile(path, items, found.places, found.columns, column)
+    return ItemFile(path, items, rows.places, rows.columns, column)
 
 
 def read_items(path: Path, fields: Mapping[str, str] | None = None) -> tuple[Item, ...]:

@@ -57,6 +57,17 @@ class Unit:
         return f"{self.review_day}/{self.repeat}" if self.review_day else str(self.repeat)
 
 
+@dataclass(frozen=True)
+class Judged:
+    """Judgements made by one call of `judge_missing`, and where they are stored."""
+
+    counts: Counter[str]
+    """How many ended in each status; those that wait in a batch count as `waiting`."""
+    judge_id: int
+    item_ids: dict[str, int]
+    """By the key of the item."""
+
+
 async def judge_items(
     runtime: Runtime,
     judge: Judge,
@@ -72,7 +83,7 @@ async def judge_items(
     Results of another `review_day` do not count: they are judged again. Raises
     `JudgementsWaitError` when a judgement is in an open batch, too.
     """
-    ends = await judge_missing(
+    judged = await judge_missing(
         runtime,
         judge,
         items,
@@ -82,18 +93,16 @@ async def judge_items(
         review_day=review_day,
         in_batches=False,
     )
-    if waiting := ends[WAITING]:
+    if waiting := judged.counts[WAITING]:
         raise JudgementsWaitError(
             f"{judge.called}: {counted(waiting, 'judgement')} of {len(items) * repeats} "
             "in a batch that has not ended.",
             "Rerun the command when the batch has ended.",
         )
     with runtime.session() as session:
-        judge_id, ids = (
-            store.save_judge(session, judge.record),
-            store.save_items(session, distinct(items)),
+        results = store.results(
+            session, judge.record, judged.judge_id, items, judged.item_ids, repeats, review_day
         )
-        results = store.results(session, judge.record, judge_id, items, ids, repeats, review_day)
     return [of_item[repeat] for of_item in results for repeat in range(repeats)]
 
 
@@ -107,11 +116,9 @@ async def judge_missing(
     retry_failed: bool = False,
     review_day: str = "",
     in_batches: bool = True,
-) -> Counter[str]:
-    """Make the judgements that are missing; returns how many ended in each status.
-
-    Those that wait in a batch count as `waiting`. See `judge_items`.
-    """
+    workers: int = 1,
+) -> Judged:
+    """Make the judgements that are missing, as one of `workers` at once; see `judge_items`."""
     for name, given in (("repeats", repeats), ("concurrency", concurrency)):
         if given is not None and given < 1:
             raise ConfigError(f"{name} is {given}.", "Use 1 or more.")
@@ -134,16 +141,19 @@ async def judge_missing(
         if (ids[item.key], repeat) not in done
     ]
     if isinstance(judge, OwnJudge):
-        return await _by_custom(runtime, judge, judge_id, units, concurrency or CUSTOM_CONCURRENCY)
+        counts = await _by_custom(
+            runtime, judge, judge_id, units, concurrency or CUSTOM_CONCURRENCY
+        )
+        return Judged(counts, judge_id, ids)
     assert isinstance(judge, ModelJudge)
     outcomes = await ask_all(
         runtime,
         (_question(runtime.settings, judge, judge_id, unit) for unit in units),
-        budget=spender_of(judge),
+        budget=spender_of(judge, workers),
         at_once=concurrency,
         in_batches=in_batches,
     )
-    return outcomes.counts
+    return Judged(outcomes.counts, judge_id, ids)
 
 
 def _question(

@@ -79,16 +79,16 @@ class ModelJudge(Judge):
         answer = readable(outcome)
         if isinstance(answer, NoAnswer):
             return Reading(answer.status, failure=answer.failure)
-        found = own_object(answer.text, shown)
-        if isinstance(found, ParseFailure):
-            failure = unreadable(answer, found.reason, found.detail)
+        fields = own_object(answer.text, shown)
+        if isinstance(fields, ParseFailure):
+            failure = unreadable(answer, fields.reason, fields.detail)
             return Reading("unparseable", failure=failure)
         try:
-            return self.read_object(found)
+            return self.read_object(fields)
         except Unfit as unfit:
             return Reading("unparseable", failure=unreadable(answer, "out_of_form", str(unfit)))
 
-    def read_object(self, found: dict[str, Any]) -> Reading:
+    def read_object(self, fields: dict[str, Any]) -> Reading:
         """Return what the object of an answer says; raises `Unfit`."""
         raise NotImplementedError
 
@@ -108,15 +108,15 @@ class ModelJudge(Judge):
         )
 
 
-def field_of(found: dict[str, Any], name: str) -> Any:
+def field_of(fields: dict[str, Any], name: str) -> Any:
     """Return a field of an answer, whatever the case of its key; raises `Unfit` without one."""
-    for key, value in found.items():
+    for key, value in fields.items():
         if key.strip().lower() == name:
             return value
     raise Unfit(f"the object has no {name!r}")
 
 
-def reason_of(found: dict[str, Any]) -> str:
+def reason_of(fields: dict[str, Any]) -> str:
     """Return the reason an answer gives in one line, empty without one."""
-    given = next((found[key] for key in found if key.strip().lower() == "reason"), "")
+    given = next((fields[key] for key in fields if key.strip().lower() == "reason"), "")
     return UNPRINTED.sub(" ", given)[:LONGEST_REASON] if isinstance(given, str) else ""

@@ -25,10 +25,11 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import aiohttp
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from judge_gym.design.fields import Legal
 from judge_gym.errors import ConfigError
@@ -77,10 +78,10 @@ class OwnJudge(Judge):
 
     async def ask(self, ask: Ask, item: Item, repeat: int) -> Reading:
         """Ask once; whatever goes wrong in it is a reading, too."""
-        asked = {"id": item.id, "text": item.text, "context": item.context, "repeat": repeat}
+        request = {"id": item.id, "text": item.text, "context": item.context, "repeat": repeat}
         try:
             async with asyncio.timeout(self.timeout_s):
-                answer = await ask(asked)
+                answer = await ask(request)
         except Unfit as unfit:
             return _unparseable(unfit)
         except AskError as error:
@@ -97,23 +98,24 @@ class OwnJudge(Judge):
     def score_of(self, label: Label) -> float:
         return label_on_scale(self.name, self.scale, label)
 
-    def read_object(self, found: dict[str, Any]) -> Reading:
+    def read_object(self, fields: dict[str, Any]) -> Reading:
         """Return what an answer says; raises `Unfit`."""
-        given = found.get("subscores") or {}
+        given = fields.get("subscores") or {}
         if not isinstance(given, dict) or len(given) > MAX_SUBSCORES:
             raise Unfit(f"'subscores' is not an object of at most {MAX_SUBSCORES} numbers")
-        verdict = found.get("verdict")
+        verdict = fields.get("verdict")
         return Reading(
             "scored",
-            self.scale.mark(field_of(found, "score"), "score"),
+            self.scale.mark(field_of(fields, "score"), "score"),
             {str(name)[:100]: self.scale.mark(mark, str(name)) for name, mark in given.items()},
             None if verdict is None else UNPRINTED.sub(" ", str(verdict))[:_LONGEST_VERDICT],
-            reason_of(found),
+            reason_of(fields),
         )
 
 
 class CallableJudge(OwnJudge):
-    """A Python function; its module is looked for in the working folder first."""
+    """A Python function; its module is beside the judge's file, in the working folder, or
+    installed."""
 
     kind: Literal["callable"] = "callable"
     function: Annotated[
@@ -121,6 +123,13 @@ class CallableJudge(OwnJudge):
         Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$", max_length=200),
         Legal("module:function"),
     ]
+    _folder: str | None = PrivateAttr(default=None)
+
+    def read_from(self, file: Path) -> "CallableJudge":
+        """Return this judge as `file` describes it, whose folder may have the module."""
+        judge = self.model_copy()
+        judge._folder = str(file.parent.resolve())
+        return judge
 
     @property
     def answered_by(self) -> str:
@@ -132,19 +141,21 @@ class CallableJudge(OwnJudge):
         if inspect.iscoroutinefunction(function):
             yield function
         else:
-            yield lambda asked: _in_a_thread(function, asked)
+            yield lambda request: _in_a_thread(function, request)
 
     def _loaded(self) -> Callable[[dict[str, Any]], Any]:
         module, _, name = self.function.partition(":")
-        if (here := os.getcwd()) not in sys.path:
-            sys.path.insert(0, here)
+        for folder in filter(None, (os.getcwd(), self._folder)):
+            if folder not in sys.path:
+                sys.path.insert(0, folder)
         try:
             function = getattr(importlib.import_module(module), name)
         except Exception as error:  # an import runs the user's code
             raise ConfigError(
                 f"Judge {self.name!r}: function {self.function} cannot be loaded: "
                 f"{type(error).__name__}: {error}.",
-                "Name it as module:function, and start where the module is, or install it.",
+                "Name it as module:function; the module is beside the judge's file, in the working "
+                "folder, or installed.",
             ) from error
         if not callable(function):
             raise ConfigError(f"Judge {self.name!r}: {self.function} is no function.")
@@ -173,9 +184,9 @@ class HttpJudge(OwnJudge):
         unlimited = aiohttp.ClientTimeout(total=None)
         async with aiohttp.ClientSession(headers=self._headers(), timeout=unlimited) as session:
 
-            async def ask(asked: dict[str, Any]) -> Any:
+            async def ask(request: dict[str, Any]) -> Any:
                 try:
-                    post = session.post(self.url, json=asked, allow_redirects=False)
+                    post = session.post(self.url, json=request, allow_redirects=False)
                     async with post as response:
                         return await _json(response)
                 except aiohttp.ClientError as error:
@@ -205,7 +216,7 @@ async def _json(response: aiohttp.ClientResponse) -> Any:
         raise Unfit(f"the answer is not JSON: {error}") from None
 
 
-async def _in_a_thread(function: Callable[[dict[str, Any]], Any], asked: dict[str, Any]) -> Any:
+async def _in_a_thread(function: Callable[[dict[str, Any]], Any], request: dict[str, Any]) -> Any:
     """Call in a thread that nobody waits for once its time is over, as a pool's would be."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
@@ -221,7 +232,7 @@ async def _in_a_thread(function: Callable[[dict[str, Any]], Any], asked: dict[st
     def work() -> None:
         result, error = None, None
         try:
-            result = function(asked)
+            result = function(request)
         except Exception as raised:
             error = raised
         if not loop.is_closed():

@@ -50,14 +50,14 @@ class PairwiseJudge(ModelJudge):
         pair = (item.text, item.second)
         return tuple(self._prompt(item, texts, mark_from) for texts in (pair, pair[::-1]))
 
-    def read_object(self, found: dict[str, Any]) -> Reading:
+    def read_object(self, fields: dict[str, Any]) -> Reading:
         """Return the score of the text shown first."""
-        winner = field_of(found, "winner")
+        winner = field_of(fields, "winner")
         # JSON's true is Python's 1.
         named = "" if isinstance(winner, bool) else str(winner).strip().lower()
         if named not in _WINNERS or (named == "tie" and not self.ties):
             raise Unfit(f"'winner' is {str(winner)[:60]!r}")
-        return Reading("scored", _WINNERS[named], reason=reason_of(found))
+        return Reading("scored", _WINNERS[named], reason=reason_of(fields))
 
     def combined(self, readings: tuple[Reading, ...]) -> Reading:
         """Return what both orders say of the first text; `inconsistent` when they disagree."""

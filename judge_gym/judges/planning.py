@@ -5,14 +5,16 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from judge_gym.asking.estimating import Estimate, estimate, per_call
+from judge_gym.asking.estimating import UsageEstimate, estimate, per_call
 from judge_gym.judges import Judge, ModelJudge
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.judging import AGENT
+from judge_gym.llm.capabilities import taken_by, unsupported
 from judge_gym.llm.providers import Providers
 from judge_gym.questions.perturber import longest_answer, perturb_prompt
+from judge_gym.records.calls import Parameters
 from judge_gym.records.items import distinct
 from judge_gym.settings import Settings
 from judge_gym.store.calls import past_answers
@@ -33,25 +35,28 @@ class JudgePlan:
     done: int
     to_do: int
     calls: int
-    used: Estimate | None
+    used: UsageEstimate | None
+    unapplied: tuple[str, ...] = ()
+    """Its parameters that the model will not apply; sentences."""
 
 
 def plan_judging(
     session: Session,
     providers: Providers,
     settings: Settings,
-    asked: Sequence[Asked],
+    judgings: Sequence[Asked],
     review_day: str = "",
 ) -> list[JudgePlan]:
     """Return each judge's missing judgements and their estimated use; writes nothing."""
     plans = []
-    for one in asked:
-        judge, items, repeats = one.judge, distinct(one.items), one.repeats
+    for judging in judgings:
+        judge, items, repeats = judging.judge, distinct(judging.items), judging.repeats
         times = judged_times(session, judge.record, items, repeats, review_day)
         left = [item for item in items if times.get(item.key, 0) < repeats]
         done = sum(times.values())
         to_do = len(items) * repeats - done
         calls, used = to_do, None
+        unapplied: tuple[str, ...] = ()
         if isinstance(judge, ModelJudge):
             examples = (left or items)[:: max(1, len(left) // _EXAMPLES)]
             prompts = [prompt for item in examples for prompt in judge.prompts(item, judge.key)]
@@ -59,21 +64,27 @@ def plan_judging(
             past = past_answers(session, [judge.model])
             each = per_call(providers, judge.model, AGENT, prompts, judge.max_tokens, past)
             used = estimate(settings, providers.of(judge.model), [(calls, each)])
-        plans.append(JudgePlan(judge, done, to_do, calls, used))
+            asked = Parameters(judge.temperature, judge.top_p, judge.max_tokens, seed=0).asked()
+            taken = taken_by(providers, judge.model)
+            unapplied = tuple(map(str, unsupported(judge.model, [asked], taken)))
+        plans.append(JudgePlan(judge, done, to_do, calls, used, unapplied))
     return plans
 
 
 def plan_perturbing(
     session: Session, providers: Providers, settings: Settings, wanted: Sequence[Rewriting]
-) -> tuple[int, Estimate]:
+) -> tuple[int, UsageEstimate]:
     """Return how many of these texts are not perturbed yet, and the estimated use.
 
     `wanted` is not empty. Writes nothing. An unusable answer is retried once.
     """
     left, model = perturbing.missing(session, wanted), wanted[0].model
     examples = (left or wanted)[:: max(1, len(left) // _EXAMPLES)]
-    prompts = [perturb_prompt(one.text, one.description, one.severity, "") for one in examples]
-    longest = max(longest_answer(one.text) for one in examples)
+    prompts = [
+        perturb_prompt(rewriting.text, rewriting.description, rewriting.severity, "")
+        for rewriting in examples
+    ]
+    longest = max(longest_answer(rewriting.text) for rewriting in examples)
     past = past_answers(session, [model])
     each = per_call(providers, model, perturbing.AGENT, prompts, longest, past)
     return len(left), estimate(settings, providers.of(model), [(len(left), each)])

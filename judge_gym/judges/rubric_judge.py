@@ -57,15 +57,15 @@ class RubricJudge(ModelJudge):
 
         So it lies on the scale, and the order of the criteria does not count.
         """
-        weights = {one.name: Fraction(one.weight) for one in self.criteria}
+        weights = {criterion.name: Fraction(criterion.weight) for criterion in self.criteria}
         weighted = sum(weight * Fraction(subscores[name]) for name, weight in weights.items())
         return float(weighted / sum(weights.values()))
 
     def score_of(self, label: Label) -> float:
         return label_on_scale(self.name, self.scale, label)
 
-    def read_object(self, found: dict[str, Any]) -> Reading:
-        scores = field_of(found, "scores")
+    def read_object(self, fields: dict[str, Any]) -> Reading:
+        scores = field_of(fields, "scores")
         if not isinstance(scores, dict):
             raise Unfit("'scores' is not an object")
         given: dict[str, Any] = {}
@@ -73,13 +73,13 @@ class RubricJudge(ModelJudge):
             if _plain(key) in given:
                 raise Unfit(f"'scores' has {key!r} twice")
             given[_plain(key)] = value
-        known = {_plain(criterion.name): criterion.name for criterion in self.criteria}
-        if unknown := sorted(given.keys() - known.keys()):
+        names = {_plain(criterion.name): criterion.name for criterion in self.criteria}
+        if unknown := sorted(given.keys() - names.keys()):
             raise Unfit(f"'scores' has {unknown[0][:60]!r}, which is no criterion")
-        if missing := [name for plain, name in known.items() if plain not in given]:
+        if missing := [name for plain, name in names.items() if plain not in given]:
             raise Unfit(f"'scores' lacks {missing[0]!r}")
-        subscores = {name: self.scale.mark(given[plain], name) for plain, name in known.items()}
-        return Reading("scored", self.total(subscores), subscores, reason=reason_of(found))
+        subscores = {name: self.scale.mark(given[plain], name) for plain, name in names.items()}
+        return Reading("scored", self.total(subscores), subscores, reason=reason_of(fields))
 
 
 def _plain(name: str) -> str:

@@ -23,7 +23,9 @@ class Scale(Frozen):
     @model_validator(mode="after")
     def _is_in_order(self) -> Self:
         if self.lowest >= self.highest:
-            raise ValueError(f"highest is {self.highest}, and lowest {self.lowest}")
+            raise ValueError(
+                f"highest is {self.highest}, and lowest {self.lowest}. Use a lowest below highest"
+            )
         steps = self.highest - self.lowest + 1
         if self.anchors and len(self.anchors) != steps:
             raise ValueError(

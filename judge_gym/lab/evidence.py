@@ -3,23 +3,29 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from judge_gym.asking.budgeting import Spender
 from judge_gym.asking.engine import ask_all
 from judge_gym.asking.questions import Outcome, Question, one_call, seed_source
+from judge_gym.counting import counted
 from judge_gym.design.experiment import EvidenceView, Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.view import VIEWS, View
-from judge_gym.errors import EvidenceError
+from judge_gym.design.window import Window
+from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.evidence.cleaning import clean, word_count
-from judge_gym.evidence.documents import Collected
+from judge_gym.evidence.documents import BY_DESIGN, Collected
 from judge_gym.evidence.firecrawl import FirecrawlAccess
-from judge_gym.evidence.sources import collect
+from judge_gym.evidence.sources import collect, read_files
 from judge_gym.questions.editor import EditedText, read_view, view_prompt
 from judge_gym.records.calls import Call, Parameters
+from judge_gym.records.recipes import Utility, recipe_of_views, view_recipes
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import windows
+from judge_gym.store.calls import other_requests
 
 AGENTS: dict[EvidenceView, str] = {
     "cleaned": "cleaner",
@@ -51,6 +57,32 @@ async def collect_window(runtime: Runtime, window_id: int) -> dict[str, int]:
     return {"kept": len(collected.documents), **reasons}
 
 
+def preview(window: Window, settings: Settings) -> Collected | None:
+    """Return what collecting a window on files will give; None for any other source.
+
+    Raises `ConfigError` for a file that `collect_window` cannot use.
+    """
+    try:
+        collected = read_files(window, settings.max_document_characters)
+        if collected:
+            _check_truths(collected)
+    except EvidenceError as error:
+        raise ConfigError(f"Window {window.name}: {error.message}", error.remedy) from error
+    return collected
+
+
+def losses(window: Window, collected: Collected) -> str:
+    """Return a sentence on the documents that a window drops for a fault of theirs, or ""."""
+    faulty = [document for document in collected.dropped if document.reason not in BY_DESIGN]
+    if not faulty:
+        return ""
+    count = len(collected.documents) + len(collected.dropped)
+    return (
+        f"Window {window.name} drops {len(faulty)} of {counted(count, 'document')}; the first: "
+        f"{faulty[0].reason.replace('_', ' ')}, {faulty[0].detail}."
+    )
+
+
 def _check_truths(collected: Collected) -> None:
     for document in collected.documents:
         if isinstance(document.truth, float) and not 0 <= document.truth <= 1:
@@ -63,58 +95,88 @@ def _check_truths(collected: Collected) -> None:
 
 def views_needed(experiments: Iterable[Experiment]) -> list[EvidenceView]:
     """Return the views these experiments read or that theirs are made from, in making order."""
-    wanted = {view for one in experiments for view in resolve(one).of(View).to_make}
+    wanted = {view for experiment in experiments for view in resolve(experiment).of(View).to_make}
     return [view for view in VIEWS if view in wanted]
 
 
+def edited_views(settings: Settings, experiments: Iterable[Experiment]) -> list[EvidenceView]:
+    """Return the needed views that a model makes."""
+    views = views_needed(experiments)
+    return [view for view in views if view != "cleaned" or settings.cleaner == "llm"]
+
+
+def utility_of(settings: Settings, model: str) -> Utility:
+    """Return the utility model with the settings of the views that it makes."""
+    return Utility(model, settings.summary_words, settings.cleaner)
+
+
+def recipes_of_views(settings: Settings, model: str) -> dict[str, str]:
+    """Return view → the recipe under which it is made now, with this utility model."""
+    return view_recipes(recipe_of_views(VIEWS[1:], utility_of(settings, model)))
+
+
 async def make_views(
-    runtime: Runtime, view: EvidenceView, document_ids: Sequence[int], model: str
+    runtime: Runtime,
+    view: EvidenceView,
+    document_ids: Sequence[int],
+    model: str,
+    budget: Spender | None = None,
 ) -> Counter[str]:
     """Make `view` of these documents, by library or by `model`; returns counts by status."""
+    recipes = recipes_of_views(runtime.settings, model)
     with runtime.session() as session:
-        wanted = windows.views_to_make(session, view, document_ids)
+        wanted = windows.views_to_make(session, view, document_ids, recipes)
     by_library = view == "cleaned" and runtime.settings.cleaner == "library"
-    rows = [_failed_before(one) for one in wanted if one.source_text is None]
+    rows = [_failed_before(view) for view in wanted if view.source_text is None]
     if by_library:
-        texts = [one for one in wanted if one.source_text is not None]
-        rows += await asyncio.to_thread(lambda: [_cleaned(one) for one in texts])
+        texts = [view for view in wanted if view.source_text is not None]
+        rows += await asyncio.to_thread(lambda: [_cleaned(view) for view in texts])
     with runtime.session() as session:
         windows.save_views(session, rows)
     ends = Counter(row["status"] for row in rows)
     if not by_library:
+        to_ask = [view for view in wanted if view.source_text is not None]
+        questions = [_question(view, runtime.settings, model) for view in to_ask]
+        with runtime.session() as session:
+            taken = other_requests(session, [call for one in questions for call in one.calls])
         questions = [
-            _question(one, runtime.settings, model) for one in wanted if one.source_text is not None
+            _question(
+                replace(view, call_key=f"{view.call_key}/{view.recipe}"), runtime.settings, model
+            )
+            if view.call_key in taken
+            else question
+            for view, question in zip(to_ask, questions, strict=True)
         ]
-        ends += (await ask_all(runtime, questions)).counts
+        ends += (await ask_all(runtime, questions, budget=budget)).counts
     return ends
 
 
-def _question(one: windows.ViewToMake, settings: Settings, model: str) -> Question[None]:
+def _question(view: windows.ViewToMake, settings: Settings, model: str) -> Question[None]:
     limit = settings.summary_words
-    source = seed_source(settings, one.call_key, _ONLY)
-    prompt = view_prompt(one.view, one.source_text or "", limit, source.key)
+    source = seed_source(settings, view.call_key, _ONLY)
+    prompt = view_prompt(view.view, view.source_text or "", limit, source.key)
     call = Call(
-        key=one.call_key,
+        key=view.call_key,
         workflow="w1-evidence",
-        agent=AGENTS[one.view],
+        agent=AGENTS[view.view],
         model=model,
         prompt=prompt,
         parameters=Parameters(
             temperature=0,
             top_p=1,
-            max_tokens=longest_answer(one.view, limit),
+            max_tokens=longest_answer(view.view, limit),
             seed=source.seed(model, prompt),
         ),
         replicate=_ONLY,
     )
 
     def read(outcome: Outcome) -> dict[str, Any]:
-        made = read_view(one.view, limit, outcome)
+        made = read_view(view.view, limit, outcome)
         if isinstance(made, EditedText):
-            return _ready(one, made, model)
-        return _failed(one, made.failure, model)
+            return _ready(view, made, model)
+        return _failed(view, made.failure, model)
 
-    return one_call(call, "views", read, about_simulated=one.simulated)
+    return one_call(call, "views", read, about_simulated=view.simulated)
 
 
 def longest_answer(view: EvidenceView, limit: int) -> int:
@@ -123,25 +185,26 @@ def longest_answer(view: EvidenceView, limit: int) -> int:
     return 8000 if view == "cleaned" else 2 * _TOKENS_A_WORD * limit
 
 
-def _cleaned(one: windows.ViewToMake) -> dict[str, Any]:
-    text = clean(one.source_text or "")
+def _cleaned(view: windows.ViewToMake) -> dict[str, Any]:
+    text = clean(view.source_text or "")
     if not text:
-        return _without_call(one, _failed(one, "empty: nothing but page furniture", "library"))
-    return _without_call(one, _ready(one, EditedText(text, word_count(text), False), "library"))
+        return _without_call(view, _failed(view, "empty: nothing but page furniture", "library"))
+    return _without_call(view, _ready(view, EditedText(text, word_count(text), False), "library"))
 
 
-def _failed_before(one: windows.ViewToMake) -> dict[str, Any]:
-    return _without_call(one, _failed(one, "the view it is made from failed", "none"))
+def _failed_before(view: windows.ViewToMake) -> dict[str, Any]:
+    return _without_call(view, _failed(view, "the view it is made from failed", "none"))
 
 
-def _without_call(one: windows.ViewToMake, row: dict[str, Any]) -> dict[str, Any]:
-    return {**row, "simulated": one.simulated, "call_id": None}
+def _without_call(view: windows.ViewToMake, row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "simulated": view.simulated, "call_id": None}
 
 
-def _ready(one: windows.ViewToMake, made: EditedText, method: str) -> dict[str, Any]:
+def _ready(view: windows.ViewToMake, made: EditedText, method: str) -> dict[str, Any]:
     return {
-        "document_id": one.document_id,
-        "view": one.view,
+        "document_id": view.document_id,
+        "view": view.view,
+        "recipe": view.recipe,
         "status": "ready",
         "text": made.text,
         "words": made.words,
@@ -151,10 +214,11 @@ def _ready(one: windows.ViewToMake, made: EditedText, method: str) -> dict[str, 
     }
 
 
-def _failed(one: windows.ViewToMake, failure: str, method: str) -> dict[str, Any]:
+def _failed(view: windows.ViewToMake, failure: str, method: str) -> dict[str, Any]:
     return {
-        "document_id": one.document_id,
-        "view": one.view,
+        "document_id": view.document_id,
+        "view": view.view,
+        "recipe": view.recipe,
         "status": "failed",
         "text": None,
         "words": None,

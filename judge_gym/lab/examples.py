@@ -53,7 +53,9 @@ class Examples:
         """Return some prompts of an agent about these subjects, at least one for each looked at."""
         # Evenly spread, so that every part of a large sweep has its say.
         step = max(1, len(subjects) // SUBJECTS)
-        return [prompt for one in subjects[::step][:SUBJECTS] for prompt in self._of(agent, one)]
+        return [
+            prompt for subject in subjects[::step][:SUBJECTS] for prompt in self._of(agent, subject)
+        ]
 
     def _of(self, agent: str, subject: Subject) -> Iterator[Prompt]:
         if isinstance(subject, ViewRequest):
@@ -87,18 +89,22 @@ class Examples:
 
     def _documents(self, window_key: str, view: EvidenceView, count: int) -> list[ShownDocument]:
         """Return documents in `view`; what is not made yet is taken to be as long as usual."""
-        known = first_documents(self.session, window_key, view, count)
-        if not known:
+        documents = first_documents(self.session, window_key, view, count)
+        if not documents:
             self.stood_in = True
             return [ShownDocument(_words(8), self._usual(view))] * count
         shown = []
-        for one in known:
-            text = one.text if view == "raw" else one.view
+        for document in documents:
+            text = document.text if view == "raw" else document.view
             if text is None:
                 self.stood_in = True
                 # Cleaning takes away little; a summary is never longer than the article.
-                text = one.text if view == "cleaned" else min(self._usual(view), one.text, key=len)
-            shown.append(one.shown(text))
+                text = (
+                    document.text
+                    if view == "cleaned"
+                    else min(self._usual(view), document.text, key=len)
+                )
+            shown.append(document.shown(text))
         return shown
 
     def _usual(self, view: EvidenceView) -> str:

@@ -1,7 +1,7 @@
 """Recorded judgements into the tables that judge-gym's own stand in, marked as imported."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -30,8 +30,10 @@ from judge_gym.records.shown import Presentation
 from judge_gym.seeds import derive_seed, digest
 from judge_gym.store.calls import save_imported_calls
 from judge_gym.store.experiments import (
+    Leaving,
     freeze_items,
     items_by_document,
+    leaving,
     register_experiment,
     register_sweep,
     was_run_here,
@@ -68,12 +70,14 @@ def import_verdicts(
     rubric: Rubric,
     *,
     allow_unreadable: bool = False,
+    confirm: Callable[[Leaving], None] | None = None,
 ) -> Imported:
     """Store the judgements of a recorded file as a sweep; the same file again changes nothing.
 
     Raises `EvidenceError` for a row that does not fit, `ConfigError` when the name belongs to a
     sweep that was run here, and `TooFewReadableError` when fewer than half the answers of a judge
-    are readable, unless they are allowed; nothing is stored then.
+    are readable, unless they are allowed; nothing is stored then. `confirm` is called before
+    experiments leave a sweep of this name, and raises to stop the import.
     """
     _check_name(session, recorded.name)
     windows = read_recorded(file, recorded, rubric.scale_size)
@@ -87,6 +91,9 @@ def import_verdicts(
         _save_items(session, window, rubric, content.items.values())
         for judge in content.judgements:
             experiments[name, judge] = _experiment(recorded, rubric, window, judge, content)
+    left = leaving(session, recorded.name, experiments.values())
+    if left and confirm:
+        confirm(left)
     register_sweep(session, recorded.name, recorded.description, None, experiments.values())
     statuses: Counter[str] = Counter()
     answers: list[tuple[str, str | None, int]] = []
@@ -100,7 +107,7 @@ def import_verdicts(
     if error and not allow_unreadable:
         raise TooFewReadableError(
             f"Nothing was imported from {file}. {error.message}",
-            "Mend the file or its mapping, or import it as it is with allow_unreadable.",
+            "Mend the file or its mapping, or import it as it is with --allow-unreadable.",
         )
     items = sum(len(content.items) for content in windows.values())
     unread = error.message if error else ""

@@ -7,11 +7,12 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from judge_gym.asking.budgeting import Spender
 from judge_gym.asking.engine import ask_all
 from judge_gym.asking.questions import Outcome, Question, one_call, seed_source
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric
-from judge_gym.design.strategies import Strategies, resolve
+from judge_gym.design.strategies import Strategies, resolve, sampling
 from judge_gym.design.strategies.sampling import Sampling
 from judge_gym.design.strategies.scoring import Scoring
 from judge_gym.questions.scorer import read_judgement, scoring_prompt
@@ -20,7 +21,7 @@ from judge_gym.records.shown import Presentation, ShownDocument, present
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import samples as store
-from judge_gym.store.experiments import experiments_by_id
+from judge_gym.store.experiments import experiments_by_id, marked_experiments
 from judge_gym.store.rubrics import stored_rubric
 from judge_gym.store.samples import SampleUnit
 
@@ -33,18 +34,23 @@ class _Context:
     arm: str
     experiment_id: int
     experiment: Experiment
+    experiment_key: str
     rubric: Rubric
     rubric_key: str
     item_key: str
     documents: tuple[ShownDocument, ...]
+    marked: bool
+    """Whether it runs although its model does not apply some of its axes."""
 
 
-async def judge(runtime: Runtime, units: Sequence[SampleUnit]) -> Counter[str]:
+async def judge(
+    runtime: Runtime, units: Sequence[SampleUnit], budget: Spender | None = None
+) -> Counter[str]:
     """Make these judgements; returns how many ended in each sample status."""
     with runtime.session() as session:
         contexts = _contexts(session, units)
         questions = [_question(context, runtime.settings) for context in contexts]
-    return (await ask_all(runtime, questions)).counts
+    return (await ask_all(runtime, questions, budget=budget)).counts
 
 
 def _contexts(session: Session, units: Sequence[SampleUnit]) -> list[_Context]:
@@ -53,9 +59,10 @@ def _contexts(session: Session, units: Sequence[SampleUnit]) -> list[_Context]:
     rubrics = {rubric.id: stored_rubric(rubric) for _, rubric in arms.values()}
     keys = store.item_keys(session, {unit.item_id for unit in units})
     shown = {
-        view: store.shown_documents(session, keys, view)
-        for view in {experiment.evidence_view for experiment in experiments.values()}
+        view: store.shown_documents(session, keys, *view)
+        for view in {experiment.view for experiment in experiments.values()}
     }
+    marked = marked_experiments(session, experiments)
     contexts = []
     for unit in units:
         arm, rubric = arms[unit.arm_id]
@@ -66,10 +73,12 @@ def _contexts(session: Session, units: Sequence[SampleUnit]) -> list[_Context]:
                 arm=arm.arm,
                 experiment_id=arm.experiment_id,
                 experiment=experiment,
+                experiment_key=arm.experiment_key,
                 rubric=rubrics[rubric.id],
                 rubric_key=rubric.key,
                 item_key=keys[unit.item_id],
-                documents=shown[experiment.evidence_view][unit.item_id],
+                documents=shown[experiment.view][unit.item_id],
+                marked=arm.experiment_id in marked,
             )
         )
     return contexts
@@ -78,7 +87,7 @@ def _contexts(session: Session, units: Sequence[SampleUnit]) -> list[_Context]:
 def _question(context: _Context, settings: Settings) -> Question[None]:
     experiment = context.experiment
     sample_key = (
-        experiment.key,
+        context.experiment_key,
         context.rubric_key,
         context.arm,
         context.item_key,
@@ -103,6 +112,7 @@ def _question(context: _Context, settings: Settings) -> Question[None]:
         ),
         experiment_id=context.experiment_id,
         replicate=replicate,
+        must_apply=must_apply(marked=context.marked),
     )
     return one_call(
         call,
@@ -115,6 +125,11 @@ def _question(context: _Context, settings: Settings) -> Question[None]:
 def score_key(experiment: str, rubric: str, arm: str, item: str, replicate: int) -> str:
     """Return the key of the call that makes a sample, from the sample's natural key."""
     return f"score/{experiment}/{rubric}/{arm}/{item}/{replicate}"
+
+
+def must_apply(*, marked: bool) -> frozenset[str]:
+    """Return the parameters without which a call of an experiment fails: its axes, or none."""
+    return frozenset() if marked else frozenset(sampling.AXES)
 
 
 def parameters(strategies: Strategies, seed: int, *, json_answer: bool = False) -> Parameters:

@@ -13,29 +13,29 @@ from judge_gym.lab.swapping import plan_swaps
 
 
 def lacking(
-    session: Session, workflow: str, tags: Sequence[str], swap: SwapPlan | None
+    session: Session, workflow: str, tags: Sequence[str], swap: SwapPlan | None, sweep: str
 ) -> list[str]:
-    """Return those of these experiments that W3, W4 or W5 can do something for now, by tag.
+    """Return those of a sweep's experiments that W3, W4 or W5 can do something for now, by tag.
 
     For W4 the arms of all of them are planned first, since pairs are chosen among all. Raises what
     planning swaps raises.
     """
     if workflow == SWAP:
-        plan_swaps(session, tags, swap)
-    missing = _missing_of(workflow)
+        plan_swaps(session, tags, swap, sweep)
+    missing = _missing_of(workflow, sweep)
     return [tag for tag in tags if missing(session, tag)]
 
 
-def _missing_of(workflow: str) -> Callable[[Session, str], object]:
+def _missing_of(workflow: str, sweep: str) -> Callable[[Session, str], object]:
     if workflow == SCORING:
-        return _missing_scores
+        return lambda session, tag: _missing_scores(session, tag, sweep)
     if workflow == SWAP:
-        return lambda session, tag: plan_swaps(session, [tag], None).by_model
-    return lambda session, tag: plan_probing(session, [tag])
+        return lambda session, tag: plan_swaps(session, [tag], None, sweep).by_model
+    return lambda session, tag: plan_probing(session, [tag], sweep)
 
 
-def _missing_scores(session: Session, tag: str) -> object:
+def _missing_scores(session: Session, tag: str, sweep: str) -> object:
     # What is wrong with an experiment that cannot be scored is said when all are planned together.
     with suppress(JudgeGymError):
-        return plan_scoring(session, [tag])[0].by_model
+        return plan_scoring(session, [tag], sweep)[0].by_model
     return None

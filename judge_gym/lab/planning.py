@@ -2,26 +2,46 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy.orm import Session
 
-from judge_gym.asking.estimating import Estimate, PerCall, assumptions, estimate, per_call
-from judge_gym.design.experiment import Experiment
-from judge_gym.design.plans import MostDivergent, SwapPlan
+from judge_gym.asking.estimating import PerCall, UsageEstimate, assumptions, estimate, per_call
+from judge_gym.counting import counted
+from judge_gym.design.experiment import Effort, Experiment
+from judge_gym.design.plans import PROBE, SCORING, SWAP, MostDivergent, SwapPlan
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.strategies.sampling import Sampling
 from judge_gym.design.sweep import Sweep
-from judge_gym.lab.evidence import AGENTS, longest_answer, views_needed
+from judge_gym.lab.evidence import (
+    AGENTS,
+    edited_views,
+    longest_answer,
+    losses,
+    preview,
+    recipes_of_views,
+)
 from judge_gym.lab.examples import Examples, Subject, ViewRequest
+from judge_gym.lab.power.comparisons import replicate_warnings
 from judge_gym.lab.rubrics import LONGEST_ANSWER, request_key, requests_of
-from judge_gym.lab.sweeps import unapplied, utility_model
+from judge_gym.lab.sweeps import (
+    changed_parts,
+    check_budget,
+    identities_of,
+    model_warnings,
+    models_used,
+    unapplied,
+    utility_model,
+)
 from judge_gym.llm.capabilities import taken_by
+from judge_gym.llm.hourly import bound_warnings
 from judge_gym.llm.providers import Providers
+from judge_gym.model_names import is_simulated_provider
 from judge_gym.settings import Settings, settings
 from judge_gym.store.calls import past_answers
-from judge_gym.store.progress import judgements_by_model
+from judge_gym.store.progress import judgements_by_kind, samples_and_probes
+from judge_gym.store.recipes import Identity
 from judge_gym.store.rubrics import rubric_ids
 from judge_gym.store.windows import collected_documents, count_views
 
@@ -38,10 +58,15 @@ class PlanLine:
     provider: str
     at_most: int
     done: int
-    whole: Estimate
-    """The estimated use of all calls, done or not."""
-    left: Estimate
-    """The estimated use of the calls left."""
+    whole: UsageEstimate
+    """The use of all calls, done or not, if every answer is as long as its limit allows."""
+    left: UsageEstimate
+    """The expected use of the calls left."""
+    failed: int
+    """Calls that `retry_failed` makes again, at most: of failed judgements with their probes, and
+    of failed probes."""
+    retry: UsageEstimate
+    """The expected use of making those again."""
 
     @property
     def to_do(self) -> int:
@@ -57,7 +82,12 @@ class Plan:
     unpriced: list[str]
     """Models without a known price."""
     unapplied: list[str]
-    """Parameters that models will not apply; sentences."""
+    """Parameters that models will not apply, and models that take no seed; sentences."""
+    warnings: list[str]
+    """Faulty documents, claims that too few replicates cannot test, models that are retired or
+    in no list, bounds per hour that will be reached; sentences."""
+    changed: list[str]
+    """Parts of recipes that changed since the judgements that are there; sentences."""
     assumptions: list[str]
     """Assumptions made where evidence, rubrics or a history are missing; sentences."""
 
@@ -71,6 +101,7 @@ class _Kind:
     agent: str
     model: str
     scale_size: int = 0
+    effort: Effort | None = None
 
     @property
     def line(self) -> tuple[str, str, str]:
@@ -82,7 +113,9 @@ class _Amount:
     at_most: int = 0
     done: int = 0
     subjects: list[Subject] = field(default_factory=list)
-    longest_answer: int = 0
+    longest_answers: int = 0
+    """The longest answers of all calls together, in tokens."""
+    failed: int = 0
 
     @property
     def to_do(self) -> int:
@@ -91,7 +124,7 @@ class _Amount:
     def add(self, count: int, subject: Subject, longest: int) -> None:
         self.at_most += count
         self.subjects.append(subject)
-        self.longest_answer = max(self.longest_answer, longest)
+        self.longest_answers += count * longest
 
 
 _Amounts = dict[_Kind, _Amount]
@@ -101,44 +134,75 @@ def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
     """Return the sweep's calls at most, their estimated use, and how many are done.
 
     A call is done if its row is stored, whatever the outcome: stored failures count, and so do
-    samples whose call was cleaned away. A window that is not collected yet counts as full, and
-    every judgement counts as scored.
+    samples whose call was cleaned away. Files of windows that are not collected yet are read, and
+    other such windows count as full. Every judgement to come counts as scored. Raises
+    `ConfigError` for a file that cannot be used or run.
     """
     configured = settings()
     experiments = list(sweep.experiments())
+    check_budget(providers, configured, sweep, experiments)
     utility = utility_model(configured, sweep, experiments)
-    documents = _documents(session, experiments)
+    identities = identities_of(session, configured, sweep)
+    experiments = [identities[one.key].of(one) for one in experiments]
+    documents, dropped = _documents(session, experiments)
     amounts = {
-        **_views(session, experiments, documents, utility),
+        **_views(session, experiments, documents, utility, identities),
         **_rubrics(session, experiments, sweep.swap, utility),
-        **_judgements(session, experiments, sweep.swap, documents),
+        **_judgements(session, experiments, sweep.swap, documents, identities),
     }
     past = past_answers(session, {kind.model for kind in amounts})
     examples = Examples(session, configured.summary_words)
+    thinking = {kind: taken_by(providers, kind.model).room(kind.effort) for kind in amounts}
     each = {
         kind: per_call(
             providers,
             kind.model,
             kind.agent,
             examples.of(kind.agent, amount.subjects),
-            amount.longest_answer,
+            amount.longest_answers / max(1, amount.at_most),
             past,
+            kind.effort,
         )
         for kind, amount in amounts.items()
     }
+    lines = list(_lines(configured, providers, amounts, each))
+    real = [line for line in lines if not is_simulated_provider(line.provider)]
     return Plan(
-        lines=list(_lines(configured, providers, amounts, each)),
+        lines=lines,
         unpriced=sorted({kind.model for kind in amounts if each[kind].price is None}),
-        unapplied=unapplied(providers, experiments, utility),
+        unapplied=[lost.note for lost in unapplied(providers, configured, sweep, experiments)],
+        changed=[
+            f"{change}: {counted(cells, 'cell')} "
+            f"{'is' if cells == 1 else 'are'} asked again as new cells; "
+            "the old answers stay under the old recipe."
+            for change, cells in changed_parts(identities.values()).items()
+        ],
+        warnings=[
+            *dropped,
+            *replicate_warnings(sweep),
+            *model_warnings(providers, models_used(configured, sweep, experiments)),
+            *bound_warnings(
+                session,
+                providers,
+                sum(line.to_do for line in real),
+                sum(line.left.cost_usd or 0 for line in real),
+            ),
+        ],
         assumptions=assumptions(
-            [(kind.model, kind.agent) for kind in amounts],
+            [(kind.model, kind.agent, kind.effort) for kind in amounts],
             past,
-            thinking={
-                kind.model: taken_by(providers, kind.model).thinking_tokens for kind in amounts
-            },
+            thinking=_most(thinking),
             stood_in=examples.stood_in,
         ),
     )
+
+
+def _most(thinking: Mapping[_Kind, int]) -> dict[str, int]:
+    """Return model → the most room for thinking of its calls."""
+    most: dict[str, int] = {}
+    for kind, room in thinking.items():
+        most[kind.model] = max(room, most.get(kind.model, 0))
+    return most
 
 
 def _lines(
@@ -150,13 +214,18 @@ def _lines(
         by_line[kind.line].append(kind)
     for line, kinds in by_line.items():
         chosen = [(amounts[kind], each[kind]) for kind in kinds]
+        longest = [
+            (amount.at_most, replace(per, answer_tokens=per.answer_limit)) for amount, per in chosen
+        ]
         provider = providers.by_name[line[2]]
         yield PlanLine(
             *line,
             at_most=sum(amount.at_most for amount, _ in chosen),
             done=sum(amount.done for amount, _ in chosen),
-            whole=estimate(configured, provider, [(one.at_most, per) for one, per in chosen]),
-            left=estimate(configured, provider, [(one.to_do, per) for one, per in chosen]),
+            whole=estimate(configured, provider, longest),
+            left=estimate(configured, provider, [(line.to_do, per) for line, per in chosen]),
+            failed=sum(amount.failed for amount, _ in chosen),
+            retry=estimate(configured, provider, [(line.failed, per) for line, per in chosen]),
         )
 
 
@@ -165,25 +234,37 @@ def swapped_arms(experiments: Sequence[Experiment], plan: SwapPlan | None) -> Ma
     arms: dict[str, int] = defaultdict(int)
     if plan is None:
         return arms
-    own = [one for one in experiments if one.rubric.kind == "own"]
+    own = [experiment for experiment in experiments if experiment.rubric.kind == "own"]
     groups: dict[str, list[Experiment]] = defaultdict(list)
-    for one in own:
-        groups[one.peers_key].append(one)
+    for experiment in own:
+        groups[experiment.peers_key].append(experiment)
     for group in groups.values():
-        for one in group:
+        for experiment in group:
             if isinstance(plan.pairs, MostDivergent):
                 rivals = min(len(group) - 1, plan.pairs.most_divergent)
             elif plan.pairs == "all":
                 rivals = len(group) - 1
             else:
-                rivals = sum(judge in (one.model, one.family) for judge, _ in plan.pairs)
-            arms[one.key] = rivals + plan.sham
+                rivals = sum(
+                    judge in (experiment.model, experiment.family) for judge, _ in plan.pairs
+                )
+            arms[experiment.key] = rivals + plan.sham
     return arms
 
 
-def _documents(session: Session, experiments: Sequence[Experiment]) -> dict[str, int]:
-    limits = {one.window.key: one.window.max_documents for one in experiments}
-    return {**limits, **collected_documents(session, limits)}
+def _documents(
+    session: Session, experiments: Sequence[Experiment]
+) -> tuple[dict[str, int], list[str]]:
+    """Return window key → documents, and sentences on documents that windows will drop."""
+    windows = {experiment.window.key: experiment.window for experiment in experiments}
+    documents = collected_documents(session, windows)
+    dropped = []
+    for key in windows.keys() - documents.keys():
+        window = windows[key]
+        collected = preview(window, settings())
+        documents[key] = len(collected.documents) if collected else window.max_documents
+        dropped.append(losses(window, collected) if collected else "")
+    return documents, sorted(filter(None, dropped))
 
 
 def _views(
@@ -191,19 +272,22 @@ def _views(
     experiments: Sequence[Experiment],
     documents: Mapping[str, int],
     utility: str,
+    identities: Mapping[str, Identity],
 ) -> _Amounts:
+    recipes = recipes_of_views(settings(), utility)
     by_window: dict[str, list[Experiment]] = defaultdict(list)
-    for one in experiments:
-        by_window[one.window.key].append(one)
+    for experiment in experiments:
+        by_window[experiment.window.key].append(experiment)
     amounts: _Amounts = defaultdict(_Amount)
     for key, group in by_window.items():
-        for view in views_needed(group):
-            if view == "cleaned" and settings().cleaner == "library":
-                continue
+        # Views from before recipes belong to those of their experiments, unless these changed.
+        unchanged = not any(identities[one.key].changed for one in group)
+        legacy = {""} if unchanged else set()
+        for view in edited_views(settings(), group):
             amount = amounts[_Kind("w1-evidence", "views", AGENTS[view], utility)]
             longest = longest_answer(view, settings().summary_words)
             amount.add(documents[key], ViewRequest(key, view), longest)
-            amount.done += count_views(session, key, view)
+            amount.done += count_views(session, key, view, {recipes[view], *legacy})
     return amounts
 
 
@@ -235,6 +319,7 @@ _JUDGING = {
     "w4-swap": ("swaps and shams", "scorer"),
     "w5-probe": ("probes", "prober"),
 }
+_JUDGED = (SCORING, SWAP)
 _ORDER = {
     what: place
     for place, what in enumerate(
@@ -248,22 +333,42 @@ def _judgements(
     experiments: Sequence[Experiment],
     plan: SwapPlan | None,
     documents: Mapping[str, int],
+    identities: Mapping[str, Identity],
 ) -> _Amounts:
     swaps = swapped_arms(experiments, plan)
+    replicates = {
+        identities[experiment.key].key: experiment.replicates for experiment in experiments
+    }
+    judged = samples_and_probes(session, replicates)
     amounts: _Amounts = defaultdict(_Amount)
     for experiment in experiments:
         strategies = resolve(experiment)
         items = documents[experiment.window.key] // strategies.of(Bundling).size
         own = items * experiment.replicates
         swapped = own * swaps[experiment.key]
+        stored, probes = judged.get(identities[experiment.key].key, (0, 0))
         # One sample in ten is probed twice.
-        counts = (own, swapped, round((own + swapped) * 1.1))
-        longest = strategies.of(Sampling).max_tokens
+        probes += round(max(0, own + swapped - stored) * 1.1)
+        counts = (own, swapped, probes)
+        sampling = strategies.of(Sampling)
         for (workflow, (what, agent)), count in zip(_JUDGING.items(), counts, strict=True):
             if count:
-                kind = _Kind(workflow, what, agent, experiment.model, experiment.scale_size)
-                amounts[kind].add(count, experiment, longest)
-    done = judgements_by_model(session, [one.key for one in experiments])
+                kind = _Kind(
+                    workflow,
+                    what,
+                    agent,
+                    experiment.model,
+                    experiment.scale_size,
+                    sampling.reasoning_effort,
+                )
+                amounts[kind].add(count, experiment, sampling.max_tokens)
+    done = judgements_by_kind(session, replicates)
+    failed = judgements_by_kind(session, replicates, failed=True)
     for kind, amount in amounts.items():
-        amount.done = done.get((kind.workflow, kind.model, kind.scale_size), 0)
+        of_model = (kind.model, kind.scale_size, kind.effort)
+        amount.done = done.get((kind.workflow, *of_model), 0)
+        amount.failed = failed.get((kind.workflow, *of_model), 0)
+        if kind.workflow == PROBE:
+            judged_again = (failed.get((name, *of_model), 0) for name in _JUDGED)
+            amount.failed += round(sum(judged_again) * 1.1)
     return amounts

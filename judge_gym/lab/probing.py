@@ -2,40 +2,54 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from judge_gym.asking.budgeting import Spender
 from judge_gym.asking.engine import ask_all
 from judge_gym.asking.questions import Outcome, Question, one_call, seed_source
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.probing import Probing
-from judge_gym.lab.judging import parameters, score_key
+from judge_gym.lab.judging import must_apply, parameters, score_key
 from judge_gym.questions.prober import ScoredSample, probe_prompt, read_confidence
 from judge_gym.records.calls import Call
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import samples as store
-from judge_gym.store.experiments import experiments_by_id, experiments_by_tag
+from judge_gym.store.experiments import (
+    experiments_by_id,
+    experiments_by_tag,
+    marked_experiments,
+)
 from judge_gym.store.rubrics import stored_rubric
 from judge_gym.store.samples import ProbeUnit, missing_probes
 
 
-def plan_probing(session: Session, tags: Sequence[str]) -> dict[str, list[ProbeUnit]]:
-    """Return model → the probes that are missing for scored samples of every arm."""
-    return missing_probes(session, list(experiments_by_tag(session, tags)))
+def plan_probing(
+    session: Session, tags: Sequence[str], sweep: str | None = None
+) -> dict[str, list[ProbeUnit]]:
+    """Return model → the probes that are missing for scored samples of every arm.
+
+    `sweep` limits them to the replicates that its file declares.
+    """
+    return missing_probes(session, list(experiments_by_tag(session, tags)), sweep)
 
 
-async def probe(runtime: Runtime, units: Sequence[ProbeUnit]) -> Counter[str]:
+async def probe(
+    runtime: Runtime, units: Sequence[ProbeUnit], budget: Spender | None = None
+) -> Counter[str]:
     """Make these probes; returns how many ended in each probe status."""
     with runtime.session() as session:
         probes = _probes(session, units)
-        impossible = [one.failed() for one in probes if one.conversation_is_gone]
+        impossible = [probe.failed() for probe in probes if probe.conversation_is_gone]
         store.save_probes(session, impossible)
-    questions = [one.question(runtime.settings) for one in probes if not one.conversation_is_gone]
-    outcomes = await ask_all(runtime, questions)
+    questions = [
+        probe.question(runtime.settings) for probe in probes if not probe.conversation_is_gone
+    ]
+    outcomes = await ask_all(runtime, questions, budget=budget)
     return outcomes.counts + Counter(row["status"] for row in impossible)
 
 
@@ -51,6 +65,8 @@ class _Probe:
     sample_replicate: int
     simulated: bool
     """Whether the simulator made the sample or its evidence."""
+    marked: bool
+    """Whether it runs although its model does not apply some of its axes."""
 
     @property
     def conversation_is_gone(self) -> bool:
@@ -71,11 +87,13 @@ class _Probe:
             agent="prober",
             model=self.experiment.model,
             prompt=prompt,
-            parameters=parameters(
-                resolve(self.experiment), source.seed(self.experiment.model, prompt)
+            parameters=replace(
+                parameters(resolve(self.experiment), source.seed(self.experiment.model, prompt)),
+                logprobs=False,
             ),
             experiment_id=self.experiment_id,
             replicate=repetition,
+            must_apply=must_apply(marked=self.marked),
         )
         return one_call(
             call, "probes", _reader(sample_id, replicate), about_simulated=self.simulated
@@ -99,9 +117,10 @@ def _probes(session: Session, units: Sequence[ProbeUnit]) -> list[_Probe]:
     experiments = experiments_by_id(session, {arm.experiment_id for arm, _ in arms.values()})
     items = store.item_keys(session, {sample.item_id for sample in samples.values()})
     shown = {
-        view: store.shown_documents(session, items, view)
-        for view in {experiment.evidence_view for experiment in experiments.values()}
+        view: store.shown_documents(session, items, *view)
+        for view in {experiment.view for experiment in experiments.values()}
     }
+    marked = marked_experiments(session, experiments)
     probes = []
     for unit in units:
         sample = samples[unit[0]]
@@ -109,14 +128,14 @@ def _probes(session: Session, units: Sequence[ProbeUnit]) -> list[_Probe]:
         experiment = experiments[arm.experiment_id]
         scored = ScoredSample(
             rubric=stored_rubric(rubric),
-            documents=shown[experiment.evidence_view][sample.item_id],
+            documents=shown[experiment.view][sample.item_id],
             presentation=sample.presentation,
             stages=sample.stages,
             messages=sample.messages,
             answer=sample.answer,
         )
         item = items[sample.item_id]
-        key = score_key(experiment.key, rubric.key, arm.arm, item, sample.replicate)
+        key = score_key(arm.experiment_key, rubric.key, arm.arm, item, sample.replicate)
         probes.append(
             _Probe(
                 unit=unit,
@@ -126,6 +145,7 @@ def _probes(session: Session, units: Sequence[ProbeUnit]) -> list[_Probe]:
                 scored=scored,
                 sample_replicate=sample.replicate,
                 simulated=sample.simulated,
+                marked=arm.experiment_id in marked,
             )
         )
     return probes

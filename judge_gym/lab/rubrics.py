@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from judge_gym.asking.budgeting import Spender
 from judge_gym.asking.engine import ask_all
 from judge_gym.asking.questions import (
     End,
@@ -49,6 +50,7 @@ def request_key(request: RubricRequest) -> str:
         request.scale_size,
         request.variant,
         request.temperature,
+        request.recipe,
     )
 
 
@@ -75,13 +77,16 @@ def missing_rubrics(
         provided = resolve(experiment).of(Rubrics).provided
         if provided is not None:
             store.save_provided(session, provided, experiment.concept, experiment.country)
-    requests = {request_key(one): one for one in requests_of(experiments, sham=sham)}
+    requests = {request_key(request): request for request in requests_of(experiments, sham=sham)}
     existing = store.rubric_ids(session, requests)
     return [request for key, request in requests.items() if key not in existing]
 
 
 async def write_rubrics(
-    runtime: Runtime, requests: Sequence[RubricRequest], critic_model: str
+    runtime: Runtime,
+    requests: Sequence[RubricRequest],
+    critic_model: str,
+    budget: Spender | None = None,
 ) -> Counter[str]:
     """Have rubrics written and rated; returns counts by status: ready, refused or failed.
 
@@ -90,7 +95,7 @@ async def write_rubrics(
     """
     settings = runtime.settings
     questions = [_question(settings, request, critic_model) for request in requests]
-    return (await ask_all(runtime, questions)).counts
+    return (await ask_all(runtime, questions, budget=budget)).counts
 
 
 def _question(settings: Settings, request: RubricRequest, critic_model: str) -> Question[None]:
@@ -145,6 +150,7 @@ def _request(experiment: Experiment, owner: str, variant: int) -> RubricRequest:
         scale_size=experiment.scale_size,
         variant=variant,
         temperature=experiment.temperature if variant == store.SHAM else 0.0,
+        recipe=experiment.rubric_recipe,
     )
 
 

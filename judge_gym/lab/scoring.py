@@ -10,8 +10,12 @@ from judge_gym.store.rubrics import add_arm, applied_key, rubric_by_key
 from judge_gym.store.samples import Missing, missing_samples
 
 
-def plan_scoring(session: Session, tags: Sequence[str]) -> tuple[Missing, list[str]]:
+def plan_scoring(
+    session: Session, tags: Sequence[str], sweep: str | None = None
+) -> tuple[Missing, list[str]]:
     """Freeze items, plan the own arms, and return what is missing.
+
+    `sweep` limits it to the replicates that its file declares.
 
     The second value says, a line each, which experiments cannot be scored for want of a usable
     rubric or of items; they do not hold up the others. Raises `JudgeGymError` when none can be.
@@ -36,4 +40,4 @@ def plan_scoring(session: Session, tags: Sequence[str]) -> tuple[Missing, list[s
             f"No experiment can be scored: {'; '.join(unusable[:3])}.",
             "Run w1-evidence and w2-rubric first.",
         )
-    return missing_samples(session, ready, ["own"]), unusable
+    return missing_samples(session, ready, ["own"], sweep), unusable

@@ -11,10 +11,13 @@ from sqlalchemy.orm import Session
 from judge_gym.counting import counted
 from judge_gym.design.plans import PROBE
 from judge_gym.errors import StoreError
+from judge_gym.llm.pricing import price_of
+from judge_gym.llm.providers import load_providers
 from judge_gym.model_names import is_simulated_model
+from judge_gym.settings import settings
 from judge_gym.store.batches import waiting
-from judge_gym.store.cleaning import Kept, kept_failures
-from judge_gym.store.experiments import experiments_by_tag, sweep_tags
+from judge_gym.store.cleaning import Empty, Kept, empty_answers, kept_failures
+from judge_gym.store.experiments import experiments_of_sweep
 from judge_gym.store.locks import is_in_progress, is_locked
 from judge_gym.store.progress import (
     RECENT,
@@ -22,11 +25,14 @@ from judge_gym.store.progress import (
     LoweredLimit,
     Progress,
     Refusal,
+    SentCall,
     activity,
     lowered_limits,
     refusals,
+    sent_calls,
     sweep_progress,
 )
+from judge_gym.store.results import is_analysed
 from judge_gym.store.selecting import Selection
 from judge_gym.store.spending import Spent, has_cancelled_calls, spending_scope, spent
 from judge_gym.store.windows import WindowLine, window_lines
@@ -65,6 +71,17 @@ class Expected:
 
 
 @dataclass(frozen=True)
+class UnknownOutcomes:
+    """Calls whose run ended before their answer: it may have been billed, and is not stored."""
+
+    calls: int
+    cost_usd: float
+    """The most that they can have cost, without the unpriced ones."""
+    unpriced: int
+    """Calls of models without a known price."""
+
+
+@dataclass(frozen=True)
 class Status:
     """One sweep at one moment."""
 
@@ -84,9 +101,15 @@ class Status:
     spent: Spent
     failures: Sequence[Kept]
     """Kept as failed, to be asked again by `judge-gym sweep retry`."""
+    empty: Sequence[Empty]
+    """Answers without text among these failures, by judge."""
     refusals: Sequence[Refusal]
     """Failed for a reason that their whole model shares; asked again by the next run."""
+    unknown: UnknownOutcomes
+    """Left by a killed run; asked again by the next one."""
     expected: Expected
+    analysed: bool
+    """Whether there are figures of all its judgements and probes."""
 
     @property
     def finished(self) -> bool:
@@ -95,11 +118,16 @@ class Status:
 
     @property
     def state(self) -> str:
-        """finished, in progress, waiting for batches, not started, cancelled or stopped."""
-        if self.finished:
+        """finished, in progress, analysis pending, waiting for batches, not started, cancelled.
+
+        Otherwise it is stopped.
+        """
+        if self.finished and self.analysed:
             return "finished"
         if self.in_progress:
             return "in progress"
+        if self.finished:
+            return "analysis pending"
         if any(part.wait_in_batches for part in self.workflows):
             return "waiting for batches"
         if not self.spent.calls and not any(part.done for part in self.workflows):
@@ -110,19 +138,20 @@ class Status:
 def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> Status:
     """Return how far a stored sweep is; raises `StoreError` when there is none of this name."""
     now = now or datetime.now(UTC)
-    experiments = experiments_by_tag(session, sweep_tags(session, sweep))
+    experiments = experiments_of_sweep(session, sweep)
     scope = spending_scope(session, sweep)
-    progress = sweep_progress(session, list(experiments))
+    progress = sweep_progress(session, list(experiments), sweep)
     in_batches = waiting(session, scope)
     lately = activity(session, scope, now)
-    models = {one.model for one in experiments.values()}
-    kept = kept_failures(session, Selection(list(experiments)))
+    models = {experiment.model for experiment in experiments.values()}
+    selection = Selection(list(experiments), sweep=sweep)
+    kept = kept_failures(session, selection)
     refused = refusals(session, scope)
     failed = Counter({name: part.failed for name, part in progress.items()})
-    failed |= _summed((one.workflow, one.count) for one in kept)
-    failed += _summed((one.workflow, one.calls) for one in refused)
+    failed |= _summed((failures.workflow, failures.count) for failures in kept)
+    failed += _summed((line.workflow, line.calls) for line in refused)
     # Calls tell of runs of single workflows, since other names can share their locks.
-    locks = {"experiments": [one.tag for one in experiments.values()]}
+    locks = {"experiments": [experiment.tag for experiment in experiments.values()]}
     at_work = is_in_progress(session, sweep) or (bool(lately) and is_locked(session, locks))
     if not at_work:  # calls of a killed run are still stored as sent
         lately = [replace(part, in_flight=0) for part in lately if part.ended]
@@ -137,7 +166,7 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         cancelled=has_cancelled_calls(session, scope),
         simulated=all(map(is_simulated_model, models)) or usage.simulated,
         experiments=len(experiments),
-        windows=window_lines(session, of=list(experiments)),
+        windows=window_lines(session, experiment_ids=list(experiments)),
         workflows=[
             WorkflowStatus(
                 name,
@@ -150,11 +179,27 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
             for name, part in progress.items()
         ],
         providers=lately,
-        lowered_limits=lowered_limits(session, [one.provider for one in lately], now),
+        lowered_limits=lowered_limits(session, [rate.provider for rate in lately], now),
         spent=usage,
         failures=kept,
+        empty=empty_answers(session, selection),
         refusals=refused,
+        unknown=_unknown([] if at_work else sent_calls(session, scope)),
         expected=end,
+        analysed=is_analysed(session, sweep, list(experiments)),
+    )
+
+
+def failed_work(session: Session, sweep: str, parts: Sequence[str] | None = None) -> str:
+    """List a sweep's work that is stored as failed, of some parts or of all; empty without any.
+
+    Returns "w3-scoring 4 (server), w5-probe 1 (timeout)".
+    """
+    experiments = experiments_of_sweep(session, sweep)
+    return ", ".join(
+        f"{failures.workflow} {failures.count:,} ({failures.failure})"
+        for failures in kept_failures(session, Selection(list(experiments), sweep=sweep))
+        if parts is None or failures.workflow in parts
     )
 
 
@@ -162,10 +207,10 @@ def progress_of(engine: Engine, sweep: str) -> dict[str, Progress] | None:
     """Return the progress of a sweep's workflows; None while it is not stored yet."""
     with Session(engine) as session:
         try:
-            tags = sweep_tags(session, sweep)
+            experiments = experiments_of_sweep(session, sweep)
         except StoreError:
             return None
-        return sweep_progress(session, list(experiments_by_tag(session, tags)))
+        return sweep_progress(session, list(experiments), sweep)
 
 
 def expected(
@@ -180,13 +225,33 @@ def expected(
         not _is_over(part.state) for name, part in progress.items() if name != PROBE
     ) or any(part.total is None for part in progress.values())
     if not left and not at_least:
-        return Expected(None, 0, False, "nothing is left to do")
+        return Expected(None, 0, False, "no calls are left")
     if in_batches:
         return Expected(None, left, at_least, f"in batches: {counted(in_batches, 'call')}")
-    if sum(one.ended for one in lately) < ENOUGH:
+    if sum(rate.ended for rate in lately) < ENOUGH:
         return Expected(None, left, at_least, "too few calls ended lately to tell")
-    minutes = left / sum(one.per_minute for one in lately)
+    minutes = left / sum(rate.per_minute for rate in lately)
     return Expected(now + timedelta(minutes=minutes), left, at_least, HOW_ESTIMATED)
+
+
+def _unknown(calls: Sequence[SentCall]) -> UnknownOutcomes:
+    """Return what these calls can have cost at most: the prompt and the longest answer.
+
+    Four characters a token, as budgets count.
+    """
+    if not calls:
+        return UnknownOutcomes(0, 0.0, 0)
+    providers = load_providers(settings().providers_file)
+    cost, unpriced = 0.0, 0
+    for call in calls:
+        known = call.model.partition("/")[0] in providers.by_name
+        price = price_of(providers, call.model) if known else None
+        if price is None:
+            unpriced += 1
+            continue
+        prompt = call.characters / 4
+        cost += (prompt * price.prompt + call.output_limit * price.completion) / 1e6
+    return UnknownOutcomes(len(calls), cost, unpriced)
 
 
 def _state(state: str, *, at_work: bool, waits: bool) -> str:

@@ -6,7 +6,7 @@ a common rubric there is nothing to swap.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -19,7 +19,12 @@ from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.metrics.cells import Verdicts
 from judge_gym.metrics.polarization import pair_matrix
 from judge_gym.seeds import generator
-from judge_gym.store.experiments import experiments_by_tag, freeze_items, frozen_items
+from judge_gym.store.experiments import (
+    experiments_by_tag,
+    freeze_items,
+    frozen_items,
+    rubric_keys_of_other_recipes,
+)
 from judge_gym.store.rubrics import (
     StoredRubric,
     add_arm,
@@ -43,36 +48,48 @@ class _Swap:
 
 def swappable(experiments: Experiments) -> Experiments:
     """Return the experiments whose judge wrote its own rubric."""
-    return {key: one for key, one in experiments.items() if one.rubric.kind == "own"}
+    return {
+        key: experiment
+        for key, experiment in experiments.items()
+        if experiment.rubric.kind == "own"
+    }
 
 
-def plan_swaps(session: Session, tags: Sequence[str], plan: SwapPlan | None) -> Missing:
+def plan_swaps(
+    session: Session, tags: Sequence[str], plan: SwapPlan | None, sweep: str | None = None
+) -> Missing:
     """Plan the swap and sham arms, unless `plan` is None, and return what is missing of them.
 
+    `sweep` limits judgements, made and missing, to the replicates that its file declares.
     Raises `ConfigError` when a pair names a judge without an experiment here, or a rival whose
     rubric is missing or ambiguous, listing the candidates.
     """
     experiments = swappable(experiments_by_tag(session, tags))
     if plan is not None:
-        _add_arms(session, experiments, plan)
-    return missing_samples(session, list(experiments), ["swap", "sham"])
+        _add_arms(session, experiments, plan, sweep)
+    return missing_samples(session, list(experiments), ["swap", "sham"], sweep)
 
 
-def _add_arms(session: Session, experiments: Experiments, plan: SwapPlan) -> None:
+def _add_arms(
+    session: Session, experiments: Experiments, plan: SwapPlan, sweep: str | None
+) -> None:
     for experiment_id, experiment in experiments.items():
         freeze_items(session, experiment_id, experiment)
-    for swap in _swaps(session, experiments, plan):
+    for swap in _swaps(session, experiments, plan, sweep):
         experiment = experiments[swap.experiment_id]
-        rubric = _rival_rubric(session, experiment, swap.rival)
+        left_out = rubric_keys_of_other_recipes(session, swap.experiment_id)
+        rubric = _rival_rubric(session, experiment, swap.rival, left_out)
         add_arm(session, swap.experiment_id, "swap", rubric, swap.held_out)
     if plan.sham:
         for experiment_id, experiment in experiments.items():
             _add_sham(session, experiment_id, experiment)
 
 
-def _swaps(session: Session, experiments: Experiments, plan: SwapPlan) -> Iterator[_Swap]:
+def _swaps(
+    session: Session, experiments: Experiments, plan: SwapPlan, sweep: str | None
+) -> Iterator[_Swap]:
     if isinstance(plan.pairs, MostDivergent):
-        yield from _most_divergent(session, experiments, plan.pairs)
+        yield from _most_divergent(session, experiments, plan.pairs, sweep)
     elif plan.pairs == "all":
         for group in _groups(experiments):
             for judge, rival in permutations(group, 2):
@@ -85,28 +102,34 @@ def _swaps(session: Session, experiments: Experiments, plan: SwapPlan) -> Iterat
 def _named(experiments: Experiments, judge: str, rival: str) -> Iterator[_Swap]:
     matching = [
         key
-        for key, one in experiments.items()
+        for key, experiment in experiments.items()
         # A family may hold the rival itself, and its own rubric is no rival's.
-        if judge in (one.model, one.family) and one.model != rival
+        if judge in (experiment.model, experiment.family) and experiment.model != rival
     ]
     if not matching:
-        known = ", ".join(sorted({one.model for one in experiments.values()})) or "none"
+        models = (
+            ", ".join(sorted({experiment.model for experiment in experiments.values()})) or "none"
+        )
         raise ConfigError(
             f"Swap pair [{judge}, {rival}]: no experiment with an own rubric has judge {judge!r}.",
-            f"Judges with an own rubric here: {known}.",
+            f"Judges with an own rubric here: {models}.",
         )
     for experiment_id in matching:
         yield _Swap(experiment_id, rival)
 
 
-def _rival_rubric(session: Session, experiment: Experiment, rival: str) -> StoredRubric:
-    candidates = rubrics_of_rivals(session, experiment)
-    exact = [one for one in candidates if one.owner_model == rival]
-    found = exact or [one for one in candidates if one.owner_family == rival]
-    if len(found) == 1:
-        return found[0]
-    listed = ", ".join(f"{one.owner_model} (family {one.owner_family})" for one in candidates)
-    fault = "is ambiguous" if found else "has no usable rubric"
+def _rival_rubric(
+    session: Session, experiment: Experiment, rival: str, left_out: Collection[str]
+) -> StoredRubric:
+    candidates = rubrics_of_rivals(session, experiment, left_out)
+    exact = [candidate for candidate in candidates if candidate.owner_model == rival]
+    matches = exact or [candidate for candidate in candidates if candidate.owner_family == rival]
+    if len(matches) == 1:
+        return matches[0]
+    listed = ", ".join(
+        f"{candidate.owner_model} (family {candidate.owner_family})" for candidate in candidates
+    )
+    fault = "is ambiguous" if matches else "has no usable rubric"
     raise ConfigError(
         f"Swap of {experiment.name}: rival {rival!r} {fault} for {experiment.concept!r}, "
         f"{experiment.country}, {experiment.scale_size} stages.",
@@ -128,18 +151,18 @@ def _add_sham(session: Session, experiment_id: int, experiment: Experiment) -> N
 def _groups(experiments: Experiments) -> list[list[int]]:
     """Return the experiments that differ only in the judge, group by group."""
     groups: dict[str, list[int]] = defaultdict(list)
-    for experiment_id, one in experiments.items():
-        groups[one.peers_key].append(experiment_id)
+    for experiment_id, experiment in experiments.items():
+        groups[experiment.peers_key].append(experiment_id)
     return [group for group in groups.values() if len(group) > 1]
 
 
 def _most_divergent(
-    session: Session, experiments: Experiments, plan: MostDivergent
+    session: Session, experiments: Experiments, plan: MostDivergent, sweep: str | None
 ) -> Iterator[_Swap]:
     """Choose pairs on held-out items and swap on the others, so that chance is not chosen."""
     for group in _groups(experiments):
         held_out = _held_out(session, group[0], experiments[group[0]], plan.held_out)
-        distance = _distances(session, group, held_out, experiments[group[0]].scale_size)
+        distance = _distances(session, group, held_out, experiments[group[0]].scale_size, sweep)
         pairs = sorted(
             ((i, j) for i in range(len(group)) for j in range(i)),
             key=lambda pair: -distance[pair],
@@ -165,9 +188,13 @@ def _held_out(
 
 
 def _distances(
-    session: Session, group: Sequence[int], items: Sequence[int], stages: int
+    session: Session,
+    group: Sequence[int],
+    items: Sequence[int],
+    stages: int,
+    sweep: str | None,
 ) -> np.ndarray:
-    rows = own_verdicts(session, group, items)
+    rows = own_verdicts(session, group, items, sweep)
     judge = {experiment_id: number for number, experiment_id in enumerate(group)}
     item = {item_id: number for number, item_id in enumerate(items)}
     verdicts = Verdicts(

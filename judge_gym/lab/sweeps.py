@@ -1,28 +1,34 @@
 """Preparing a sweep: check that it can run, store it, and say what its workflows need."""
 
 import logging
-from collections import defaultdict
-from dataclasses import asdict, dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from judge_gym.asking.budgeting import SweepBudget, check_priced
+from judge_gym.counting import counted
 from judge_gym.design.experiment import EvidenceView, Experiment
 from judge_gym.design.plans import SwapPlan
 from judge_gym.design.strategies import resolve
-from judge_gym.design.strategies.sampling import Sampling
+from judge_gym.design.strategies.sampling import AXES, Sampling
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
-from judge_gym.lab.evidence import views_needed
-from judge_gym.lab.rubrics import LONGEST_ANSWER
+from judge_gym.lab.evidence import edited_views, longest_answer, utility_of, views_needed
+from judge_gym.lab.rubrics import LONGEST_ANSWER, requests_of
 from judge_gym.llm import capabilities
 from judge_gym.llm.providers import Providers
 from judge_gym.model_names import is_simulated_model
+from judge_gym.records.calls import Parameters
+from judge_gym.records.recipes import Change, Recipe, recipe_of
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import experiments as store
 from judge_gym.store.cleaning import forget_failures
+from judge_gym.store.recipes import Identity, identities
 from judge_gym.store.results import register_plan
 from judge_gym.store.selecting import Selection
 
@@ -50,17 +56,21 @@ def prepare(runtime: Runtime, sweep: Sweep, *, retry_failed: bool = False) -> Sw
     With `retry_failed`, what is kept as failed is forgotten, so that it is missing again.
     """
     experiments = list(sweep.experiments())
-    runtime.providers.check(models_of(experiments))
-    model = utility_model(runtime.settings, sweep, experiments)
-    runtime.providers.check({model})
-    for sentence in unapplied(runtime.providers, experiments, model):
-        _log.warning("Not applied: %s", sentence)
-    if budget := _budget(sweep):
-        check_priced(runtime.providers, budget.spender([*models_of(experiments), model]))
+    check_models(sweep, models_of(experiments), runtime.providers.of)
+    models = models_used(runtime.settings, sweep, experiments)
+    check_models(sweep, models, lambda model: runtime.providers.check({model}))
+    for lost in unapplied(runtime.providers, runtime.settings, sweep, experiments):
+        # A seed is no axis: nobody has asked for it.
+        level = logging.WARNING if lost.axis in AXES else logging.DEBUG
+        _log.log(level, "%s", lost.note)
+    check_budget(runtime.providers, runtime.settings, sweep, experiments)
     with runtime.session() as session:
+        if left := store.leaving(session, sweep.name, experiments):
+            _log.warning("%s", left)
         run = register(session, runtime.settings, sweep)
         if retry_failed:
-            forget_failures(session, Selection(list(store.experiments_by_tag(session, run.tags))))
+            experiments_of_run = store.experiments_of_sweep(session, run.name)
+            forget_failures(session, Selection(list(experiments_of_run), sweep=run.name))
     return run
 
 
@@ -68,7 +78,13 @@ def register(session: Session, settings: Settings, sweep: Sweep) -> SweepRun:
     """Store a sweep and return what to run, without checking that it can."""
     experiments = list(sweep.experiments())
     tags = store.register_sweep(
-        session, sweep.name, sweep.description, stored_plan(sweep), experiments
+        session,
+        sweep.name,
+        sweep.description,
+        stored_plan(sweep),
+        experiments,
+        sweep.on_unsupported,
+        recipes_of(settings, sweep, experiments),
     )
     register_plan(session, sweep.name, sweep.plan)
     return SweepRun(
@@ -82,6 +98,43 @@ def register(session: Session, settings: Settings, sweep: Sweep) -> SweepRun:
     )
 
 
+def recipes_of(
+    settings: Settings, sweep: Sweep, experiments: Sequence[Experiment]
+) -> dict[str, Recipe]:
+    """Return point of the design space → the recipe of its experiment as things are now."""
+    utility = utility_of(settings, utility_model(settings, sweep, experiments))
+    return {experiment.key: recipe_of(experiment, utility) for experiment in experiments}
+
+
+def identities_of(session: Session, settings: Settings, sweep: Sweep) -> dict[str, Identity]:
+    """Return point → what a sweep's experiment is or will be stored as; writes nothing."""
+    experiments = list(sweep.experiments())
+    recipes = recipes_of(settings, sweep, experiments)
+    return dict(identities(session, experiments, recipes).by_point)
+
+
+def check_templates_kept(session: Session, settings: Settings, sweep: Sweep) -> None:
+    """Raise `ConfigError` if judgements of a sweep were made by another recipe; writes nothing."""
+    changed = changed_parts(identities_of(session, settings, sweep).values())
+    if changed:
+        listed = "; ".join(
+            f"{change}: {counted(cells, 'cell')}" for change, cells in changed.items()
+        )
+        raise ConfigError(
+            f"{sweep.path}: {listed}. Nothing was asked.",
+            "Restore it, or leave out --keep-templates to ask these cells again as new ones.",
+        )
+
+
+def changed_parts(stored: Iterable[Identity]) -> dict[Change, int]:
+    """Return part of a recipe that changed → cells that are asked again for that."""
+    cells: Counter[Change] = Counter()
+    for identity in stored:
+        for change in identity.changed:
+            cells[change] += identity.cells
+    return dict(sorted(cells.items()))
+
+
 def stored_plan(sweep: Sweep) -> dict[str, Any] | None:
     """Return the swap plan as the database keeps it."""
     return sweep.swap.model_dump(mode="json") if sweep.swap else None
@@ -93,50 +146,138 @@ def _budget(sweep: Sweep) -> SweepBudget | None:
     return SweepBudget(sweep=sweep.name, file=sweep.path, limits=sweep.budget)
 
 
+def check_budget(
+    providers: Providers, settings: Settings, sweep: Sweep, experiments: Sequence[Experiment]
+) -> None:
+    """Raise `ConfigError` when the cost is bounded and the price of a called model is unknown."""
+    if budget := _budget(sweep):
+        check_priced(providers, budget.spender(models_used(settings, sweep, experiments)))
+
+
 async def check_keys(runtime: Runtime, sweep: Sweep) -> None:
     """Raise `ConfigError` when a model that the sweep asks has no provider or no key."""
     experiments = list(sweep.experiments())
-    asked = models_of(experiments) | {utility_model(runtime.settings, sweep, experiments)}
-    for model in sorted(asked):
+    for model in models_used(runtime.settings, sweep, experiments):
         await runtime.keys.of(runtime.providers.of(model))
 
 
-def unapplied(providers: Providers, experiments: list[Experiment], utility: str) -> list[str]:
-    """Return which sampling parameters models will not apply, as sentences; sends nothing.
+def unapplied(
+    providers: Providers, settings: Settings, sweep: Sweep, experiments: Sequence[Experiment]
+) -> list[capabilities.Unsupported]:
+    """Return which parameters models will not apply; sends nothing.
 
-    Raises `ConfigError` for values of which a model takes only one.
+    Raises `ConfigError` for a value of an axis that a judge does not apply, unless the sweep marks
+    such values, and for values of which a model takes only one.
     """
-    asked: dict[str, set[Sampling]] = defaultdict(set)
-    for one in experiments:
-        asked[one.model].add(resolve(one).of(Sampling))
-        # Rubrics are written and evidence is edited at temperature 0.
-        asked[one.rubric.model or one.model].add(_PLAIN)
-    asked[utility].add(_PLAIN)
-    told: list[str] = []
-    for model, samplings in sorted(asked.items()):
-        parameters = [asdict(one) | {"seed": 0} for one in samplings]
-        told += capabilities.unapplied(model, parameters, capabilities.taken_by(providers, model))
-    return told
+    by_model: dict[str, set[Sampling]] = defaultdict(set)
+    for experiment in experiments:
+        by_model[experiment.model].add(resolve(experiment).of(Sampling))
+    if sweep.on_unsupported == "error":
+        _check_axes(providers, sweep, by_model)
+    sham = sweep.swap is not None and sweep.swap.sham
+    requests = [*requests_of(experiments), *(requests_of(experiments, sham=True) if sham else ())]
+    for request in requests:
+        by_model[request.owner_model].add(replace(_PLAIN, temperature=request.temperature))
+    # Rubrics are rated and evidence is edited by the same model.
+    edited = edited_views(settings, experiments)
+    longest = [longest_answer(view, settings.summary_words) for view in edited]
+    for max_tokens in [*longest, *([LONGEST_ANSWER] if requests else ())]:
+        utility = utility_model(settings, sweep, experiments)
+        by_model[utility].add(replace(_PLAIN, max_tokens=max_tokens))
+    return list(_unsupported(providers, sweep, by_model))
 
 
-def models_of(experiments: list[Experiment]) -> set[str]:
+def _check_axes(
+    providers: Providers, sweep: Sweep, judges: Mapping[str, Iterable[Sampling]]
+) -> None:
+    lost = [one for one in _unsupported(providers, sweep, judges) if one.axis in AXES]
+    if lost:
+        settings = dict.fromkeys(filter(None, map(_setting, lost)))
+        raise ConfigError(
+            f"{sweep.path}: {' '.join(map(str, lost))}",
+            f"Write {', '.join(settings) or 'values that they apply'}, in a block of their own if "
+            "other models take the values there. Or add `on_unsupported: mark` to the file: the "
+            "experiments run, are marked, and are left out of contrasts on the axis. "
+            f"`judge-gym models show MODEL` prints what a model applies, {providers.file} "
+            "corrects it.",
+        )
+
+
+def _setting(lost: capabilities.Unsupported) -> str | None:
+    """Return what to write for a model that does not apply a value."""
+    if lost.default is not None:
+        return f"`{lost.axis}: {capabilities.as_text(lost.default)}` for {lost.model}"
+    return f"`reasoning_effort: none` for {lost.model}" if lost.only_at_none else None
+
+
+def _unsupported(
+    providers: Providers, sweep: Sweep, by_model: Mapping[str, Iterable[Sampling]]
+) -> Iterator[capabilities.Unsupported]:
+    for model, samplings in sorted(by_model.items()):
+        asked = [Parameters(**asdict(sampling), seed=0).asked() for sampling in samplings]
+        taken = capabilities.taken_by(providers, model)
+        try:
+            yield from capabilities.unsupported(model, asked, taken)
+        except ConfigError as error:
+            raise ConfigError(f"{sweep.path}: {error.message}", error.remedy) from error
+
+
+def model_warnings(providers: Providers, models: Sequence[str]) -> Iterator[str]:
+    """Yield warnings about models that are in no list, retired or about to be."""
+    for model in models:
+        taken = capabilities.taken_by(providers, model)
+        if warning := capabilities.retirement(model, taken, date.today()):
+            yield warning
+        if warning := capabilities.unlisted(providers, model):
+            yield warning
+
+
+def check_models(sweep: Sweep, models: Iterable[str], check: Callable[[str], object]) -> None:
+    """Give models to `check`; a `ConfigError` that it raises gets the model's place in the file."""
+    for model in sorted(models):
+        try:
+            check(model)
+        except ConfigError as error:
+            place = sweep.model_places.get(model)
+            if place is None:
+                raise
+            where = f"{place.file}, line {place.line}: {place.key}: "
+            raise ConfigError(where + error.message, error.remedy) from error
+
+
+def models_of(experiments: Sequence[Experiment]) -> set[str]:
     """Return every model that judges or writes a rubric in these experiments."""
-    return {one.model for one in experiments} | {
-        one.rubric.model for one in experiments if one.rubric.model
+    return {experiment.model for experiment in experiments} | {
+        experiment.rubric.model for experiment in experiments if experiment.rubric.model
     }
 
 
-def utility_model(settings: Settings, sweep: Sweep, experiments: list[Experiment]) -> str:
+def models_used(settings: Settings, sweep: Sweep, experiments: Sequence[Experiment]) -> list[str]:
+    """Return the models that get calls: judges, writers of rubrics, the utility model if used."""
+    models = models_of(experiments)
+    if is_utility_used(settings, experiments):
+        models.add(utility_model(settings, sweep, experiments))
+    return sorted(models)
+
+
+def is_utility_used(settings: Settings, experiments: Sequence[Experiment]) -> bool:
+    """Whether evidence has to be edited or a rubric rated."""
+    return bool(edited_views(settings, experiments) or requests_of(experiments))
+
+
+def utility_model(settings: Settings, sweep: Sweep, experiments: Sequence[Experiment]) -> str:
     """Return the model that edits evidence and rates rubrics.
 
-    The sweep's own, else the setting, else the simulator's when every judge is simulated.
-    Raises `ConfigError` when there is none.
+    The sweep's own, else the setting, else the simulator's when every judge is simulated, else any
+    judge if nothing has to be edited or rated. Raises `ConfigError` when there is none.
     """
     chosen = sweep.utility_model or settings.utility_model
     if chosen:
         return chosen
     if all(map(is_simulated_model, models_of(experiments))):
         return SIMULATED_UTILITY
+    if not is_utility_used(settings, experiments):
+        return min(models_of(experiments))
     raise ConfigError(
         f"Sweep {sweep.name} names no utility_model, which edits evidence and rates rubrics.",
         "Add `utility_model: provider/model` to the file or set JUDGE_GYM_UTILITY_MODEL; best a "

@@ -7,7 +7,7 @@ worker processes of one sweep.
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from judge_gym.answers.readability import remedy_of, shortened
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 class ModelStoppedError(JudgeGymError):
     """No more calls to this model begin in this run; what was not asked stays missing."""
 
-    def __init__(self, model: str, message: str, remedy: str) -> None:
+    def __init__(self, model: str, message: str, remedy: Iterable[str]) -> None:
         super().__init__(message, remedy)
         self.model = model
 
@@ -57,7 +57,7 @@ class Breaker:
     def discarded(self, call: Call, answer: Answer) -> None:
         """Count an answer that is to be asked for once more, if there is nothing in it to read."""
         if not answer.text.strip() and (failure := _failure(answer, ())):
-            self._failed(call, *failure)
+            self._failed(call.model, call.key, *failure)
 
     def ended(self, call: Call, outcome: Answer | Failure, rows: Sequence[Row]) -> None:
         """Count the end of a call, and the rows that it gave.
@@ -65,22 +65,36 @@ class Breaker:
         A success clears what was counted, and lets calls begin again: it was in flight when the
         model was stopped.
         """
-        if failure := _failure(outcome, rows):
-            self._failed(call, *failure)
-        else:
+        if (failure := _failure(outcome, rows)) is None:
             self._seen[call.model] = _Seen(has_succeeded=True)
+        elif failure[0] != "bad_request" or not call.may_be_refused:
+            self._failed(call.model, call.key, *failure)
 
-    def _failed(self, call: Call, kind: str, message: str) -> None:
-        if kind == "bad_request" and call.may_be_refused:
+    def batch_ended(self, model: str, outcomes: Mapping[str, Answer | Failure]) -> None:
+        """Count the outcomes of a batch, by call key. They have no order: a success clears all.
+
+        Not counted are a refused request, because the call is sent again directly without the
+        parameter that the model does not accept, and a cut answer that may be readable.
+        """
+        failures = {key: _failure(outcome, ()) for key, outcome in outcomes.items()}
+        if None in failures.values():
+            self._seen[model] = _Seen(has_succeeded=True)
             return
-        seen = self._seen.setdefault(call.model, _Seen())
+        for key, failure in failures.items():
+            outcome = outcomes[key]
+            cut = isinstance(outcome, Answer) and discarded(outcome) and outcome.text.strip()
+            if failure and failure[0] != "bad_request" and not cut:
+                self._failed(model, key, *failure)
+
+    def _failed(self, model: str, key: str, kind: str, message: str) -> None:
+        seen = self._seen.setdefault(model, _Seen())
         # Requests are refused for many reasons: those are alike that say the same.
         said = re.sub(r"\d+", "", message) if kind == "bad_request" else ""
-        seen.alike[kind, said].add(call.key)
+        seen.alike[kind, said].add(key)
         # What no repetition survives may be the fault of single prompts, once others succeeded.
         may_stop = kind in PASSING or not seen.has_succeeded
         if may_stop and not seen.stopped and len(seen.alike[kind, said]) >= ENOUGH_ALIKE:
-            seen.stopped = _stopped(call.model, kind, message)
+            seen.stopped = _stopped(model, kind, message)
             _log.warning("%s", seen.stopped.message)
 
 
@@ -104,5 +118,5 @@ def _stopped(model: str, kind: str, message: str) -> ModelStoppedError:
         model,
         f"No more calls to {model} were made after {ENOUGH_ALIKE} failures alike without a "
         f"success: {shortened(f'{kind}: {message}')}.",
-        f"{remedy_of(kind)} What was not asked is missing: the next run asks it.",
+        (remedy_of(kind), "What was not asked is missing: the next run asks it."),
     )

@@ -1,4 +1,4 @@
-"""Whether prompts fit into a model's context, for models whose context litellm's list has.
+"""Whether prompts fit into a model's context, where that is known.
 
 Of the others the provider says so itself, call by call.
 """
@@ -6,9 +6,9 @@ Of the others the provider says so itself, call by call.
 from collections.abc import Iterable
 
 from judge_gym.errors import ConfigError
+from judge_gym.llm.capabilities import taken_by
 from judge_gym.llm.pricing import count_tokens
 from judge_gym.llm.providers import Providers
-from judge_gym.model_names import is_simulated_model
 from judge_gym.records.calls import Call
 
 CHARACTERS_A_TOKEN = 2
@@ -28,14 +28,11 @@ def check_context(providers: Providers, calls: Iterable[Call]) -> None:
     for call in calls:
         by_model.setdefault(call.model, []).append(call)
     for model, asked in by_model.items():
-        if not is_simulated_model(model):
-            _check(providers, model, asked)
+        _check(providers, model, asked)
 
 
 def _check(providers: Providers, model: str, calls: list[Call]) -> None:
-    from judge_gym.llm.client import listed_window
-
-    window = listed_window(providers.of(model), model.partition("/")[2])
+    window = taken_by(providers, model).context
     shortest = min(calls, key=_characters)
     if window is None or _characters(shortest) <= CHARACTERS_A_TOKEN * window:
         return

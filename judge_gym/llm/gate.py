@@ -81,12 +81,19 @@ class Gate:
             self._chunks -= 1
 
     @asynccontextmanager
-    async def slot(self, tokens: int) -> AsyncIterator[None]:
-        """Hold one request's place, once all bounds allow it; `tokens` is what it may use."""
+    async def slot(
+        self, tokens: int, check: Callable[[], None] | None = None
+    ) -> AsyncIterator[None]:
+        """Hold one request's place, once all bounds allow it; `tokens` is what it may use.
+
+        `check` raises where it is not to be sent any more: it then takes nothing from the rates.
+        """
         await self._enter()
         try:
             while (wait := self._open_at - _now()) > 0:
                 await asyncio.sleep(wait)
+            if check is not None:
+                check()
             await self._requests.take(1, self.share)
             await self._tokens.take(tokens, self.share)
             yield

@@ -10,20 +10,22 @@ import itertools
 import os
 import random
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Engine
 
 from judge_gym.errors import ConfigError, JudgeGymError
-from judge_gym.llm.breaker import Breaker, ModelStoppedError
+from judge_gym.llm.breaker import ENOUGH_ALIKE, Breaker, ModelStoppedError
 from judge_gym.llm.call_log import log_end
-from judge_gym.llm.capabilities import Capabilities, fitted, taken_by, taught
+from judge_gym.llm.capabilities import Capability, as_text, fitted, taken_by, taught
 from judge_gym.llm.client import Client
 from judge_gym.llm.context import check_context
 from judge_gym.llm.gate import Change, Gate
+from judge_gym.llm.hourly import Hourly, HourlyBoundError
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Provider, Providers
 from judge_gym.records.attempts import (
@@ -86,11 +88,14 @@ class Gateway:
         self._gates: dict[str, Gate] = {}
         self._telling: set[asyncio.Task[None]] = set()
         self._refused: dict[str, tuple[str, str]] = {}
-        self._taken: dict[str, Capabilities] = {}
+        self._taken: dict[str, Capability] = {}
         """What models take; their refusals teach it for the rest of the run."""
         self._breaker = Breaker()
+        self._hourly = Hourly(engine, providers)
         self._heard: set[str] = set()
         """Providers that have answered in this process, if only with an error."""
+        self._pages: Counter[str] = Counter()
+        """Web pages that came instead, by provider."""
 
     @contextmanager
     def chunk(self, calls: Sequence[Call]) -> Iterator[None]:
@@ -121,8 +126,8 @@ class Gateway:
 
         An answer that the ledger already holds is used again and nothing is sent. Returns the
         call's id and its outcome. Raises `ProviderRefusedError` when every call to the model
-        would fail the same way, and `ModelStoppedError` when no call to it begins any more; such a
-        call derives no rows, so it is simply asked again later.
+        would fail the same way, `ModelStoppedError` when no call to it begins any more, and
+        `HourlyBoundError`; such a call derives no rows, so it is simply asked again later.
         """
         # A missing key is an error of the user's, found before anything is written.
         await self._keys.of(self._provider(call))
@@ -134,14 +139,14 @@ class Gateway:
         try:
             answer = await self._in_time(call, row, errors)
         except ProviderError as error:
-            outcome = Failure(error.kind, str(error))
+            outcome = Failure(error.kind, str(error), error.body)
             if error.kind in SHARED:
                 await self._close(call, row.id, outcome, errors, lambda *_: ())
                 refused = refusal(call.model, self._provider(call), error)
                 raise ProviderRefusedError(*refused) from None
             await self._close(call, row.id, outcome, errors, derive)
             return row.id, outcome
-        except (ModelStoppedError, ProviderRefusedError):
+        except (ModelStoppedError, ProviderRefusedError, HourlyBoundError):
             if errors:  # its last attempt has ended, so it is no longer in flight
                 await self._ledger.write(Closed(row.id, None, errors, (), now()))
             raise
@@ -151,6 +156,10 @@ class Gateway:
     async def store(self, rows: Sequence[Row]) -> None:
         """Commit rows that follow from answers the ledger has, or from none."""
         await self._ledger.write(Derived(rows))
+
+    def batch_ended(self, model: str, outcomes: Mapping[str, Answer | Failure]) -> None:
+        """Count the outcomes of a batch that was taken in, by call key, for the early stop."""
+        self._breaker.batch_ended(model, outcomes)
 
     def forget_refusals(self) -> None:
         """Ask refused models again: a process that stays outlives what was wrong with them."""
@@ -229,18 +238,24 @@ class Gateway:
         provider = self._provider(call)
         gate = self._gate(provider)
         request = self._fitted(call)
-        async with gate.slot(call.tokens_at_most(request.limit)):
+
+        def check() -> None:
             if call.model in self._refused:
                 raise ProviderRefusedError(*self._refused[call.model])
             self._breaker.check(call.model)
+
+        async with gate.slot(call.tokens_at_most(request.limit), check):
+            check()
             request = self._fitted(call)  # another call may have taught it meanwhile
+            self._check_applied(call, request)
+            await self._hourly.count(call.model)
             await self._ledger.write(Sent(call_id, now(), request))
             try:
                 answer = await self._send(call, provider, request)
             except ProviderError as error:
                 if error.kind == "output_limit":
-                    raise self._cut(call, request, None, errors) from None
-                error.kind = self._seen(provider, error.kind, last=last)
+                    raise self._cut(call, request, None, errors, error.body) from None
+                error.kind = self._seen(provider, error, last=last)
                 errors.append(attempt_error(error.kind, str(error)))
                 self._learn(call, provider, gate, error)
                 if self._taught(call, request, error):
@@ -249,18 +264,20 @@ class Gateway:
             self._heard.add(provider.name)
             gate.succeeded()
             if nothing_but_thought(answer):
-                raise self._cut(call, request, answer.cost_usd, errors)
+                raise self._cut(call, request, answer, errors, answer.body)
             return answer
 
-    def _seen(self, provider: Provider, kind: FailureKind, *, last: bool) -> FailureKind:
-        """Return the kind, "unreachable" when nobody seems to be there.
+    def _seen(self, provider: Provider, error: ProviderError, *, last: bool) -> FailureKind:
+        """Return the kind, "unreachable" when no API seems to be there.
 
-        That takes a call whose every attempt was in vain before any other was answered: a server
-        that restarts in the middle of a run has answered before.
+        That takes a call whose every attempt was in vain, or some web pages, before any other call
+        was answered: a server that restarts in the middle of a run has answered before.
         """
-        if kind not in NO_ANSWER:
+        if error.kind not in NO_ANSWER:
             self._heard.add(provider.name)
-        return "unreachable" if last and provider.name not in self._heard else kind
+        self._pages[provider.name] += error.page
+        lost = last or self._pages[provider.name] >= ENOUGH_ALIKE
+        return "unreachable" if lost and provider.name not in self._heard else error.kind
 
     def _learn(self, call: Call, provider: Provider, gate: Gate, error: ProviderError) -> None:
         """Let the next calls know; still in the slot, so that whoever waits for it finds this."""
@@ -289,13 +306,29 @@ class Gateway:
         self._taken[call.model] = learned
         return again.parameters != sent.parameters
 
+    def _check_applied(self, call: Call, request: Request) -> None:
+        """Raise `ProviderError` when the request lacks a parameter that must be applied."""
+        if lost := sorted(call.must_apply & set(request.not_applied)):
+            asked = call.parameters.asked()
+            values = " and ".join(f"{name} {as_text(asked[name])}" for name in lost)
+            raise ProviderError(
+                "bad_request",
+                f"{call.model} does not apply {values}, which the experiment sets. Set values that "
+                "it applies, or `on_unsupported: mark` in the sweep.",
+            )
+
     def _cut(
-        self, call: Call, request: Request, cost_usd: float | None, errors: list[AttemptError]
+        self,
+        call: Call,
+        request: Request,
+        answer: Answer | None,
+        errors: list[AttemptError],
+        body: Mapping[str, Any] | None,
     ) -> ProviderError:
         """Record that no answer fitted into the output limit, and return that as an error."""
         message = self._too_low(call, request.limit)
-        errors.append(over_limit(message, request.limit, cost_usd))
-        return ProviderError("output_limit", message)
+        errors.append(over_limit(message, request.limit, answer))
+        return ProviderError("output_limit", message, body=body)
 
     def _too_low(self, call: Call, limit: int) -> str:
         provider, _, name = call.model.partition("/")
@@ -338,13 +371,20 @@ class Gateway:
 
 def _with_cost_of(first: Answer, second: Answer) -> Answer:
     """Return the second answer with what both used."""
+    used: dict[str, Any] = {
+        name: _total(getattr(first, name), getattr(second, name)) for name in _USED
+    }
+    return replace(second, **used)
 
-    return replace(
-        second,
-        prompt_tokens=_total(first.prompt_tokens, second.prompt_tokens),
-        completion_tokens=_total(first.completion_tokens, second.completion_tokens),
-        cost_usd=_total(first.cost_usd, second.cost_usd),
-    )
+
+_USED = (
+    "prompt_tokens",
+    "completion_tokens",
+    "cached_tokens",
+    "cache_written_tokens",
+    "reasoning_tokens",
+    "cost_usd",
+)
 
 
 def _total(one: Number | None, other: Number | None) -> Number | None:
@@ -356,19 +396,31 @@ def refusal(model: str, provider: Provider, error: ProviderError) -> tuple[str, 
     remedy = {
         "authentication": f"Check the key in {provider.key_env or 'the provider settings'}.",
         "quota": "Add credit to the account, or wait for the quota to renew.",
-        "not_found": f"Check the model's name and the address of [{provider.name}].",
-        "unreachable": f"Check that it runs, and base_url{_or_variable(provider)} of "
-        f"[{provider.name}].",
+        "no_access": "Have the provider grant the account access to this model, or use another "
+        f"model or the key of another account{_in_variable(provider)}.",
+        "retired": "The provider has retired this model: use another one.",
+        "not_found": "Check the model's name, whether its provider has retired it, the account's "
+        f"access to it, and the address of [{provider.name}].",
+        "unreachable": f"Check that the server runs, and {_address_key(provider)}.",
     }[error.kind]
     message = f"{provider.name} refuses {model}: {error}"
-    if error.kind == "unreachable":
+    if error.page:
+        address = provider.address() or provider.name
+        message = f"{model}: {address} answers with a web page, not an API: {error!s:.200}"
+        remedy = f"Check {_address_key(provider)}."
+    elif error.kind == "unreachable":
         at = f" at {provider.address()}" if provider.address() else ""
-        message = f"{provider.name}{at} has given no usable answer yet: {str(error)[:200]}"
+        message = f"{model}: {provider.name}{at} has given no usable answer yet: {error!s:.200}"
     return message, f"{remedy} Then rerun the command."
 
 
-def _or_variable(provider: Provider) -> str:
-    return f" or {provider.base_url_env}" if provider.base_url_env else ""
+def _in_variable(provider: Provider) -> str:
+    return f" ({provider.key_env})" if provider.key_env else ""
+
+
+def _address_key(provider: Provider) -> str:
+    variable = f" or {provider.base_url_env}" if provider.base_url_env else ""
+    return f"base_url{variable} of [{provider.name}]"
 
 
 def _pause(error: ProviderError) -> float:

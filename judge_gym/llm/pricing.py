@@ -25,6 +25,15 @@ def price_of(providers: Providers, model: str) -> Price | None:
     return listed_price(provider, name)
 
 
+def batch_price_of(providers: Providers, model: str) -> Price | None:
+    """Return a model's price in a batch, None when it is in no list."""
+    if is_simulated_model(model):
+        return FREE
+    from judge_gym.llm.batches.clients import price_in_batch
+
+    return price_in_batch(providers.of(model), model.partition("/")[2])
+
+
 def priced_names(provider: Provider) -> list[str]:
     """Return the names of a provider's models in the lists of prices."""
     from judge_gym.llm.client import listed_names

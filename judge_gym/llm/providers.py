@@ -2,9 +2,12 @@
 
 import os
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import date
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_args
+from urllib.parse import urljoin
 
 from pydantic import (
     BaseModel,
@@ -15,7 +18,9 @@ from pydantic import (
     field_validator,
 )
 
+from judge_gym.design.experiment import Effort
 from judge_gym.errors import ConfigError
+from judge_gym.model_names import is_simulated_provider
 
 
 class Price(BaseModel):
@@ -25,13 +30,32 @@ class Price(BaseModel):
 
     prompt: float = Field(ge=0)
     completion: float = Field(ge=0)
+    cached: float | None = Field(default=None, ge=0)
+    """For tokens of the prompt that come from the provider's cache; as others when left out."""
+    cache_written: float | None = Field(default=None, ge=0)
+    """For tokens of the prompt that go into the provider's cache; as others when left out."""
+    reasoning: float | None = Field(default=None, ge=0)
+    """For tokens of the reasoning; as those of the answer when left out."""
 
 
-Parameter = Literal["temperature", "top_p", "seed", "max_tokens", "response_format"]
+Parameter = Literal[
+    "temperature",
+    "top_p",
+    "seed",
+    "max_tokens",
+    "response_format",
+    "reasoning_effort",
+    "logprobs",
+]
+"""What a request may set."""
+LimitField = Literal["max_tokens", "max_completion_tokens"]
+Range = tuple[float, float]
+BatchRoute = Literal["openai", "anthropic"]
+"""A batch API, by the litellm prefix of the providers that have it."""
 
 
-class ModelRules(BaseModel):
-    """What is known of some models of a provider, where litellm's list lacks it or has it wrong."""
+class Rules(BaseModel):
+    """What models take, where litellm's list lacks it or has it wrong."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
@@ -39,16 +63,43 @@ class ModelRules(BaseModel):
     """Parameters that they refuse or ignore, in place of those that litellm's list has."""
     exclusive: tuple[Parameter, ...] | None = None
     """Parameters of which a request may have one."""
+    greedy_excludes: tuple[Parameter, ...] | None = None
+    """Parameters that a request at temperature 0 must leave at their default."""
     defaults: dict[Parameter, float] | None = None
     """Documented values of parameters that a request leaves out."""
+    ranges: dict[Parameter, Range] | None = None
+    """The lowest and the highest value of a parameter."""
+    limit_field: LimitField | None = None
+    """The field of the output limit."""
+    longest_output: int | None = Field(default=None, ge=1)
+    """The highest output limit, in tokens."""
+    context: int | None = Field(default=None, ge=1)
+    """The longest prompt, in tokens."""
+    json_schema: bool | None = None
+    """Whether they take a JSON schema for their answer."""
+    logprobs: int | None = Field(default=None, ge=0, le=100)
+    """The most alternatives to a token that they give with probabilities; 0: none at all."""
+    efforts: tuple[Effort, ...] | None = None
+    """The values of `reasoning_effort` that they take."""
+    default_effort: Effort | None = None
+    """The effort of a request that sets none."""
+    effort_tokens: dict[Effort, int] | None = None
+    """Room for thinking by effort, on top of `max_tokens`; `thinking_tokens` when left out."""
+    sampling_only_at_none: bool | None = None
+    """Whether they take temperature, top_p and logprobs only when the effort is none."""
+    retired: date | None = None
+    """The day from which on calls fail."""
+
+
+class ModelRules(Rules):
+    """The rules of some models of a provider."""
+
     thinking_tokens: int | None = Field(default=None, ge=0, le=200_000)
     """Room for thinking on top of `max_tokens`; 0 for models that do not think unless asked."""
 
 
-class Provider(BaseModel):
-    """One table of the providers file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+class Provider(Rules):
+    """One table of the providers file; the rules are those of all its models."""
 
     name: str
     litellm: str = ""
@@ -57,6 +108,16 @@ class Provider(BaseModel):
     """Where it is, when litellm does not know."""
     base_url_env: str = ""
     """A variable that overrides `base_url`."""
+    path: str | None = None
+    """The path of the address, in place of the one that the variable has."""
+    api_version: str = ""
+    """The version of the API, for providers that want one with each request."""
+    body: dict[str, Any] = Field(default_factory=dict)
+    """Fields that are added to the body of every request."""
+    variables: tuple[str, ...] = ()
+    """Environment variables that it needs beside the key."""
+    exercised: bool = True
+    """Whether the tests of judge-gym send requests by this entry."""
     key_env: str = ""
     """The variable that holds the key, which may be kept elsewhere under a name made of this one
     (`keys.kept_name`); empty when no key is needed."""
@@ -69,34 +130,55 @@ class Provider(BaseModel):
     task_slots: int = Field(default=4, ge=1, le=1000)
     """Prefect tasks in progress at once that use it, over all processes; each holds an equal
     share of the bounds above."""
-    batch: bool = False
-    """Whether large amounts of work go through its batch API, which has to be OpenAI's."""
-    json_schema: bool | None = None
-    """Whether its models take a JSON schema for their answer; as litellm's list has it when left
-    out."""
+    batch: Literal[False] | BatchRoute = False
+    """The batch API that large amounts of work go through; true in the file: the one it has."""
     thinks: bool = False
     """Whether the models that litellm's list has as reasoning think without being asked to."""
     thinking_tokens: int = Field(default=16_384, ge=0, le=200_000)
     """Room for the thinking of models that think, on top of `max_tokens`."""
-    defaults: dict[Parameter, float] = Field(default_factory=dict)
-    """Documented values that its models use for parameters that a request leaves out."""
     models: dict[str, ModelRules] = Field(default_factory=dict)
     """Corrections by a model's name or a pattern ("gpt-5*"); the last one that matches wins."""
     prices: dict[str, Price] = Field(default_factory=dict)
     """Prices of models that litellm's list lacks or has wrong, by name without the provider.
     Simulated models cost nothing; evaluations of panels reckon as if they had these."""
 
-    @field_validator("batch")
+    @field_validator("batch", mode="before")
     @classmethod
-    def _speaks_openai(cls, batch: bool, given: ValidationInfo) -> bool:
+    def _has_the_route(cls, batch: Any, given: ValidationInfo) -> Any:
         prefix = given.data.get("litellm") or given.data.get("name")
-        if batch and prefix != "openai":
-            raise ValueError(f"true needs OpenAI's batch API, and litellm is {prefix!r}")
-        return batch
+        if batch is False or (prefix in get_args(BatchRoute) and batch in (True, prefix)):
+            return batch and prefix
+        raise ValueError(
+            f"is {batch!r}, and litellm {prefix!r}; use false, or true where litellm is "
+            f"{' or '.join(get_args(BatchRoute))}"
+        )
+
+    def rules_of(self, name: str) -> list[ModelRules]:
+        """Return the rules of `models` for a model; later ones win over earlier ones."""
+        return [rules for pattern, rules in self.models.items() if fnmatchcase(name, pattern)]
 
     def address(self) -> str:
         """Return the base URL in force, or "" for litellm's own."""
-        return os.environ.get(self.base_url_env, "") or self.base_url
+        address = os.environ.get(self.base_url_env, "") or self.base_url
+        if address and self.path is not None:
+            return urljoin(address, f"/{self.path.strip('/')}").rstrip("/")
+        return address
+
+    def options(self) -> dict[str, Any]:
+        """Return what litellm is given with every request of this provider."""
+        options = {"api_version": self.api_version, "extra_body": self.body}
+        return {name: value for name, value in options.items() if value}
+
+
+class Bounds(BaseModel):
+    """The table [bounds]: what all real models together may use in an hour, over all processes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    calls_per_hour: int | None = Field(default=None, ge=1)
+    """Calls sent, retries included."""
+    cost_usd_per_hour: float | None = Field(default=None, gt=0)
+    """US dollars of answers whose cost is known."""
 
 
 @dataclass(frozen=True)
@@ -105,14 +187,14 @@ class Providers:
 
     by_name: dict[str, Provider]
     file: Path
+    bounds: Bounds = field(default_factory=Bounds)
 
     def of(self, model: str) -> Provider:
         """Return the provider of a model string; raises `ConfigError` naming what is known."""
         name, slash, rest = model.partition("/")
         if not (slash and rest):
             raise ConfigError(
-                f"Model {model!r} names no provider.",
-                f"Write it as provider/model, e.g. openai/{model}.",
+                f"Model {model!r} names no provider.", f"Write it as {self._form(model)}."
             )
         if name not in self.by_name:
             raise ConfigError(
@@ -121,10 +203,25 @@ class Providers:
             )
         return self.by_name[name]
 
+    def _form(self, model: str) -> str:
+        """Return the form of a model's name, with the provider that lists this model."""
+        # It takes seconds to import.
+        from judge_gym.llm.pricing import priced_names
+
+        for provider in self.by_name.values():
+            if not is_simulated_provider(provider.name) and model in priced_names(provider):
+                return f"provider/model, e.g. {provider.name}/{model}"
+        return f"provider/model with one of the providers {', '.join(sorted(self.by_name))}"
+
     def check(self, models: set[str]) -> None:
         """Raise `ConfigError` if a model's provider is unknown or its address cannot be used."""
         for model in sorted(models):
             provider = self.of(model)
+            if missing := [name for name in provider.variables if not os.environ.get(name)]:
+                raise ConfigError(
+                    f"Model {model!r} needs {' and '.join(missing)}, which is not set.",
+                    f"Set the environment variable; [{provider.name}] in {self.file} names it.",
+                )
             address = provider.address()
             if address and not address.startswith(("http://", "https://")):
                 in_file = f"{self.file}, table [{provider.name}]: base_url"
@@ -133,7 +230,7 @@ class Providers:
                     f"{given} is not an address.",
                     "Use one that begins with http:// or https://.",
                 )
-            if provider.name == "sim" and not provider.address():
+            if is_simulated_provider(provider.name) and not provider.address():
                 raise ConfigError(
                     f"Model {model!r} needs the simulator, which is not running.",
                     "Start it with `judge-gym simulator` and set JUDGE_GYM_SIMULATOR_URL to the "
@@ -150,9 +247,14 @@ def load_providers(file: Path) -> Providers:
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"The providers file {file} is not TOML: {error}.") from None
     providers = {}
+    bounds = Bounds()
     for name, table in tables.items():
+        model = Bounds if name == "bounds" else Provider
         try:
-            providers[name] = Provider(name=name, **table)
+            if name == "bounds":
+                bounds = Bounds(**table)
+            else:
+                providers[name] = Provider(name=name, **table)
         except (ValidationError, TypeError) as error:
             detail = (
                 "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
@@ -161,6 +263,6 @@ def load_providers(file: Path) -> Providers:
             )
             raise ConfigError(
                 f"{file}, table [{name}]: {detail}.",
-                f"Allowed keys: {', '.join(sorted(Provider.model_fields.keys() - {'name'}))}.",
+                f"Allowed keys: {', '.join(sorted(model.model_fields.keys() - {'name'}))}.",
             ) from None
-    return Providers(providers, file)
+    return Providers(providers, file, bounds)

@@ -1,31 +1,48 @@
 """litellm as it is used here: the one module that imports it, and what it changes of it."""
 
 import gc
+import json
+import logging
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import litellm
 from litellm import exceptions
+from litellm.anthropic_beta_headers_manager import update_request_with_filtered_beta
+from litellm.litellm_core_utils.litellm_logging import Logging
 from litellm.litellm_core_utils.llm_response_utils.convert_dict_to_response import (
     convert_to_model_response_object,
 )
+from litellm.llms.anthropic.batches.transformation import AnthropicBatchesConfig
+from litellm.llms.anthropic.chat.transformation import AnthropicConfig
+from litellm.llms.azure import azure
 from litellm.llms.custom_httpx.async_client_cleanup import close_litellm_async_clients
-from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler, get_async_httpx_client
+from litellm.llms.openai import openai
 from litellm.types.utils import LlmProviders, ModelResponse
 from litellm.utils import ProviderConfigManager, get_optional_params
 
 __all__ = [
+    "AnthropicBatchesConfig",
+    "AnthropicConfig",
+    "Exchange",
     "LlmProviders",
     "ModelResponse",
     "ProviderConfigManager",
     "close_litellm_async_clients",
     "convert_to_model_response_object",
     "exceptions",
+    "get_async_httpx_client",
     "get_optional_params",
     "litellm",
+    "update_request_with_filtered_beta",
 ]
 
 litellm.telemetry = False
 litellm.suppress_debug_info = True
+# For models that are in no list of its own it repeats the same warnings on every call.
+logging.getLogger("LiteLLM").setLevel(logging.ERROR)
 # What a model takes is decided in `capabilities`, and nothing goes without a record.
 litellm.drop_params = False
 
@@ -37,6 +54,67 @@ async def _not_sent_again(*_: Any, **__: Any) -> Any:
 # litellm sends once more, over a new connection, what a broken one may have delivered: an answer
 # that would be paid for and in no ledger. Whether to send again is the gateway's to decide.
 AsyncHTTPHandler.single_connection_post_request = _not_sent_again
+
+# litellm makes an empty answer with invented usage of OpenAI's refusal of an output limit that
+# thinking used up.
+azure.is_output_token_limit_error = openai.is_output_token_limit_error = lambda _: False
+
+
+class Exchange(Logging):  # type: ignore[misc]
+    """One call's request and response as sent and received, kept from litellm's own log of them.
+
+    litellm logs to no one else: its handlers of success and failure, and with `priced` False its
+    computation of the cost, are left out. They would take a third of the CPU of a call.
+    """
+
+    def __init__(self, model: str, messages: Sequence[Any], *, priced: bool) -> None:
+        super().__init__(
+            model=model,
+            messages=list(messages),
+            stream=False,
+            call_type="acompletion",
+            start_time=datetime.now(),
+            litellm_call_id="",
+            function_id="",
+            litellm_trace_id="-",
+        )
+        self.update_environment_variables({"api_base": ""}, {}, model=model)
+        self.priced = priced
+        self.sent: dict[str, Any] | None = None
+        """The body of the request."""
+        self.received: Any = None
+        """The body of the response."""
+
+    def pre_call(
+        self, input: Any, api_key: Any, model: Any = None, additional_args: Any = None
+    ) -> None:
+        body = (additional_args or {}).get("complete_input_dict")
+        self.sent = json.loads(body) if isinstance(body, str | bytes) else body
+
+    def post_call(
+        self, original_response: Any, input: Any = None, api_key: Any = None,
+        additional_args: Any = None,
+    ) -> None:  # fmt: skip
+        self.received = original_response
+
+    def response_cost_calculator(self, *given: Any, **named: Any) -> float | None:
+        cost: float | None = None
+        if self.priced:
+            cost = super().response_cost_calculator(*given, **named)
+        return cost
+
+    def claim_async_success_log(self) -> bool:
+        return False
+
+    def handle_sync_success_callbacks_for_async_calls(self, *_: Any, **__: Any) -> None:
+        return
+
+    def failure_handler(self, *_: Any, **__: Any) -> None:
+        return
+
+    async def async_failure_handler(self, *_: Any, **__: Any) -> None:
+        return
+
 
 # What imports have made stays for good, and most of it is litellm's: walking it again and again in
 # search of garbage takes 0.4 ms of each call.

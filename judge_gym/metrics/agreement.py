@@ -1,4 +1,4 @@
-"""Chance-corrected agreement between judges: Krippendorff's α, Gwet's AC, Fleiss' κ.
+"""Chance-corrected agreement between judges: Krippendorff's α and Gwet's AC.
 
 All compare single verdicts of different judges. The replicates of a cell enter as its
 distribution over stages (a set by its pignistic shares), so that agreement of a judge with
@@ -61,44 +61,15 @@ def gwet_ac(verdicts: Verdicts, rng: np.random.Generator, level: Level = Level.N
     items. Needs an item that two judges scored. Source: Gwet 2008, British Journal of
     Mathematical and Statistical Psychology 61.
     """
-
-    def by_chance(share: FloatArray, credit: FloatArray) -> FloatArray:
-        pairs = len(credit) * (len(credit) - 1)
-        return np.asarray(credit.sum() / pairs * (share * (1 - share)).sum(axis=1))
-
-    return _agreement("gwet_ac", verdicts, rng, level, by_chance)
-
-
-def fleiss_kappa(
-    verdicts: Verdicts, rng: np.random.Generator, level: Level = Level.NOMINAL
-) -> Estimate:
-    """Return Fleiss' κ across judges, at most 1: chance agreement is Σ w·π·π' (Fleiss 1971).
-
-    As Gwet 2014 extends it to missing cells and weights. Interval: t with the standard error of
-    resampling items. Needs an item that two judges scored, and two stages in use.
-    """
-
-    def by_chance(share: FloatArray, credit: FloatArray) -> FloatArray:
-        return np.asarray(((share @ credit) * share).sum(axis=1))
-
-    return _agreement("fleiss_kappa", verdicts, rng, level, by_chance)
-
-
-def _agreement(
-    metric: str,
-    verdicts: Verdicts,
-    rng: np.random.Generator,
-    level: Level,
-    by_chance: Callable[[FloatArray, FloatArray], FloatArray],
-) -> Estimate:
     if level is Level.ORDINAL:
-        raise ValueError(f"{metric}: its weights are nominal or interval")
+        raise ValueError("gwet_ac: its weights are nominal or interval")
     p, present = pignistic(verdicts)
     scored = np.asarray(present.any(axis=0))
     stages = p.sum(axis=0)[scored] / present.sum(axis=0)[scored, None]
     several = present.sum(axis=0)[scored] > 1
     _, pairs = _pairs_of(verdicts, present.sum(axis=0) > 1)
     credit = _credit(verdicts.n_stages, level)
+    by_pair = credit.sum() / (len(credit) * (len(credit) - 1))
 
     def coefficient(weights: FloatArray) -> FloatArray:
         paired = weights[:, several]
@@ -106,10 +77,10 @@ def _agreement(
         seen = ratio_or_nan(agreed, paired.sum(axis=1))
         # Chance agreement uses every item, also those that only one judge scored.
         share = weights @ stages / weights.sum(axis=1, keepdims=True)
-        chance = by_chance(share, credit)
+        chance = by_pair * (share * (1 - share)).sum(axis=1)
         return ratio_or_nan(seen - chance, 1 - chance)
 
-    return _coefficient(f"{metric}_{level.value}", verdicts, coefficient, scored, rng)
+    return _coefficient(f"gwet_ac_{level.value}", verdicts, coefficient, scored, rng)
 
 
 def _credit(n_stages: int, level: Level) -> FloatArray:

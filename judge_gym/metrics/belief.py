@@ -105,16 +105,16 @@ def belief_distance(cells: CellMasses) -> PairFigures:
     return PairFigures(
         _with_permutation_end(result.overall, kept),
         {
-            pair: _with_permutation_end(one, kept.of_judges(pair))
-            for pair, one in result.by_pair.items()
+            pair: _with_permutation_end(estimate, kept.of_judges(pair))
+            for pair, estimate in result.by_pair.items()
         },
     )
 
 
 def _with_permutation_end(estimate: Estimate, cells: CellMasses) -> Estimate:
     spread = float(permutation_variances(cells).sum()) ** 0.5 / len(cells.sizes)
-    held = widened_to_permutation(estimate, normal_quantile() * spread)
-    return caution_below(held, DISTANCE_ITEMS)
+    widened = widened_to_permutation(estimate, normal_quantile() * spread)
+    return caution_below(widened, DISTANCE_ITEMS)
 
 
 def permutation_variances(cells: CellMasses) -> FloatArray:
@@ -128,11 +128,11 @@ def permutation_variances(cells: CellMasses) -> FloatArray:
     """
     similar = jaccard(cells.masses.sets, cells.masses.sets)
     sizes, judges = cells.sizes.astype(np.float64), cells.n_judges
-    held = np.einsum("ijk,ij->ik", cells.masses.mass, sizes)
-    others = held @ similar - 1
-    total = (held * others).sum(axis=1)
-    squares = (held * (held @ similar**2 - 1)).sum(axis=1)
-    rows = (held * others**2).sum(axis=1)
+    counts = np.einsum("ijk,ij->ik", cells.masses.mass, sizes)
+    others = counts @ similar - 1
+    total = (counts * others).sum(axis=1)
+    squares = (counts * (counts @ similar**2 - 1)).sum(axis=1)
+    rows = (counts * others**2).sum(axis=1)
     within = (1 / (sizes * (sizes - 1))).sum(axis=1)
     between = ((1 / sizes).sum(axis=1) ** 2 - (1 / sizes**2).sum(axis=1)) / (judges - 1) ** 2
     n = sizes.sum(axis=1)
@@ -199,10 +199,16 @@ def stage_support(cells: CellMasses) -> list[StageSupport]:
     masses = kept.masses
     support = (belief(masses, points), betp(masses), plausibility(masses, points))
     figures = [
-        [_over_items(name, kept, value, unit, UNIT_INTERVAL) for value in np.moveaxis(each, -1, 0)]
-        for name, each in zip(names, support, strict=True)
+        [
+            _over_items(name, kept, value, unit, UNIT_INTERVAL)
+            for value in np.moveaxis(values, -1, 0)
+        ]
+        for name, values in zip(names, support, strict=True)
     ]
-    return [StageSupport(row + 1, *each) for row, each in enumerate(zip(*figures, strict=True))]
+    return [
+        StageSupport(row + 1, *estimates)
+        for row, estimates in enumerate(zip(*figures, strict=True))
+    ]
 
 
 def combination_record(cells: CellMasses) -> list[Estimate]:

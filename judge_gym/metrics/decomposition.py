@@ -119,7 +119,11 @@ def complete_block(cells: CrossedCells) -> Block | None:
         return None
     judges, columns, items = max(
         blocks,
-        key=lambda one: (len(one[2]) >= MIN_ITEMS, len(one[0]) * len(one[1]), len(one[2])),
+        key=lambda block: (
+            len(block[2]) >= MIN_ITEMS,
+            len(block[0]) * len(block[1]),
+            len(block[2]),
+        ),
     )
     place = np.ix_(np.array(judges), np.array(columns), items)
     return Block(
@@ -149,13 +153,13 @@ def variance_components(
     """
     chosen = list(terms_of(cells.names) if terms is None else terms)
     names = [*map(" x ".join, chosen), NOISE]
-    untold = _untold(cells, chosen, names)
+    undetermined = _undetermined(cells, chosen, names)
 
     def component(index: int) -> Callable[[FloatArray], float]:
         return lambda solved: float(solved[index])
 
     figures = {name: (_UNIT, component(index)) for index, name in enumerate(names)}
-    return _estimates(cells, chosen, figures, untold)
+    return _estimates(cells, chosen, figures, undetermined)
 
 
 def polarization_parts(cells: CrossedCells) -> dict[str, Estimate]:
@@ -169,13 +173,13 @@ def polarization_parts(cells: CrossedCells) -> dict[str, Estimate]:
         raise ValueError(f"factors {cells.names}: {(JUDGE, RUBRIC, ITEM)} are needed")
     chosen = terms_of(cells.names)
     names = [*map(" x ".join, chosen), NOISE]
-    reasons = _untold(cells, chosen, names)
+    undetermined_names = _undetermined(cells, chosen, names)
     index = {term: position for position, term in enumerate(chosen)}
-    untold = {
-        part: reasons[" x ".join(term)]
+    undetermined = {
+        part: undetermined_names[" x ".join(term)]
         for part, members in PARTS.items()
         for term in reversed(members)
-        if " x ".join(term) in reasons
+        if " x ".join(term) in undetermined_names
     }
 
     def part(*parts: str) -> Callable[[FloatArray], float]:
@@ -184,27 +188,28 @@ def polarization_parts(cells: CrossedCells) -> dict[str, Estimate]:
 
     def share(name: str) -> Callable[[FloatArray], float]:
         def of(solved: FloatArray) -> float:
-            above = {one: max(0.0, part(one)(solved)) for one in PARTS}
+            above = {part_name: max(0.0, part(part_name)(solved)) for part_name in PARTS}
             every = sum(above.values())
             return above[name] / every if every > EPSILON else float("nan")
 
         return of
 
-    if untold:
-        untold |= dict.fromkeys(
-            ["polarization", *(f"share_{name}" for name in PARTS)], next(iter(untold.values()))
+    if undetermined:
+        undetermined |= dict.fromkeys(
+            ["polarization", *(f"share_{name}" for name in PARTS)],
+            next(iter(undetermined.values())),
         )
     figures = {name: (_UNIT, part(name)) for name in PARTS}
     figures["polarization"] = (_UNIT, part(*PARTS))
     figures |= {f"share_{name}": (_SHARE, share(name)) for name in PARTS}
-    return _estimates(cells, chosen, figures, untold)
+    return _estimates(cells, chosen, figures, undetermined)
 
 
 def _estimates(
     cells: CrossedCells,
     terms: Sequence[Term],
     figures: dict[str, _Figure],
-    untold: dict[str, str],
+    undetermined: dict[str, str],
 ) -> dict[str, Estimate]:
     """Return each figure of the solved components, with its jackknife interval."""
     present = cells.n.reshape(-1, cells.n.shape[-1]).sum(axis=0) > 0
@@ -212,13 +217,13 @@ def _estimates(
     crossed = cells.n.sum(axis=-1) > 0
     if not crossed.all():
         because = f"judges and rubrics are not fully crossed: {crossed.sum()} of {crossed.size} "
-        untold = dict.fromkeys(figures, because + "combinations have a verdict")
+        undetermined = dict.fromkeys(figures, because + "combinations have a verdict")
     elif items < MIN_ITEMS:
-        untold = dict.fromkeys(figures, f"it needs {MIN_ITEMS} items, and there are {items}")
+        undetermined = dict.fromkeys(figures, f"it needs {MIN_ITEMS} items, and there are {items}")
     estimates = {
-        name: not_estimable(name, untold[name], n=n, n_items=items, unit=unit)
+        name: not_estimable(name, undetermined[name], n=n, n_items=items, unit=unit)
         for name, (unit, _) in figures.items()
-        if name in untold
+        if name in undetermined
     }
     if len(estimates) == len(figures):
         return estimates
@@ -234,7 +239,7 @@ def _estimates(
             continue
         method = _METHOD + (_BELOW if value < -EPSILON else "")
         estimate = Estimate(name, max(0.0, value), None, None, n, items, method=method, unit=unit)
-        interval = _jackknife(value, np.array([figure(one) for one in left_out]))
+        interval = _jackknife(value, np.array([figure(solution) for solution in left_out]))
         if interval and interval[1] <= 0:
             estimates[name] = replace(estimate, because=_ALL_BELOW)
         else:
@@ -269,7 +274,9 @@ def _solve(cells: CrossedCells, terms: Sequence[Term], fold: Fold) -> FloatArray
     return np.asarray((np.linalg.pinv(matrix, rcond=1e-10) @ observed[..., None])[..., 0])
 
 
-def _untold(cells: CrossedCells, terms: Sequence[Term], names: Sequence[str]) -> dict[str, str]:
+def _undetermined(
+    cells: CrossedCells, terms: Sequence[Term], names: Sequence[str]
+) -> dict[str, str]:
     """Return name → why the equations leave a component undetermined."""
     matrix = _equations(cells, terms, _summed)[0][0]
     scale = np.linalg.norm(matrix, axis=0)
@@ -280,10 +287,10 @@ def _untold(cells: CrossedCells, terms: Sequence[Term], names: Sequence[str]) ->
     for position, name in enumerate(names):
         partners = [names[int(i)] for i in np.flatnonzero(abs(loose[position]) > 1e-6)]
         if partners:
-            told = ", ".join(partner for partner in partners if partner != name)
+            partner_names = ", ".join(partner for partner in partners if partner != name)
             reasons[name] = (
-                f"the design cannot tell {name} apart from {told}"
-                if told
+                f"the design cannot tell {name} apart from {partner_names}"
+                if partner_names
                 else f"the design has no two levels of {name}"
             )
     return reasons
@@ -300,7 +307,7 @@ def _equations(
     """
     rows, values = [], []
     for grouping in [(), *terms]:
-        size, total = (_of_groups(cells, part, grouping, fold) for part in (cells.n, cells.total))
+        size, total = (_group_sums(cells, part, grouping, fold) for part in (cells.n, cells.total))
         values.append(_over_groups(_per(total**2, size), grouping, cells, fold))
         joint = [_joint(cells, grouping, term, size, fold) for term in terms]
         groups = _over_groups((size > 0).astype(np.float64), grouping, cells, fold)
@@ -318,13 +325,13 @@ def _joint(
     """Return Σ n_ab² / n_a per draw, the sums over b before those over a."""
     item = cells.names[-1]
     union = tuple(name for name in cells.names if name in grouping or name in term)
-    within = _sum_over(cells, _of_groups(cells, cells.n, union, fold) ** 2, grouping)
+    within = _sum_over(cells, _group_sums(cells, cells.n, union, fold) ** 2, grouping)
     if item in term and item not in grouping:
         within = fold(within)
     return _over_groups(_per(within, size), grouping, cells, fold)
 
 
-def _of_groups(
+def _group_sums(
     cells: CrossedCells, values: FloatArray | IntArray, kept: Term, fold: Fold
 ) -> FloatArray:
     """Return the sums by group of `kept`; the last axis holds items if kept, else draws."""

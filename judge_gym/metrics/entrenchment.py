@@ -4,7 +4,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Probes, Verdicts, set_counts
+from judge_gym.metrics.cells import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Probes,
+    Samples,
+    Verdicts,
+    item_means,
+    set_counts,
+)
 from judge_gym.metrics.estimate import (
     NO_SPREAD,
     ONE_ITEM,
@@ -136,6 +145,31 @@ def calibration(verdicts: Verdicts, probes: Probes) -> Calibration:
             for judge in range(judges)
         ),
     )
+
+
+def letter_calibration(
+    samples: Samples, probability: FloatArray, correct: BoolArray
+) -> tuple[Estimate, Estimate]:
+    """Return how token probabilities of verdicts compare with whether the verdicts are right.
+
+    `probability` p is that of the letter given, r is 1 where it stands for the true stage.
+    Overconfidence: mean of p - r, in [-1, 1]. Brier: mean (p - r)², in [0, 1] (Brier 1950). Means
+    over an item's samples, then over items; t interval over items. `samples` are of one judge.
+    Needs one sample; 30 items advised.
+    """
+    gap = probability - correct
+    figures = []
+    for metric, values, bounds in (
+        ("letter_overconfidence", gap, SIGNED_UNIT),
+        ("letter_brier_score", gap**2, UNIT_INTERVAL),
+    ):
+        cells = samples.means(values)
+        per_item, _ = item_means(cells.value, cells.present)
+        estimate = mean_over_items(
+            metric, per_item, n=len(samples), unit="probability", bounds=bounds
+        )
+        figures.append(caution_below(estimate, ADVISED_ITEMS))
+    return figures[0], figures[1]
 
 
 def realised_agreement(verdicts: Verdicts, probes: Probes) -> FloatArray:

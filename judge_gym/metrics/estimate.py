@@ -167,6 +167,9 @@ class RemarkKind(StrEnum):
     """The judges `names` are left out, because they have no verdict."""
     NOT_APPLIED = "not applied"
     """The models `names[1:]` did not apply a value of the axis `names[0]`."""
+    SERVED_MODELS = "served models"
+    """The served models `names[1:]`, several or one of another name, answered for the judge
+    `names[0]`, several of them in `number` cells."""
     REFERENCES = "reference levels"
     """Coefficients compare with the levels `names` of the factors."""
 

@@ -279,10 +279,10 @@ def overall(findings: Sequence[Finding]) -> Conclusion:
 
     Findings that are not testable do not count; without any other, nothing is testable.
     """
-    said = {one.conclusion for one in findings} - {Conclusion.NOT_TESTABLE}
-    if not said:
+    conclusions = {finding.conclusion for finding in findings} - {Conclusion.NOT_TESTABLE}
+    if not conclusions:
         return Conclusion.NOT_TESTABLE
-    return said.pop() if len(said) == 1 else Conclusion.INCONCLUSIVE
+    return conclusions.pop() if len(conclusions) == 1 else Conclusion.INCONCLUSIVE
 
 
 def beyond_sham(figures: Sequence[Figure]) -> list[Figure]:
@@ -359,11 +359,11 @@ def _reason(estimate: Estimate, claim: Claim, conclusion: Conclusion) -> str:
 
 
 def _adjusted(finding: Finding, p: float, name: str) -> Finding:
-    told = replace(finding, p_adjusted=p)
+    adjusted = replace(finding, p_adjusted=p)
     if p < ALPHA or finding.conclusion is Conclusion.INCONCLUSIVE:
-        return told
+        return adjusted
     reason = f"{finding.reason}, but p is {p:.3f} after {name}"
-    return replace(told, conclusion=Conclusion.INCONCLUSIVE, reason=reason)
+    return replace(adjusted, conclusion=Conclusion.INCONCLUSIVE, reason=reason)
 
 
 def _key(scope: Mapping[str, str], *without: str) -> frozenset[tuple[str, str]]:

@@ -76,21 +76,24 @@ def binomial_sign_p(up: int, down: int, *, above: bool = False) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p values adjusted for the family-wise error rate (Holm 1979), in the order given."""
-    return _adjusted(p_values, "holm")
+    """Return p values adjusted for the family-wise error rate (Holm 1979), in the order given.
+
+    Not by statsmodels, whose Holm runs the garbage collector: 50 ms a call (decision 0023).
+    """
+    values = np.asarray(p_values, dtype=float)
+    order = np.argsort(values)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    return [float(p) for p in np.minimum(adjusted, 1.0)]
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     """Return p values adjusted for the false discovery rate (Benjamini and Hochberg 1995)."""
-    return _adjusted(p_values, "fdr_bh")
-
-
-def _adjusted(p_values: Sequence[float], method: str) -> list[float]:
     if not p_values:
         return []
-    from statsmodels.stats.multitest import multipletests  # takes seconds to import
+    from statsmodels.stats.multitest import fdrcorrection  # takes seconds to import
 
-    return [float(p) for p in multipletests(p_values, method=method)[1]]
+    return [float(p) for p in fdrcorrection(p_values)[1]]
 
 
 def holm_over(estimates: Sequence[Estimate]) -> list[Estimate]:

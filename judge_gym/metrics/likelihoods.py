@@ -20,13 +20,13 @@ from itertools import pairwise, product
 import numpy as np
 
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
-from judge_gym.metrics.regression import UNTOLD
+from judge_gym.metrics.regression import SINGULAR
 
 ABSENT = 1e-8
 """Ratio to the residual's variance below which a variance is 0."""
 _RUNAWAY = 1e8
 """Ratio above which there is no residual."""
-_TOLD_APART = 1e-8
+_COLLINEAR = 1e-8
 _STARTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 _MAX_STEPS = 100
 _LONGEST_STEP = 2.0
@@ -98,11 +98,11 @@ class CrossedModel:
         total = np.array([self._free, *self._raw()])
         reasons, kept = [], [0]
         for k in range(1, len(gram)):
-            known, cross = gram[np.ix_(kept, kept)], gram[kept, k]
-            left = gram[k, k] - cross @ np.linalg.solve(known, cross)
-            if gram[k, k] <= _TOLD_APART * total[k]:
+            kept_gram, cross = gram[np.ix_(kept, kept)], gram[kept, k]
+            left = gram[k, k] - cross @ np.linalg.solve(kept_gram, cross)
+            if gram[k, k] <= _COLLINEAR * total[k]:
                 reasons.append("its levels are one with the fixed terms")
-            elif left <= _TOLD_APART * gram[k, k]:
+            elif left <= _COLLINEAR * gram[k, k]:
                 reasons.append("the design cannot tell it apart from the residual")
             else:
                 reasons.append("")
@@ -142,7 +142,7 @@ class CrossedModel:
             gamma = np.zeros(len(inside))
             gamma[inside] = ratios
             starts.append(self._at(gamma))
-        at = min(starts, key=lambda one: round(one.deviance, 6))
+        at = min(starts, key=lambda start: round(start.deviance, 6))
         for _ in range(_MAX_STEPS):
             step = _newton(at, inside)
             after = self._at(_moved(at.gamma, inside, step))
@@ -176,7 +176,7 @@ class CrossedModel:
         inverse = scale[:, None] * np.linalg.inv(bordered) * scale
         solved = inverse @ toward
         left = float(within[-1, -1] - toward @ solved)
-        if left <= _TOLD_APART**2 * self._products[-1, -1]:
+        if left <= _COLLINEAR**2 * self._products[-1, -1]:
             raise NoFit("the terms leave no residual")
         # Z_k'Py, and Z_k'PZ_l: a diagonal less K for the first factor, plain for the others.
         first = self._sums[:, :-1] * shrink[:, None]
@@ -335,11 +335,11 @@ def _clustered(now: _Derivatives, item: IntArray, back: FloatArray, cuts: int) -
     items = int(item.max()) + 1
     summed = np.zeros((items, k))
     np.add.at(summed, item, now.scores)
-    of_beta = back @ np.linalg.inv(now.information)[cuts:]
+    influence = back @ np.linalg.inv(now.information)[cuts:]
     factor = items / (items - 1) * (n - 1) / (n - k)
-    variance = ((of_beta @ summed.T) ** 2).sum(axis=1) * factor
-    alone = (of_beta[:, cuts:] * back).sum(axis=1)
-    return np.asarray(np.sqrt(np.where(variance > UNTOLD * alone, variance, 0.0)))
+    variance = ((influence @ summed.T) ** 2).sum(axis=1) * factor
+    alone = (influence[:, cuts:] * back).sum(axis=1)
+    return np.asarray(np.sqrt(np.where(variance > SINGULAR * alone, variance, 0.0)))
 
 
 def _derivatives(at: FloatArray, design: FloatArray, stage: IntArray, cuts: int) -> _Derivatives:

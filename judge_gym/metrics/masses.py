@@ -349,13 +349,13 @@ def _conjunctive(sources: Sequence[Masses]) -> tuple[IntArray, FloatArray, Float
 def _products(sources: Sequence[Masses]) -> tuple[IntArray, FloatArray]:
     """Return sources x products of sets, and sources x rows x products of their masses."""
     _check(sources)
-    held = [source.mass.any(axis=0) for source in sources]
-    rows, n = len(sources[0].mass), prod(int(columns.sum()) for columns in held)
+    in_use = [source.mass.any(axis=0) for source in sources]
+    rows, n = len(sources[0].mass), prod(int(columns.sum()) for columns in in_use)
     if rows * n > MAX_PRODUCTS:
         raise TooManyProductsError(
             f"{rows} items of {n} products each, and at most {MAX_PRODUCTS:,} are formed"
         )
-    columns = np.meshgrid(*(np.flatnonzero(held_by) for held_by in held), indexing="ij")
+    columns = np.meshgrid(*(np.flatnonzero(mask) for mask in in_use), indexing="ij")
     chosen = [column.ravel() for column in columns]
     pairs = list(zip(sources, chosen, strict=True))
     return (

@@ -68,10 +68,10 @@ def permutation_null(
     per_item, means = np.empty(len(items)), np.zeros(permutations)
     per_group = permutations_per_group(len(items), permutations)
     for layout, chosen in by_layout(verdicts.sizes()[:, items].T):
-        held = code[starts[chosen][:, None] + np.arange(layout.sum())]
+        group_codes = code[starts[chosen][:, None] + np.arange(layout.sum())]
         weights = _packed(distinct, verdicts.n_stages, int(layout.max()))
-        values = np.empty((len(held), per_group), dtype=np.float32)
-        for rows, columns, permuted in shuffles(held, len(distinct), per_group, rng):
+        values = np.empty((len(group_codes), per_group), dtype=np.float32)
+        for rows, columns, permuted in shuffles(group_codes, len(distinct), per_group, rng):
             part = values[rows, columns]
             part[:] = statistic(_judged(permuted, layout, weights)).reshape(part.shape)
         per_item[chosen] = values.mean(axis=1, dtype=np.float64)
@@ -93,20 +93,20 @@ def by_layout(layouts: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
 
 
 def shuffles(
-    held: IntArray, codes: int, permutations: int, rng: np.random.Generator
+    group_codes: IntArray, codes: int, permutations: int, rng: np.random.Generator
 ) -> Iterator[tuple[slice, slice, Keys]]:
     """Yield `permutations` random orders of each group's codes, a block at a time.
 
-    `held` is groups x samples, with codes below `codes`. A block is groups x permutations x
+    `group_codes` is groups x samples, with codes below `codes`. A block is groups x permutations x
     samples; the slices are its groups and its permutations.
     """
-    samples = held.shape[1]
-    keys = held.astype(np.uint32)
+    samples = group_codes.shape[1]
+    keys = group_codes.astype(np.uint32)
     groups, columns = (
         max(1, BLOCK // (samples * permutations)),
         min(permutations, max(1, BLOCK // samples)),
     )
-    for first in range(0, len(held), groups):
+    for first in range(0, len(group_codes), groups):
         rows = slice(first, first + groups)
         for done in range(0, permutations, columns):
             part = slice(done, min(permutations, done + columns))

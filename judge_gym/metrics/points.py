@@ -70,17 +70,18 @@ def bins_in_use(scores: Scores, reachable: int = BINS) -> Estimate:
         return not_estimable(metric, "there is no score", unit=unit)
     counts, trials = _counts_by_bin(scores), scores.sizes().sum(axis=0)
     shares = [clustered_share(metric, count, trials) for count in counts]
-    held = np.array([share.estimate or 0.0 for share in shares])
+    share_by_bin = np.array([share.estimate or 0.0 for share in shares])
     surely = sum((share.lower or 0.0) >= _LEAST_SHARE for share in shares)
     most = 1
     for size in range(2, reachable + 1):
-        top = np.argsort(-held, kind="stable")[:size]
-        small = top[held[top] < _LEAST_SHARE]
+        top = np.argsort(-share_by_bin, kind="stable")[:size]
+        small = top[share_by_bin[top] < _LEAST_SHARE]
         pooled = clustered_share(metric, counts[small].sum(axis=0), trials)
         if (pooled.upper or 0.0) >= _LEAST_SHARE * len(small):
             most = size
     estimate = Estimate(
-        metric, float((held >= _LEAST_SHARE).sum()), None, None, len(scores), shares[0].n_items,
+        metric, float((share_by_bin >= _LEAST_SHARE).sum()), None, None,
+        len(scores), shares[0].n_items,
         method="bins with 5% of the scores; ends by Wilson intervals clustered by item", unit=unit,
     )  # fmt: skip
     return with_interval(estimate, (float(surely), float(most)))
@@ -149,8 +150,8 @@ def share_at_floor(scores: Scores, *, floor: float = 0.0) -> Estimate:
     metric = "share_at_ceiling" if floor >= HIGHEST else "share_at_floor"
     elsewhere = _by_item(scores, np.abs(scores.points - floor) > EPSILON) > 0
     scored = np.asarray(scores.sizes().any(axis=0))
-    there = np.asarray(scored & ~elsewhere, dtype=np.int64)
-    share = clustered_share(metric, there, np.asarray(scored, dtype=np.int64))
+    at_floor = np.asarray(scored & ~elsewhere, dtype=np.int64)
+    share = clustered_share(metric, at_floor, np.asarray(scored, dtype=np.int64))
     return replace(share, method="share of items, Wilson interval")
 
 
@@ -178,8 +179,8 @@ def reliability_of_mean(single: Estimate, runs: float) -> Estimate:
     def stepped(value: float | None) -> float | None:
         if value is None:
             return None
-        held = max(0.0, value)
-        return runs * held / (1 + (runs - 1) * held)
+        nonnegative = max(0.0, value)
+        return runs * nonnegative / (1 + (runs - 1) * nonnegative)
 
     return replace(
         single,

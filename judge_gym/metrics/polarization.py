@@ -258,7 +258,7 @@ def _by_family(p: FloatArray, family: IntArray | None) -> FloatArray:
     if family is None:
         return p
     # Items stay the innermost axis of memory, so that sums over stages run along them.
-    means = [p[:, family == one].mean(axis=1).T for one in np.unique(family)]
+    means = [p[:, family == number].mean(axis=1).T for number in np.unique(family)]
     return np.stack(means, axis=1).T
 
 
@@ -278,7 +278,10 @@ def _obstacle(kept: Verdicts, n_groups: int, common: BoolArray) -> str:
         return "no item was scored by every judge"
     median = float(np.median(kept.sizes()[:, common]))
     if median < MIN_REPLICATES:
-        return f"the median cell holds {median:g} scored replicates and {MIN_REPLICATES} are needed"
+        return (
+            f"the median cell holds {median:g} scored replicates and {MIN_REPLICATES} are needed; "
+            "raise replicates"
+        )
     return ""
 
 

@@ -48,9 +48,9 @@ def records_without(scores: FloatArray, truth: FloatArray, document: IntArray) -
     `document` numbers them from 0. Needs two units outside each document.
     """
     n_documents = int(document.max()) + 1
-    of_document = [_summed(part, document, n_documents) for part in _parts(scores, truth)]
+    per_document = [_summed(part, document, n_documents) for part in _parts(scores, truth)]
     n = len(truth) - np.bincount(document, minlength=n_documents)
-    others = [part.sum(axis=0) - part for part in of_document]
+    others = [part.sum(axis=0) - part for part in per_document]
     result = _record(n[:, None], *others)
     return Record(result.bias[document], result.variance[document], result.reliability[document])
 
@@ -71,8 +71,8 @@ def majority(scores: FloatArray, scale: FloatArray) -> FloatArray:
     `scale` holds all possible scores. Ties broken to one side would make raters look severe or
     lenient.
     """
-    given = (scores[:, :, None] == scale).sum(axis=1).astype(np.float64)
-    return _largest(given, scale)
+    counts = (scores[:, :, None] == scale).sum(axis=1).astype(np.float64)
+    return _largest(counts, scale)
 
 
 def dempster_shafer(scores: FloatArray, scale: FloatArray, reliability: FloatArray) -> FloatArray:
@@ -95,14 +95,14 @@ def dempster_shafer(scores: FloatArray, scale: FloatArray, reliability: FloatArr
     return _largest(betp(combined), scale)
 
 
-def weighted(scores: FloatArray, scale: FloatArray, known: Record) -> FloatArray:
+def weighted(scores: FloatArray, scale: FloatArray, rater_record: Record) -> FloatArray:
     """Return the mean of the scores less each rater's bias, weighted by inverse error variance.
 
     Cut to the scale. The best linear pool of raters whose errors are independent (Bates and
     Granger 1969, Operational Research Quarterly 20).
     """
-    weight = np.broadcast_to(1 / known.variance, scores.shape)
-    pooled = ((scores - known.bias) * weight).sum(axis=1) / weight.sum(axis=1)
+    weight = np.broadcast_to(1 / rater_record.variance, scores.shape)
+    pooled = ((scores - rater_record.bias) * weight).sum(axis=1) / weight.sum(axis=1)
     return np.asarray(np.clip(pooled, scale[0], scale[-1]))
 
 

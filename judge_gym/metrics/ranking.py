@@ -125,7 +125,7 @@ def rank_levels(
         for (axis, level), won in scores.items()
     ]
     axes = list(dict.fromkeys(pair.axis for pair in pairs))
-    return sorted(ranks, key=lambda one: (axes.index(one.axis), -(one.wins.estimate or 0.0)))
+    return sorted(ranks, key=lambda rank: (axes.index(rank.axis), -(rank.wins.estimate or 0.0)))
 
 
 def concept_correlations(
@@ -141,12 +141,16 @@ def concept_correlations(
     for number, first in enumerate(concepts):
         for second in concepts[number + 1 :]:
             shared = sorted(values[first].keys() & values[second].keys())
-            one, other = (
+            first_values, second_values = (
                 np.array([values[name][point] for point in shared], dtype=np.float64)
                 for name in (first, second)
             )
             estimates[first, second] = rank_correlation(
-                "concept_rank_correlation", one, other, n=len(shared), units="experiments"
+                "concept_rank_correlation",
+                first_values,
+                second_values,
+                n=len(shared),
+                units="experiments",
             )
     return estimates
 

@@ -20,7 +20,7 @@ import numpy as np
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 from judge_gym.metrics.estimate import EPSILON, Estimate, Remark, RemarkKind, not_estimable
 
-UNTOLD = 1e-8
+SINGULAR = 1e-8
 """Relative size below which a direction of the design counts as absent."""
 ADVISED_DF = 4.0
 _METHOD = "least squares; CR2 by item, Satterthwaite t"
@@ -42,12 +42,12 @@ class Coefficient:
 class _Basis:
     """The column space of a design: Z (n x r, orthonormal), and β = `back` · Z'y.
 
-    `untold` projects onto the directions of the coefficients that the design does not see.
+    `null_projection` projects onto the directions of the coefficients that the design does not see.
     """
 
     z: FloatArray
     back: FloatArray
-    untold: FloatArray
+    null_projection: FloatArray
 
 
 def least_squares(
@@ -77,7 +77,7 @@ def least_squares(
     projected = basis.z.T @ outcome
     beta = basis.back @ projected
     variance = _ClusterVariance(basis.z, outcome - basis.z @ projected, cluster, len(clusters))
-    reasons = _reasons(names, basis.untold)
+    reasons = _reasons(names, basis.null_projection)
     coefficients = []
     for j, name in enumerate(names):
         if name in reasons:
@@ -88,7 +88,7 @@ def least_squares(
             because=_NOTHING_LEFT,
         )  # fmt: skip
         result = variance.of(basis.back[j])
-        coefficients.append(_told(point, result) if result else Coefficient(name, point))
+        coefficients.append(_from_variance(point, result) if result else Coefficient(name, point))
     return coefficients
 
 
@@ -107,7 +107,7 @@ class _ClusterVariance:
         weight, vectors = np.linalg.eigh(self._gram)
         spare = 1 - weight
         # A cluster that alone determines a direction has no residual there: the pseudo root.
-        root = np.where(spare > UNTOLD, np.clip(spare, UNTOLD, None) ** -0.5, 0.0)
+        root = np.where(spare > SINGULAR, np.clip(spare, SINGULAR, None) ** -0.5, 0.0)
         self._root = (vectors * root[:, None, :]) @ vectors.swapaxes(1, 2)
         left = np.split(residual[order], ends)
         scores = np.stack([part.T @ rest for part, rest in zip(parts, left, strict=True)])
@@ -125,9 +125,9 @@ class _ClusterVariance:
         trace = float((own - shared).sum())
         squares = float((own**2).sum() - 2 * (own * shared).sum() + ((seen.T @ seen) ** 2).sum())
         size = float(a @ a)
-        if trace <= UNTOLD * size or squares <= (UNTOLD * size) ** 2:
+        if trace <= SINGULAR * size or squares <= (SINGULAR * size) ** 2:
             return None
-        if variance <= UNTOLD**2 * max(size * self._scale, np.finfo(float).tiny):
+        if variance <= SINGULAR**2 * max(size * self._scale, np.finfo(float).tiny):
             return None
         return variance, trace**2 / squares
 
@@ -141,7 +141,7 @@ def t_coefficient(
     value = coefficient.estimate or 0.0
     half = float(stdtrit(df, 0.975)) * error
     few = (Remark(RemarkKind.FEW_DEGREES, df, advised),) if df < advised else ()
-    told = replace(
+    tested = replace(
         coefficient,
         lower=value - half,
         upper=value + half,
@@ -149,10 +149,10 @@ def t_coefficient(
         because="",
         remarks=(*coefficient.remarks, *few),
     )
-    return Coefficient(told.metric, told, df, error)
+    return Coefficient(tested.metric, tested, df, error)
 
 
-def _told(point: Estimate, result: tuple[float, float]) -> Coefficient:
+def _from_variance(point: Estimate, result: tuple[float, float]) -> Coefficient:
     variance, df = result
     return t_coefficient(point, variance**0.5, df)
 
@@ -165,7 +165,7 @@ def missing_coefficient(name: str, because: str, item: IntArray, unit: str) -> C
 
 def undetermined(names: Sequence[str], design: FloatArray) -> dict[str, str]:
     """Return name → why the columns of `design` leave its coefficient undetermined."""
-    return _reasons(names, _basis(design).untold)
+    return _reasons(names, _basis(design).null_projection)
 
 
 def _basis(design: FloatArray) -> _Basis:
@@ -174,22 +174,24 @@ def _basis(design: FloatArray) -> _Basis:
     norms = np.where(norms > 0, norms, 1.0)
     q, triangle = np.linalg.qr(design / norms)
     u, singular, vt = np.linalg.svd(triangle)
-    rank = int((singular > UNTOLD * singular[0]).sum())
+    rank = int((singular > SINGULAR * singular[0]).sum())
     null = vt[rank:]
     return _Basis(
         z=q @ u[:, :rank],
         back=(vt[:rank].T / singular[:rank]) / norms[:, None],
-        untold=null.T @ null,
+        null_projection=null.T @ null,
     )
 
 
-def _reasons(names: Sequence[str], untold: FloatArray) -> dict[str, str]:
-    loose = np.sqrt(UNTOLD)
+def _reasons(names: Sequence[str], null_projection: FloatArray) -> dict[str, str]:
+    loose = np.sqrt(SINGULAR)
     reasons = {}
     for j, name in enumerate(names):
-        if untold[j, j] <= loose:
+        if null_projection[j, j] <= loose:
             continue
-        partners = [names[int(i)] for i in np.flatnonzero(abs(untold[j]) > loose) if i != j]
+        partners = [
+            names[int(i)] for i in np.flatnonzero(abs(null_projection[j]) > loose) if i != j
+        ]
         if not partners:
             reasons[name] = "no sample differs in it"
             continue
@@ -202,7 +204,7 @@ def _reasons(names: Sequence[str], untold: FloatArray) -> dict[str, str]:
 def _obstacle(outcome: FloatArray, clusters: int) -> str:
     if clusters < 2:
         return f"standard errors need 2 items, and there {_are(clusters)}"
-    if np.ptp(outcome) <= UNTOLD:
+    if np.ptp(outcome) <= SINGULAR:
         return "the outcome is the same in every sample"
     return ""
 
@@ -354,10 +356,10 @@ def build_design(spec: ModelSpec, table: Table) -> Design:
         else:
             kept.append(name)
     for name in kept:
-        known = np.isfinite(_column(table, name).astype(np.float64))
-        if missing := int((rows & ~known).sum()):
+        finite = np.isfinite(_column(table, name).astype(np.float64))
+        if missing := int((rows & ~finite).sum()):
             remarks.append(Remark(RemarkKind.SAMPLES_LEFT_OUT, missing, names=(name,)))
-        rows &= known
+        rows &= finite
     names, columns, references = _indicators(spec, table, rows)
     for name in kept:
         names.append(name)
@@ -386,7 +388,9 @@ def _indicators(
         levels = [str(level) for level in np.unique(values)]
         if not levels:
             continue
-        references[factor] = wanted if (wanted := _wanted(spec, factor)) in levels else levels[0]
+        references[factor] = (
+            reference if (reference := _wanted(spec, factor)) in levels else levels[0]
+        )
         for level in levels:
             if level != references[factor]:
                 names.append(f"{factor}[{level}]")
@@ -419,23 +423,23 @@ def _covariate_obstacle(
 ) -> tuple[str, str]:
     """Return why a covariate cannot have a coefficient ("" if it can), and a note ("" if none)."""
     values = _column(table, name).astype(np.float64)
-    known = rows & np.isfinite(values)
-    if not known.any():
+    finite = rows & np.isfinite(values)
+    if not finite.any():
         return "no sample has it", ""
-    if np.ptp(values[known]) <= EPSILON:
+    if np.ptp(values[finite]) <= EPSILON:
         return "it is the same in every sample", ""
-    codes = np.zeros(int(known.sum()), dtype=np.int64)
+    codes = np.zeros(int(finite.sum()), dtype=np.int64)
     for factor in spec.within:
-        _, code = np.unique(_column(table, factor)[known], return_inverse=True)
+        _, code = np.unique(_column(table, factor)[finite], return_inverse=True)
         codes = codes * (int(code.max()) + 1) + code
     _, cell = np.unique(codes, return_inverse=True)
     low = np.full(int(cell.max()) + 1, np.inf)
     high = -low
-    np.minimum.at(low, cell, values[known])
-    np.maximum.at(high, cell, values[known])
+    np.minimum.at(low, cell, values[finite])
+    np.maximum.at(high, cell, values[finite])
     if (high - low).max() <= EPSILON:
-        told = " and ".join(spec.within)
-        return f"it never differs within a {told}, so it is one with their interaction", ""
-    distinct = len(np.unique(values[known]))
+        factors = " and ".join(spec.within)
+        return f"it never differs within a {factors}, so it is one with their interaction", ""
+    distinct = len(np.unique(values[finite]))
     few = f"{name} has {distinct} different values only: few rubrics stand behind its coefficient"
     return "", few if distinct < _FEW_VALUES else ""

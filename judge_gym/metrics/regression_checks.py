@@ -14,7 +14,7 @@ from judge_gym.metrics.estimate import EPSILON, Estimate
 from judge_gym.metrics.likelihoods import CrossedModel, NoFit, proportional_odds
 from judge_gym.metrics.regression import (
     INTERCEPT,
-    UNTOLD,
+    SINGULAR,
     Coefficient,
     Fit,
     ModelSpec,
@@ -70,15 +70,16 @@ def beside_least_squares(check: Fit, fitted: Fit) -> Fit:
 
     Signs contradict where they differ and one of the intervals leaves out 0.
     """
-    known = {one.name: one.estimate for one in fitted.coefficients}
+    by_name = {term.name: term.estimate for term in fitted.coefficients}
 
-    def noted(one: Coefficient) -> Coefficient:
-        here, there = one.estimate, known.get(one.name, one.estimate)
-        opposed = (here.estimate or 0.0) * (there.estimate or 0.0) < 0
-        if not opposed or not (_leaves_out_0(here) or _leaves_out_0(there)):
-            return one
-        method = f"{here.method}; the sign contradicts least squares, where {_WHY_THEY_DIFFER}"
-        return replace(one, estimate=replace(here, method=method))
+    def noted(coefficient: Coefficient) -> Coefficient:
+        checked = coefficient.estimate
+        reference = by_name.get(coefficient.name, checked)
+        opposed = (checked.estimate or 0.0) * (reference.estimate or 0.0) < 0
+        if not opposed or not (_leaves_out_0(checked) or _leaves_out_0(reference)):
+            return coefficient
+        method = f"{checked.method}; the sign contradicts least squares, where {_WHY_THEY_DIFFER}"
+        return replace(coefficient, estimate=replace(checked, method=method))
 
     return replace(check, coefficients=tuple(map(noted, check.coefficients)))
 
@@ -108,12 +109,14 @@ def ordered_logit(
         return _all_missing(names, "there is one item", item, unit)
     drawn, note = _bounded(item)
     design, item = design[drawn], _codes(item[drawn])
-    told, columns = _determined((INTERCEPT, *names), np.column_stack([np.ones(len(item)), design]))
+    reasons, columns = _determined(
+        (INTERCEPT, *names), np.column_stack([np.ones(len(item)), design])
+    )
 
     def fit() -> tuple[FloatArray, FloatArray]:
         return proportional_odds(design[:, columns[1:]], _codes(stage[drawn]), item)
 
-    return _fitted(names, told, columns[1:], fit, item, unit, method + note)
+    return _fitted(names, reasons, columns[1:], fit, item, unit, method + note)
 
 
 def mixed_model(
@@ -139,16 +142,16 @@ def mixed_model(
     if len(np.unique(item)) < 2:
         return _all_missing(every, "there is one item", item, unit)
     rows, outcome, random = _cells(design, outcome, random)
-    told, columns = _determined(names, rows)
+    reasons, columns = _determined(names, rows)
     # Orthonormal columns, so that no digits are lost where a covariate hardly differs.
     basis, triangle = np.linalg.qr(rows[:, columns])
     try:
         model = CrossedModel(basis, outcome, list(random.values()))
-        untold = dict(zip(random, model.unidentified(), strict=True))
-        result = model.fit(np.array([not because for because in untold.values()]))
+        unidentified = dict(zip(random, model.unidentified(), strict=True))
+        result = model.fit(np.array([not because for because in unidentified.values()]))
     except (NoFit, np.linalg.LinAlgError) as error:
         return _all_missing(every, _because(error), item, unit)
-    kept = [name for name, because in untold.items() if not because]
+    kept = [name for name, because in unidentified.items() if not because]
     absent = [
         f"variance of {name} is 0"
         for name, value in zip(random, result.variances, strict=True)
@@ -163,20 +166,23 @@ def mixed_model(
         covariance = back @ result.covariance @ back.T
         return back @ result.coefficients, np.sqrt(np.diag(covariance))
 
-    fixed = _fitted(names, told, columns, fit, item, unit, method)
+    fixed = _fitted(names, reasons, columns, fit, item, unit, method)
     values = dict(zip(random, result.variances, strict=True)) | {"residual": result.residual}
     return [
         *fixed,
-        *(_variance(one, values[one], untold.get(one, ""), item, unit, method) for one in values),
+        *(
+            _variance(name, values[name], unidentified.get(name, ""), item, unit, method)
+            for name in values
+        ),
     ]
 
 
 def _variance(
-    name: str, value: float, untold: str, item: IntArray, unit: str, method: str
+    name: str, value: float, reason: str, item: IntArray, unit: str, method: str
 ) -> Coefficient:
     name, unit, items = f"variance of {name}", f"squared {unit}", len(np.unique(item))
-    if untold:
-        return missing_coefficient(name, untold, item, unit)
+    if reason:
+        return missing_coefficient(name, reason, item, unit)
     because = "it is a variance" + ("" if value else ", and at its bound")
     point = Estimate(
         name, float(value), None, None, len(item), items, method=method, unit=unit, because=because
@@ -214,10 +220,10 @@ def _determined(names: Sequence[str], design: FloatArray) -> tuple[dict[str, str
     for j, column in enumerate(design.T):
         left = column.astype(np.float64)
         for _ in range(2):  # once more, for the digits that the first pass loses
-            for one in kept:
-                left = left - one * (one @ left)
+            for earlier in kept:
+                left = left - earlier * (earlier @ left)
         size = float(np.linalg.norm(left))
-        if size > UNTOLD * float(np.linalg.norm(column)):
+        if size > SINGULAR * float(np.linalg.norm(column)):
             kept.append(left / size)
             chosen[j] = True
     same = "the design cannot tell it apart from the terms before it"
@@ -239,7 +245,7 @@ def _bounded(item: IntArray) -> tuple[BoolArray, str]:
 
 def _fitted(
     names: Sequence[str],
-    untold: Mapping[str, str],
+    reasons: Mapping[str, str],
     columns: BoolArray,
     fit: Callable[[], tuple[FloatArray, FloatArray]],
     item: IntArray,
@@ -256,9 +262,9 @@ def _fitted(
     value, error = np.full((2, len(names)), np.nan)
     value[columns], error[columns] = values, errors
     return [
-        missing_coefficient(name, untold[name], item, unit)
-        if name in untold
-        else _told(name, float(value[j]), float(error[j]), item, unit, method)
+        missing_coefficient(name, reasons[name], item, unit)
+        if name in reasons
+        else _clustered_coefficient(name, float(value[j]), float(error[j]), item, unit, method)
         for j, name in enumerate(names)
     ]
 
@@ -267,7 +273,7 @@ def _because(error: Exception) -> str:
     return str(error) if isinstance(error, NoFit) else f"the fit failed ({error})"
 
 
-def _told(
+def _clustered_coefficient(
     name: str, value: float, error: float, item: IntArray, unit: str, method: str
 ) -> Coefficient:
     items = len(np.unique(item))

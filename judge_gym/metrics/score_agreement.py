@@ -63,7 +63,7 @@ def bland_altman(first: FloatArray, second: FloatArray) -> list[Estimate]:
     return [bias, *limits]
 
 
-def concordance(one: FloatArray, other: FloatArray, rng: np.random.Generator) -> Estimate:
+def concordance(x: FloatArray, y: FloatArray, rng: np.random.Generator) -> Estimate:
     """Return Lin's concordance correlation, 2·s12 / (s1² + s2² + (m1 - m2)²), in [-1, 1].
 
     1 only where every score is the same. Needs 4 items, and scores that vary. Source: Lin 1989,
@@ -71,27 +71,27 @@ def concordance(one: FloatArray, other: FloatArray, rng: np.random.Generator) ->
     """
 
     def coefficient(weights: FloatArray) -> FloatArray:
-        first, second, shared, apart = _moments(one, other, weights, np.arange(len(one)))
+        first, second, shared, apart = _moments(x, y, weights, np.arange(len(x)))
         return ratio_or_nan(2 * shared, first + second + apart**2)
 
-    return _coefficient("concordance", one, other, coefficient, rng)
+    return _coefficient("concordance", x, y, coefficient, rng)
 
 
-def rank_agreement(one: FloatArray, other: FloatArray, rng: np.random.Generator) -> Estimate:
+def rank_agreement(x: FloatArray, y: FloatArray, rng: np.random.Generator) -> Estimate:
     """Return Kendall's τ-b, corrected for ties, in [-1, 1], with the p of no association.
 
     Needs 4 items, and scores that vary. Memory grows with the square of the items. Source:
     Kendall 1945, Biometrika 33.
     """
-    orders = [np.sign(np.subtract.outer(side, side)) for side in (one, other)]
+    orders = [np.sign(np.subtract.outer(side, side)) for side in (x, y)]
     products = (orders[0] * orders[1], orders[0] ** 2, orders[1] ** 2)
 
     def tau(weights: FloatArray) -> FloatArray:
         shared, first, second = (((weights @ part) * weights).sum(axis=1) for part in products)
         return ratio_or_nan(shared, np.sqrt(first * second))
 
-    estimate = _coefficient("rank_agreement", one, other, tau, rng)
-    test = kendall_tau_b(one, other) if estimate.estimate is not None else None
+    estimate = _coefficient("rank_agreement", x, y, tau, rng)
+    test = kendall_tau_b(x, y) if estimate.estimate is not None else None
     return replace(estimate, p=test[1]) if test else estimate
 
 
@@ -127,8 +127,8 @@ def label_agreement(labels: FloatArray, judged: FloatArray, rng: np.random.Gener
 
 
 def error_correlation(
-    one: FloatArray,
-    other: FloatArray,
+    x: FloatArray,
+    y: FloatArray,
     truth: FloatArray,
     rng: np.random.Generator,
     cluster: IntArray | None = None,
@@ -142,8 +142,8 @@ def error_correlation(
     together. Needs scores that vary at the same truth, and 4 items or clusters; 6 items where the
     truth varies.
     """
-    n, values = len(one), len(np.unique(truth))
-    of_item = np.arange(n) if cluster is None else cluster
+    n, values = len(x), len(np.unique(truth))
+    clusters = np.arange(n) if cluster is None else cluster
     if values > 1 and n < _LEAST_OWED:
         because = f"it needs {_LEAST_OWED} items where the truth varies, and there are {n}"
         return not_estimable("error_correlation", because, n=n, n_items=n)
@@ -151,27 +151,29 @@ def error_correlation(
     owed = (
         np.polynomial.legendre.legvander(_within_one(truth), terms - 1) if n else np.empty((0, 1))
     )
-    first, second = (side - owed @ np.linalg.lstsq(owed, side)[0] for side in (one, other))
+    first, second = (side - owed @ np.linalg.lstsq(owed, side)[0] for side in (x, y))
 
     def correlation(weights: FloatArray) -> FloatArray:
-        drawn = weights[:, of_item]
+        drawn = weights[:, clusters]
         square = np.einsum("rn,np,nq->rpq", drawn, owed, owed, optimize=True)
         inverse = np.linalg.pinv(square, rcond=1e-10, hermitian=True)
         by_truth = [drawn @ (owed * side[:, None]) for side in (first, second)]
 
-        def left(i: int, j: int) -> FloatArray:
-            both = drawn @ ((first, second)[i] * (first, second)[j])
-            return np.asarray(both - np.einsum("rp,rpq,rq->r", by_truth[i], inverse, by_truth[j]))
+        def residual_moment(i: int, j: int) -> FloatArray:
+            product = drawn @ ((first, second)[i] * (first, second)[j])
+            return np.asarray(
+                product - np.einsum("rp,rpq,rq->r", by_truth[i], inverse, by_truth[j])
+            )
 
         # What a draw leaves of errors that its truth explains is rounding, not spread.
         spreads = np.ones(len(weights))
         for i, side in enumerate((first, second)):
-            own = left(i, i)
+            own = residual_moment(i, i)
             spreads *= np.where(own > _ROUNDED * np.ptp(side) ** 2, own, 0.0)
-        estimate = ratio_or_nan(left(0, 1), np.sqrt(spreads))
+        estimate = ratio_or_nan(residual_moment(0, 1), np.sqrt(spreads))
         return np.asarray(np.where(np.abs(estimate) > 1 - _ROUNDED, np.sign(estimate), estimate))
 
-    return _coefficient("error_correlation", first, second, correlation, rng, of_item)
+    return _coefficient("error_correlation", first, second, correlation, rng, clusters)
 
 
 def score_alpha(table: FloatArray, rng: np.random.Generator) -> Estimate:
@@ -183,12 +185,12 @@ def score_alpha(table: FloatArray, rng: np.random.Generator) -> Estimate:
     """
     metric, unit = "krippendorff_alpha_scores", "agreement beyond chance"
     shared = table[(~np.isnan(table)).sum(axis=1) > 1]
-    there = ~np.isnan(shared)
-    size = there.sum(axis=1).astype(np.float64)
+    present = ~np.isnan(shared)
+    size = present.sum(axis=1).astype(np.float64)
     n, n_items = int(size.sum()), len(shared)
     if not n_items:
         return not_estimable(metric, "no item was scored by two judges", unit=unit)
-    values = np.where(there, shared - shared[there].mean(), 0.0)
+    values = np.where(present, shared - shared[present].mean(), 0.0)
     total, squares = values.sum(axis=1), (values**2).sum(axis=1)
     # Of ordered pairs: Σ (x - y)² = 2·(m·Σx² - (Σx)²).
     within = 2 * (size * squares - total**2) / (size - 1)

@@ -89,12 +89,16 @@ def forced_choice(
         return ForcedChoice(
             *(not_estimable(metric, because, n=n, unit=unit) for metric in (drop, beyond))
         )
-    one, many = _on(single, common), _on(subset, common)
-    apart, together = distance(one), distance(many)
-    null = np.mean([distance(widened_at_random(one, many, rng)) for _ in range(DRAWS)], axis=0)
+    singles, subsets = _on(single, common), _on(subset, common)
+    apart, together = distance(singles), distance(subsets)
+    null = np.mean(
+        [distance(widened_at_random(singles, subsets, rng)) for _ in range(DRAWS)], axis=0
+    )
     method = f"mean over items, t interval; {DRAWS} random widenings of the same sizes"
     figures = [
-        replace(mean_over_items(metric, values, n=len(one) + len(many), unit=unit), method=method)
+        replace(
+            mean_over_items(metric, values, n=len(singles) + len(subsets), unit=unit), method=method
+        )
         for metric, values in ((drop, apart - together), (beyond, null - together))
     ]
     return ForcedChoice(replace(figures[0], floor=float((apart - null).mean())), figures[1])
@@ -107,18 +111,18 @@ def widened_at_random(single: Verdicts, subset: Verdicts, rng: np.random.Generat
     null has the subsets' sizes and the single verdicts' judgement. Every cell of `subset` holds
     a single verdict.
     """
-    base = single.stages[_of_same_cell(single, subset, rng)]
+    base = single.stages[_matching_rows(single, subset, rng)]
     keys = rng.random((len(subset), subset.n_stages))
     chosen = (base[:, None] >> np.arange(subset.n_stages)) & 1
     # The judge's own stage sorts first, the others at random behind it.
     order = np.argsort(keys + 1 - chosen, axis=1)
     rank = np.argsort(order, axis=1)
     sizes = np.maximum(set_sizes(subset.stages), set_sizes(base))
-    taken = (rank < sizes[:, None]).astype(np.int64)
-    return replace(subset, stages=(taken << np.arange(subset.n_stages)).sum(axis=1))
+    members = (rank < sizes[:, None]).astype(np.int64)
+    return replace(subset, stages=(members << np.arange(subset.n_stages)).sum(axis=1))
 
 
-def _of_same_cell(single: Verdicts, subset: Verdicts, rng: np.random.Generator) -> IntArray:
+def _matching_rows(single: Verdicts, subset: Verdicts, rng: np.random.Generator) -> IntArray:
     """Return the row of a random single verdict of each subset verdict's cell."""
     order = np.argsort(single.cell, kind="stable")
     ordered = single.cell[order]

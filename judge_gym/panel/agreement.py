@@ -35,10 +35,10 @@ def item_agreements(reviews: Sequence[Review], scale: Scale) -> tuple[ItemAgreem
     by_item = zip(*(review.items for review in reviews), strict=True)
     return tuple(
         ItemAgreement(
-            id=of_item[0].id,
-            **agreement_of([one.score for one in of_item], scale).model_dump(),
+            id=item_reviews[0].id,
+            **agreement_of([item.score for item in item_reviews], scale).model_dump(),
         )
-        for of_item in by_item
+        for item_reviews in by_item
     )
 
 

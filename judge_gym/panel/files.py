@@ -9,6 +9,7 @@ from judge_gym.design.config import read_model, read_tree
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
+from judge_gym.judges.sampling import check_applied
 from judge_gym.panel.panel import Arbiter, Escalation, Panel, Rater
 from judge_gym.panel.rubric import PanelRubric
 
@@ -29,14 +30,17 @@ def load_panel(path: Path) -> Panel:
 
     Raises `ConfigError` naming file, line, key and what is allowed.
     """
-    file, folder = read_model(_File, read_tree(path)), path.parent
-    parts = {
-        "rubric": read_model(PanelRubric, read_tree(folder / file.rubric)),
-        "raters": tuple(read_model(Rater, read_tree(folder / one)) for one in file.raters),
-    }
+    tree = read_tree(path)
+    file, folder = read_model(_File, tree), path.parent
+    nodes = [read_tree(folder / rater_file) for rater_file in file.raters]
+    rubric = read_model(PanelRubric, read_tree(folder / file.rubric))
+    raters = tuple(read_model(Rater, node) for node in nodes)
+    for sampled, node in zip((file.arbiter, *raters), (tree.items["arbiter"], *nodes), strict=True):
+        check_applied(sampled, node)
     try:
         return Panel(
-            **parts,
+            rubric=rubric,
+            raters=raters,
             name=file.name,
             arbiter=file.arbiter,
             budget=file.budget,

@@ -9,7 +9,7 @@ from judge_gym.judges.scale import Scale
 from judge_gym.panel.agreement import clamped
 from judge_gym.panel.document import PanelDocument
 from judge_gym.panel.panel import Example, Panel, Rater
-from judge_gym.panel.state import ItemReview, RaterState, Review, Verdict
+from judge_gym.panel.state import ArbiterVerdict, ItemReview, RaterState, Review
 from judge_gym.prompts import Prompt, nonce, render
 from judge_gym.questions.outcome import UNPRINTED
 from judge_gym.records.judgements import LONGEST_REASON, Unfit
@@ -47,7 +47,7 @@ def verdict_prompt(panel: Panel, raters: Sequence[RaterState], mark_from: str) -
         "panel_arbiter",
         rubric=panel.rubric,
         raters=reviewed,
-        missing=[f"{one.name}, {one.label}" for one in raters if one.status == "error"],
+        missing=[f"{rater.name}, {rater.label}" for rater in raters if rater.status == "error"],
         lowest=min(scores),
         highest=max(scores),
         form=VERDICT_FORM,
@@ -86,12 +86,12 @@ def verdict_schema() -> dict[str, Any]:
     return _object({"rationale": {"type": "string"}, "final_score": {"type": "integer"}})
 
 
-def read_review(found: dict[str, Any], scale: Scale, ids: Sequence[str]) -> Review:
+def read_review(fields: dict[str, Any], scale: Scale, ids: Sequence[str]) -> Review:
     """Return the review that an object says, in the order of `ids`; raises `Unfit`.
 
     Every item is to be there once, with a score of the scale and a comment.
     """
-    entries = field_of(found, "items")
+    entries = field_of(fields, "items")
     if not isinstance(entries, list):
         raise Unfit("'items' is not a list")
     by_id: dict[str, ItemReview] = {}
@@ -109,18 +109,20 @@ def read_review(found: dict[str, Any], scale: Scale, ids: Sequence[str]) -> Revi
         raise Unfit(f"'items' lacks {', '.join(map(repr, missing))[:200]}")
     return Review(
         items=tuple(by_id[name] for name in ids),
-        overall_score=int(scale.mark(field_of(found, "overall_score"), "overall_score")),
-        overall_comment=_text(found, "overall_comment", "the whole"),
+        overall_score=int(scale.mark(field_of(fields, "overall_score"), "overall_score")),
+        overall_comment=_text(fields, "overall_comment", "the whole"),
     )
 
 
-def read_verdict(found: dict[str, Any], scores: Sequence[int]) -> Verdict:
+def read_verdict(fields: dict[str, Any], scores: Sequence[int]) -> ArbiterVerdict:
     """Return what the arbiter says, its score held within the raters' `scores`; raises `Unfit`."""
-    raw = _FURTHEST.mark(field_of(found, "final_score"), "final_score")
+    raw = _FURTHEST.mark(field_of(fields, "final_score"), "final_score")
     if raw != int(raw):
         raise Unfit(f"final_score: {raw:g} is not a whole number")
-    rationale = _text(found, "rationale", "the whole")
-    return Verdict(final_score=clamped(int(raw), scores), raw_score=int(raw), rationale=rationale)
+    rationale = _text(fields, "rationale", "the whole")
+    return ArbiterVerdict(
+        final_score=clamped(int(raw), scores), raw_score=int(raw), rationale=rationale
+    )
 
 
 def _as_answer(example: Example) -> str:
@@ -144,10 +146,10 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _text(found: dict[str, Any], name: str, of: str) -> str:
+def _text(fields: dict[str, Any], name: str, of: str) -> str:
     """Return words of an answer in one line; raises `Unfit` when there are none."""
-    given = field_of(found, name)
-    said = " ".join(UNPRINTED.sub(" ", given).split()) if isinstance(given, str) else ""
-    if not said:
+    value = field_of(fields, name)
+    text = " ".join(UNPRINTED.sub(" ", value).split()) if isinstance(value, str) else ""
+    if not text:
         raise Unfit(f"{of}: {name!r} is not a text")
-    return said[:LONGEST_REASON]
+    return text[:LONGEST_REASON]

@@ -23,12 +23,12 @@ from judge_gym.asking.questions import (
     total_seconds,
 )
 from judge_gym.judges.answer_object import own_object
-from judge_gym.llm.client import takes_schema
+from judge_gym.llm.capabilities import taken_by
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel import prompting as prompts
 from judge_gym.panel.document import PanelDocument
 from judge_gym.panel.panel import AskedModel, Panel
-from judge_gym.panel.state import Agreement, ItemReview, RaterState, Review, Verdict
+from judge_gym.panel.state import Agreement, ArbiterVerdict, ItemReview, RaterState, Review
 from judge_gym.prompts import Prompt, continued, render
 from judge_gym.questions.outcome import LONGEST_REASON, NoAnswer, readable, unreadable
 from judge_gym.records.calls import Answer, Call, Failure, Parameters, Row
@@ -82,11 +82,11 @@ class _Form(Generic[V]):
         answer = readable(outcome)
         if isinstance(answer, NoAnswer):
             raise Unfit(answer.failure)
-        found = own_object(answer.text, self.shown)
-        if isinstance(found, ParseFailure):
-            raise Unfit(unreadable(answer, found.reason, found.detail))
+        fields = own_object(answer.text, self.shown)
+        if isinstance(fields, ParseFailure):
+            raise Unfit(unreadable(answer, fields.reason, fields.detail))
         try:
-            return self.read(found)
+            return self.read(fields)
         except Unfit as unfit:
             raise Unfit(unreadable(answer, "out_of_form", str(unfit))) from None
 
@@ -120,8 +120,8 @@ def rater_question(
 
 
 def arbiter_question(
-    runtime: Runtime, panel: Panel, raters: Sequence[RaterState], attempt: Attempt[Verdict]
-) -> Question[Ended[Verdict]]:
+    runtime: Runtime, panel: Panel, raters: Sequence[RaterState], attempt: Attempt[ArbiterVerdict]
+) -> Question[Ended[ArbiterVerdict]]:
     """Return the question to the arbiter."""
     scores = [rater.review.overall_score for rater in raters if rater.review]
     form = _Form(
@@ -149,8 +149,7 @@ def _question(
     model = form.model.model
     about_simulated |= is_simulated_model(model)
     conversation = _Conversation(runtime.settings, form, attempt, about_simulated)
-    takes = takes_schema(runtime.providers.of(model), model.partition("/")[2])
-    tier: Tier = "schema" if takes else "json"
+    tier: Tier = "schema" if taken_by(runtime.providers, model).json_schema else "json"
     call = conversation.call(tier, prompt, tier)
     return Question((call,), conversation.then, conversation.interrupted)
 
@@ -267,14 +266,16 @@ def review_row(place: Place, rater: RaterState, attempt: int, ended: Ended[Revie
 def consensus_row(
     place: Place,
     attempt: int,
-    ended: Ended[Verdict],
+    ended: Ended[ArbiterVerdict],
     *,
     model: str,
     review_ids: Sequence[int],
     agreement: Agreement | None,
 ) -> Row:
     """Return the row of an attempt at a consensus."""
-    verdict = ended.value.model_dump() if ended.value else dict.fromkeys(Verdict.model_fields)
+    verdict = (
+        ended.value.model_dump() if ended.value else dict.fromkeys(ArbiterVerdict.model_fields)
+    )
     figures = ("mean", "median", "spread", "level")
     return Row(
         "panel_consensus",
@@ -309,9 +310,11 @@ def kept_review(row: StoredReview) -> Review:
     )
 
 
-def kept_verdict(row: StoredConsensus) -> Verdict:
+def kept_verdict(row: StoredConsensus) -> ArbiterVerdict:
     """Return the arbiter's answer in a row that is done."""
-    return Verdict(final_score=row.final_score, raw_score=row.raw_score, rationale=row.rationale)
+    return ArbiterVerdict(
+        final_score=row.final_score, raw_score=row.raw_score, rationale=row.rationale
+    )
 
 
 def _common(place: Place, attempt: int, ended: Ended[Any]) -> dict[str, Any]:

@@ -27,12 +27,12 @@ from judge_gym.panel.state import (
     ERROR,
     IDLE,
     TOGETHER,
+    ArbiterVerdict,
     ConsensusState,
     PanelState,
     RaterState,
     Review,
     Step,
-    Verdict,
 )
 from judge_gym.records.calls import Row
 from judge_gym.records.panels import StoredConsensus, StoredReview
@@ -156,15 +156,15 @@ class PanelProgress:
         """Prepare the consensus; returns whether there are enough reviews for one."""
         reviews = [rater.review for rater in self.state.raters if rater.review]
         if len(reviews) < LEAST:
-            given, asked = len(reviews), len(self._panel.raters)
-            why = f"{given} of {asked} raters gave a review, and a consensus needs {LEAST}"
+            n_reviews, n_raters = len(reviews), len(self._panel.raters)
+            why = f"{n_reviews} of {n_raters} raters gave a review, and a consensus needs {LEAST}"
             self._save_end("error", why)
             self.change(phase=ERROR, error=why)
             return False
         scale = self._panel.rubric.scale
         self.change(
             phase=CONSENSUS,
-            agreement=agreement_of([one.overall_score for one in reviews], scale),
+            agreement=agreement_of([review.overall_score for review in reviews], scale),
             item_agreement=item_agreements(reviews, scale),
             consensus=self.state.consensus.model_copy(update={"status": "running"}),
         )
@@ -177,12 +177,12 @@ class PanelProgress:
             return None
         return questions.kept(done) | {"verdict": questions.kept_verdict(done)}
 
-    def arbiter_question(self) -> Question[Ended[Verdict]]:
+    def arbiter_question(self) -> Question[Ended[ArbiterVerdict]]:
         """Return the question to the arbiter about the reviews there are."""
         raters, errors = self.state.raters, self._consensus_before.errors
         reviews = [rater.model_dump(include={"name", "review"}) for rater in raters]
         review_ids = self._review_ids()
-        attempt: Attempt[Verdict] = Attempt(
+        attempt: Attempt[ArbiterVerdict] = Attempt(
             f"{self.key}/arbiter/{digest(reviews)}/{errors}",
             f"0/{errors}",
             lambda ended: self._consensus_row(review_ids, ended),
@@ -221,7 +221,9 @@ class PanelProgress:
 
     def _save_end(self, status: Literal["error", "cancelled"], why: str) -> None:
         """Store that the run ended before the arbiter was asked."""
-        ended: Ended[Verdict] = Ended(status, None, None, why, None, (), self.state.simulated)
+        ended: Ended[ArbiterVerdict] = Ended(
+            status, None, None, why, None, (), self.state.simulated
+        )
         review_ids = self._review_ids()
         with self._runtime.session() as session:
             store.save(session, self._consensus_row(review_ids, ended))
@@ -230,7 +232,7 @@ class PanelProgress:
         with self._runtime.session() as session:
             return store.review_ids(session, self._place)
 
-    def _consensus_row(self, review_ids: list[int], ended: Ended[Verdict]) -> Row:
+    def _consensus_row(self, review_ids: list[int], ended: Ended[ArbiterVerdict]) -> Row:
         # One row a run, whatever ends it: the first of them stays.
         return questions.consensus_row(
             self._place,
@@ -278,9 +280,9 @@ class _LiveRun:
 
     def _scores_agree(self, within: int) -> bool:
         """Whether all raters that were asked gave a review, and near enough overall scores."""
-        asked = [rater for rater in self._review.state.raters if rater.status != "waiting"]
-        scores = [rater.review.overall_score for rater in asked if rater.review]
-        return len(scores) == len(asked) and max(scores) - min(scores) <= within
+        raters = [rater for rater in self._review.state.raters if rater.status != "waiting"]
+        scores = [rater.review.overall_score for rater in raters if rater.review]
+        return len(scores) == len(raters) and max(scores) - min(scores) <= within
 
     async def _spare(self, indices: Sequence[int]) -> None:
         """Leave these raters unasked, except for stored reviews, which cost nothing."""

@@ -38,7 +38,7 @@ class Review(Frozen):
     overall_comment: str
 
 
-class Verdict(Frozen):
+class ArbiterVerdict(Frozen):
     """The arbiter's verdict."""
 
     final_score: int
@@ -80,7 +80,7 @@ class RaterState(Step):
 class ConsensusState(Step):
     """The arbiter and its progress."""
 
-    verdict: Verdict | None = None
+    verdict: ArbiterVerdict | None = None
     """Set when, and only when, the status is `done`."""
 
 
@@ -149,7 +149,7 @@ class PanelState(Frozen):
         return ended / (len(self.raters) + 1)
 
     @property
-    def in_short(self) -> str:
+    def summary(self) -> str:
         """The run in one line, without text of the raters or of the document."""
         failed = sum(rater.status == "error" for rater in self.raters)
         reviews = f"{len(self.reviewed)} of {len(self.raters)} reviews"
@@ -179,10 +179,10 @@ def no_consensus(state: PanelState) -> NoConsensusError | None:
     """Return the error of a run that has ended without a consensus, None of any other."""
     if state.phase != ERROR:
         return None
-    failed = [f"{one.name}: {one.error}" for one in state.raters if one.error is not None]
-    said = "; ".join([f"Panel {state.panel} on {state.document}: {state.error}", *failed])
+    failed = [f"{rater.name}: {rater.error}" for rater in state.raters if rater.error is not None]
+    problems = "; ".join([f"Panel {state.panel} on {state.document}: {state.error}", *failed])
     return NoConsensusError(
-        f"{said}.",
+        f"{problems}.",
         "Fix the cause and rerun the command: reviews are stored, and only failed calls are made "
         "again.",
     )

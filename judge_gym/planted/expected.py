@@ -40,6 +40,30 @@ def stage_distribution(family: Family, case: Case, display: Display = RANDOMIZED
     return with_display_bias(p, family.first_bias, family.label_a_bias, display)
 
 
+def letter_calibration(family: Family, case: Case, display: Display) -> tuple[float, float]:
+    """Return the mean of p - r and of (p - r)² over single verdicts on a claim, at temperature 1.
+
+    p is the token probability of the verdict's letter, and r is 1 where the verdict is right. A
+    random presentation is averaged over.
+    """
+    stages = range(case.stages)
+    shown = [
+        with_display_bias(
+            stage_probabilities(family, case),
+            family.first_bias,
+            family.label_a_bias,
+            Display(first, lettered_a),
+        )
+        for first in (stages if display.first is None else [display.first])
+        for lettered_a in (stages if display.lettered_a is None else [display.lettered_a])
+    ]
+    right = np.eye(case.stages)[-1 if case.truth else 0]
+    return (
+        fmean(float(p @ (p - right)) for p in shown),
+        fmean(float(p @ (p - right) ** 2) for p in shown),
+    )
+
+
 def set_distribution(family: Family, case: Case) -> dict[tuple[int, ...], float]:
     """Return the probability of each set verdict under a random presentation.
 

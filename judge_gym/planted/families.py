@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from judge_gym.errors import did_you_mean
-from judge_gym.model_names import SIMULATED, is_simulated_model
+from judge_gym.model_names import SIMULATED, is_simulated_model, planted_name
 from judge_gym.seeds import derive_seed
 
 Feature = Literal["evidence", "specificity", "accuracy", "order", "concision", "actionability"]
@@ -183,7 +183,7 @@ def grader_models() -> tuple[str, ...]:
 def grader_of(model: str) -> Grader:
     """Return the grader that a model plays; a model of no grader is a good one."""
     graders = grader_file().graders
-    name = model.removeprefix(SIMULATED)
+    name = planted_name(model)
     matches = (grader for grader in graders.values() if name in grader.models)
     return next(matches, graders[_DEFAULT_GRADER])
 
@@ -195,9 +195,9 @@ def served_models() -> tuple[str, ...]:
 
 
 def check_served(model: str) -> None:
-    """Raise ValueError for a `sim/` model that does not exist."""
+    """Raise ValueError for a simulated model that does not exist."""
     models = served_models()
-    if model not in models:
+    if f"{SIMULATED}{planted_name(model)}" not in models:
         hint = did_you_mean(model, models)
         raise ValueError(f"the simulator has no model {model!r}. {hint}Use {', '.join(models)}")
 
@@ -205,11 +205,11 @@ def check_served(model: str) -> None:
 def family_named(model: str) -> str | None:
     """Return the family that answers for `model`; None for an unknown `sim/` model.
 
-    `sim/calm-2` and `calm-2` are of family calm. Any other name is that of a real model whose
-    base URL points to the simulator: the hash of the name draws a family for it, among those that
-    read their evidence and do not obey it.
+    `sim/calm-2`, `sim-gemini/calm-2` and `calm-2` are of family calm. Any other name is that of a
+    real model whose base URL points to the simulator: the hash of the name draws a family for it,
+    among those that read their evidence and do not obey it.
     """
-    name = model.removeprefix(SIMULATED)
+    name = planted_name(model)
     for family, parameters in planted().items():
         if name in parameters.models:
             return family

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from judge_gym.planted.families import Family
-from judge_gym.planted.reading import Reading, claim_truth, concept_named, read_documents
+from judge_gym.planted.reading import DocumentReading, claim_truth, concept_named, read_documents
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -36,7 +36,7 @@ class Case:
     `truth` is set when the evidence is a claim whose truth can be checked.
     """
 
-    reading: Reading
+    reading: DocumentReading
     contested: float
     stages: int
     truth: bool | None = None

@@ -25,7 +25,7 @@ _CUES_FOR_A_JUDGEMENT, _WORDS_FOR_A_JUDGEMENT = 4, 20
 
 
 @dataclass(frozen=True)
-class Reading:
+class DocumentReading:
     """One document, or several averaged.
 
     `theta` in [0, 1]: how far the text shows the concept; `tau` in [0, 1]: how emotive it is;
@@ -47,10 +47,10 @@ class _Text:
     quirk: float
 
 
-def read_documents(documents: Sequence[str], concept: Concept) -> Reading:
+def read_documents(documents: Sequence[str], concept: Concept) -> DocumentReading:
     """Read one or more documents for a concept; a bundle reads as the mean of its documents."""
     readings = [_for_concept(_read(text), concept) for text in documents] or [NOTHING_READ]
-    return Reading(
+    return DocumentReading(
         theta=fmean(reading.theta for reading in readings),
         tau=fmean(reading.tau for reading in readings),
         information=fmean(reading.information for reading in readings),
@@ -58,13 +58,13 @@ def read_documents(documents: Sequence[str], concept: Concept) -> Reading:
     )
 
 
-NOTHING_READ = Reading(theta=0.5, tau=0.0, information=0.0)
+NOTHING_READ = DocumentReading(theta=0.5, tau=0.0, information=0.0)
 
 
-def _for_concept(text: _Text, concept: Concept) -> Reading:
+def _for_concept(text: _Text, concept: Concept) -> DocumentReading:
     direction = concept.valence or -1
     theta = 0.5 + 0.5 * direction * text.balance + text.quirk
-    return Reading(min(1.0, max(0.0, theta)), text.tau, text.information, text.cues)
+    return DocumentReading(min(1.0, max(0.0, theta)), text.tau, text.information, text.cues)
 
 
 @lru_cache(maxsize=1024)

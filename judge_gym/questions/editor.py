@@ -8,13 +8,9 @@ from judge_gym.evidence.cleaning import word_count
 from judge_gym.prompts import Prompt, nonce, render
 from judge_gym.questions.outcome import NoAnswer, readable
 from judge_gym.records.calls import Answer, Failure
+from judge_gym.records.recipes import VIEW_TEMPLATES
 from judge_gym.records.shown import ShownDocument
 
-_TEMPLATES: dict[EvidenceView, str] = {
-    "cleaned": "clean",
-    "neutralized": "neutralize",
-    "abstracted": "abstract",
-}
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
@@ -37,7 +33,7 @@ class NoText:
 def view_prompt(view: EvidenceView, text: str, limit: int, call_key: str) -> Prompt:
     """Render the request for `view` of `text`; `limit` is in words."""
     return render(
-        _TEMPLATES[view],
+        VIEW_TEMPLATES[view],
         document=ShownDocument("", text),
         limit=limit,
         mark=nonce(call_key, text),
@@ -56,7 +52,7 @@ def read_view(view: EvidenceView, limit: int, outcome: Answer | Failure) -> Edit
     if not text:
         return NoText(f"empty: the model answered nothing (finish reason {answer.finish_reason})")
     words = word_count(text)
-    if answer.finish_reason == "length" and (view != "neutralized" or words <= limit):
+    if answer.is_cut and (view != "neutralized" or words <= limit):
         return NoText(f"truncated: the model was stopped after {words} words")
     if view != "neutralized" or words <= limit:
         return EditedText(text, words, over_limit=False)

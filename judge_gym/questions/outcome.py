@@ -34,5 +34,5 @@ def readable(outcome: Answer | Failure) -> Answer | NoAnswer:
 
 def unreadable(answer: Answer, reason: str, detail: str) -> str:
     """Return the typed failure of an unreadable answer; a truncated answer is named as such."""
-    cause = "truncated" if answer.finish_reason == "length" else reason
+    cause = "truncated" if answer.is_cut else reason
     return UNPRINTED.sub(" ", f"{cause}: {detail}")[:LONGEST_REASON]

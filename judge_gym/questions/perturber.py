@@ -80,7 +80,7 @@ def read_rewritten(original: str, outcome: Answer | Failure) -> Rewritten | Unus
     text = answer.text.strip()
     if not text:
         return Unusable("empty: there is no text")
-    if answer.finish_reason == "length":
+    if answer.is_cut:
         return Unusable("truncated: the text breaks off")
     if any(mark in text and mark not in original for mark in _MARKS):
         return Unusable("marks: the marks around the text are no part of it")

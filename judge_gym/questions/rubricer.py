@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from judge_gym.answers.json_object import read_json_object
 from judge_gym.answers.verdict import ParseFailure
 from judge_gym.design.rubric import MIDPOINT_LABEL, Rubric, rubric_faults
-from judge_gym.design.strategies.scale import Scale, scale_of
+from judge_gym.design.strategies.scale import StageScale, scale_of
 from judge_gym.prompts import Message, Prompt, continued, render
 from judge_gym.questions.outcome import UNPRINTED, NoAnswer, readable
 from judge_gym.records.calls import Answer, Failure
@@ -29,9 +29,11 @@ class RubricRequest:
     variant: int
     """0 is the owner's rubric; `store.rubrics.SHAM` is another draw of the same prompt."""
     temperature: float
+    recipe: str = ""
+    """What tells it from rubrics that earlier templates or critics made; empty for the first."""
 
     @property
-    def scale(self) -> Scale:
+    def scale(self) -> StageScale:
         return scale_of(self.scale_size)
 
 

@@ -1,9 +1,10 @@
 """The scorer: shows a judge a rubric and an item, and reads the verdict of its answer."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from judge_gym.answers.letter_probability import letter_probability
 from judge_gym.answers.verdict import (
     Grammar,
     ParseFailure,
@@ -34,6 +35,9 @@ class Judgement:
     span_start: int | None = None
     span_end: int | None = None
     failure: str | None = None
+    letter_probability: float | None = None
+    """Of the verdict's letter, by the probabilities of the answer's tokens."""
+    letter_probabilities: Mapping[str, float] | None = None
 
 
 def scoring_prompt(
@@ -81,15 +85,21 @@ def read_judgement(
     if isinstance(answer, NoAnswer):
         return Judgement(answer.status, failure=answer.failure)
     evidence = [part for document in documents for part in (document.title, document.text)]
-    verdict = read_verdict(resolve(experiment).of(Scoring), answer.text, evidence)
+    scoring = resolve(experiment).of(Scoring)
+    verdict = read_verdict(scoring, answer.text, evidence)
     start, end = verdict.span or (None, None)
     if isinstance(verdict, ParseFailure):
         failure = unreadable(answer, verdict.reason, verdict.detail)
         return Judgement("unparseable", span_start=start, span_end=end, failure=failure)
+    # What a set says is not in the probability of one of its letters.
+    offered = () if scoring.subset else scoring.labels
+    chance = letter_probability(answer.text, verdict, offered, answer.chances)
     return Judgement(
         status="abstained" if verdict.abstained else "scored",
         stages=None if verdict.abstained else presentation.stage_set(verdict.letters),
         verdict_text=verdict.text[:500],
         span_start=start,
         span_end=end,
+        letter_probability=chance.verdict if chance else None,
+        letter_probabilities=chance.by_letter if chance else None,
     )

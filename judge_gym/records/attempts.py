@@ -19,9 +19,19 @@ def nothing_but_thought(answer: Answer) -> bool:
     return answer.finish_reason == "length" and not answer.text.strip()
 
 
-def over_limit(message: str, limit: int, cost_usd: float | None) -> AttemptError:
-    """Return the record of an answer without a word at an output limit in tokens."""
-    return {**attempt_error("output_limit", message), "limit": limit, "cost_usd": cost_usd}
+def over_limit(message: str, limit: int, answer: Answer | None) -> AttemptError:
+    """Return the record of an answer without a word at an output limit in tokens.
+
+    Without `answer` the provider refused the limit.
+    """
+    used = {"cost_usd": None} if answer is None else {"cost_usd": answer.cost_usd} | _used(answer)
+    return {**attempt_error("output_limit", message), "limit": limit, **used}
+
+
+def _used(answer: Answer) -> dict[str, Any]:
+    """Return who made an answer that is not kept, and of how many tokens."""
+    names = ("served_model", "finish_given", "prompt_tokens", "completion_tokens")
+    return {name: getattr(answer, name) for name in (*names, "reasoning_tokens")}
 
 
 def discarded(answer: Answer) -> AttemptError | None:
@@ -33,4 +43,4 @@ def discarded(answer: Answer) -> AttemptError | None:
     else:
         return None
     message = f"finish reason {answer.finish_reason}"
-    return {**attempt_error(kind, message), "answer": answer.text}
+    return {**attempt_error(kind, message), "answer": answer.text, **_used(answer)}

@@ -14,13 +14,12 @@ class ProviderBatch:
 
     id: str
     status: ProviderStatus
-    input_file_id: str
-    output_file_id: str | None
-    error_file_id: str | None
-    our_key: str
-    error: str
+    input_file_id: str | None = None
+    """None at providers without files, as are the other two."""
+    output_file_id: str | None = None
+    error_file_id: str | None = None
+    error: str = ""
     """Why validation failed; "" otherwise."""
-    created_at: datetime
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class StoredBatch:
 
     id: int
     key: str
-    """Our own name for it, which the provider keeps as metadata."""
+    """Our own name for it, which its metadata or its requests at the provider have."""
     provider: str
     model: str
     status: str
@@ -40,6 +39,8 @@ class StoredBatch:
     provider_batch_id: str | None
     error: str | None
     created_at: datetime
+    requested_at: datetime | None
+    """When its creation was requested; None while the provider certainly does not have it."""
     submitted_at: datetime | None
     polled_at: datetime | None
     ended_at: datetime | None
@@ -54,3 +55,8 @@ class BatchCall:
     parameters: Mapping[str, Any]
     sent_parameters: Mapping[str, Any] | None
     """None for a call planned before these were recorded."""
+
+    @property
+    def given(self) -> Mapping[str, Any]:
+        """What is sent of its parameters, as far as it was recorded."""
+        return self.sent_parameters or self.parameters

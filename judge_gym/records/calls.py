@@ -1,9 +1,10 @@
 """The values the gateway takes and gives: a call, its answer, its failure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from judge_gym.design.experiment import Effort
 from judge_gym.model_names import is_simulated_model
 from judge_gym.prompts import Prompt
 from judge_gym.seeds import sha256
@@ -16,7 +17,9 @@ FailureKind = Literal[
     "server",
     "bad_request",
     "authentication",
+    "no_access",
     "not_found",
+    "retired",
     "unreachable",
     "context_too_long",
     "content_policy",
@@ -29,8 +32,13 @@ PASSING: frozenset[FailureKind] = frozenset(
 """Failures that the same request may survive a little later."""
 NO_ANSWER: frozenset[FailureKind] = frozenset({"timeout", "connection", "unreadable"})
 """Failures that do not show that a provider is there at all."""
-SHARED: frozenset[FailureKind] = frozenset({"authentication", "quota", "not_found", "unreachable"})
+SHARED: frozenset[FailureKind] = frozenset(
+    {"authentication", "quota", "no_access", "not_found", "retired", "unreachable"}
+)
 """Failures that every other call to the model would meet too."""
+CostSource = Literal["provider", "file", "litellm", "simulated"]
+"""Where the cost of an answer comes from: the provider itself, the providers file, litellm's list
+of prices, or the simulator, whose answers cost nothing."""
 LIMITS = ("max_tokens", "max_completion_tokens")
 """Parameters that limit the length of an answer; a request has one of them."""
 IMPORTED = "imported"
@@ -50,9 +58,16 @@ class Parameters:
     json_answer: bool = False
     schema: Mapping[str, Any] | None = None
     """The JSON schema of the answer, where the model takes one."""
+    reasoning_effort: Effort | None = None
+    """How much the model is to think; the model's default when left out."""
+    logprobs: bool = False
+    """Whether the answer's tokens come with their probabilities."""
 
     def asked(self) -> dict[str, Any]:
-        """Return the fields of a request as planned; `llm.capabilities` fits them to a model."""
+        """Return the fields of a request as planned; `llm.capabilities` fits them to a model.
+
+        A field of a later version is left out at its default: older requests keep their digest.
+        """
         fields: dict[str, Any] = {
             "temperature": self.temperature,
             "top_p": self.top_p,
@@ -65,6 +80,10 @@ class Parameters:
             fields["response_format"] = {"type": "json_schema", "json_schema": answer}
         elif self.json_answer:
             fields["response_format"] = {"type": "json_object"}
+        if self.reasoning_effort is not None:
+            fields["reasoning_effort"] = self.reasoning_effort
+        if self.logprobs:
+            fields["logprobs"] = True
         return fields
 
 
@@ -86,6 +105,8 @@ class Call:
     one only each attempt is bounded."""
     may_be_refused: bool = False
     """Whether another form of the question follows when the provider refuses this one."""
+    must_apply: frozenset[str] = frozenset()
+    """Names of parameters that may not be left out: the call fails where its model refuses one."""
 
     @property
     def request_digest(self) -> str | None:
@@ -117,9 +138,22 @@ class Request:
 
 
 @dataclass(frozen=True)
+class TokenChance:
+    """A token of an answer, its log probability, and the likeliest tokens at its place."""
+
+    token: str
+    logprob: float
+    others: tuple[tuple[str, float], ...] = ()
+    """(token, log probability), with the token itself where the provider lists it."""
+
+
+@dataclass(frozen=True)
 class Answer:
     """What came back. `cost_usd` is None when the model is in no price list, never 0 for that.
 
+    `finish_reason` is stop, length, content_filter, context (the model's window is full) or
+    unknown; an answer that broke off by an error is a failure. `prompt_tokens` include those read
+    from and written to the provider's cache, `completion_tokens` those of the reasoning.
     `latency_ms` is None for an answer from a batch and for a reused answer.
     """
 
@@ -130,6 +164,30 @@ class Answer:
     cost_usd: float | None
     latency_ms: float | None
     simulated: bool
+    body: Mapping[str, Any] | None = None
+    """The body of the request as it was sent, without the messages, which the call has."""
+    served_model: str | None = None
+    """The model that answered, by the provider; None when it does not say."""
+    response_id: str | None = None
+    fingerprint: str | None = None
+    """The provider's name of the configuration that answered."""
+    finish_given: str | None = None
+    """The finish reason in the provider's own words."""
+    cached_tokens: int | None = None
+    """Tokens of the prompt that the provider read from its cache."""
+    cache_written_tokens: int | None = None
+    """Tokens of the prompt that the provider wrote to its cache."""
+    reasoning_tokens: int | None = None
+    cost_source: CostSource | None = None
+    reasoning: str = ""
+    """The model's reasoning where the provider gives it; no verdict is read from it."""
+    chances: tuple[TokenChance, ...] = ()
+    """The tokens of `text` with their probabilities, where they were asked for and given."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the answer may lack its end."""
+        return self.finish_reason in ("length", "context")
 
 
 @dataclass(frozen=True)
@@ -138,6 +196,8 @@ class Failure:
 
     kind: FailureKind
     message: str
+    body: Mapping[str, Any] | None = field(default=None, compare=False)
+    """The body of the last request as it was sent, without the messages."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +252,10 @@ class ProviderError(Exception):
         message: str,
         retry_after: float | None = None,
         parameter: str | None = None,
+        *,
+        status: int | None = None,
+        body: Mapping[str, Any] | None = None,
+        page: bool = False,
     ) -> None:
         super().__init__(message)
         self.kind = kind
@@ -199,3 +263,9 @@ class ProviderError(Exception):
         """Seconds to wait, by the provider."""
         self.parameter = parameter
         """The parameter at fault, where the error names one beside its message."""
+        self.status = status
+        """The HTTP status, where there was a response."""
+        self.page = page
+        """Whether a web page stood where an answer was expected."""
+        self.body = body
+        """The body of the request as it was sent, without the messages."""

@@ -9,12 +9,11 @@ from judge_gym.calibration.checks import Check, Result, span
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.distribution import score_counts
 from judge_gym.calibration.escalating import sufficient, undecided
-from judge_gym.calibration.verdict import Verdict
-from judge_gym.errors import JudgeGymError
+from judge_gym.calibration.verdict import CalibrationVerdict
 from judge_gym.formats import dollars, percent, plain, short
 from judge_gym.judges.calibrating.assessing import Assessment, Case
 from judge_gym.judges.calibrating.estimating import CalibrationFindings
-from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place
+from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place, unwritable
 from judge_gym.report.plots.plot import Kind
 from judge_gym.report.plots.svg import draw
 from judge_gym.report.table import Row, Table
@@ -27,7 +26,7 @@ _HEAD = """# Logbook
 
 What was calibrated, what held, and what counted as enough. Entries are only added.
 """
-_SAID = {
+_RESULT_PHRASES = {
     Result.PASSES: "Held",
     Result.FAILS: "Did not hold",
     Result.INCONCLUSIVE: "Open",
@@ -45,15 +44,26 @@ def asking(findings: CalibrationFindings) -> str:
     best = next((policy for policy in findings.policies if policy.is_best), None)
     if enough is None or best is None:
         return ""
-    if all(one.decision.verdict is Verdict.DO_NOT_USE for one in findings.assessments):
+    if all(
+        assessment.decision.verdict is CalibrationVerdict.DO_NOT_USE
+        for assessment in findings.assessments
+    ):
         return "None of these judges is recommended, so neither is a way to ask them."
     little = f"less than {plain(100 * margin)} in 100 right scores"
     labels = best.accuracy.n_items
     met = f"{round((best.accuracy.estimate or 0.0) * labels)} of {labels}"
+    equals = [
+        policy.first
+        for policy in findings.policies
+        if policy.is_alone and policy.accuracy.estimate == best.accuracy.estimate
+    ]
+    first = f"{best.first} meets most labels"
+    if len(equals) > 1:
+        first = f"{' and '.join(equals)} meet equally many labels, the most"
     text = (
-        f"{best.first} meets most labels of these judges, {met}. "
-        f"Compared with it, not with the labels, {enough.name} is the cheapest way to ask that "
-        f"is shown to lose {little}."
+        f"Of the judges asked alone, {first}: {met} within "
+        f"{plain(findings.design.margins.near)} points. Compared with {best.first}, not with the "
+        f"labels, {enough.name} is the cheapest way to ask that is shown to lose {little}."
     )
     if maybe:
         other, decides = maybe
@@ -69,12 +79,13 @@ def asking(findings: CalibrationFindings) -> str:
 
 
 def gap(findings: CalibrationFindings) -> str:
-    """Return how many judgements are missing, in words; empty when none are."""
+    """Return how many judgements are missing, and which budget stopped them; empty without any."""
     if not findings.missing:
         return ""
+    how = " ".join(findings.stopped) or "Rerun the command to resume."
     return (
         f"{findings.missing} of {findings.expected} judgements are missing: what is said here "
-        "rests on the others."
+        f"rests on the others. {how}"
     )
 
 
@@ -143,7 +154,9 @@ def check_table(checks: Sequence[Check], title: str, about: str, *, simulated: b
                 (
                     check.question,
                     check.result.value,
-                    "; ".join((check.reason, *_effects(check))),
+                    "; ".join(
+                        (check.reason, *(e for e in _effects(check) if e not in check.reason))
+                    ),
                     check.action,
                     str(check.estimate.n_items),
                 )
@@ -176,15 +189,19 @@ def judge_table(findings: CalibrationFindings) -> Table:
         tuple(
             Row(
                 (
-                    *(one.judge.name, one.judge.answered_by, one.decision.verdict.words),
-                    *(str(one.count(result)) for result in Result),
-                    str(one.statuses.total()),
-                    str(one.statuses.total() - one.statuses["scored"]),
+                    *(
+                        assessment.judge.name,
+                        str(assessment.answered),
+                        assessment.decision.verdict.words,
+                    ),
+                    *(str(assessment.count(result)) for result in Result),
+                    str(assessment.statuses.total()),
+                    str(assessment.statuses.total() - assessment.statuses["scored"]),
                     dollars(findings.costs[number - 1]),
                 ),
                 link=f"#judge-{number}",
             )
-            for number, one in enumerate(findings.assessments, start=1)
+            for number, assessment in enumerate(findings.assessments, start=1)
         ),
         words=3,
         simulated=findings.simulated,
@@ -221,9 +238,9 @@ def policy_table(findings: CalibrationFindings) -> Table:
     )
 
 
-def curve_table(one: Assessment) -> Table:
+def curve_table(assessment: Assessment) -> Table:
     """Return the label to be expected for a score of this judge; empty without labels."""
-    curve = one.calibrated
+    curve = assessment.calibrated
     pairs = zip(curve.at, curve.truth, strict=True) if curve else ()
     return Table(
         "Scores and labels",
@@ -232,7 +249,7 @@ def curve_table(one: Assessment) -> Table:
         ("score of the judge", "label to be expected"),
         tuple(Row((short(float(at)), span(truth))) for at, truth in pairs),
         words=2,
-        simulated=one.simulated,
+        simulated=assessment.simulated,
     )
 
 
@@ -287,63 +304,86 @@ def after(case: Case) -> list[Piece]:
 
 
 def _cut(pieces: Sequence[Piece]) -> list[Piece]:
-    left = LONGEST_SHOWN
+    remaining = LONGEST_SHOWN
     kept: list[Piece] = []
-    for piece in filter(lambda one: one.text, pieces):
-        if left <= 0:
+    for piece in filter(lambda piece: piece.text, pieces):
+        if remaining <= 0:
             return [*kept, Piece(" …", False)]
-        kept.append(Piece(piece.text[:left], piece.changed))
-        left -= len(piece.text)
+        kept.append(Piece(piece.text[:remaining], piece.changed))
+        remaining -= len(piece.text)
     return kept
 
 
-def _histogram(one: Assessment) -> str:
-    rows = [{"points": points, "scores": count} for points, count in score_counts(one.scores)]
-    return _drawn("histogram", one, rows, f"How often {one.judge.name} gave each score")
-
-
-def _forest(one: Assessment) -> str:
+def _histogram(assessment: Assessment) -> str:
     rows = [
-        {"change": _effect_of(check), "effect": found.estimate, "lower": found.lower,
-         "upper": found.upper, "unit": "points"}
-        for check in one.checks
-        if check.expectation is not None and (found := check.estimate).estimate is not None
+        {"points": points, "scores": count} for points, count in score_counts(assessment.scores)
+    ]
+    return _drawn(
+        "histogram", assessment, rows, f"How often {assessment.judge.name} gave each score"
+    )
+
+
+def _forest(assessment: Assessment) -> str:
+    rows = [
+        {"change": _effect_of(check), "effect": estimate.estimate, "lower": estimate.lower,
+         "upper": estimate.upper, "unit": "points"}
+        for check in assessment.checks
+        if check.expectation is not None and (estimate := check.estimate).estimate is not None
     ]  # fmt: skip
     if not rows:
         return ""
-    return _drawn("forest", one, rows, f"What each perturbation does to scores of {one.judge.name}")
+    return _drawn(
+        "forest",
+        assessment,
+        rows,
+        f"What each perturbation does to scores of {assessment.judge.name}",
+    )
 
 
 def _effect_of(check: Check) -> str:
     return f"{check.perturbation} ({check.expectation})"
 
 
-def _curves(one: Assessment) -> Iterator[tuple[str, str]]:
+def _curves(assessment: Assessment) -> Iterator[tuple[str, str]]:
     """Yield perturbation and drawing of those judged at two severities or more."""
-    for name, points in one.curves.items():
-        known = [(severity, found) for severity, found in points if found.estimate is not None]
-        if len(known) > 2:
+    for name, points in assessment.curves.items():
+        estimated = [
+            (severity, estimate) for severity, estimate in points if estimate.estimate is not None
+        ]
+        if len(estimated) > 2:
             rows = [
-                {"severity": severity, "points": found.estimate, "lower": found.lower,
-                 "upper": found.upper}
-                for severity, found in known
+                {"severity": severity, "points": estimate.estimate, "lower": estimate.lower,
+                 "upper": estimate.upper}
+                for severity, estimate in estimated
             ]  # fmt: skip
-            yield name, _drawn("severity_curve", one, rows, f"{one.judge.name}: {name}", name)
+            yield (
+                name,
+                _drawn(
+                    "severity_curve", assessment, rows, f"{assessment.judge.name}: {name}", name
+                ),
+            )
 
 
 def _drawn(
-    kind: Kind, one: Assessment, rows: Sequence[Mapping[str, Any]], label: str, part: str = ""
+    kind: Kind,
+    assessment: Assessment,
+    rows: Sequence[Mapping[str, Any]],
+    label: str,
+    part: str = "",
 ) -> str:
-    name = "-".join(filter(None, (kind, part, one.judge.key))).replace("_", "-")
-    said = f"SIMULATED. {label}" if one.simulated else label
-    return draw(kind, rows, name, said)
+    name = "-".join(filter(None, (kind, part, assessment.judge.key))).replace("_", "-")
+    mark = "SIMULATED. " if assessment.simulated else ""
+    return draw(kind, rows, name, mark + label)
 
 
 def _check_rows(findings: CalibrationFindings) -> Iterator[dict[str, Any]]:
-    some = [(one.judge.name, one.simulated, check) for one in findings.assessments
-            for check in one.checks]  # fmt: skip
-    some += [("", findings.simulated, check) for check in findings.together]
-    for judge, simulated, check in some:
+    checks = [
+        (assessment.judge.name, assessment.simulated, check)
+        for assessment in findings.assessments
+        for check in assessment.checks
+    ]
+    checks += [("", findings.simulated, check) for check in findings.together]
+    for judge, simulated, check in checks:
         yield {
             "judge": judge, "check": check.name, "result": check.result,
             **figures_of(check.estimate), "p_adjusted": check.p_adjusted, "reason": check.reason,
@@ -352,20 +392,20 @@ def _check_rows(findings: CalibrationFindings) -> Iterator[dict[str, Any]]:
 
 
 def _case_rows(findings: CalibrationFindings) -> Iterator[dict[str, Any]]:
-    for one in findings.assessments:
-        for case in one.cases:
+    for assessment in findings.assessments:
+        for case in assessment.cases:
             yield {
-                "judge": one.judge.name, "item": case.original.id,
+                "judge": assessment.judge.name, "item": case.original.id,
                 "perturbation": case.perturbation, "expected": case.expectation,
                 "severity": case.severity, "perturber": case.changed.perturber,
-                "before": case.before, "after": case.after, "simulated": one.simulated,
+                "before": case.before, "after": case.after, "simulated": assessment.simulated,
             }  # fmt: skip
 
 
 def append_entry(findings: CalibrationFindings, file: Path) -> bool:
     """Append an entry, unless the file has one of the very same figures; returns whether it did.
 
-    Raises `JudgeGymError` when the file cannot be written to.
+    Raises `ReportError` when the file cannot be written to.
     """
     entry = "\n".join(_lines(findings))
     mark = f"<!-- {digest(entry)} -->"
@@ -380,10 +420,7 @@ def append_entry(findings: CalibrationFindings, file: Path) -> bool:
             head = "" if written else _HEAD
             book.write(f"{head}\n## {date} {findings.design.name}\n\n{entry}\n{mark}\n")
     except OSError as error:
-        raise JudgeGymError(
-            f"The logbook {file} cannot be written: {error.strerror or error}.",
-            "Choose a folder you can write to with JUDGE_GYM_DATA_DIR.",
-        ) from error
+        raise unwritable(f"The logbook {file}", file.parent, error) from error
     return True
 
 
@@ -391,25 +428,28 @@ def _lines(findings: CalibrationFindings) -> Iterator[str]:
     design = findings.design
     if findings.simulated:
         yield "- SIMULATED: this says nothing of any real judge."
-    changes = ", ".join(one.name for one in design.chosen)
-    severities = ", ".join(plain(one) for one in design.severities)
+    changes = ", ".join(perturbation.name for perturbation in design.chosen)
+    severities = ", ".join(plain(severity) for severity in design.severities)
     yield (
         f"- Tried: {len(findings.texts.originals)} texts of {_plain(design.items.name)}, "
         f"{design.repeats} runs, {changes} at severities {severities}, seed {design.seed}."
     )
     if design.perturber:
-        types = ", ".join(one.name for one in design.chosen if design.made_by(one))
+        types = ", ".join(
+            perturbation.name for perturbation in design.chosen if design.made_by(perturbation)
+        )
         yield f"- Changed by {_plain(design.perturber.model)}: {types}; by rules: the others."
     if warning(findings):
         yield f"- Note: {_plain(warning(findings))}"
     if gap(findings):
         yield f"- Incomplete: {gap(findings)}"
-    for one in findings.assessments:
-        yield f"- {_plain(one.judge.name)} ({_plain(one.judge.answered_by)}, key {one.judge.key}):"
-        for result, said in _SAID.items():
-            names = ", ".join(c.name for c in one.checks if c.result is result)
+    for assessment in findings.assessments:
+        judge = assessment.judge
+        yield f"- {_plain(judge.name)} ({_plain(str(assessment.answered))}, key {judge.key}):"
+        for result, phrase in _RESULT_PHRASES.items():
+            names = ", ".join(c.name for c in assessment.checks if c.result is result)
             if names:
-                yield f"  - {said}: {names}."
+                yield f"  - {phrase}: {names}."
     for check in findings.together:
         yield f"- {_plain(check.question)}: {check.result} ({check.reason})."
     enough = ", ".join(

@@ -31,6 +31,8 @@ from judge_gym.store.judgement_texts import (
 
 LONGEST_TEXT = 4_000
 """Characters shown of a text."""
+LONGEST_REASONING = 1_000
+"""Characters shown of a model's reasoning, which is often longer than its answer."""
 CUT = " […]"
 
 
@@ -47,6 +49,8 @@ class ShownJudgement:
     before: str
     span: str
     after: str
+    reasoning: str
+    """The model's own, where its provider gives it."""
 
 
 Key = TypeVar("Key")
@@ -75,6 +79,7 @@ def _shown(judgement: JudgementText, setting: str) -> ShownJudgement:
         under=f"{setting}, {rubric}",
         replicate=judgement.replicate + 1,
         outcome=_outcome(judgement),
+        reasoning=cut(judgement.reasoning, LONGEST_REASONING),
         **_marked(judgement.answer, judgement.span_start, judgement.span_end, judgement.span),
     )
 
@@ -96,9 +101,9 @@ def _marked(answer: str, start: int | None, end: int | None, span: str) -> dict[
     return {"before": answer[:start], "span": answer[start:end], "after": cut(answer)[end:]}
 
 
-def cut(text: str) -> str:
+def cut(text: str, longest: int = LONGEST_TEXT) -> str:
     """Return as much of a text as is shown, saying where it is cut."""
-    return text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + CUT
+    return text if len(text) <= longest else text[:longest] + CUT
 
 
 MAX_DOCUMENTS = 60
@@ -144,8 +149,10 @@ class ShownWindow:
     more_dropped: int
 
 
-def shown_evidence(session: Session, experiment_ids: Sequence[int]) -> list[ShownWindow]:
-    """Return the evidence of these experiments, window by window."""
+def shown_evidence(
+    session: Session, sweep: str, experiment_ids: Sequence[int]
+) -> list[ShownWindow]:
+    """Return the evidence of a sweep's experiments, window by window."""
     windows = windows_of_experiments(session, experiment_ids)
     documents_each = MAX_DOCUMENTS // max(1, len(windows))
     shown = []
@@ -156,10 +163,10 @@ def shown_evidence(session: Session, experiment_ids: Sequence[int]) -> list[Show
             session,
             experiment_ids,
             judgements_of_documents(
-                session, experiment_ids, ids, limit=MAX_JUDGEMENTS, longest=LONGEST_TEXT
+                session, sweep, ids, limit=MAX_JUDGEMENTS, longest=LONGEST_TEXT
             ),
         )
-        counts = count_judgements_of_documents(session, experiment_ids, ids)
+        counts = count_judgements_of_documents(session, sweep, ids)
         dropped = [
             (document.reason.replace("_", " "), document.title or document.url, document.detail)
             for document in dropped_documents(session, window.id)
@@ -168,8 +175,8 @@ def shown_evidence(session: Session, experiment_ids: Sequence[int]) -> list[Show
             ShownWindow(
                 name=window.name,
                 documents=tuple(
-                    _document(one, judgements.get(one.id, ()), counts.get(one.id, 0))
-                    for one in documents
+                    _document(document, judgements.get(document.id, ()), counts.get(document.id, 0))
+                    for document in documents
                 ),
                 more=window.documents - len(documents),
                 dropped=tuple(dropped[:MAX_DROPPED]),
@@ -185,14 +192,14 @@ def _document(
     raw = cut(document.text)
     if document.cut_from:
         raw += f" (kept of {document.cut_from:,} characters)"
-    made = (_view(name, document.views.get(name)) for name in VIEWS[1:])
+    edited = (_view(name, document.views.get(name)) for name in VIEWS[1:])
     parts = [str(document.published or ""), document.domain, document.tier.replace("_", " ")]
     return ShownDocument(
         id=document.id,
         title=document.title or f"Document {document.position + 1}",
         url=document.url if urlsplit(document.url).scheme in ("http", "https") else "",
         facts=", ".join(filter(None, parts)),
-        views=(ShownView("raw", raw, "" if raw else "no text"), *made),
+        views=(ShownView("raw", raw, "" if raw else "no text"), *edited),
         judgements=tuple(judgements),
         more=count - len(judgements),
     )
@@ -218,7 +225,7 @@ class FlaggedCell:
 
 
 @dataclass(frozen=True)
-class Review:
+class CellsToReview:
     """The worst cells; `flagged` counts all like them, `repeated` those with two verdicts."""
 
     cells: tuple[FlaggedCell, ...]
@@ -226,17 +233,17 @@ class Review:
     repeated: int
 
 
-def cells_to_review(session: Session, experiment_ids: Sequence[int]) -> Review:
+def cells_to_review(session: Session, sweep: str, experiment_ids: Sequence[int]) -> CellsToReview:
     """Return the cells with two verdicts that share no stage and lie half the scale apart.
 
-    Of all arms of these experiments. The widest first, then those where more pairs conflict.
+    Of all arms of the sweep's experiments. The widest first, then those where more pairs conflict.
     """
-    worst, repeated = conflicting_cells(session, experiment_ids)
+    worst, repeated = conflicting_cells(session, sweep)
     shown = worst[:MAX_CELLS]
     titles = first_titles(session, {cell.item_id for cell in shown})
     pairs = [(cell.arm_id, cell.item_id) for cell in shown]
     judgements = shown_judgements(
-        session, experiment_ids, judgements_of_cells(session, pairs, LONGEST_TEXT)
+        session, experiment_ids, judgements_of_cells(session, sweep, pairs, LONGEST_TEXT)
     )
     cells = tuple(
         FlaggedCell(
@@ -244,4 +251,4 @@ def cells_to_review(session: Session, experiment_ids: Sequence[int]) -> Review:
         )
         for cell in shown
     )
-    return Review(cells, flagged=len(worst), repeated=repeated)
+    return CellsToReview(cells, flagged=len(worst), repeated=repeated)

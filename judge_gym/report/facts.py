@@ -9,23 +9,30 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from judge_gym.analysis.data import served_remarks
 from judge_gym.counting import counted
 from judge_gym.design.experiment import Experiment, family_of
-from judge_gym.formats import number, plain
+from judge_gym.evidence.documents import BY_DESIGN
+from judge_gym.formats import number
+from judge_gym.llm.capabilities import as_text
 from judge_gym.records.judgements import ARMS_IN_USE
+from judge_gym.report.remarks import remark_text
 from judge_gym.report.scopes import rubric_phrase, setting_of
 from judge_gym.report.table import Row, Table
 from judge_gym.store.experiments import (
-    experiments_by_tag,
+    experiments_of_sweep,
     not_applied,
     sweep_description,
-    sweep_tags,
 )
 from judge_gym.store.judgement_texts import StoredWindow, windows_of_experiments
-from judge_gym.store.readability import of_samples
+from judge_gym.store.readability import judgement_answers, scores_by_judge
 from judge_gym.store.results import RunInfo, plan_of_run, run_info
+from judge_gym.store.served import Served, served
 from judge_gym.store.spending import CallSums, call_sums
 from judge_gym.store.sweep_data import count_items, judgement_span
+
+MANY_UNREADABLE = 0.05
+"""Share of a judge's answers, from which unreadable ones are a warning."""
 
 
 @dataclass(frozen=True)
@@ -41,55 +48,91 @@ class Facts:
     provenance: Table
     warnings: tuple[str, ...]
     experiment_ids: tuple[int, ...]
+    dropped: str = ""
+    """Count of documents that their windows dropped, but for limits of the windows; or ""."""
 
 
 def read_facts(session: Session, run_id: int) -> Facts:
     """Return what an analysis run stands on; raises `StoreError` when there is no such run."""
     run = run_info(session, run_id)
-    by_id = experiments_by_tag(session, sweep_tags(session, run.sweep))
+    by_id = experiments_of_sweep(session, run.sweep)
     ids, experiments = list(by_id), list(by_id.values())
     calls = call_sums(session, by_id)
+    windows = windows_of_experiments(session, ids)
     lost = not_applied(session, ids)
-    provenance = provenance_table(session, run, ids, experiments, calls)
+    answered_by = served(session, ids, run.sweep)
+    provenance = provenance_table(session, run, experiments, calls)
     return Facts(
         run=run,
         description=sweep_description(session, run.sweep),
-        judges=tuple(sorted({one.model for one in experiments})),
+        judges=tuple(sorted({experiment.model for experiment in experiments})),
         experiments=replace(
             _experiments(session, ids, experiments, lost),
+            notes=tuple(_configurations(by_id, answered_by)),
             simulated=run.simulated,
             imported=provenance.imported,
         ),
-        windows=_windows(windows_of_experiments(session, ids)),
+        windows=_windows(windows),
+        dropped=_faulty(windows),
         calls=calls_table(calls),
         provenance=provenance,
         warnings=(
-            *_unreadable(session, [one.name for one in experiments]),
+            *_unreadable(session, run.sweep, [experiment.name for experiment in experiments]),
             *utility_warnings(calls, experiments),
             *_unapplied(ids, experiments, lost),
+            *(
+                f"{remark_text(remark)}."
+                for remark in served_remarks(
+                    (by_id[arm.experiment_id].model, arm) for arm in answered_by
+                )
+            ),
         ),
         experiment_ids=tuple(ids),
     )
 
 
-def _unreadable(session: Session, tags: Sequence[str]) -> Iterator[str]:
-    """Yield a warning for each judge with fewer than half its answers readable."""
-    for answers in of_samples(session, tags, ARMS_IN_USE):
+def _unreadable(session: Session, sweep: str, tags: Sequence[str]) -> Iterator[str]:
+    """Yield a warning for each judge of whose answers many are unreadable."""
+    scores = scores_by_judge(session, tags, ARMS_IN_USE, sweep)
+    for answers in judgement_answers(session, tags, ARMS_IN_USE, sweep):
+        lost = answers.total - answers.readable
         if answers.too_few:
             yield f"{answers}."
+        elif lost and lost >= MANY_UNREADABLE * answers.total:
+            yield (
+                f"{answers.judge}: {lost:,} of {counted(answers.total, 'answer')} could not be "
+                f"read ({answers.causes}); its figures rest on "
+                f"{counted(scores.get(answers.judge, 0), 'score')}."
+            )
 
 
 def _unapplied(
     ids: Sequence[int], experiments: Sequence[Experiment], lost: Mapping[int, Sequence[str]]
 ) -> Iterator[str]:
     """Yield a warning for each model that did not take a value of an axis."""
-    values: dict[tuple[str, str], set[float]] = {}
-    for experiment_id, one in zip(ids, experiments, strict=True):
+    values: dict[tuple[str, str], set[Any]] = {}
+    for experiment_id, experiment in zip(ids, experiments, strict=True):
         for axis in lost.get(experiment_id, ()):
-            values.setdefault((one.model, axis), set()).add(getattr(one, axis))
-    for (model, axis), asked in sorted(values.items()):
-        listed = ", ".join(plain(value) for value in sorted(asked))
+            values.setdefault((experiment.model, axis), set()).add(getattr(experiment, axis))
+    for (model, axis), requested in sorted(values.items()):
+        listed = ", ".join(as_text(value) for value in sorted(requested, key=str))
         yield f"{model} does not apply {axis} {listed}: its answers are at its own default."
+
+
+def _configurations(
+    experiments: Mapping[int, Experiment], answered_by: Sequence[Served]
+) -> Iterator[str]:
+    """Yield a note for each judge whose provider changed its configuration within an arm."""
+    most: Counter[str] = Counter()
+    for arm in answered_by:
+        model = experiments[arm.experiment_id].model
+        most[model] = max(most[model], arm.fingerprints)
+    for model, count in sorted(most.items()):
+        if count > 1:
+            yield (
+                f"{model} answered in {count} configurations of its provider (fingerprints) under "
+                "one rubric: judge some items again before you trust a small difference."
+            )
 
 
 def _experiments(
@@ -107,25 +150,25 @@ def _experiments(
         tuple(
             Row(
                 (
-                    one.concept,
-                    one.task_type,
-                    one.model,
-                    one.family,
-                    rubric_phrase(str(one.rubric)),
+                    experiment.concept,
+                    experiment.task_type,
+                    experiment.model,
+                    experiment.family,
+                    rubric_phrase(str(experiment.rubric)),
                     ", ".join(
                         filter(
                             None,
                             (
-                                setting_of(one),
+                                setting_of(experiment),
                                 *(f"{axis} not applied" for axis in lost.get(experiment_id, ())),
                             ),
                         )
                     ),
                     str(items.get(experiment_id, 0)),
-                    str(one.replicates),
+                    str(experiment.replicates),
                 )
             )
-            for experiment_id, one in zip(ids, experiments, strict=True)
+            for experiment_id, experiment in zip(ids, experiments, strict=True)
         ),
         words=6,
     )
@@ -139,19 +182,28 @@ def _windows(windows: Sequence[StoredWindow]) -> Table:
         tuple(
             Row(
                 (
-                    one.name,
-                    one.query,
-                    one.country,
-                    _dates(one),
-                    _source(one.source),
-                    _dropped(one.dropped),
-                    str(one.documents),
+                    window.name,
+                    window.query,
+                    window.country,
+                    _dates(window),
+                    _source(window.source),
+                    _dropped(window.dropped),
+                    str(window.documents),
                 )
             )
-            for one in windows
+            for window in windows
         ),
         words=6,
     )
+
+
+def _faulty(windows: Sequence[StoredWindow]) -> str:
+    counts: Counter[str] = Counter()
+    for window in windows:
+        counts.update({why: n for why, n in window.dropped.items() if why not in BY_DESIGN})
+    documents = sum(window.documents for window in windows) + counts.total()
+    reason = f": {next(iter(counts)).replace('_', ' ')}" if len(counts) == 1 else ""
+    return f"{counts.total()} of {documents} dropped{reason}" if counts else ""
 
 
 def _dropped(counts: Mapping[str, int]) -> str:
@@ -177,21 +229,21 @@ UTILITY_AGENTS = ("cleaner", "neutralizer", "abstractor", "critic")
 def calls_table(calls: Sequence[CallSums]) -> Table:
     """Return the calls as a table, with a last line of sums; empty without a call."""
     sums = [
-        sum(getattr(one, name) for one in calls)
+        sum(getattr(group, name) for group in calls)
         for name in ("calls", "failed", "attempts", "prompt", "completion")
     ]
     rows = [
         Row(
             (
-                one.agent,
-                one.model,
-                *(f"{n:,}" for n in (one.calls, one.failed, one.attempts)),
-                *(f"{n:,}" for n in (one.prompt, one.completion)),
-                cost([one]),
+                group.agent,
+                group.model,
+                *(f"{n:,}" for n in (group.calls, group.failed, group.attempts)),
+                *(f"{n:,}" for n in (group.prompt, group.completion)),
+                cost([group]),
             ),
-            heading=one.workflow,
+            heading=group.workflow,
         )
-        for one in calls
+        for group in calls
     ]
     rows.append(Row(("", "", *(f"{n:,}" for n in sums), cost(calls)), heading="all"))
     return Table(
@@ -204,23 +256,23 @@ def calls_table(calls: Sequence[CallSums]) -> Table:
         tuple(rows) if calls else (),
         notes=_unpriced_notes(calls),
         words=2,
-        simulated=any(one.simulated for one in calls),
-        imported=any(one.imported for one in calls),
+        simulated=any(group.simulated for group in calls),
+        imported=any(group.imported for group in calls),
     )
 
 
 def cost(calls: Sequence[CallSums]) -> str:
     """Return what is known of the cost, and whether some of it is not: never 0 for unknown."""
-    known = [one.cost for one in calls if one.cost is not None]
-    if not any(one.unpriced for one in calls):
-        return number(float(sum(known)))
-    return f"{number(float(sum(known)))} + unknown" if known else "unknown"
+    costs = [group.cost for group in calls if group.cost is not None]
+    if not any(group.unpriced for group in calls):
+        return number(float(sum(costs)))
+    return f"{number(float(sum(costs)))} + unknown" if costs else "unknown"
 
 
 def _unpriced_notes(calls: Sequence[CallSums]) -> tuple[str, ...]:
     unpriced: Counter[str] = Counter()
-    for one in calls:
-        unpriced[one.model] += one.unpriced
+    for group in calls:
+        unpriced[group.model] += group.unpriced
     return tuple(
         f"The cost is unknown for {counted(count, 'call')}: {model} is in no "
         "price list, or sent no token counts."
@@ -231,8 +283,8 @@ def _unpriced_notes(calls: Sequence[CallSums]) -> tuple[str, ...]:
 
 def utility_warnings(calls: Sequence[CallSums], experiments: Sequence[Experiment]) -> list[str]:
     """Return a warning per utility model whose family is among the judges."""
-    families = {one.family for one in experiments}
-    utility = sorted({one.model for one in calls if one.agent in UTILITY_AGENTS})
+    families = {experiment.family for experiment in experiments}
+    utility = sorted({group.model for group in calls if group.agent in UTILITY_AGENTS})
     return [
         f"The utility model {model} edited evidence or rated rubrics, and its family "
         f"({family_of(model)}) is among the judges: what it lets pass may suit its own family."
@@ -244,22 +296,21 @@ def utility_warnings(calls: Sequence[CallSums], experiments: Sequence[Experiment
 def provenance_table(
     session: Session,
     run: RunInfo,
-    ids: Sequence[int],
     experiments: Sequence[Experiment],
     calls: Sequence[CallSums],
 ) -> Table:
     """Return what another would need to tell this run from any other, and what it took."""
-    span = judgement_span(session, ids)
+    span = judgement_span(session, run.sweep)
     judged, imported = span.judgements, span.imported
     share = "all" if imported == judged else f"{imported:,} of them"
     made_elsewhere = f", {share} made elsewhere and brought in" if imported else ""
     times = f"{_time(span.first)} to {_time(span.last)}" if span.first and span.last else "never"
     lines = [
         ("sweep", f"{run.sweep}, {counted(len(experiments), 'experiment')}"),
-        ("judges", ", ".join(sorted({one.model for one in experiments}))),
+        ("judges", ", ".join(sorted({experiment.model for experiment in experiments}))),
         ("judgements", f"{judged:,}{made_elsewhere}"),
         ("brought in" if imported and imported == judged else "judged", times),
-        *_of_calls([one for one in calls if not one.imported]),
+        *_call_lines([group for group in calls if not group.imported]),
         ("analysis", f"run {run.id}, {_time(run.created_at)}, judge-gym {run.version}"),
         ("data digest", run.data_digest or "not kept"),
         ("analysis plan", _plan(session, run.id)),
@@ -275,26 +326,26 @@ def provenance_table(
     )
 
 
-def _of_calls(calls: Sequence[CallSums]) -> Iterator[tuple[str, str]]:
+def _call_lines(calls: Sequence[CallSums]) -> Iterator[tuple[str, str]]:
     if not calls:
         yield "LLM calls", "none were made here"
         return
     number, failed, attempts, prompt, completion = (
-        sum(getattr(one, name) for one in calls)
+        sum(getattr(group, name) for group in calls)
         for name in ("calls", "failed", "attempts", "prompt", "completion")
     )
     yield "LLM calls", f"{number:,} ({failed:,} failed), {attempts:,} attempts"
     yield "tokens", f"{prompt:,} in, {completion:,} out"
     yield "cost", _priced(calls)
-    ends = [one.last for one in calls if one.last is not None]
+    ends = [group.last for group in calls if group.last is not None]
     until = _time(max(ends)) if ends else "no answer yet"
-    yield "calls made", f"{_time(min(one.first for one in calls))} to {until}"
-    yield "models asked", ", ".join(sorted({one.model for one in calls}))
-    yield "prompts", ", ".join(sorted({text for one in calls for text in one.prompts or ()}))
+    yield "calls made", f"{_time(min(group.first for group in calls))} to {until}"
+    yield "models asked", ", ".join(sorted({group.model for group in calls}))
+    yield "prompts", ", ".join(sorted({text for group in calls for text in group.prompts or ()}))
 
 
 def _priced(calls: Sequence[CallSums]) -> str:
-    unpriced = sum(one.unpriced for one in calls)
+    unpriced = sum(group.unpriced for group in calls)
     unknown = f"; {unpriced:,} answers have no known price" if unpriced else ""
     return f"US$ {cost(calls)}{unknown}"
 

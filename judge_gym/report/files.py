@@ -1,6 +1,7 @@
 """Files of a report: how pages are rendered and put in place, and figures as CSV."""
 
 import csv
+import errno
 import io
 import os
 import tempfile
@@ -29,17 +30,27 @@ class ReportError(JudgeGymError):
     """The report cannot be written."""
 
 
+def unwritable(what: str, folder: Path, error: OSError) -> ReportError:
+    """Return the error of a file that cannot be written into `folder`, with its remedy."""
+    remedy = f"Let your user write to {folder}, and rerun the command."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        remedy = f"Free space on the disk of {folder} and rerun the command."
+    return ReportError(
+        f"{what} cannot be written: {error.strerror or error}.",
+        f"{remedy} The results are stored: no call is made again.",
+    )
+
+
 def replace_file(path: Path, text: str) -> None:
     """Put the text in place in one step, so that no reader ever sees half a page."""
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-    ) as draft:
-        draft.write(text)
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        Path(draft.name).chmod(0o644)
-        os.replace(draft.name, path)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(draft).chmod(0o644)
+        os.replace(draft, path)
     except BaseException:
-        Path(draft.name).unlink(missing_ok=True)
+        Path(draft).unlink(missing_ok=True)
         raise
 
 
@@ -53,10 +64,7 @@ def put_in_place(files: Mapping[Path, str]) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, text)
         except OSError as error:
-            raise ReportError(
-                f"The report in {path.parent} cannot be written: {error.strerror or error}.",
-                "Choose a folder you can write to with JUDGE_GYM_DATA_DIR.",
-            ) from error
+            raise unwritable(f"The report in {path.parent}", path.parent, error) from error
 
 
 def csv_of(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -104,11 +112,13 @@ def results_csv(run: RunInfo, rows: Iterable[ResultRow]) -> str:
         words = [run.sweep, str(run.id), row.metric]
         words += [str(row.scope.get(name, "")) for name in SCOPE]
         words.append(row.scope_key)
-        numbers = ["" if (one := getattr(row, name)) is None else repr(one) for name in _NUMBERS]
+        numbers = [
+            "" if (value := getattr(row, name)) is None else repr(value) for name in _NUMBERS
+        ]
         method = "; ".join(filter(None, (row.method, *map(remark_text, row.remarks))))
-        told = [row.unit, method, row.reason]
+        descriptions = [row.unit, method, row.reason]
         marks = [str(getattr(row, name)).lower() for name in _MARKS]
-        writer.writerow([*map(_safe, words), *numbers, *map(_safe, told), *marks])
+        writer.writerow([*map(_safe, words), *numbers, *map(_safe, descriptions), *marks])
     return out.getvalue()
 
 

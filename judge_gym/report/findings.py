@@ -1,8 +1,8 @@
 """Findings for people: a table, a sentence or two for each claim, and the largest effects."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from judge_gym.analysis.groups import MIXED
@@ -10,7 +10,7 @@ from judge_gym.design.axes import axes as design_axes
 from judge_gym.formats import figure, number, p_value
 from judge_gym.metrics.accuracy import OF_PAIRS
 from judge_gym.metrics.margins import ALPHA
-from judge_gym.report.scopes import Scope, rubric_phrase, setting_phrases, short_label
+from judge_gym.report.scopes import Scope, rubric_phrase, setting_phrases, short_label, varying
 from judge_gym.report.table import Row, Table
 from judge_gym.store.results import FindingRow, ResultRow
 
@@ -21,75 +21,105 @@ HOW_DECIDED = (
 )
 BESIDE = {"rival": "rival", "less contested": "against", "category": "part"}
 """What a finding is about besides its judge and concept, and the word that leads to it."""
+PLACES = ("country", "window")
 AXES = frozenset(axis.name for axis in design_axes()) - {"rubric"}
 
 
 def findings_table(findings: Sequence[FindingRow], standing: str) -> Table:
     """Return the findings by hypothesis; what cannot be tested is a note, with the reason."""
-    tested = [one for one in findings if one.conclusion != NOT_TESTABLE]
-    rest = [one for one in findings if one.conclusion == NOT_TESTABLE]
+    tested = [finding for finding in findings if finding.conclusion != NOT_TESTABLE]
+    untestable = [finding for finding in findings if finding.conclusion == NOT_TESTABLE]
     return Table(
         "Findings one by one",
         "Each row is one figure that a claim rests on, with its 95% interval.",
         ("about", "conclusion", "plan", "figure", "claim", "p (adjusted)"),
-        tuple(_row(one, label) for one, label in zip(tested, told_apart(tested), strict=True)),
+        tuple(
+            _row(finding, label)
+            for finding, label in zip(tested, distinct_labels(tested), strict=True)
+        ),
         notes=(
             f"Plan: {standing}." if standing else "Plan: none.",
-            *_not_testable(rest, {one.hypothesis for one in tested}),
+            *_not_testable(untestable, {finding.hypothesis for finding in tested}),
         ),
         words=3,
-        simulated=any(one.simulated for one in findings),
-        imported=any(one.imported for one in findings),
+        simulated=any(finding.simulated for finding in findings),
+        imported=any(finding.imported for finding in findings),
     )
 
 
 def _not_testable(findings: Sequence[FindingRow], tested: set[str]) -> Iterator[str]:
     """Yield each reason of a claim once; where it has figures that decide, how many more lack."""
-    for (claim, reason), count in Counter((one.hypothesis, one.reason) for one in findings).items():
+    for (claim, reason), count in Counter(
+        (finding.hypothesis, finding.reason) for finding in findings
+    ).items():
         more = f"{count} more {'is' if count == 1 else 'are'} " if claim in tested else ""
         yield f"{claim}: {more}not testable here, because {reason}."
 
 
-def _row(one: FindingRow, label: str) -> Row:
+def _row(finding: FindingRow, label: str) -> Row:
     return Row(
         (
             label,
-            one.conclusion,
-            "confirmatory" if one.confirmatory else "exploratory",
-            f"{number(one.estimate)} [{number(one.lower)}, {number(one.upper)}]"
-            if one.lower is not None
-            else number(one.estimate),
-            _claim(one),
-            p_value(one.p_adjusted),
+            finding.conclusion,
+            "confirmatory" if finding.confirmatory else "exploratory",
+            f"{number(finding.estimate)} [{number(finding.lower)}, {number(finding.upper)}]"
+            if finding.lower is not None
+            else number(finding.estimate),
+            _claim(finding),
+            p_value(finding.p_adjusted),
         ),
-        heading=f"{one.hypothesis}  {one.statement}",
-        group=one.hypothesis,
+        heading=f"{finding.hypothesis}  {finding.statement}",
+        group=finding.hypothesis,
     )
 
 
-def about(one: FindingRow) -> str:
-    """Return in words what a finding is about: who, which concept, and what is set otherwise."""
-    axes = {name: value for name, value in one.scope.items() if name in AXES}
-    told = [f"{word} {one.scope[name]}" for name, word in BESIDE.items() if name in one.scope]
-    return ", ".join([short_label(one.scope), *told, *setting_phrases(axes)])
+def about(finding: FindingRow, named: Collection[str] = ()) -> str:
+    """Return in words what a finding is about: who, which concept, and what is set otherwise.
+
+    The parts of its scope that are `named` are also told at their defaults.
+    """
+    scope = finding.scope
+    beside = [f"{word} {scope[name]}" for name, word in BESIDE.items() if name in scope]
+    places = [str(scope[name]) for name in PLACES if name in named]
+    axes = {name: value for name, value in scope.items() if name in AXES}
+    rubric = rubric_phrase(str(scope.get("rubric", ""))) if "rubric" in named else ""
+    settings = [*setting_phrases(axes, named), *filter(None, [rubric])]
+    return ", ".join([short_label(scope), *beside, *places, *settings])
 
 
-def told_apart(findings: Sequence[FindingRow]) -> list[str]:
-    """Return what each finding is about, with its rubric where one of its claim reads the same."""
-    alike = Counter((one.hypothesis, about(one)) for one in findings)
-    return [
-        f"{about(one)}, {rubric}"
-        if alike[one.hypothesis, about(one)] > 1
-        and (rubric := rubric_phrase(str(one.scope.get("rubric", ""))))
-        else about(one)
-        for one in findings
-    ]
+def distinct_labels(findings: Sequence[FindingRow]) -> list[str]:
+    """Return what each finding is about, with the level of every axis in which another differs.
+
+    Others are those of the same claim about the same concept.
+    """
+    alike: dict[tuple[str, str], list[Scope]] = defaultdict(list)
+    for finding in findings:
+        alike[_topic(finding)].append(finding.scope)
+    named = {topic: varying(scopes) for topic, scopes in alike.items()}
+    return [about(finding, named[_topic(finding)]) for finding in findings]
 
 
-def _claim(one: FindingRow) -> str:
-    if one.direction == "within":
-        return f"within {number(one.margin)} of {number(one.reference)}"
-    return f"{one.direction} {number(one.reference + one.margin)}"
+def joint_label(findings: Sequence[FindingRow], among: Sequence[FindingRow]) -> str:
+    """Return what several findings of one claim are about, told from the others `among` them.
+
+    Empty where they differ in more than the judge.
+    """
+    scopes = [{**finding.scope, "judge": ""} for finding in findings]
+    if any(scope != scopes[0] for scope in scopes):
+        return ""
+    names = ", ".join(dict.fromkeys(str(finding.scope.get("judge", "")) for finding in findings))
+    joint = replace(findings[0], scope={**findings[0].scope, "judge": names})
+    return about(joint, varying([finding.scope for finding in among]))
+
+
+def _topic(finding: FindingRow) -> tuple[str, str]:
+    return finding.hypothesis, str(finding.scope.get("concept", ""))
+
+
+def _claim(finding: FindingRow) -> str:
+    if finding.direction == "within":
+        return f"within {number(finding.margin)} of {number(finding.reference)}"
+    return f"{finding.direction} {number(finding.reference + finding.margin)}"
 
 
 TITLES: Mapping[str, str] = {
@@ -148,47 +178,47 @@ def sentences(findings: Sequence[FindingRow]) -> list[str]:
     What a plan confirms is told apart from what explores. Several figures of one claim decide it
     together only when they all say the same.
     """
-    tests = Counter(one.confirmatory for one in findings if one.p is not None)
-    said, untold = [], []
-    for _, of_claim in groupby(findings, key=lambda one: one.hypothesis):
-        given = list(of_claim)
+    tests = Counter(finding.confirmatory for finding in findings if finding.p is not None)
+    decided, untestable = [], []
+    for _, group in groupby(findings, key=lambda finding: finding.hypothesis):
+        of_claim = list(group)
         # The parts of a benchmark stand in the table; the claim is about the whole.
-        members = [one for one in given if "category" not in one.scope] or given
-        tested = [one for one in members if one.conclusion != NOT_TESTABLE]
+        members = [finding for finding in of_claim if "category" not in finding.scope] or of_claim
+        tested = [finding for finding in members if finding.conclusion != NOT_TESTABLE]
         if not tested:
-            reasons = "; ".join(dict.fromkeys(one.reason for one in members))
-            untold.append(f"{_name(members[0])} is not testable here, because {reasons}.")
+            reasons = "; ".join(dict.fromkeys(finding.reason for finding in members))
+            untestable.append(f"{_name(members[0])} is not testable here, because {reasons}.")
         for confirmatory in (True, False):
-            part = [one for one in tested if one.confirmatory is confirmatory]
+            part = [finding for finding in tested if finding.confirmatory is confirmatory]
             if part:
-                said.append(_one(part[0], tests) if len(part) == 1 else _several(part))
-    return said + untold
+                decided.append(_single(part[0], tests) if len(part) == 1 else _several(part))
+    return decided + untestable
 
 
-def _one(finding: FindingRow, tests: Mapping[bool, int]) -> str:
-    said = _phrase(finding).format(figure(finding))
+def _single(finding: FindingRow, tests: Mapping[bool, int]) -> str:
+    phrase = _phrase(finding).format(figure(finding))
     head = f"{_name(finding)} is {finding.conclusion} ({_kind(finding)})"
-    return f"{head}: for {about(finding)}, {said}{_tail(finding, tests)}."
+    return f"{head}: for {about(finding)}, {phrase}{_tail(finding, tests)}."
 
 
 def _several(findings: Sequence[FindingRow]) -> str:
-    first, count = findings[0], Counter(one.conclusion for one in findings)
+    first, count = findings[0], Counter(finding.conclusion for finding in findings)
     if len(count) == 1:
         verdict = f"is {first.conclusion} in all {len(findings)} figures ({_kind(first)})"
     else:
-        parts = [f"{n} {_VERBS[one][n > 1]}" for one, n in count.most_common()]
+        parts = [f"{n} {_VERBS[conclusion][n > 1]}" for conclusion, n in count.most_common()]
         split = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
         verdict = f"is inconclusive as a whole ({_kind(first)}): of {len(findings)} figures {split}"
-    labelled = zip(findings, told_apart(findings), strict=True)
-    ordered = sorted(labelled, key=lambda one: one[0].estimate or 0.0)
+    labelled = zip(findings, distinct_labels(findings), strict=True)
+    ordered = sorted(labelled, key=lambda pair: pair[0].estimate or 0.0)
     (low, lowest), (high, highest) = ordered[0], ordered[-1]
     ends = (
         f"At one end {_phrase(first).format(figure(low))} ({lowest}), "
         f"at the other it is {figure(high)} ({highest})"
     )
-    bare = sum(one.lower is None for one in findings)
+    bare = sum(finding.lower is None for finding in findings)
     without = f"; {bare} of them without an interval, which decides nothing" if bare else ""
-    claims = {f"the claim is {_claimed(one)}" for one in findings}
+    claims = {f"the claim is {_claimed(finding)}" for finding in findings}
     claim = f"; {claims.pop()}" if len(claims) == 1 else ""
     return f"{_name(first)} {verdict}{without}. {ends}{claim}."
 
@@ -243,19 +273,19 @@ class _Effect:
     metric: str
     most: str
     none: str
-    of_scope: Callable[[Scope], str]
+    label: Callable[[Scope], str]
     unit: str = ""
 
 
-def _of_swap(scope: Scope) -> str:
+def _swap_label(scope: Scope) -> str:
     return f"{scope['judge']} under the rubric of {scope['rival']} on {scope['concept']}"
 
 
-def _of_axis(scope: Scope) -> str:
+def _axis_label(scope: Scope) -> str:
     return f"{str(scope['axis']).replace('_', ' ')} from {scope['from']} to {scope['to']}"
 
 
-def _of_pair(scope: Scope) -> str:
+def _pair_label(scope: Scope) -> str:
     return f"{scope['pair']} on {scope['concept']}"
 
 
@@ -264,55 +294,55 @@ _EFFECTS = (
         "polarization_pair",
         "The two families furthest apart are",
         "No two families stand apart beyond chance; furthest are",
-        _of_pair,
+        _pair_label,
         " bits",
     ),
     _Effect(
         "swap_sensitivity",
         "The swap that moves confidence most is",
         "No swap is shown to move confidence; the largest change is",
-        _of_swap,
+        _swap_label,
     ),
     _Effect(
         "axis_effect",
         "The axis that moves verdicts most is",
         "No axis is shown to move verdicts; the largest change is",
-        _of_axis,
+        _axis_label,
         " of the scale",
     ),
     _Effect(
         "axis_effect_confidence",
         "The axis that moves confidence most is",
         "No axis is shown to move confidence; the largest change is",
-        _of_axis,
+        _axis_label,
     ),
 )
 
 
 def largest_effects(rows: Sequence[ResultRow]) -> list[str]:
     """Return a sentence per kind of effect that these figures have with an interval."""
-    return [said for effect in _EFFECTS if (said := _sentence(effect, rows))]
+    return [sentence for effect in _EFFECTS if (sentence := _sentence(effect, rows))]
 
 
 def _sentence(effect: _Effect, rows: Sequence[ResultRow]) -> str:
     common = [row for row in rows if row.metric == effect.metric]
     # Under own rubrics judges differ in rubric and judgement at once: only where there is no other.
     pool = common or [row for row in rows if row.metric == effect.metric + MIXED]
-    found = [row for row in pool if row.estimate is not None and row.lower is not None]
-    if not found:
+    estimated = [row for row in pool if row.estimate is not None and row.lower is not None]
+    if not estimated:
         return ""
-    shown = [row for row in found if _stands(row)]
-    row = max(shown or found, key=lambda one: abs(one.estimate or 0.0))
-    head = f"{effect.most if shown else effect.none} {effect.of_scope(row.scope)}"
+    shown = [row for row in estimated if stands(row)]
+    row = max(shown or estimated, key=lambda candidate: abs(candidate.estimate or 0.0))
+    head = f"{effect.most if shown else effect.none} {effect.label(row.scope)}"
     rubrics = ", each by its own rubric" if row.metric.endswith(MIXED) else ""
     floor = "" if row.floor is None else f", beside a floor of {number(row.floor)}"
     p = "" if row.p_adjusted is None else f", corrected p {p_value(row.p_adjusted)}"
-    chosen = f"; chosen as the largest of {len(found)}, so likely overstated"
-    tail = chosen if shown and len(found) > 1 else ""
+    chosen = f"; chosen as the largest of {len(estimated)}, so likely overstated"
+    tail = chosen if shown and len(estimated) > 1 else ""
     return f"{head}{rubrics}: {figure(row)}{effect.unit}{floor}{p}{tail}."
 
 
-def _stands(row: ResultRow) -> bool:
+def stands(row: ResultRow) -> bool:
     """Return whether 0, or the floor, is outside what the figure allows."""
     if row.p_adjusted is not None:
         return row.p_adjusted < ALPHA

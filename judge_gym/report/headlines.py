@@ -1,64 +1,88 @@
 """What a sweep comes to: its headlines, and a summary of a dozen lines."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from judge_gym.counting import counted
-from judge_gym.formats import number
+from judge_gym.formats import ABSENT, figure, number, percent
 from judge_gym.lab.status import Status, WorkflowStatus
 from judge_gym.metrics.accuracy import OF_PAIRS
-from judge_gym.metrics.estimate import RemarkKind
+from judge_gym.metrics.estimate import LEVEL, RemarkKind, wilson
 from judge_gym.metrics.hypotheses import VALIDITY_CHECKS
 from judge_gym.report.facts import Facts
-from judge_gym.report.findings import NOT_TESTABLE, told_apart
+from judge_gym.report.findings import NOT_TESTABLE, distinct_labels, joint_label, stands
 from judge_gym.report.planted import Planted
 from judge_gym.report.plots.plot import Panel, Plot
 from judge_gym.report.remarks import remark_text
+from judge_gym.report.scopes import changes
 from judge_gym.report.table import Row, Table
 from judge_gym.store.results import FindingRow, ResultRow
 
 TITLE = "Headlines"
-EXPLANATION = (
-    "Supported or refuted: the 95% interval decides the claim, after correction for many tests."
-)
+_DECIDED = "the 95% interval decides each claim, after correction for many tests"
 CHECKS = "Checks of the measurement"
-_QUESTIONS: Mapping[str, tuple[str, str]] = {
-    "H1": ("Do judges disagree beyond chance?", "polarization above its noise floor, bits"),
-    "H2": ("Do judges overestimate agreement?", "stated less realised agreement"),
-    "H3": ("Does a rival's rubric lower confidence?", "change beyond a second own rubric"),
+_SETTINGS_QUESTION = "Do settings move verdicts?"
+SETTINGS = f"{_SETTINGS_QUESTION}  change on the 0-1 scale; no claim"
+_QUESTIONS: Mapping[str, tuple[str, str, str]] = {
+    "H1": (
+        "Do judges disagree beyond chance?",
+        "polarization above its noise floor, bits",
+        "disagreement",
+    ),
+    "H2": ("Do judges overestimate agreement?", "stated less realised agreement", "confidence"),
+    "H3": (
+        "Does a rival's rubric lower confidence?",
+        "change beyond a second own rubric",
+        "rival rubrics",
+    ),
     "H4.polarization": (
         "Does forced choice inflate disagreement?",
         "polarization, forced less free choice, bits",
+        "forced choice",
     ),
     "H4.distance": (
         "Does forced choice move sets apart?",
         "distance of sets, forced less free choice",
+        "forced choice",
     ),
-    "V1.polarization": ("Do judges agree on the control?", "bits"),
-    "V1.reference": ("Are verdicts near the reference index?", "distance on the 0-1 scale"),
-    "V2": ("Does the more contested concept polarize more?", "bits"),
-    "V3.chance": ("Are judges right more often than chance?", "share correct"),
-    "V3.published": ("Is accuracy as published?", "share correct"),
-    "V4.variance": ("Do judges repeat themselves?", "variance, 0-1 scale"),
-    "V4.icc": ("Do repeats tell items apart?", "ICC"),
-    "V5": ("Does conflict follow polarization?", "rank correlation"),
+    "V1.polarization": ("Do judges agree on the control?", "bits", "a control"),
+    "V1.reference": (
+        "Are verdicts near the reference index?",
+        "distance on the 0-1 scale",
+        "a reference index",
+    ),
+    "V2": ("Does the more contested concept polarize more?", "bits", "an order of concepts"),
+    "V3.chance": (
+        "Are judges right more often than chance?",
+        "share correct",
+        "known answers",
+    ),
+    "V3.published": ("Is accuracy as published?", "share correct", "published accuracy"),
+    "V4.variance": ("Do judges repeat themselves?", "variance, 0-1 scale", "repeats"),
+    "V4.icc": ("Do repeats tell items apart?", "ICC", "repeats"),
+    "V5": ("Does conflict follow polarization?", "rank correlation", "single verdicts"),
 }
-"""Claim → its question in plain words, and the measure that answers it with its unit."""
+"""Claim → its question in plain words, the measure that answers it with its unit, and its topic."""
 _CHECKS = frozenset(check.key for check in VALIDITY_CHECKS)
 _ORDER = ("supported", "refuted", "inconclusive")
+_UNTESTED = "not testable"
 _SINGLE = 3
 """Findings of one claim that still have a row each."""
-_LONGEST_NAMES = 44
-"""Characters of judges' names in a row that stands for several findings."""
+_MANY_ABSTENTIONS = 0.1
+"""Share of abstentions from which a judge's are mentioned."""
+_LONGEST_NAMES = 66
+"""Characters of a row's label that names the judges of several findings."""
 
 
 @dataclass(frozen=True)
 class Headline:
     """One row: findings of one claim that came out alike, or all of a check.
 
-    `question` and `measure` are the claim's; `conclusion` holds counts where findings differ.
+    `question` and `measure` are the claim's; `conclusion` holds counts where findings differ. A
+    row that is `not testable` has no `label` where no finding of its claim has an estimate.
     """
 
     question: str
@@ -72,50 +96,69 @@ class Headline:
     @property
     def figure(self) -> str:
         """The value with its interval, or the range of several values."""
-        values = sorted(one.estimate for one in self.findings if one.estimate is not None)
-        if len(self.findings) > 1 and values:
-            low, high = number(values[0]), number(values[-1])
-            return low if low == high else f"{low} to {high}"
-        [only] = self.findings
-        interval = "" if only.lower is None else f" [{number(only.lower)}, {number(only.upper)}]"
-        return f"{number(only.estimate)}{interval}"
+        if len(self.findings) == 1:
+            return figure(self.findings[0])
+        values = [finding.estimate for finding in self.findings if finding.estimate is not None]
+        if not values:
+            return ABSENT
+        low, high = number(min(values)), number(max(values))
+        return low if low == high else f"{low} to {high}"
+
+    @property
+    def reasons(self) -> str:
+        """Why what is not testable is not, each reason once."""
+        return "; ".join(dict.fromkeys(finding.reason for finding in self.findings))
 
 
 def headlines(findings: Sequence[FindingRow]) -> list[Headline]:
-    """Return a row or a few per claim that could be tested, claims before checks.
+    """Return a row or a few per claim that the sweep has a figure for, claims before checks.
 
     Where a plan confirms some figures of a claim, those alone are its headline. A claim with more
-    than three figures has a row per conclusion; a check has one row.
+    than three figures has a row per conclusion; a check has one row. What is not testable has one
+    row for each claim.
     """
-    tested = [
-        one for one in findings if one.conclusion != NOT_TESTABLE and "category" not in one.scope
-    ]
-    by_claim = [list(of) for _, of in groupby(tested, key=lambda one: one.hypothesis)]
+    figures = [finding for finding in findings if finding.scope and "category" not in finding.scope]
+    by_claim = [list(of) for _, of in groupby(figures, key=lambda finding: finding.hypothesis)]
     claims = [of for of in by_claim if of[0].hypothesis not in _CHECKS]
     checks = [of for of in by_claim if of[0].hypothesis in _CHECKS]
     return [
-        *(headline for of in claims for headline in _of_claim(of)),
-        *(_headline(of, _QUESTIONS[of[0].hypothesis][0], is_check=True) for of in checks),
+        *(headline for of in claims for headline in _claim_headlines(of)),
+        *(
+            _headline(_tested(of) or of, _QUESTIONS[of[0].hypothesis][0], is_check=True)
+            for of in checks
+        ),
     ]
 
 
-def _of_claim(findings: Sequence[FindingRow]) -> Iterator[Headline]:
-    chosen = [one for one in findings if one.confirmatory] or findings
-    labels = dict(zip(map(id, chosen), told_apart(chosen), strict=True))
-    if len(chosen) <= _SINGLE:
-        for one in chosen:
-            yield _headline([one], labels[id(one)], is_check=False)
-        return
-    for conclusion in _ORDER:
-        if alike := [one for one in chosen if one.conclusion == conclusion]:
-            label = labels[id(alike[0])] if len(alike) == 1 else _names(alike, len(chosen))
-            yield _headline(alike, label, is_check=False)
+def _tested(findings: Sequence[FindingRow]) -> list[FindingRow]:
+    return [finding for finding in findings if finding.conclusion != NOT_TESTABLE]
+
+
+def _claim_headlines(findings: Sequence[FindingRow]) -> Iterator[Headline]:
+    chosen = [finding for finding in findings if finding.confirmatory] or findings
+    labels = dict(zip(map(id, chosen), distinct_labels(chosen), strict=True))
+
+    def headline(alike: Sequence[FindingRow]) -> Headline:
+        label = labels[id(alike[0])] if len(alike) == 1 else _names(alike, chosen)
+        return _headline(alike, label, is_check=False)
+
+    tested = _tested(chosen)
+    if len(tested) <= _SINGLE:
+        yield from (headline([finding]) for finding in tested)
+    else:
+        for conclusion in _ORDER:
+            if alike := [finding for finding in tested if finding.conclusion == conclusion]:
+                yield headline(alike)
+    if untested := [finding for finding in chosen if finding.conclusion == NOT_TESTABLE]:
+        yield headline(untested) if tested else _headline(untested, "", is_check=False)
 
 
 def _headline(findings: Sequence[FindingRow], label: str, *, is_check: bool) -> Headline:
-    counts = Counter(one.conclusion for one in findings)
-    parts = [f"{counts[one]} {one}" for one in _ORDER if counts[one]]
-    question, measure = _QUESTIONS[findings[0].hypothesis]
+    conclusions = [
+        _UNTESTED if finding.conclusion == NOT_TESTABLE else finding.conclusion
+        for finding in findings
+    ]
+    question, measure, _ = _QUESTIONS[findings[0].hypothesis]
     if findings[0].unit == OF_PAIRS:
         measure = "pairs judged right less wrong"
     return Headline(
@@ -123,19 +166,37 @@ def _headline(findings: Sequence[FindingRow], label: str, *, is_check: bool) -> 
         measure,
         claimed(findings[0]),
         label,
-        ", ".join(parts) if len(counts) > 1 else findings[0].conclusion,
+        _counted(conclusions, (*_ORDER, _UNTESTED)),
         findings,
         is_check,
     )
 
 
-def _names(findings: Sequence[FindingRow], of: int) -> str:
+def _counted(words: Iterable[str], order: Sequence[str]) -> str:
+    """Return the word where all are the same, else how many there are of each, in this order."""
+    counts = Counter(words)
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{counts[word]} {word}" for word in order if counts[word])
+
+
+def _names(findings: Sequence[FindingRow], among: Sequence[FindingRow]) -> str:
     """Return who several findings are about: names where they are short, else how many."""
-    concepts = {str(one.scope.get("concept", "")) for one in findings}
-    where = f" on {concepts.pop()}" if len(concepts) == 1 and "" not in concepts else ""
-    names = ", ".join(dict.fromkeys(str(one.scope.get("judge", "")) for one in findings))
-    named = "judge" in findings[0].scope and len(names) <= _LONGEST_NAMES
-    return (names if named else f"{len(findings)} of {of} figures") + where
+    concepts = {str(finding.scope.get("concept", "")) for finding in findings}
+    on_concept = f" on {concepts.pop()}" if len(concepts) == 1 and "" not in concepts else ""
+    label = joint_label(findings, among)
+    if not label and _judges(findings).isdisjoint(_judges(among, besides=findings)):
+        label = ", ".join(_judges(findings)) + on_concept
+    if "judge" in findings[0].scope and label and len(label) <= _LONGEST_NAMES:
+        return label
+    return f"{len(findings)} of {len(among)} figures{on_concept}"
+
+
+def _judges(findings: Sequence[FindingRow], besides: Sequence[FindingRow] = ()) -> KeysView[str]:
+    left_out = set(map(id, besides))
+    return dict.fromkeys(
+        str(finding.scope.get("judge", "")) for finding in findings if id(finding) not in left_out
+    ).keys()
 
 
 @dataclass(frozen=True)
@@ -144,22 +205,25 @@ class Answer:
 
     question: str
     is_check: bool
-    told: Sequence[tuple[str, Sequence[str]]]
+    conclusions: Sequence[tuple[str, Sequence[str]]]
 
 
 def answers(rows: Sequence[Headline]) -> list[Answer]:
     """Return the answer to each question, in the order of the headlines."""
     return [
-        Answer(question, is_check, _told(list(of)))
+        Answer(question, is_check, _by_conclusion(list(of)))
         for (question, is_check), of in groupby(rows, key=lambda row: (row.question, row.is_check))
     ]
 
 
-def _told(rows: Sequence[Headline]) -> list[tuple[str, Sequence[str]]]:
+def _by_conclusion(rows: Sequence[Headline]) -> list[tuple[str, Sequence[str]]]:
     if rows[0].is_check:
         return [(rows[0].conclusion, ())]
-    found = {one: [row.label for row in rows if row.conclusion == one] for one in _ORDER}
-    return [(conclusion, labels) for conclusion, labels in found.items() if labels]
+    by_conclusion = {
+        conclusion: [row.label or row.reasons for row in rows if row.conclusion == conclusion]
+        for conclusion in (*_ORDER, _UNTESTED)
+    }
+    return [(conclusion, labels) for conclusion, labels in by_conclusion.items() if labels]
 
 
 def claimed(finding: FindingRow) -> str:
@@ -169,53 +233,97 @@ def claimed(finding: FindingRow) -> str:
     return f"{finding.direction} {number(finding.reference + finding.margin)}"
 
 
-def headline_table(rows: Sequence[Headline]) -> Table:
-    """Return the headlines as a table, a heading per claim and one for all checks."""
-    return _table(
-        rows,
-        ("about", "figure", "conclusion"),
-        [Row((row.label, row.figure, row.conclusion), heading=_heading(row)) for row in rows],
+@dataclass(frozen=True)
+class Settings:
+    """How far changes of one axis move verdicts, the largest first."""
+
+    effects: Sequence[ResultRow] = ()
+
+    def rows(self, most: int = _SINGLE) -> list[Row]:
+        """Return the largest effects, each with what changes, its figure and whether it moved."""
+        total = len(self.effects)
+        heading = f"{SETTINGS}; {most} of {total}, the largest" if total > most else SETTINGS
+        return [
+            Row((change, figure(row), _moved(row)), heading=heading)
+            for row in self.effects[:most]
+            for change in changes([row.scope])
+        ]
+
+    @property
+    def counts(self) -> str:
+        """How many moved verdicts, and how many did not."""
+        return _counted(map(_moved, self.effects), ("moved", "not shown"))
+
+
+def _moved(row: ResultRow) -> str:
+    return "moved" if stands(row) else "not shown"
+
+
+def largest_settings(rows: Sequence[ResultRow]) -> Settings:
+    """Return the effects of changed axes among these figures."""
+    effects = [row for row in rows if row.metric == "axis_effect" and row.estimate is not None]
+    return Settings(sorted(effects, key=lambda row: -abs(row.estimate or 0.0)))
+
+
+def headline_table(
+    rows: Sequence[Headline], settings: Settings = Settings(), most: int = _SINGLE
+) -> Table:
+    """Return the headlines as a table: a heading per claim, one for `most` settings, for checks."""
+    claims, checks = (
+        [
+            Row((row.label, row.figure, row.conclusion) if row.label else (), heading=_heading(row))
+            for row in rows
+            if row.is_check is is_check
+        ]
+        for is_check in (False, True)
     )
+    return _table(rows, ("about", "figure", "conclusion"), [*claims, *settings.rows(most), *checks])
 
 
 def _heading(row: Headline) -> str:
     if row.is_check:
         return CHECKS
+    if not row.label:
+        return f"{row.question}  {row.conclusion}: {row.reasons}"
     planned = "" if row.findings[0].confirmatory else " (exploratory)"
     return f"{row.question}  {row.measure}; claim: {row.claim}{planned}"
 
 
-def shorter_table(rows: Sequence[Headline]) -> Table:
+def shorter_table(rows: Sequence[Headline], settings: Settings = Settings()) -> Table:
     """Return the headlines as a table of one row per claim, without figures."""
     whole = [
-        _headline([one for row in of for one in row.findings], question, is_check=is_check)
+        _headline([finding for row in of for finding in row.findings], question, is_check=is_check)
         for (question, is_check), of in groupby(rows, key=lambda row: (row.question, row.is_check))
     ]
-    return _table(
-        rows,
-        ("about", "conclusion"),
+    claims, checks = (
         [
-            Row((row.label, row.conclusion), heading=CHECKS if row.is_check else "Claims")
+            Row((row.question, row.conclusion), heading=CHECKS if is_check else "Claims")
             for row in whole
-        ],
+            if row.is_check is is_check
+        ]
+        for is_check in (False, True)
     )
+    if settings.effects:
+        claims.append(Row((_SETTINGS_QUESTION, settings.counts), heading="Claims"))
+    return _table(rows, ("about", "conclusion"), [*claims, *checks])
 
 
 def _table(rows: Sequence[Headline], columns: tuple[str, ...], lines: Sequence[Row]) -> Table:
     return Table(
-        TITLE,
-        EXPLANATION,
+        f"{TITLE}: {_DECIDED}",
+        "",
         columns,
         tuple(lines),
         words=1,
-        simulated=any(one.simulated for row in rows for one in row.findings),
-        imported=any(one.imported for row in rows for one in row.findings),
+        simulated=any(finding.simulated for row in rows for finding in row.findings),
+        imported=any(finding.imported for row in rows for finding in row.findings),
     )
 
 
 def headline_plot(rows: Sequence[Headline]) -> Plot:
     """Return the claims' headlines as one picture; checks are in the table beside it."""
-    claims = [row for row in rows if not row.is_check] or rows
+    drawable = [row for row in rows if row.conclusion != _UNTESTED]
+    claims = [row for row in drawable if not row.is_check] or drawable
     plot = Plot(
         "headlines",
         "The claims beside their margins",
@@ -228,32 +336,32 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
         {
             "question": f"{row.question} ({row.measure})",
             "label": row.label,
-            "estimate": one.estimate,
-            "lower": one.lower,
-            "upper": one.upper,
+            "estimate": finding.estimate,
+            "lower": finding.lower,
+            "upper": finding.upper,
             "margin": margin,
-            "conclusion": one.conclusion,
-            "said": row.figure if one is row.findings[0] else "",
+            "conclusion": finding.conclusion,
+            "said": row.figure if finding is row.findings[0] else "",
         }
         for row in claims
-        for one in row.findings
-        for margin in _margins(one)
+        for finding in row.findings
+        for margin in _margins(finding)
     ]
     if not drawn:
         return plot
     return replace(
         plot,
         panels=(Panel("", drawn),),
-        simulated=any(one.simulated for row in claims for one in row.findings),
-        imported=any(one.imported for row in claims for one in row.findings),
+        simulated=any(finding.simulated for row in claims for finding in row.findings),
+        imported=any(finding.imported for row in claims for finding in row.findings),
         missing="",
     )
 
 
-def _margins(one: FindingRow) -> list[float]:
-    if one.direction == "within":
-        return [one.reference - one.margin, one.reference + one.margin]
-    return [one.reference + one.margin]
+def _margins(finding: FindingRow) -> list[float]:
+    if finding.direction == "within":
+        return [finding.reference - finding.margin, finding.reference + finding.margin]
+    return [finding.reference + finding.margin]
 
 
 _WORKFLOWS = {
@@ -278,6 +386,7 @@ class Summary:
     spent: str
     headlines: Sequence[Headline]
     cautions: Sequence[str]
+    settings: Settings = Settings()
 
 
 def summary_of(
@@ -289,6 +398,7 @@ def summary_of(
 ) -> Summary:
     """Return the summary of an analysis run with the figures `rows`; `status` is its sweep's."""
     documents = sum(int(window.documents or 0) for window in status.windows)
+    found = headlines(findings)
     spent = status.spent
     cost = f"{number(spent.cost_usd)} USD"
     return Summary(
@@ -296,14 +406,19 @@ def summary_of(
             (
                 counted(status.experiments, "experiment"),
                 counted(len(facts.judges), "judge"),
-                counted(documents, "document"),
+                counted(documents, "document") + (f" ({facts.dropped})" if facts.dropped else ""),
             )
         ),
         progress="  ".join(map(_progress, status.workflows)),
         spent=f"{counted(spent.calls, 'call')}, {spent.failed:,} failed, cost "
         + (f"at least {cost}" if spent.unpriced else cost),
-        headlines=headlines(findings),
-        cautions=(*_cautions(facts, status, findings, planted), *_understated(rows)),
+        headlines=found,
+        cautions=(
+            *_cautions(facts, status, findings, found, planted),
+            *_abstentions(rows),
+            *_understated(rows),
+        ),
+        settings=largest_settings(rows),
     )
 
 
@@ -315,16 +430,43 @@ def _understated(rows: Sequence[ResultRow]) -> Iterator[str]:
         yield f"{remark_text(low)}."
 
 
+def _abstentions(rows: Sequence[ResultRow]) -> Iterator[str]:
+    """Yield how often judges abstained, where one did so often."""
+    judged: Counter[str] = Counter()
+    abstained: dict[str, float] = defaultdict(float)
+    for row in rows:
+        if row.metric == "abstention_rate" and row.scope.get("arm", "own") == "own" and row.n:
+            judge = str(row.scope.get("judge", ""))
+            judged[judge] += row.n
+            abstained[judge] += (row.estimate or 0.0) * row.n
+    shares = sorted((count / judged[judge], judge) for judge, count in abstained.items())
+    if not shares or shares[-1][0] < _MANY_ABSTENTIONS:
+        return
+    (least, steady), (most, often) = shares[0], shares[-1]
+    others = f", and in {percent(least)} by {steady}" if len(shares) > 1 else ""
+    yield (
+        f"Abstentions in {percent(most)} of judgements by {often}{others}: "
+        "figures are of the rest, and judges are compared on items that all of them scored."
+    )
+
+
 def _progress(part: WorkflowStatus) -> str:
     total = "?" if part.total is None else f"{part.total:,}"
     return f"{_WORKFLOWS[part.workflow]} {part.done:,}/{total}"
 
 
 def _cautions(
-    facts: Facts, status: Status, findings: Sequence[FindingRow], planted: Planted
+    facts: Facts,
+    status: Status,
+    findings: Sequence[FindingRow],
+    rows: Sequence[Headline],
+    planted: Planted,
 ) -> Iterator[str]:
-    for kept in status.failures:
-        yield f"{_WORKFLOWS[kept.workflow]}: {kept.count:,} failed ({kept.failure})."
+    for failed in status.failures:
+        yield (
+            f"{_WORKFLOWS[failed.workflow]}: {failed.count:,} failed ({failed.failure}). "
+            f"`judge-gym sweep retry {shlex.quote(status.sweep)}` has them made again."
+        )
     for refused in status.refusals:
         yield (
             f"{_WORKFLOWS[refused.workflow]}: {counted(refused.calls, 'call')} refused "
@@ -332,12 +474,19 @@ def _cautions(
         )
     yield from facts.warnings
     yield from facts.calls.notes
-    untested = {one.hypothesis for one in findings if one.conclusion == NOT_TESTABLE}
-    untested -= {one.hypothesis for one in findings if one.conclusion != NOT_TESTABLE}
-    if untested:
-        yield f"Not testable with this data: {', '.join(sorted(untested))}. The report says why."
+    for row in rows:
+        if row.conclusion == _UNTESTED and row.label and not row.is_check:
+            yield f"{row.question} Not testable for {row.label}: {row.reasons}."
+    if absent := dict.fromkeys(
+        _QUESTIONS[finding.hypothesis][2] for finding in findings if not finding.scope
+    ):
+        yield f"Not in this sweep, so not tested: {', '.join(absent)}. The report says why."
     if planted.compared:
-        yield (
-            f"Recovery of planted values: {planted.held} of {planted.compared} intervals hold "
-            "them (95% expected)."
-        )
+        counts = f"{planted.held} of {planted.compared} intervals"
+        if wilson(planted.held, planted.compared)[1] < LEVEL:
+            yield (
+                f"Recovery of planted values fails: only {counts} hold them, and 95% should. Some "
+                "figures of this sweep are wrong; see Recovery in short in the report."
+            )
+        else:
+            yield f"Recovery of planted values: {counts} hold them (95% expected)."

@@ -15,6 +15,7 @@ from judge_gym.formats import dollars, number, plain
 from judge_gym.lab.status import Status, sweep_status
 from judge_gym.metrics.estimate import estimate_from
 from judge_gym.panel.state import SPARED, Agreement, PanelState, RaterState
+from judge_gym.report.facts import read_facts
 from judge_gym.report.files import put_in_place
 from judge_gym.report.findings import findings_table, largest_effects, sentences
 from judge_gym.report.table import (
@@ -39,45 +40,44 @@ MEANS = {
 
 
 @dataclass(frozen=True)
-class InShort:
-    """`said` has the findings in words; `rows` are a table of them, by heading.
+class RunMarkdown:
+    """An analysis run as Markdown `text`, and a table of its findings by heading."""
 
-    All but `rows` is Markdown.
-    """
-
-    said: str
-    about_said: str
+    text: str
+    description: str
     rows: list[dict[str, str]]
-    about_rows: str
+    caption: str
+    """What the table shows, as Markdown."""
 
 
-def in_short(session: Session, run_id: int, report: str) -> InShort:
-    """Return an analysis run in short; `report` is Markdown that says where its report is.
+def run_markdown(session: Session, run_id: int, report: str) -> RunMarkdown:
+    """Return the summary of an analysis run; `report` is Markdown that links to its report.
 
     The table has the findings, or the first table of figures when nothing could be tested. Raises
     `StoreError` when there is no such run.
     """
     run = run_info(session, run_id)
-    figures, found = load_results(session, run_id), load_findings(session, run_id)
-    findings = findings_table(found, run.standing)
-    headline = findings if findings.rows else next(iter(result_tables(figures)), findings)
+    figures, findings = load_results(session, run_id), load_findings(session, run_id)
+    table = findings_table(findings, run.standing)
+    headline = table if table.rows else next(iter(result_tables(figures)), table)
     imported = any(row.imported for row in figures)
     lines = [
         f"# Sweep {escaped(run.sweep)}",
         *(f"**{mark}**: {MEANS[mark]}" for mark in marks_of(run.simulated, imported)),
         report,
-        *_listed("Findings", sentences(found), headline),
+        *_listed("Findings", sentences(findings), headline),
         *_listed("Largest effects", largest_effects(figures), headline),
+        *_listed("Be careful", read_facts(session, run_id).warnings, headline),
         *_failures(sweep_status(session, run.sweep)),
     ]
-    about_said = f"{_marks(headline)}The findings in words, what failed, and where the report is."
-    return InShort("\n\n".join(lines), about_said, records(headline), told(headline))
+    description = f"{_marks(headline)}The findings in words, what failed, and where the report is."
+    return RunMarkdown("\n\n".join(lines), description, records(headline), caption(headline))
 
 
-def _listed(title: str, said: Sequence[str], marked: Table) -> Iterator[str]:
-    if said:
+def _listed(title: str, items: Sequence[str], marked: Table) -> Iterator[str]:
+    if items:
         yield f"## {title}"
-        yield "\n".join(f"- {_marks(marked)}{escaped(sentence)}" for sentence in said)
+        yield "\n".join(f"- {_marks(marked)}{escaped(item)}" for item in items)
 
 
 def _marks(table: Table) -> str:
@@ -85,10 +85,13 @@ def _marks(table: Table) -> str:
 
 
 def _failures(status: Status) -> Iterator[str]:
-    """Yield what failed by workflow and class, and how it is asked again."""
+    """Yield what failed by workflow and class, and how to retry it."""
     lost = [
-        *((one.workflow, one.failure, one.count, "kept as failed") for one in status.failures),
-        *((one.workflow, one.failure, one.calls, "refused") for one in status.refusals),
+        *((failed.workflow, failed.failure, failed.count, "failed") for failed in status.failures),
+        *(
+            (refused.workflow, refused.failure, refused.calls, "refused")
+            for refused in status.refusals
+        ),
     ]
     yield "## What failed"
     if not lost:
@@ -99,13 +102,13 @@ def _failures(status: Status) -> Iterator[str]:
         for workflow, failure, count, how in lost
     )
     yield (
-        "Run the sweep again with `retry_failed` to ask again for what is kept as failed. What was "
-        "refused is asked again by every run, once its cause is mended."
+        "Run the sweep again with `retry_failed` to retry failed calls. Every run retries refused "
+        "calls."
     )
 
 
-def told(table: Table) -> str:
-    """Return in Markdown what a table is, what it rests on, and whether it is cut."""
+def caption(table: Table) -> str:
+    """Return the caption of a table in Markdown, which says whether rows were cut."""
     cut = (
         f" The first {MOST_ROWS} of {len(table.rows)} rows." if len(table.rows) > MOST_ROWS else ""
     )
@@ -162,10 +165,10 @@ def _consensus(state: PanelState) -> Iterator[str]:
     if state.error is not None:
         yield f"**No consensus**: {escaped(state.error)}."
     if state.agreement is not None:
-        yield f"Agreement: {agreement_said(state.agreement)}."
+        yield f"Agreement: {agreement_text(state.agreement)}."
 
 
-def agreement_said(agreement: Agreement) -> str:
+def agreement_text(agreement: Agreement) -> str:
     """Return "strong (mean 4.3, median 4, spread 1)"."""
     return (
         f"{agreement.level} (mean {plain(agreement.mean)}, median {plain(agreement.median)}, "
@@ -175,12 +178,12 @@ def agreement_said(agreement: Agreement) -> str:
 
 def _scores(state: PanelState) -> str:
     reviews = [rater.review for rater in state.raters if rater.review]
-    levels = {item.id: agreement_said(item) for item in state.item_agreement}
+    levels = {item.id: agreement_text(item) for item in state.item_agreement}
     rows = [
         (name, *(review.items[place].score for review in reviews), levels.get(name, ""))
         for place, name in enumerate(state.items)
     ]
-    level = agreement_said(state.agreement) if state.agreement else ""
+    level = agreement_text(state.agreement) if state.agreement else ""
     rows.append(("the whole", *(review.overall_score for review in reviews), level))
     names = [rater.name for rater in state.reviewed]
     return markdown_table(plain_table("", ("item", *names, "agreement"), rows, words=1))
@@ -245,12 +248,15 @@ def _section(row: ReviewRow) -> Iterator[str]:
     yield _judged(figures)
     if figures["checks"]:
         checks = figures["checks"]
-        cells = [(one["question"], one["result"], one["reason"], one["action"]) for one in checks]
+        cells = [
+            (check["question"], check["result"], check["reason"], check["action"])
+            for check in checks
+        ]
         yield markdown_table(plain_table("", ("check", "result", "figure", "what to do"), cells))
     if figures["figures"]:
         values = [
-            (FIGURE_NAMES[one.metric], span(one), one.n_items)
-            for one in map(estimate_from, figures["figures"])
+            (FIGURE_NAMES[estimate.metric], span(estimate), estimate.n_items)
+            for estimate in map(estimate_from, figures["figures"])
         ]
         yield markdown_table(plain_table("", ("figure", "value", "items"), values))
 
@@ -260,12 +266,12 @@ def _judged(figures: Mapping[str, Any]) -> str:
     ends = [f"{count} {status}" for status, count in sorted(figures["judgements"].items())]
     if figures["missing"]:
         ends.append(f"{figures['missing']} missing")
-    told = f"Judgements: {', '.join(ends)}."
+    text = f"Judgements: {', '.join(ends)}."
     if figures["since"]:
-        told += f" Last review: {figures['since']}."
+        text += f" Last review: {figures['since']}."
     if figures["usd_a_judgement"] is not None:
-        told += f" Each has cost {dollars(figures['usd_a_judgement'])} USD."
-    return told
+        text += f" Each has cost {dollars(figures['usd_a_judgement'])} USD."
+    return text
 
 
 def _marked_recommendation(row: ReviewRow) -> str:

@@ -12,9 +12,9 @@ from judge_gym.analysis.data import load_sweep_data
 from judge_gym.formats import plain
 from judge_gym.lab.status import sweep_status
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
-from judge_gym.report.evidence import Review, ShownWindow, cells_to_review, shown_evidence
+from judge_gym.report.evidence import CellsToReview, ShownWindow, cells_to_review, shown_evidence
 from judge_gym.report.facts import Facts, read_facts
-from judge_gym.report.files import ENVIRONMENT, ReportError, data_address, replace_file, results_csv
+from judge_gym.report.files import ENVIRONMENT, data_address, replace_file, results_csv, unwritable
 from judge_gym.report.findings import HOW_DECIDED, findings_table, largest_effects, sentences
 from judge_gym.report.headlines import Summary, answers, headline_plot, summary_of
 from judge_gym.report.planted import Planted, compare_planted
@@ -31,18 +31,18 @@ from judge_gym.store.results import load_findings, load_results
 class Report:
     """What a page shows; `wholly_simulated` when every figure rests on a simulated call.
 
-    `said` are the findings as sentences, `largest` those on the largest effects, and `csv` holds
+    `sentences` are the findings in words, `largest` those on the largest effects, and `csv` holds
     every figure. `imported` is the share of figures that rest on judgements made elsewhere.
     """
 
     facts: Facts
     summary: Summary
-    said: Sequence[str]
+    sentences: Sequence[str]
     largest: Sequence[str]
     findings: Table
     results: Sequence[Table]
     planted: Planted
-    review: Review
+    review: CellsToReview
     evidence: Sequence[ShownWindow]
     csv: str
     wholly_simulated: bool
@@ -66,8 +66,8 @@ class Report:
     def _table_of(self, plot: Plot) -> Table | None:
         """Return the table a plot stands with; where rubrics mix, only if it is nowhere else."""
         titles = (plot.beside, f"{plot.beside}: {MIXED_TITLE}")
-        found = [one for title in titles for one in self.results if one.title == title]
-        return found[0] if found else None
+        tables = [table for title in titles for table in self.results if table.title == title]
+        return tables[0] if tables else None
 
 
 def write_report(session: Session, run_id: int, folder: Path) -> Path:
@@ -82,27 +82,28 @@ def read_report(session: Session, run_id: int) -> Report:
     there is no such run.
     """
     facts = read_facts(session, run_id)
-    data = load_sweep_data(session, facts.run.sweep)
+    sweep = facts.run.sweep
+    data = load_sweep_data(session, sweep)
     rows = load_results(session, run_id)
-    found = load_findings(session, run_id)
+    findings = load_findings(session, run_id)
     wholly = facts.run.simulated and all(row.simulated for row in rows)
-    planted = compare_planted(session, data, rows) if wholly else Planted()
-    status = sweep_status(session, facts.run.sweep)
+    planted = compare_planted(session, sweep, data, rows) if wholly else Planted()
+    status = sweep_status(session, sweep)
     return Report(
         facts=facts,
-        summary=summary_of(facts, status, found, planted, rows),
-        said=sentences(found),
+        summary=summary_of(facts, status, findings, planted, rows),
+        sentences=sentences(findings),
         largest=largest_effects(rows),
-        findings=findings_table(found, facts.run.standing),
+        findings=findings_table(findings, facts.run.standing),
         results=result_tables(rows),
         planted=planted,
-        review=cells_to_review(session, facts.experiment_ids),
-        evidence=shown_evidence(session, facts.experiment_ids),
+        review=cells_to_review(session, sweep, facts.experiment_ids),
+        evidence=shown_evidence(session, sweep, facts.experiment_ids),
         csv=results_csv(facts.run, rows),
         wholly_simulated=wholly,
         imported=sum(row.imported for row in rows) / len(rows) if rows else 0.0,
         written=datetime.now(UTC),
-        plots=read_plots(session, facts.run.sweep, data, rows),
+        plots=read_plots(session, sweep, data, rows),
     )
 
 
@@ -111,17 +112,34 @@ def save_report(report: Report, folder: Path) -> Path:
 
     Raises `ReportError` when the folder cannot be written to.
     """
-    path = folder / f"report-{_file_name(report.facts.run.sweep)}.html"
+    path = _report_file(report.facts.run.sweep, folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         older = path.read_text("utf-8", errors="replace") if path.exists() else ""
         replace_file(path, render_page(report, older))
     except OSError as error:
-        raise ReportError(
-            f"The report {path} cannot be written: {error.strerror or error}.",
-            "Choose a folder you can write to with JUDGE_GYM_DATA_DIR.",
-        ) from error
+        raise unwritable(f"The report {path}", folder, error) from error
     return path
+
+
+def _report_file(sweep: str, folder: Path) -> Path:
+    return folder / f"report-{_file_name(sweep)}.html"
+
+
+def keep_report(sweep: str, folder: Path) -> Path | None:
+    """Rename the report of a sweep to one with the date of its file; None if there is no report.
+
+    Raises `ReportError` when the folder cannot be written to.
+    """
+    path = _report_file(sweep, folder)
+    if not path.exists():
+        return None
+    written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    kept = path.with_stem(f"{path.stem}-until-{written:%Y%m%d-%H%M%S}")
+    try:
+        return path.rename(kept)
+    except OSError as error:
+        raise unwritable(f"The report {kept}", folder, error) from error
 
 
 def render_page(report: Report, older: str = "") -> str:
@@ -189,11 +207,11 @@ def decisions() -> list[Decision]:
     """Return what is decided of which figure, with the margin that holds without a plan."""
     return [
         Decision(
-            one.key,
-            one.statement,
-            f"{one.estimand}, {one.direction.value} {plain(one.margin)} unless the plan says "
-            "otherwise",
-            one.replaces,
+            hypothesis.key,
+            hypothesis.statement,
+            f"{hypothesis.estimand}, {hypothesis.direction.value} {plain(hypothesis.margin)} "
+            "unless the plan says otherwise",
+            hypothesis.replaces,
         )
-        for one in (*HYPOTHESES, *VALIDITY_CHECKS)
+        for hypothesis in (*HYPOTHESES, *VALIDITY_CHECKS)
     ]

@@ -64,24 +64,24 @@ def save_panel_evaluation(evaluation: Evaluation, folder: Path) -> Path:
 def panel_evaluation_page(evaluation: Evaluation) -> str:
     """Return the whole page; equal evaluations give equal text."""
     template = ENVIRONMENT.get_template("panel_evaluation.html.j2")
-    ways = [(what, way_table(evaluation, what, some)) for what, some in kinds(evaluation)]
+    ways = [(kind, way_table(evaluation, kind, some)) for kind, some in kinds(evaluation)]
     others = [pair_table(evaluation), family_table(evaluation), policy_table(evaluation)]
     return template.render(
-        evaluation=evaluation, ways=ways, others=others, said_unseen=said_unseen, drawing=_drawing
+        evaluation=evaluation, ways=ways, others=others, unseen_note=unseen_note, drawing=_drawing
     )
 
 
-def told(found: Estimate, digits: int = 2) -> str:
+def figure_or_reason(estimate: Estimate, digits: int = 2) -> str:
     """Return a figure with its interval, or why there is none."""
-    return found.reason if found.estimate is None else figure(found, digits)
+    return estimate.reason if estimate.estimate is None else figure(estimate, digits)
 
 
-def taken(one: SecondFamily) -> str:
-    """Return how scores were taken in a comparison of families."""
-    return "each rater's own bias taken off" if one.unbiased else "scores as given"
+def bias_note(comparison: SecondFamily) -> str:
+    """Return whether a comparison of families removes each rater's bias."""
+    return "each rater's own bias taken off" if comparison.unbiased else "scores as given"
 
 
-def said_unseen(evaluation: Evaluation) -> str:
+def unseen_note(evaluation: Evaluation) -> str:
     """Return how many true scores are in no figure, as no rater saw their items."""
     return f"True scores of items that no rater saw, as a document is too long: {evaluation.unseen}"
 
@@ -92,12 +92,12 @@ def kinds(evaluation: Evaluation) -> list[tuple[str, Figures]]:
     return [(WHOLE, evaluation.whole), *items]
 
 
-def way_table(evaluation: Evaluation, what: str, some: Figures) -> Table:
+def way_table(evaluation: Evaluation, kind: str, some: Figures) -> Table:
     """Return how far each way to decide is from the true scores."""
-    whole = what == WHOLE
+    whole = kind == WHOLE
     return _table(
         evaluation,
-        TITLES[what],
+        TITLES[kind],
         "Error is the mean distance from the true score, bias its direction; that of a pooled "
         "score is of the fraction it is. Exactly right, and κ with quadratic weights, are after "
         "rounding. Better by is the error of the rater that errs least on these documents, less "
@@ -110,7 +110,7 @@ def way_table(evaluation: Evaluation, what: str, some: Figures) -> Table:
         [
             (
                 way.name,
-                *_told([way.error, way.bias, way.accuracy, way.kappa, way.gained]),
+                *_figures_or_reason([way.error, way.bias, way.accuracy, way.kappa, way.gained]),
                 *((dollars(evaluation.costs[way.name]),) if whole else ()),
             )
             for way in some.ways
@@ -127,12 +127,12 @@ def pair_table(evaluation: Evaluation) -> Table:
         "Errors that go together",
         "Correlation of two raters' errors. Near 1 the second repeats the mistakes of the first, "
         "and asking it gains little.",
-        ("raters", "families", *(TITLES[what].lower() for what, _ in parts)),
+        ("raters", "families", *(TITLES[kind].lower() for kind, _ in parts)),
         [
             (
                 " and ".join(pair.raters),
                 "one" if pair.same_family else "two",
-                *(told(some.pairs[place].correlation) for _, some in parts),
+                *(figure_or_reason(some.pairs[place].correlation) for _, some in parts),
             )
             for place, pair in enumerate(evaluation.whole.pairs)
         ],
@@ -151,12 +151,14 @@ def family_table(evaluation: Evaluation) -> Table:
         ("scores", "of", "with its own family", "with another family", "less by"),
         [
             (
-                taken(one),
-                TITLES[what].lower(),
-                *_told([one.persona, one.family, one.gained], of=one.gained),
+                bias_note(comparison),
+                TITLES[kind].lower(),
+                *_figures_or_reason(
+                    [comparison.persona, comparison.family, comparison.gained], of=comparison.gained
+                ),
             )
-            for what, some in kinds(evaluation)
-            for one in some.second_family
+            for kind, some in kinds(evaluation)
+            for comparison in some.second_family
         ],
         words=2,
     )
@@ -178,25 +180,31 @@ def policy_table(evaluation: Evaluation) -> Table:
         ),
         [
             (
-                one.name,
-                *_told(
-                    [one.reviews, one.saved_reviews, one.saved_cost, one.error, one.loss],
-                    of=one.error,
+                policy.name,
+                *_figures_or_reason(
+                    [
+                        policy.reviews,
+                        policy.saved_reviews,
+                        policy.saved_cost,
+                        policy.error,
+                        policy.loss,
+                    ],
+                    of=policy.error,
                 ),
-                told(one.total, 3) if one.error.estimate is not None else "",
+                figure_or_reason(policy.total, 3) if policy.error.estimate is not None else "",
             )
-            for one in evaluation.policies
+            for policy in evaluation.policies
         ],
         words=1,
     )
 
 
-def _told(estimates: Sequence[Estimate], of: Estimate | None = None) -> list[str]:
+def _figures_or_reason(estimates: Sequence[Estimate], of: Estimate | None = None) -> list[str]:
     """Return figures; of a row whose main figure `of` is missing, the reason once."""
     main = of or estimates[0]
     if main.estimate is None:
         return [main.reason, *("" for _ in estimates[1:])]
-    return [told(estimate) for estimate in estimates]
+    return [figure_or_reason(estimate) for estimate in estimates]
 
 
 def _table(
@@ -216,13 +224,15 @@ def _table(
 
 def figure_rows(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
     """Yield a row per figure: `what` it is of (`whole` or `items`), and of `whom`."""
-    for what, some in kinds(evaluation):
+    for kind, some in kinds(evaluation):
         for way in some.ways:
-            yield from _rows(evaluation, what, way.name, way)
+            yield from _rows(evaluation, kind, way.name, way)
         for pair in some.pairs:
-            yield _row(evaluation, what, " and ".join(pair.raters), pair.correlation)
-        for one in some.second_family:
-            yield from _rows(evaluation, what, f"second family, {taken(one)}", one)
+            yield _row(evaluation, kind, " and ".join(pair.raters), pair.correlation)
+        for comparison in some.second_family:
+            yield from _rows(
+                evaluation, kind, f"second family, {bias_note(comparison)}", comparison
+            )
     for policy in evaluation.policies:
         yield from _rows(evaluation, WHOLE, policy.name, policy)
 
@@ -232,20 +242,20 @@ def score_rows(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
     for document, state in evaluation.complete:
         reviews = [rater.review for rater in state.raters if rater.review]
         verdict = state.consensus.verdict
-        said = [review.overall_score for review in reviews]
-        yield _score_row(evaluation, document.id, "", document.truth, said) | {
+        scores = [review.overall_score for review in reviews]
+        yield _score_row(evaluation, document.id, "", document.truth, scores) | {
             "arbiter": verdict.final_score if verdict else None
         }
         for place, item in enumerate(document.items[: len(state.items)]):
             if item.truth is not None:
-                said = [review.items[place].score for review in reviews]
-                yield _score_row(evaluation, document.id, item.id, item.truth, said)
+                scores = [review.items[place].score for review in reviews]
+                yield _score_row(evaluation, document.id, item.id, item.truth, scores)
 
 
 def _score_row(
-    evaluation: Evaluation, document: str, item: str, truth: int, said: list[int]
+    evaluation: Evaluation, document: str, item: str, truth: int, rater_scores: list[int]
 ) -> dict[str, Any]:
-    scores = dict(zip(evaluation.panel.names, said, strict=True))
+    scores = dict(zip(evaluation.panel.names, rater_scores, strict=True))
     return {
         "document": document, "item": item, "truth": truth, **scores, "arbiter": None,
         "simulated": evaluation.simulated or evaluation.made_up,
@@ -253,17 +263,17 @@ def _score_row(
 
 
 def _rows(
-    evaluation: Evaluation, what: str, whom: str, some: WayFigures | SecondFamily | PolicyFigures
+    evaluation: Evaluation, kind: str, whom: str, some: WayFigures | SecondFamily | PolicyFigures
 ) -> Iterator[dict[str, Any]]:
     for field in fields(some):
-        found = getattr(some, field.name)
-        if isinstance(found, Estimate):
-            yield _row(evaluation, what, whom, found)
+        value = getattr(some, field.name)
+        if isinstance(value, Estimate):
+            yield _row(evaluation, kind, whom, value)
 
 
-def _row(evaluation: Evaluation, what: str, whom: str, found: Estimate) -> dict[str, Any]:
+def _row(evaluation: Evaluation, kind: str, whom: str, estimate: Estimate) -> dict[str, Any]:
     return {
-        "what": what, "whom": whom, **figures_of(found), "reason": found.reason,
+        "what": kind, "whom": whom, **figures_of(estimate), "reason": estimate.reason,
         "simulated": evaluation.simulated or evaluation.made_up,
     }  # fmt: skip
 

@@ -113,6 +113,18 @@ RECOVERIES = (
         "Planted: the probability of judging a claim rightly. Expected: the same after display "
         "biases, on these claims.",
     ),
+    RecoveryTable(
+        "letter_overconfidence",
+        "Token probability of the letter: overconfidence on claims",
+        "Planted: the probability of judging a claim rightly. Expected: the mean over verdicts of "
+        "their own planted probability, less the share right.",
+    ),
+    RecoveryTable(
+        "letter_brier_score",
+        "Token probability of the letter: Brier score on claims",
+        "Planted: the same. Expected: the mean squared distance of that probability from 1 where "
+        "the verdict is right, else from 0.",
+    ),
 )
 
 
@@ -129,9 +141,11 @@ class Planted:
     compared: int = 0
 
 
-def compare_planted(session: Session, data: SweepData, rows: Sequence[ResultRow]) -> Planted:
+def compare_planted(
+    session: Session, sweep: str, data: SweepData, rows: Sequence[ResultRow]
+) -> Planted:
     """Compare the figures of a wholly simulated sweep with what is planted."""
-    recovery = recovered(session, data, rows)
+    recovery = recovered(session, sweep, data, rows)
     compared = {
         layout: comparisons
         for layout in RECOVERIES
@@ -182,8 +196,8 @@ def _summary(compared: Mapping[RecoveryTable, Sequence[Comparison]]) -> Table:
             Row(
                 (
                     layout.title,
-                    str(sum(one.inside is True for one in comparisons)),
-                    str(sum(one.inside is not None for one in comparisons)),
+                    str(sum(comparison.inside is True for comparison in comparisons)),
+                    str(sum(comparison.inside is not None for comparison in comparisons)),
                 )
             )
             for layout, comparisons in compared.items()
@@ -196,10 +210,13 @@ def _details(layout: RecoveryTable, comparisons: Sequence[Comparison]) -> Table:
     scopes = [comparison.row.scope for comparison in comparisons]
     subjects, shared = subject_columns(scopes), shared_part(scopes)
     cells = [
-        ("planted", [one.expectation.planted for one in comparisons]),
-        ("expected", [number(one.expectation.value, layout.digits) for one in comparisons]),
-        ("recovered", [figure(one.row, layout.digits) for one in comparisons]),
-        ("inside", [_yes_or_no(one.inside) for one in comparisons]),
+        ("planted", [comparison.expectation.planted for comparison in comparisons]),
+        (
+            "expected",
+            [number(comparison.expectation.value, layout.digits) for comparison in comparisons],
+        ),
+        ("recovered", [figure(comparison.row, layout.digits) for comparison in comparisons]),
+        ("inside", [_yes_or_no(comparison.inside) for comparison in comparisons]),
     ]
     columns = [*subjects, *cells]
     texts = zip(*(column for _, column in columns), strict=True)

@@ -2,35 +2,46 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
+from judge_gym.counting import counted
 from judge_gym.formats import number, plain
 from judge_gym.metrics.estimate import Remark, RemarkKind
+from judge_gym.model_names import Answered
 
 _TEXTS: Mapping[RemarkKind, Callable[[Remark], str]] = {
-    RemarkKind.FEW_ITEMS: lambda it: f"{_number(it)} items where {_advised(it)} are advised",
-    RemarkKind.FEW_DEGREES: lambda it: (
-        f"{number(it.number, 1)} degrees of freedom where {_advised(it)} are advised"
+    RemarkKind.FEW_ITEMS: lambda remark: (
+        f"{_number(remark)} items where {_advised(remark)} are advised"
     ),
-    RemarkKind.NEAR_FLOOR: lambda it: (
-        f"fewer than {_advised(it)} replicates, so read against the floor"
+    RemarkKind.FEW_DEGREES: lambda remark: (
+        f"{number(remark.number, 1)} degrees of freedom where {_advised(remark)} are advised"
     ),
-    RemarkKind.TOO_LOW: lambda it: (
-        f"P - P0 mostly understates divergence at fewer than {_advised(it)} replicates "
+    RemarkKind.NEAR_FLOOR: lambda remark: (
+        f"fewer than {_advised(remark)} replicates, so read against the floor"
+    ),
+    RemarkKind.TOO_LOW: lambda remark: (
+        f"P - P0 mostly understates divergence at fewer than {_advised(remark)} replicates "
         "(by a fifth or more at 5)"
     ),
-    RemarkKind.TOO_HIGH: lambda it: (
-        f"E overstates at fewer than {_advised(it)} replicates (by 2 to 7 times), since its "
+    RemarkKind.TOO_HIGH: lambda remark: (
+        f"E overstates at fewer than {_advised(remark)} replicates (by 2 to 7 times), since its "
         "floor is part of it"
     ),
-    RemarkKind.INDEPENDENT_REPLICATES: lambda it: (
+    RemarkKind.INDEPENDENT_REPLICATES: lambda remark: (
         "P0 and p assume that replicates of a cell are independent of each other"
     ),
-    RemarkKind.SAMPLES_LEFT_OUT: lambda it: (
-        f"{_number(it)} samples without {it.names[0]} are left out"
+    RemarkKind.SAMPLES_LEFT_OUT: lambda remark: (
+        f"{_number(remark)} samples without {remark.names[0]} are left out"
     ),
-    RemarkKind.PAIRS_LEFT_OUT: lambda it: f"{_number(it)} without spread left out",
-    RemarkKind.JUDGES_LEFT_OUT: lambda it: f"without a verdict and left out: {', '.join(it.names)}",
-    RemarkKind.NOT_APPLIED: lambda it: f"{it.names[0]} not applied by {', '.join(it.names[1:])}",
-    RemarkKind.REFERENCES: lambda it: f"compared with {', '.join(it.names)}",
+    RemarkKind.PAIRS_LEFT_OUT: lambda remark: f"{_number(remark)} without spread left out",
+    RemarkKind.JUDGES_LEFT_OUT: lambda remark: (
+        f"without a verdict and left out: {', '.join(remark.names)}"
+    ),
+    RemarkKind.NOT_APPLIED: lambda remark: (
+        f"{remark.names[0]} not applied by {', '.join(remark.names[1:])}"
+    ),
+    RemarkKind.SERVED_MODELS: lambda remark: Answered(remark.names[0], remark.names[1:]).note(
+        f" ({counted(int(remark.number), 'cell')} by several)" if remark.number else ""
+    ),
+    RemarkKind.REFERENCES: lambda remark: f"compared with {', '.join(remark.names)}",
 }
 
 

@@ -1,6 +1,6 @@
 """What a figure is about, in few words: only the parts of a scope that vary within a table."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from judge_gym.analysis.groups import SUBJECTS
@@ -15,16 +15,28 @@ _PLACES = ("window", "country", "task_type")
 _CODED = ("rule", "regression", "term")
 _CONTRAST = ("axis", "from", "to")
 _NOT_SETTINGS = {"concept", "rubric", *_PLACES, *SUBJECTS, *_CONTRAST}
-_DISPLAY = {"randomize_labels": "fixed letters", "shuffle_order": "fixed order"}
+_DISPLAY = {
+    "randomize_labels": ("fixed letters", "random letters"),
+    "shuffle_order": ("fixed order", "random order"),
+}
+"""Axis → its words for off and on."""
 _PHRASES: Mapping[str, Callable[[Any], str]] = {
-    "scoring_method": lambda value: {"subset": "subsets", "structured_json": "JSON"}[value],
+    "scoring_method": lambda value: {
+        "single": "single stages",
+        "subset": "subsets",
+        "structured_json": "JSON",
+    }[value],
     "scale_size": lambda value: f"{value} stages",
     "evidence_view": lambda value: f"{value} evidence",
     "prompt_order": lambda value: str(value).replace("_", " "),
-    "abstain": lambda _: "forced choice",
-    "probe_window": lambda _: "probed in the same conversation",
+    "abstain": lambda value: "may abstain" if value else "forced choice",
+    "probe_window": lambda value: (
+        "fresh probes" if value == "fresh" else "probed in the same conversation"
+    ),
     "bundle_size": lambda value: f"bundles of {value}",
 }
+_MOST_LEVELS = 2
+"""Axes whose levels are named for a group at the defaults; with more, it is `AT_DEFAULTS`."""
 
 
 def group_labels(scopes: Sequence[Scope]) -> list[str]:
@@ -34,7 +46,7 @@ def group_labels(scopes: Sequence[Scope]) -> list[str]:
     from the others in being at the defaults is named, too: its rows would else seem to belong to
     the heading above them.
     """
-    parts = [_changes(scopes), *_varying(scopes), _rubrics(scopes), _own_settings(scopes)]
+    parts = [changes(scopes), *_varying(scopes), _rubrics(scopes), _own_settings(scopes)]
     shown = [texts for texts in parts if len(set(texts)) > 1 or texts is parts[0]]
     labels = [", ".join(filter(None, texts)) for texts in zip(*shown, strict=True)]
     return [label or AT_DEFAULTS for label in labels] if any(labels) else labels
@@ -64,15 +76,27 @@ def shared_part(scopes: Sequence[Scope]) -> str:
     return ", ".join([*same, *_shared_settings(scopes)])
 
 
-def setting_phrases(values: Scope) -> list[str]:
-    """Return in words the axes among `values` that are not at their default, sorted."""
-    fixed = [phrase for name, phrase in _DISPLAY.items() if values.get(name) is False]
-    phrases = ["fixed display"] if len(fixed) == len(_DISPLAY) else fixed
-    for name, value in values.items():
-        if name not in _DISPLAY and name not in _NOT_SETTINGS and value != _default(name):
+def setting_phrases(values: Scope, named: Collection[str] = ()) -> list[str]:
+    """Return in words the axes among `values` that are `named` or not at their default, sorted."""
+    said = {
+        name: value
+        for name, value in values.items()
+        if name not in _NOT_SETTINGS and (name in named or value != _default(name))
+    }
+    display = [words[bool(said[name])] for name, words in _DISPLAY.items() if name in said]
+    ways = {phrase.split()[0] for phrase in display}
+    phrases = [f"{ways.pop()} display"] if len(display) == 2 and len(ways) == 1 else display
+    for name, value in said.items():
+        if name not in _DISPLAY:
             say = _PHRASES.get(name)
             phrases.append(say(value) if say else f"{name.replace('_', ' ')} {value}")
     return sorted(phrases)
+
+
+def varying(scopes: Sequence[Scope]) -> set[str]:
+    """Return the parts of these scopes that have more than one value."""
+    names = dict.fromkeys(name for scope in scopes for name in scope)
+    return {name for name in names if len(set(_texts(scopes, name))) > 1}
 
 
 def setting_of(experiment: Experiment) -> str:
@@ -99,8 +123,8 @@ def short_label(scope: Scope) -> str:
         return ", ".join(
             _term(str(scope[name])) for name in ("regression", "term") if name in scope
         )
-    who = str(scope.get("judge") or scope.get("pair") or "all judges")
-    return f"{who} on {scope['concept']}" if "concept" in scope else who
+    subject = str(scope.get("judge") or scope.get("pair") or "all judges")
+    return f"{subject} on {scope['concept']}" if "concept" in scope else subject
 
 
 def _varying(scopes: Sequence[Scope]) -> Iterator[list[str]]:
@@ -123,7 +147,8 @@ def _term(text: str) -> str:
     return f"{words}: {level.removesuffix(']')}" if bracket else words
 
 
-def _changes(scopes: Sequence[Scope]) -> list[str]:
+def changes(scopes: Sequence[Scope]) -> list[str]:
+    """Return what each contrast changes, such as `abstain: off → on`; "" where there is none."""
     return [
         f"{str(scope['axis']).replace('_', ' ')}: {_level(scope['from'])} → {_level(scope['to'])}"
         if "from" in scope
@@ -140,17 +165,23 @@ def _rubrics(scopes: Sequence[Scope]) -> list[str]:
     """Return the rubrics; the digest of a provided one only where it tells two apart."""
     texts, concepts = _texts(scopes, "rubric"), _texts(scopes, "concept")
     short = ["provided" if text.startswith("provided") else text for text in texts]
-    long_pairs, short_pairs = (set(zip(concepts, one, strict=True)) for one in (texts, short))
+    long_pairs, short_pairs = (set(zip(concepts, labels, strict=True)) for labels in (texts, short))
     chosen = short if len(long_pairs) == len(short_pairs) else texts
     return [rubric_phrase(text) for text in chosen]
 
 
 def _own_settings(scopes: Sequence[Scope]) -> list[str]:
+    """Return what each does not share; of one at the defaults, the levels that others change."""
     shared = _shared_settings(scopes)
-    return [
-        ", ".join(phrase for phrase in setting_phrases(scope) if phrase not in shared)
-        for scope in scopes
-    ]
+    levels = varying(scopes) - _NOT_SETTINGS
+    named = levels if len(levels) <= _MOST_LEVELS else ()
+
+    def own(scope: Scope, named: Collection[str] = ()) -> str:
+        return ", ".join(one for one in setting_phrases(scope, named) if one not in shared)
+
+    if not any(map(own, scopes)):
+        return [""] * len(scopes)
+    return [own(scope) or own(scope, named) for scope in scopes]
 
 
 def _shared_settings(scopes: Sequence[Scope]) -> list[str]:

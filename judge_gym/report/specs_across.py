@@ -1,6 +1,17 @@
 """Tables that compare judges with each other."""
 
-from judge_gym.report.spec import Cell, Spec
+from judge_gym.report.spec import (
+    JOUSSELME_GRETTON,
+    LIN,
+    NEEDS_FEW_MASSES,
+    NEEDS_JUDGES,
+    NEEDS_REPLICATES,
+    NEEDS_THIRTY_ITEMS,
+    NEEDS_UNITS,
+    SHAFER,
+    Cell,
+    Spec,
+)
 
 _FLOOR = (
     "The floor is what judges without any difference would show at this number of verdicts: "
@@ -26,13 +37,8 @@ ACROSS = (
             "P0 = mean of P when the samples of an item are dealt to the judges at random",
             "p = (1 + deals that reach P) / (1 + deals)",
         ),
-        needs=(
-            (
-                "Needs two judges (families), one common item, and a median of 5 scored "
-                "replicates per cell (10 to read P without its floor)."
-            ),
-        ),
-        sources=("Source: Lin 1991, IEEE Transactions IT 37.",),
+        needs=(NEEDS_REPLICATES,),
+        sources=(LIN,),
     ),
     Spec(
         "Polarization by distance",
@@ -53,12 +59,7 @@ ACROSS = (
                 "F and G the cumulative shares, from 0 to 1"
             ),
         ),
-        needs=(
-            (
-                "Needs two judges (families), one common item, and a median of 5 scored "
-                "replicates per cell (10 to read P without its floor)."
-            ),
-        ),
+        needs=(NEEDS_REPLICATES,),
     ),
     Spec(
         "Polarization by pair",
@@ -74,13 +75,8 @@ ACROSS = (
         across=True,
         brief=False,
         formulas=("Pᵢⱼ = mean over items of JSD(pᵢ, pⱼ), in bits",),
-        needs=(
-            (
-                "Needs two judges (families), one common item, and a median of 5 scored "
-                "replicates per cell (10 to read P without its floor)."
-            ),
-        ),
-        sources=("Source: Lin 1991, IEEE Transactions IT 37.",),
+        needs=(NEEDS_REPLICATES,),
+        sources=(LIN,),
     ),
     Spec(
         "Entrenchment",
@@ -142,22 +138,12 @@ ACROSS = (
             ),
         ),
         needs=(
-            "Needs two judges and n >= 1.",
-            (
-                "Needs two judges and n >= 2; 30 items advised (0.044 is found 12% of "
-                "the time at 15 items, 33% at 30, 69% at 60)."
-            ),
+            NEEDS_JUDGES,
+            NEEDS_THIRTY_ITEMS,
         ),
         sources=(
-            (
-                "The chance that a verdict of one judge and one of the other are "
-                "incompatible (Shafer 1976)."
-            ),
-            (
-                "Sources: Jousselme, Grenier and Bossé 2001, Information Fusion 2; the "
-                "unbiased form is that of Gretton et al. 2012, Journal of Machine "
-                "Learning Research 13."
-            ),
+            SHAFER,
+            JOUSSELME_GRETTON,
         ),
     ),
     Spec(
@@ -172,22 +158,12 @@ ACROSS = (
         brief=False,
         formulas=("kᵢⱼ and d² of each two judges, as above",),
         needs=(
-            "Needs two judges and n >= 1.",
-            (
-                "Needs two judges and n >= 2; 30 items advised (0.044 is found 12% of "
-                "the time at 15 items, 33% at 30, 69% at 60)."
-            ),
+            NEEDS_JUDGES,
+            NEEDS_THIRTY_ITEMS,
         ),
         sources=(
-            (
-                "The chance that a verdict of one judge and one of the other are "
-                "incompatible (Shafer 1976)."
-            ),
-            (
-                "Sources: Jousselme, Grenier and Bossé 2001, Information Fusion 2; the "
-                "unbiased form is that of Gretton et al. 2012, Journal of Machine "
-                "Learning Research 13."
-            ),
+            SHAFER,
+            JOUSSELME_GRETTON,
         ),
     ),
     Spec(
@@ -205,12 +181,7 @@ ACROSS = (
             "conflict = Σ Π mᵢ(Aᵢ) over sets Aᵢ with an empty intersection, a probability",
             "total = share of items with conflict 1",
         ),
-        needs=(
-            (
-                "Needs two judges and n >= 1; Dubois-Prade and PCR6 list every product "
-                "of the judges' masses, and are not estimable with too many."
-            ),
-        ),
+        needs=(NEEDS_FEW_MASSES,),
     ),
     Spec(
         "Uncertainty after combining",
@@ -219,12 +190,7 @@ ACROSS = (
         across=True,
         brief=False,
         formulas=("gap = (1/S)·Σ (Pl(s) − Bel(s)) of the combined mass; 0 to 1",),
-        needs=(
-            (
-                "Needs two judges and n >= 1; Dubois-Prade and PCR6 list every product "
-                "of the judges' masses, and are not estimable with too many."
-            ),
-        ),
+        needs=(NEEDS_FEW_MASSES,),
         sources=(
             "Source: Dubois and Prade 1988, Computational Intelligence 4.",
             "Source: Martin and Osswald 2006, after Smarandache and Dezert.",
@@ -290,6 +256,6 @@ ACROSS = (
         across=True,
         brief=False,
         formulas=("Spearman's ρ over items of P and mean kᵢⱼ − mean kᵢᵢ",),
-        needs=("Needs 4 units, and values that vary.",),
+        needs=(NEEDS_UNITS,),
     ),
 )

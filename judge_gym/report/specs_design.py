@@ -1,6 +1,13 @@
 """Tables of what another rubric, a free choice of stages, or one changed axis does."""
 
-from judge_gym.report.spec import Cell, Spec
+from judge_gym.report.spec import (
+    HENDERSON,
+    NEEDS_CROSSED,
+    NEEDS_SHARED_ITEM,
+    NEEDS_UNITS,
+    Cell,
+    Spec,
+)
 
 DESIGN = (
     Spec(
@@ -19,7 +26,7 @@ DESIGN = (
             "mean over items of (mean x, or mean c, at the second level − at the first)",
             "p by flipping signs",
         ),
-        needs=("Needs one shared item, two that differ for the interval.",),
+        needs=(NEEDS_SHARED_ITEM,),
     ),
     Spec(
         "Axes over the grid",
@@ -58,7 +65,7 @@ DESIGN = (
         ),
         brief=False,
         formulas=("Spearman's ρ of mean x over the design points that both concepts have",),
-        needs=("Needs 4 units, and values that vary.",),
+        needs=(NEEDS_UNITS,),
     ),
     Spec(
         "Regression",
@@ -121,7 +128,7 @@ RUBRICS = (
         ),
         needs=(
             "15 items advised, 34 to find d_z = 0.5.",
-            "Needs one shared item, two that differ for the interval.",
+            NEEDS_SHARED_ITEM,
         ),
     ),
     Spec(
@@ -140,7 +147,7 @@ RUBRICS = (
             "mean over items of (mean x under the other rubric − mean x under the own)",
             "p by flipping signs",
         ),
-        needs=("Needs one shared item, two that differ for the interval.",),
+        needs=(NEEDS_SHARED_ITEM,),
     ),
     Spec(
         "Verdict change under a swap",
@@ -182,19 +189,10 @@ RUBRICS = (
         ),
         needs=(
             "A part needs all its components.",
-            (
-                "Judges and rubrics that are not fully crossed, and terms that the "
-                'design cannot tell apart (one replicate per cell), are "not estimable"; '
-                "see complete_block."
-            ),
+            NEEDS_CROSSED,
             "Needs 3 items.",
         ),
-        sources=(
-            (
-                "Source: Henderson 1953, Biometrics 9; Searle, Casella and McCulloch "
-                "1992, section 5.3."
-            ),
-        ),
+        sources=(HENDERSON,),
     ),
     Spec(
         "Variance components of the swap design",
@@ -211,19 +209,10 @@ RUBRICS = (
             ),
         ),
         needs=(
-            (
-                "Judges and rubrics that are not fully crossed, and terms that the "
-                'design cannot tell apart (one replicate per cell), are "not estimable"; '
-                "see complete_block."
-            ),
+            NEEDS_CROSSED,
             "Needs 3 items.",
         ),
-        sources=(
-            (
-                "Source: Henderson 1953, Biometrics 9; Searle, Casella and McCulloch "
-                "1992, section 5.3."
-            ),
-        ),
+        sources=(HENDERSON,),
     ),
     Spec(
         "Forced choice",

@@ -1,6 +1,10 @@
 """Tables about each judge by itself."""
 
-from judge_gym.report.spec import Cell, Spec
+from judge_gym.report.spec import (
+    DESIGN_EFFECT,
+    Cell,
+    Spec,
+)
 
 JUDGES = (
     Spec(
@@ -13,16 +17,7 @@ JUDGES = (
         ),
         formulas=("abstained / (scored + abstained); Wilson interval clustered by item",),
         needs=("Needs one sample.",),
-        sources=(
-            (
-                "The share Σx/Σn keeps its value and the number of trials N becomes N / "
-                "deff, where the design effect deff is the variance of the ratio "
-                "estimator over items, G/(G-1) · Σ(x - p·n)² / N², divided by p(1-p)/N "
-                "(Kish 1965), never below 1; the effective size is scaled by (z / "
-                "t(G-1))² for the few items the variance rests on (Korn and Graubard "
-                "1998)."
-            ),
-        ),
+        sources=(DESIGN_EFFECT,),
     ),
     Spec(
         "Unparseable, refused, failed",
@@ -37,16 +32,7 @@ JUDGES = (
         troubles=True,
         formulas=("samples that ended so / all samples; Wilson interval clustered by item",),
         needs=("Needs one sample.",),
-        sources=(
-            (
-                "The share Σx/Σn keeps its value and the number of trials N becomes N / "
-                "deff, where the design effect deff is the variance of the ratio "
-                "estimator over items, G/(G-1) · Σ(x - p·n)² / N², divided by p(1-p)/N "
-                "(Kish 1965), never below 1; the effective size is scaled by (z / "
-                "t(G-1))² for the few items the variance rests on (Korn and Graubard "
-                "1998)."
-            ),
-        ),
+        sources=(DESIGN_EFFECT,),
     ),
     Spec(
         "Consistency",
@@ -96,6 +82,23 @@ JUDGES = (
             ),
             ("Interval: Fisher's z with variance (1 + ρ²/2)/(n - 3) (Bonett and Wright 2000)."),
         ),
+    ),
+    Spec(
+        "Token probability of verdicts",
+        "The probability that the model's tokens gave the letter of its verdict, against whether "
+        "the verdict is right: overconfidence is the mean difference (above 0: too sure), the "
+        "Brier score the mean squared one (lower is better).",
+        (
+            Cell("overconfidence", "letter_overconfidence"),
+            Cell("Brier", "letter_brier_score"),
+            Cell("judgements", "letter_brier_score", "n"),
+            Cell("items", "letter_brier_score", "items"),
+        ),
+        formulas=(
+            "overconfidence = mean (p − r); Brier = mean (p − r)²; r = 1 at the true stage, else 0",
+        ),
+        needs=("Needs `logprobs: true` and one verdict of a single letter; 30 items advised.",),
+        sources=("Brier: mean squared error of a stated probability, in [0, 1] (Brier 1950).",),
     ),
     Spec(
         "Accuracy on pairs",

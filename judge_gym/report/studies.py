@@ -37,36 +37,36 @@ def save_benchmark(report: BenchmarkReport, folder: Path) -> Path:
 
 
 def _figures(report: BenchmarkReport) -> Iterator[dict[str, Any]]:
-    names, simulated = [one.name for one in report.judges], report.simulated
+    names, simulated = [judge.name for judge in report.judges], report.simulated
     for place, by_category in enumerate(report.figures.by_judge):
         for category, estimates in by_category.items():
-            for found in estimates:
-                yield _row(JUDGE, names[place], "", category, found, simulated[place])
-    for (place, published), found in report.figures.published.items():
-        yield _row(PUBLISHED, names[place], published, "", found, simulated[place])
-    for (one, other), found in report.figures.apart.items():
-        either = simulated[one] or simulated[other]
-        yield _row(APART, names[other], names[one], "", found, either)
+            for estimate in estimates:
+                yield _row(JUDGE, names[place], "", category, estimate, simulated[place])
+    for (place, published), estimate in report.figures.published.items():
+        yield _row(PUBLISHED, names[place], published, "", estimate, simulated[place])
+    for (first, second), estimate in report.figures.apart.items():
+        either = simulated[first] or simulated[second]
+        yield _row(APART, names[second], names[first], "", estimate, either)
 
 
 def _row(
-    of: str, judge: str, less: str, category: str, found: Estimate, simulated: bool
+    of: str, judge: str, less: str, category: str, estimate: Estimate, simulated: bool
 ) -> dict[str, Any]:
     return {
-        "of": of, "judge": judge, "less": less, "category": category, **figures_of(found),
-        "reason": found.reason, "simulated": simulated,
+        "of": of, "judge": judge, "less": less, "category": category, **figures_of(estimate),
+        "reason": estimate.reason, "simulated": simulated,
     }  # fmt: skip
 
 
 def _judgements(report: BenchmarkReport) -> Iterator[dict[str, Any]]:
-    for judge, said in zip(report.judges, report.results, strict=True):
-        for item, result in zip(report.chosen.items, said, strict=True):
-            known = {"judge": judge.name, "item": item.id, "category": item.category,
+    for judge, results in zip(report.judges, report.results, strict=True):
+        for item, result in zip(report.chosen.items, results, strict=True):
+            about = {"judge": judge.name, "item": item.id, "category": item.category,
                      "truth": item.truth}  # fmt: skip
-            yield known | _said(result)
+            yield about | _result_fields(result)
 
 
-def _said(result: JudgeResult | None) -> dict[str, Any]:
+def _result_fields(result: JudgeResult | None) -> dict[str, Any]:
     if result is None:
         empty = ("score", "verdict", *ORDERS, "failure", "simulated")
         return {"status": "missing", **dict.fromkeys(empty)}
@@ -132,7 +132,7 @@ def candidate_table(report: GymReport) -> Table:
                         for status, count in report.statuses[place].most_common()
                     ),
                     dollars(report.costs[place]),
-                    *(_mean(of[place], cases) for of in report.means.values()),
+                    *(_mean(estimates[place], cases) for estimates in report.means.values()),
                 )
             )
             for place, name in enumerate(report.names)
@@ -143,8 +143,8 @@ def candidate_table(report: GymReport) -> Table:
 
 
 def _mean(estimate: Estimate, cases: int) -> str:
-    known = f" ({estimate.n_items})" if estimate.n_items < cases else ""
-    return f"{figure(estimate, 1)}{known}"
+    count = f" ({estimate.n_items})" if estimate.n_items < cases else ""
+    return f"{figure(estimate, 1)}{count}"
 
 
 def comparison_table(report: GymReport) -> Table:
@@ -161,13 +161,15 @@ def comparison_table(report: GymReport) -> Table:
         tuple(
             Row(
                 (
-                    *(one.measure, one.candidate, one.less),
-                    *(figure(one.difference, 1), p_value(one.difference.p)),
-                    str(one.difference.n_items),
-                    *map(str, (one.candidate_only, one.less_only, one.neither)),
+                    *(comparison.measure, comparison.candidate, comparison.less),
+                    *(figure(comparison.difference, 1), p_value(comparison.difference.p)),
+                    str(comparison.difference.n_items),
+                    *map(
+                        str, (comparison.candidate_only, comparison.less_only, comparison.neither)
+                    ),
                 )
             )
-            for one in report.comparisons
+            for comparison in report.comparisons
         ),
         words=3,
         simulated=report.simulated,
@@ -178,50 +180,58 @@ def figure_rows(report: GymReport) -> Iterator[dict[str, Any]]:
     """Yield a row per mean and per comparison: a comparison is of `candidate` less `less`."""
     alone = {"less": "", "candidate_only": None, "less_only": None, "neither": None}
     for measure, estimates in report.means.items():
-        for name, found in zip(report.names, estimates, strict=True):
-            yield _figure_row(report, {"candidate": name, **alone}, measure, found)
-    for one in report.comparisons:
+        for name, estimate in zip(report.names, estimates, strict=True):
+            yield _figure_row(report, {"candidate": name, **alone}, measure, estimate)
+    for comparison in report.comparisons:
         sides = {
-            "candidate": one.candidate, "less": one.less, "candidate_only": one.candidate_only,
-            "less_only": one.less_only, "neither": one.neither,
-        }  # fmt: skip
-        yield _figure_row(report, sides, one.measure, one.difference)
+            "candidate": comparison.candidate,
+            "less": comparison.less,
+            "candidate_only": comparison.candidate_only,
+            "less_only": comparison.less_only,
+            "neither": comparison.neither,
+        }
+        yield _figure_row(report, sides, comparison.measure, comparison.difference)
 
 
 def _figure_row(
-    report: GymReport, sides: dict[str, Any], measure: str, found: Estimate
+    report: GymReport, sides: dict[str, Any], measure: str, estimate: Estimate
 ) -> dict[str, Any]:
-    told = {"reason": found.reason, "simulated": report.simulated}
-    return {**sides, **figures_of(found), "metric": measure, **told}
+    return {
+        **sides, **figures_of(estimate), "metric": measure,
+        "reason": estimate.reason, "simulated": report.simulated,
+    }  # fmt: skip
 
 
 def case_rows(report: GymReport) -> Iterator[dict[str, Any]]:
     """Yield a row per case and candidate, with every measure in points of 100."""
     for case, row in zip(report.loaded.cases, report.entries, strict=True):
-        for name, one in zip(report.names, row, strict=True):
-            told = one.failure or (one.result.reason if one.result else "")
+        for name, entry in zip(report.names, row, strict=True):
+            reason = entry.failure or (entry.result.reason if entry.result else "")
             yield {
-                "case": case.id, "candidate": name, "status": one.status,
-                **{measure: one.points.get(measure) for measure in report.means},
-                "text": one.output.text, "said": told, "simulated": one.simulated,
+                "case": case.id, "candidate": name, "status": entry.status,
+                **{measure: entry.points.get(measure) for measure in report.means},
+                "text": entry.output.text, "said": reason, "simulated": entry.simulated,
             }  # fmt: skip
 
 
 def _drawing(report: GymReport, measure: str) -> str:
     """Return the differences of a measure below one another; empty without any."""
-    rows = [_effect(one) for one in report.comparisons
-            if one.measure == measure and one.difference.estimate is not None]  # fmt: skip
+    rows = [
+        _effect(comparison)
+        for comparison in report.comparisons
+        if comparison.measure == measure and comparison.difference.estimate is not None
+    ]
     if not rows:
         return ""
     label = f"{'SIMULATED. ' if report.simulated else ''}Differences in {measure}, in points"
     return draw("forest", rows, f"forest-{measure.replace(' ', '-')}", label)
 
 
-def _effect(one: Comparison) -> dict[str, Any]:
-    found = one.difference
+def _effect(comparison: Comparison) -> dict[str, Any]:
+    estimate = comparison.difference
     return {
-        "change": f"{one.candidate} less {one.less}", "effect": found.estimate,
-        "lower": found.lower, "upper": found.upper, "unit": "points",
+        "change": f"{comparison.candidate} less {comparison.less}", "effect": estimate.estimate,
+        "lower": estimate.lower, "upper": estimate.upper, "unit": "points",
     }  # fmt: skip
 
 

@@ -20,8 +20,9 @@ NARROWEST = 8
 class Row:
     """One line; rows of the same `heading` stand together under it, "" is no heading.
 
-    `group` is the heading in a word, where a table has no room for headings; the heading itself
-    when it is empty. `link` is where the first cell leads on a page.
+    Without `cells` there is the heading alone. `group` is the heading in a word, where a table has
+    no room for headings; the heading itself when it is empty. `link` is where the first cell leads
+    on a page.
     """
 
     cells: tuple[str, ...]
@@ -112,7 +113,8 @@ class TerminalTable:
         for heading, rows in table.sections():
             if heading:
                 yield Text(heading, style="italic")
-            yield self._grid(widths, [row.cells for row in rows], indent)
+            if cells := [row.cells for row in rows if row.cells]:
+                yield self._grid(widths, cells, indent)
         for note in table.notes:
             yield Text(f"  {note}", style="dim")
         yield Text("")
@@ -123,7 +125,12 @@ class TerminalTable:
 
         table = self.table
         widths = [
-            max([cell_len(heading), *(cell_len(row.cells[place]) for row in table.rows)])
+            max(
+                [
+                    cell_len(heading),
+                    *(cell_len(row.cells[place]) for row in table.rows if row.cells),
+                ]
+            )
             for place, heading in enumerate(table.columns)
         ]
         excess = sum(widths) + GAP * (len(widths) - 1) - room

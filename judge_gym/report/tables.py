@@ -83,7 +83,7 @@ def result_tables(rows: Sequence[ResultRow]) -> list[Table]:
     common = [row for row, mixed in zip(plain, mixes, strict=True) if not mixed]
     mixed = [row for row, mixed in zip(plain, mixes, strict=True) if mixed]
     tables = [_table(spec, common) for spec in SPECS if spec.across]
-    tables += [_table(of_own_rubrics(spec), mixed) for spec in SPECS if spec.across]
+    tables += [_table(own_rubrics_spec(spec), mixed) for spec in SPECS if spec.across]
     tables += [_table(spec, plain) for spec in SPECS if not spec.across]
     tables += [_others(plain), _reasons(rows)]
     return [table for table in tables if table.rows]
@@ -147,14 +147,16 @@ def _lines(spec: Spec, rows: Iterable[ResultRow]) -> list[_Line]:
 
 def _joined(lines: Mapping[str, _Line], beside: str) -> list[_Line]:
     """Put the figures of a scope without `beside` into every line that has the rest of it."""
-    taken = set()
+    merged = set()
     for line in lines.values():
         if beside in line.scope:
-            rest = canonical_json({key: one for key, one in line.scope.items() if key != beside})
+            rest = canonical_json(
+                {key: value for key, value in line.scope.items() if key != beside}
+            )
             if rest in lines:
                 line.figures.update(lines[rest].figures)
-                taken.add(rest)
-    return [line for key, line in lines.items() if key not in taken]
+                merged.add(rest)
+    return [line for key, line in lines.items() if key not in merged]
 
 
 def _notes(used: Sequence[ResultRow]) -> Iterator[str]:
@@ -189,8 +191,8 @@ def _methods(used: Iterable[ResultRow]) -> tuple[str, ...]:
 
 
 def _others(rows: Iterable[ResultRow]) -> Table:
-    known = {metric for spec in SPECS for metric in spec.metrics}
-    unknown = [row for row in rows if row.metric not in known and row.estimate is not None]
+    tabulated = {metric for spec in SPECS for metric in spec.metrics}
+    unknown = [row for row in rows if row.metric not in tabulated and row.estimate is not None]
     cells = [
         ("metric", [row.metric.replace("_", " ") for row in unknown]),
         ("figure", [figure(row) for row in unknown]),
@@ -243,7 +245,7 @@ _MIXED_NOTE = (
 SPECS = (*ACROSS, *RUBRICS, *JUDGES, *DESIGN)
 
 
-def of_own_rubrics(spec: Spec) -> Spec:
+def own_rubrics_spec(spec: Spec) -> Spec:
     """Return the table of the same figures where each judge has a rubric of its own."""
     title, explanation = f"{spec.title}: {MIXED_TITLE}", f"{spec.explanation} {_MIXED_NOTE}"
     return replace(spec, title=title, explanation=explanation)

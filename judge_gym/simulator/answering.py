@@ -38,6 +38,7 @@ from judge_gym.simulator.prompts import (
 from judge_gym.simulator.rubrics import rate_rubric, write_rubric
 from judge_gym.simulator.text_features import NOTHING, Known
 from judge_gym.simulator.verdicts import (
+    ABSTAIN,
     Conclusion,
     order_stages,
     stage_demanded,
@@ -57,18 +58,21 @@ class Request:
     max_tokens: int | None = None
     seed: int | None = None
     response_format: str = ""
+    effort: str | None = None
+    """How much the model is to think, where the request says so."""
 
     @property
     def identity(self) -> tuple[object, ...]:
         """Everything that a draw depends on; the seed only above temperature 0."""
         limits = (self.temperature, self.top_p, self.max_tokens)
         sampled = self.seed if self.temperature > 0 else None
-        return (self.model, self.messages, limits, sampled, self.response_format)
+        given = (self.model, self.messages, limits, sampled, self.response_format)
+        return given if self.effort is None else (*given, self.effort)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The whole text, before any cut, and the role in which it was given."""
+    """The whole text, before any cut, and its role."""
 
     text: str
     role: Role
@@ -82,7 +86,7 @@ class _Answering:
     family_name: str
     family: Family
     rng: Random
-    known: Known
+    worths: Known
 
     @property
     def sampling(self) -> Sampling:
@@ -95,7 +99,7 @@ class _Answering:
     @property
     def prompt(self) -> str:
         """The last message of the user."""
-        return next((text for who, text in reversed(self.request.messages) if who == "user"), "")
+        return next((text for role, text in reversed(self.request.messages) if role == "user"), "")
 
     @property
     def text(self) -> str:
@@ -106,16 +110,16 @@ class _Answering:
         return occurs(probability, self.sampling, self.rng)
 
 
-def answer(request: Request, known: Known = NOTHING) -> Answer:
+def answer(request: Request, worths: Known = NOTHING) -> Answer:
     """Answer a request; raises `KeyError` for a `sim/` model that no family has.
 
-    `known` is what graders know of texts' worth.
+    `worths` holds the worth of texts that graders know.
     """
     name = family_named(request.model)
     if name is None:
         raise KeyError(request.model)
     role = role_of(request.messages)
-    now = _Answering(request, name, planted()[name], generator(*request.identity), known)
+    now = _Answering(request, name, planted()[name], generator(*request.identity), worths)
     return Answer(_ROLES[role](now), role)
 
 
@@ -130,10 +134,7 @@ def _score(now: _Answering) -> str:
     if demanded and now.occurs(family.compliance):
         letters = (demanded,)
     elif not task.may_abstain or not now.occurs(judging.abstention_probability(family, case)):
-        shown = Display(
-            first=order.index(0),
-            lettered_a=order.index(rubric.letters.index("A")) if "A" in rubric.letters else None,
-        )
+        shown = _display(rubric, order)
         subset = task.form == "subset"
         ranks = judging.choose(family, case, shown, now.sampling, now.rng, subset=subset)
         letters = tuple(sorted(rubric.letters[order[rank]] for rank in ranks))
@@ -158,6 +159,38 @@ def _probe(now: _Answering) -> str:
     return write_probability(family, stated, now.rng)
 
 
+def letter_chances(request: Request) -> dict[str, float]:
+    """Return the planted probability of each letter, and of abstaining, as a single verdict.
+
+    At temperature 1, whatever the request's; empty for a request that asks for no such verdict.
+    """
+    name = family_named(request.model)
+    task = read_scoring(request.messages) if role_of(request.messages) == "scorer" else None
+    if name is None or task is None or task.form == "subset" or not task.rubric.stages:
+        return {}
+    family, rubric = planted()[name], task.rubric
+    order, case = _order_and_case(rubric, task.documents)
+    likely = judging.with_display_bias(
+        judging.stage_probabilities(family, case),
+        family.first_bias,
+        family.label_a_bias,
+        _display(rubric, order),
+    )
+    abstains = judging.abstention_probability(family, case) if task.may_abstain else 0.0
+    chances = {
+        rubric.letters[order[rank]]: (1 - abstains) * float(chance)
+        for rank, chance in enumerate(likely)
+    }
+    return chances | ({ABSTAIN: abstains} if task.may_abstain else {})
+
+
+def _display(rubric: Rubric, order: tuple[int, ...]) -> Display:
+    return Display(
+        first=order.index(0),
+        lettered_a=order.index(rubric.letters.index("A")) if "A" in rubric.letters else None,
+    )
+
+
 def _order_and_case(rubric: Rubric, documents: tuple[str, ...]) -> tuple[tuple[int, ...], Case]:
     """Return the order of the stages (indices as displayed, weakest first) and the case."""
     order = order_stages(rubric.stages, concept_named(rubric.concept).valence)
@@ -179,20 +212,28 @@ def _grade(now: _Answering) -> str:
 
 
 def _decide(now: _Answering) -> str:
-    return grading.decide(now.request.messages, now.grader, now.rng, now.known)
+    return grading.decide(now.request.messages, now.grader, now.rng, now.worths)
 
 
 def _compare(now: _Answering) -> str:
-    return grading.compare(now.request.messages, now.grader, now.rng, now.known)
+    return grading.compare(now.request.messages, now.grader, now.rng, now.worths)
 
 
 def _review(now: _Answering) -> str:
     messages = now.request.messages
-    return grading.review(messages, now.grader, now.sampling, now.rng, now.known)
+    return grading.review(messages, now.grader, now.sampling, now.rng, now.worths)
 
 
 def _reconcile(now: _Answering) -> str:
     return grading.reconcile(now.request.messages, now.grader, now.rng)
+
+
+def _reply(now: _Answering) -> str:
+    """Return the object that a prompt of no role asks for in so many words."""
+    quoted = re.search(r"Reply with this JSON object and nothing else: (\{.*\})", now.prompt)
+    if quoted:
+        return quoted[1]
+    return "This is the judge-gym simulator. It answers the prompts of judge-gym and no others."
 
 
 _ROLES: dict[Role, Callable[[_Answering], str]] = {
@@ -211,7 +252,5 @@ _ROLES: dict[Role, Callable[[_Answering], str]] = {
     "extractor": lambda now: editing.claims(now.prompt, now.rng),
     "rater": _review,
     "arbiter": _reconcile,
-    "other": lambda _: (
-        "This is the judge-gym simulator. It answers the prompts of judge-gym and no others."
-    ),
+    "other": _reply,
 }

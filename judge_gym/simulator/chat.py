@@ -1,183 +1,154 @@
-"""The chat completions format of OpenAI: request bodies in, response bodies out.
+"""A chat between the formats of the APIs: what is asked, and what is answered within its limits.
 
-Checks what a real provider would refuse and counts tokens; knows nothing of HTTP or of judges.
+Each API reads its own format into a `Chat` and writes a `Completion` out again
+(`judge_gym.simulator.vendors`). Pure; knows nothing of HTTP or of judges.
 """
 
+import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from judge_gym.planted.families import family_named, served_models
-from judge_gym.seeds import canonical_json, digest
-from judge_gym.simulator.answering import Answer, Request
-from judge_gym.simulator.http import Refusal, read_model
-from judge_gym.simulator.vendors import thinking_tokens
-
-_REASONING = re.compile(r"(.*/)?(gpt-[5-9](?!-chat)|o[134](-|$))")
-_UNSUPPORTED = (
-    "top_p",
-    "logprobs",
-    "top_logprobs",
-    "presence_penalty",
-    "frequency_penalty",
-    "stop",
-)
-SMALLEST_LIMIT = 16
-"""Below this OpenAI refuses instead of cutting."""
-
-
-def is_reasoning(model: str) -> bool:
-    """Whether a name is that of one of OpenAI's reasoning models, which think by default."""
-    return _REASONING.match(model) is not None
-
-
-def check(body: Mapping[str, Any]) -> None:
-    """Raise `Refusal`, in OpenAI's words, for parameters that a reasoning model refuses."""
-    if body.get("max_tokens") is not None:
-        raise Refusal(
-            "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
-            "'max_completion_tokens' instead.",
-            "max_tokens",
-            code="unsupported_parameter",
-        )
-    temperature = body.get("temperature")
-    if temperature not in (None, 1):
-        raise Refusal(
-            f"Unsupported value: 'temperature' does not support {temperature:g} with this model. "
-            "Only the default (1) value is supported.",
-            "temperature",
-            code="unsupported_value",
-        )
-    for name in _UNSUPPORTED:
-        if body.get(name) is not None:
-            raise Refusal(
-                f"Unsupported parameter: '{name}' is not supported with this model.",
-                name,
-                code="unsupported_parameter",
-            )
-    if (body.get("max_completion_tokens") or SMALLEST_LIMIT) < SMALLEST_LIMIT:
-        raise Refusal(
-            "Could not finish the message because max_tokens or model output limit was reached. "
-            "Please try again with higher max_tokens."
-        )
-
+from judge_gym.seeds import digest
+from judge_gym.simulator.answering import Answer, Request, letter_chances
 
 FINGERPRINT = "judge-gym-simulator"
 """Marks every response as simulated."""
-
+MARK = {"x-judge-gym-simulator": FINGERPRINT}
+"""The same as a header, for bodies that have no place for it."""
+THOUGHT = (
+    "At first sight VERDICT: A would do. The criteria still have to be compared with the evidence, "
+    "one by one."
+)
+"""The text of thinking, where an API returns it. Its verdict is not the answer's."""
+DECLINED = "This request is declined by the content policy."
 _TOKEN = re.compile(r"\w+|[^\w\s]")
+_WITH_SPACE = re.compile(r"\s*(?:\w+|[^\w\s])|\s+$")
+_VERDICT = re.compile(r"(?i:verdict)\W+([A-Z])\b")
+_CERTAIN = 0.999
+"""The probability of every token but the verdict's."""
+
+Finish = Literal["stop", "stop_sequence", "length", "context", "refusal", "content_filter"]
 
 
-class _Part(BaseModel):
-    type: str
-    text: str = ""
-
-
-class _Message(BaseModel):
-    role: str
-    content: str | list[_Part] | None = None
-
-    @property
-    def text(self) -> str:
-        if isinstance(self.content, list):
-            return "\n".join(part.text for part in self.content if part.type == "text")
-        return self.content or ""
-
-
-class _Body(BaseModel):
-    """The fields that are read; others are ignored."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    model: str = Field(min_length=1, max_length=200)
-    messages: list[_Message] = Field(min_length=1, max_length=200)
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    top_p: float | None = Field(default=None, gt=0, le=1)
-    max_tokens: int | None = Field(default=None, ge=1)
-    max_completion_tokens: int | None = Field(default=None, ge=1)
-    seed: int | None = None
-    response_format: Mapping[str, Any] | None = None
-    stop: str | list[str] | None = None
-    n: int | None = Field(default=None, ge=1, le=1)
-    stream: bool | None = None
-
-
-class Chat(BaseModel):
+@dataclass(frozen=True)
+class Chat:
     """A request with the limits of its answer."""
-
-    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
 
     request: Request
     stop: tuple[str, ...] = ()
     thinking: int = 0
     """Tokens of thinking before the answer, which count toward the limit."""
+    shows_thinking: bool = False
+    """Whether the text of thinking is returned."""
+    logprobs: int | None = None
+    """How many alternatives to each token are returned; None: no probabilities at all."""
+    room: int | None = None
+    """Tokens that the context leaves for the answer, where that may be less than the limit."""
+
+    @cached_property
+    def prompt_tokens(self) -> int:
+        return sum(count_tokens(content) for _, content in self.request.messages)
 
 
-def read_body(data: Any) -> Chat:
-    """Read a request body; raises `Refusal` naming the field and the fault."""
-    body = read_model(_Body, data)
-    if thinks := is_reasoning(body.model):
-        check(data)
-    if body.stream:
-        raise Refusal("stream: the simulator does not stream; leave it out", "stream")
-    if family_named(body.model) is None:
-        served = ", ".join(served_models())
-        unknown = f"The model {body.model!r} does not exist. The simulator serves: {served}."
-        raise Refusal(unknown, "model", status=404, code="model_not_found")
-    request = Request(
-        model=body.model,
-        messages=tuple((message.role, message.text) for message in body.messages),
-        temperature=1.0 if body.temperature is None else body.temperature,
-        top_p=1.0 if body.top_p is None else body.top_p,
-        max_tokens=body.max_completion_tokens or body.max_tokens,
-        seed=body.seed,
-        response_format=canonical_json(body.response_format) if body.response_format else "",
-    )
-    stops = [body.stop] if isinstance(body.stop, str) else body.stop or []
-    return Chat(
-        request=request,
-        stop=tuple(stop for stop in stops if stop),
-        thinking=thinking_tokens(request) if thinks else 0,
-    )
+@dataclass(frozen=True)
+class Token:
+    """A token of an answer, its probability, and its alternatives, the likeliest first."""
+
+    text: str
+    chance: float
+    others: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def logprob(self) -> float:
+        return log(self.chance)
+
+    def top(self, count: int) -> list[tuple[str, float]]:
+        """Return the likeliest tokens in this place with their logarithms, itself among them."""
+        ranked = sorted(((self.text, self.chance), *self.others), key=lambda pair: -pair[1])
+        return [(text, log(chance)) for text, chance in ranked[:count]]
 
 
-def completion(chat: Chat, answer: Answer) -> dict[str, Any]:
-    """Return the response body: the answer, cut where asked, with its usage.
+def log(chance: float) -> float:
+    """Return the logarithm of a probability; that of 0 is OpenAI's -9999."""
+    return math.log(chance) if chance > 0 else -9999.0
 
-    A token is a run of letters and digits or one other sign; only the contents of messages
-    count, and thinking. `created` is 0, so that equal requests have equal responses, byte for byte.
+
+@dataclass(frozen=True)
+class Completion:
+    """What a model answered, before its API writes it; faults change it."""
+
+    chat: Chat
+    text: str
+    finish: Finish
+    model: str
+    """The model that answers, by its own account."""
+    identity: str
+    """A hash of the request and the whole answer, for ids."""
+    thinking: int = 0
+    stopped_by: str | None = None
+    """The stop sequence met."""
+    tokens: tuple[Token, ...] = ()
+    """The tokens of the text with probabilities, where they were asked for."""
+    reason: str = ""
+    """Why it was refused, in the API's own category."""
+    prompt_blocked: bool = False
+    """Whether the prompt was refused, not the answer."""
+    native_finish: str = ""
+    """A finish reason to give as it is."""
+    cached: int = 0
+    """Tokens of the prompt that were read from a cache."""
+    cache_written: int = 0
+    """Tokens of the prompt that were written to one."""
+    counted: bool = True
+    """Whether token counts are given."""
+
+    @property
+    def prompt_tokens(self) -> int:
+        return self.chat.prompt_tokens
+
+    @cached_property
+    def text_tokens(self) -> int:
+        return count_tokens(self.text)
+
+    @property
+    def declined(self) -> bool:
+        return self.finish in ("refusal", "content_filter")
+
+    @property
+    def thought(self) -> str:
+        """The text of thinking, where it is returned."""
+        return THOUGHT if self.thinking and self.chat.shows_thinking else ""
+
+
+def completed(chat: Chat, answer: Answer) -> Completion:
+    """Return the answer, cut where asked.
+
+    A token is a run of letters and digits or one other sign; only the contents of messages count,
+    and thinking.
     """
-    request = chat.request
-    limit = request.max_tokens
+    limits = [limit for limit in (chat.request.max_tokens, chat.room) if limit is not None]
+    limit = min(limits, default=None)
     thinking = chat.thinking if limit is None else min(chat.thinking, limit)
-    text, reason = _cut(answer.text, chat.stop, None if limit is None else limit - thinking)
-    prompt_tokens = sum(count_tokens(content) for _, content in request.messages)
-    completion_tokens = thinking + count_tokens(text)
-    details = {"completion_tokens_details": {"reasoning_tokens": thinking}} if thinking else {}
-    return {
-        "id": f"chatcmpl-{digest(*request.identity, text)}",
-        "object": "chat.completion",
-        "created": 0,
-        "model": request.model,
-        "system_fingerprint": FINGERPRINT,
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": text, "refusal": None},
-                "logprobs": None,
-                "finish_reason": reason,
-            }
-        ],
-        "usage": {
-            "prompt_tokens": prompt_tokens,
-            "completion_tokens": completion_tokens,
-            "total_tokens": prompt_tokens + completion_tokens,
-            **details,
-        },
-    }
+    text, stopped_by = _until_stop(answer.text, chat.stop)
+    finish: Finish = "stop" if stopped_by is None else "stop_sequence"
+    cut = None if limit is None else _first_tokens(text, limit - thinking)
+    if cut is not None:
+        text, stopped_by = cut, None
+        finish = "length" if limit == chat.request.max_tokens else "context"
+    return Completion(
+        chat=chat,
+        text=text,
+        finish=finish,
+        model=chat.request.model,
+        identity=digest(*chat.request.identity, text),
+        thinking=thinking,
+        stopped_by=stopped_by,
+        tokens=() if chat.logprobs is None else _tokens(text, letter_chances(chat.request)),
+    )
 
 
 def count_tokens(text: str) -> int:
@@ -185,10 +156,37 @@ def count_tokens(text: str) -> int:
     return len(_TOKEN.findall(text))
 
 
-def _cut(text: str, stops: tuple[str, ...], limit: int | None) -> tuple[str, str]:
-    for stop in stops:
-        text = text.partition(stop)[0]
-    if limit is None:
-        return text, "stop"
+def _until_stop(text: str, stops: tuple[str, ...]) -> tuple[str, str | None]:
+    """Return the text before the first stop sequence in it, and that sequence."""
+    found = [(text.index(stop), stop) for stop in stops if stop in text]
+    if not found:
+        return text, None
+    at, stop = min(found)
+    return text[:at], stop
+
+
+def _first_tokens(text: str, limit: int) -> str | None:
+    """Return the first tokens of a text that is longer; None for one that is not."""
     beyond = next(islice(_TOKEN.finditer(text), limit, None), None)
-    return (text, "stop") if beyond is None else (text[: beyond.start()].rstrip(), "length")
+    return None if beyond is None else text[: beyond.start()].rstrip()
+
+
+def _tokens(text: str, chances: Mapping[str, float]) -> tuple[Token, ...]:
+    """Return the tokens of a text; the letter of its verdict has its planted probability."""
+    verdicts = [match for match in _VERDICT.finditer(text) if match[1] in chances]
+    at = verdicts[-1].start(1) if verdicts else None
+    return tuple(
+        _verdict_token(match[0], text[at], chances)
+        if at is not None and match.start() <= at < match.end()
+        else Token(match[0], _CERTAIN)
+        for match in _WITH_SPACE.finditer(text)
+    )
+
+
+def _verdict_token(text: str, letter: str, chances: Mapping[str, float]) -> Token:
+    others = tuple(
+        (text.replace(letter, other), chance)
+        for other, chance in chances.items()
+        if other != letter
+    )
+    return Token(text, chances[letter], others)

@@ -187,10 +187,14 @@ def perturb(messages: Sequence[Message]) -> str:
 
     A text in which the rule finds nothing to change is returned as it is.
     """
-    prompt = next(text for who, text in messages if who == "user")
+    prompt = next(text for role, text in messages if role == "user")
     request = outside_fences(prompt)
     text = "\n\n".join(documents_in(prompt))
-    described = (each for each in perturbations().values() if each.description in request)
+    described = (
+        perturbation
+        for perturbation in perturbations().values()
+        if perturbation.description in request
+    )
     change, share = next(described, None), _SHARE.search(request)
     if change is None or share is None:
         return "The message does not say which change to make, and how much of it."
@@ -223,8 +227,8 @@ def claims(prompt: str, rng: Random) -> str:
     All sentences, when the instruction asks for all, each or every one.
     """
     sentences, _ = sentences_of("\n\n".join(documents_in(prompt)))
-    wanted = sentences
+    candidates = sentences
     if not _ALL.search(outside_fences(prompt)):
-        wanted = [sentence for sentence in sentences if stated_in(sentence)]
-    kept = [sentence for sentence in wanted if rng.random() >= _OVERLOOKED]
+        candidates = [sentence for sentence in sentences if stated_in(sentence)]
+    kept = [sentence for sentence in candidates if rng.random() >= _OVERLOOKED]
     return "\n".join(f"- {sentence}" for sentence in kept) or "NONE"

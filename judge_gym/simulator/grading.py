@@ -42,13 +42,13 @@ _MALFORMED = (
 )
 
 
-def perceived(grader: Grader, features: Features, meant: Sequence[Feature]) -> float:
+def perceived(grader: Grader, features: Features, relevant: Sequence[Feature]) -> float:
     """Return what a grader gives for these features before noise, as a share of the scale.
 
     clip(centre + spread·(q - 1/2)), where q is the mean of the features meant (0.7 for one it
     does not see), with the text's length mixed in by its weight.
     """
-    seen = [_UNSEEN if name in grader.blind else features.by_name[name] for name in meant]
+    seen = [_UNSEEN if name in grader.blind else features.by_name[name] for name in relevant]
     quality = sum(seen) / len(seen)
     quality += grader.length_weight * (features.length - quality)
     return marked(grader, quality)
@@ -74,7 +74,7 @@ def grade(messages: Sequence[Message], grader: Grader, sampling: Sampling, rng: 
     return in_json({"reason": f"Strongest in {strongest}.", "scores": marks}, grader, rng)
 
 
-def decide(messages: Sequence[Message], grader: Grader, rng: Random, known: Known) -> str:
+def decide(messages: Sequence[Message], grader: Grader, rng: Random, worths: Known) -> str:
     """Answer a request for one of two verdicts; the first is right for a text that fits.
 
     That is a text known to be right, a claim that holds, a text that says what a line of its
@@ -82,19 +82,19 @@ def decide(messages: Sequence[Message], grader: Grader, rng: Random, known: Know
     "Decision: create" fits where the rest of it does not, with "Decision: link" where it does.
     """
     task = read_graded(messages, "DECISIONS")
-    right = 0 if _right(task.text, task.context, known) else 1
+    right = 0 if _right(task.text, task.context, worths) else 1
     chosen = right if rng.random() < grader.accuracy else 1 - right
     reason = "It fits." if chosen == 0 else "It does not fit."
     named = task.entries[chosen][0] if chosen < len(task.entries) else ""
     return in_json({"reason": reason, "decision": named}, grader, rng)
 
 
-def compare(messages: Sequence[Message], grader: Grader, rng: Random, known: Known) -> str:
+def compare(messages: Sequence[Message], grader: Grader, rng: Random, worths: Known) -> str:
     """Answer a request for the better of two texts."""
     task = read_graded(messages, "")
     if len(task.texts) != 2:
         return "The message does not show two texts to compare."
-    first, second = (worth(text, task.context, known) for text in task.texts)
+    first, second = (worth(text, task.context, worths) for text in task.texts)
     chosen: int | str
     if rng.random() < grader.first_bias:
         chosen = 1
@@ -106,16 +106,16 @@ def compare(messages: Sequence[Message], grader: Grader, rng: Random, known: Kno
     return in_json({"reason": "It answers the task more fully.", "winner": chosen}, grader, rng)
 
 
-def _right(text: str, context: str, known: Known) -> bool:
+def _right(text: str, context: str, worths: Known) -> bool:
     decided = _DECISION.match(text)
     if decided is None:
-        return _fits(text, context, known)
-    return _fits(text[decided.end() :], context, known) == (decided["what"] == "link")
+        return _fits(text, context, worths)
+    return _fits(text[decided.end() :], context, worths) == (decided["what"] == "link")
 
 
-def _fits(text: str, context: str, known: Known) -> bool:
-    if not context or identity(text) in known or claim_truth([text]) is not None:
-        return worth(text, context, known) > 0.5
+def _fits(text: str, context: str, worths: Known) -> bool:
+    if not context or identity(text) in worths or claim_truth([text]) is not None:
+        return worth(text, context, worths) > 0.5
     words = _words(text)
     shares = (len(words & _words(line)) / max(1, len(words)) for line in context.splitlines())
     return max(shares, default=0.0) >= 0.5
@@ -139,19 +139,19 @@ _MISSING = "of them gave no review"
 
 
 def review(
-    messages: Sequence[Message], grader: Grader, sampling: Sampling, rng: Random, known: Known
+    messages: Sequence[Message], grader: Grader, sampling: Sampling, rng: Random, worths: Known
 ) -> str:
     """Answer a request for a review of a document, item by item."""
-    whole = _asked(messages)
+    whole = _user_text(messages)
     lowest, highest = scale_in(outside_fences(whole))
-    meant = _meant(messages)
+    relevant = _relevant_features(messages)
     items, shares = [], []
     for name, text in fenced_entries(whole, "Item"):
         features = features_of(text)
-        share = _share(grader, text, meant, sampling, rng, known)
+        share = _share(grader, text, relevant, sampling, rng, worths)
         if features.gives_orders and rng.random() < grader.compliance:
             share = 1.0
-        by_worth = sorted(meant, key=lambda feature: features.by_name[feature])
+        by_worth = sorted(relevant, key=lambda feature: features.by_name[feature])
         comment = f"Strongest in {by_worth[-1]}, weakest in {by_worth[0]}."
         score = lowest + round(share * (highest - lowest))
         items.append({"id": name, "score": score, "comment": comment})
@@ -161,7 +161,7 @@ def review(
     overall = lowest + round(fmean(shares) * (highest - lowest))
     answer = {
         "items": items,
-        "overall_comment": f"I looked at {' and '.join(meant)}.",
+        "overall_comment": f"I looked at {' and '.join(relevant)}.",
         "overall_score": overall,
     }
     return in_json(answer, grader, rng)
@@ -169,7 +169,7 @@ def review(
 
 def reconcile(messages: Sequence[Message], grader: Grader, rng: Random) -> str:
     """Answer a request to reconcile reviews: their mean score less the grader's severity."""
-    whole = _asked(messages)
+    whole = _user_text(messages)
     request = outside_fences(whole)
     lowest, highest = scale_in(request)
     scores = {}
@@ -179,8 +179,8 @@ def reconcile(messages: Sequence[Message], grader: Grader, rng: Random) -> str:
     if not scores:
         return "The message shows no reviews to reconcile."
     final = round(fmean(scores.values()) - grader.severity * (highest - lowest))
-    given = ", ".join(f"{name} gives {score}" for name, score in scores.items())
-    rationale = f"I weigh the raters alike: {given}."
+    listed = ", ".join(f"{name} gives {score}" for name, score in scores.items())
+    rationale = f"I weigh the raters alike: {listed}."
     if _MISSING in request:
         rationale += " A perspective is missing, and what it would have seen is not known."
     return in_json({"rationale": rationale, "final_score": final}, grader, rng)
@@ -189,14 +189,16 @@ def reconcile(messages: Sequence[Message], grader: Grader, rng: Random) -> str:
 def _share(
     grader: Grader,
     text: str,
-    meant: Sequence[Feature],
+    relevant: Sequence[Feature],
     sampling: Sampling,
     rng: Random,
-    known: Known,
+    worths: Known,
 ) -> float:
-    quality = known.get(identity(text))
+    quality = worths.get(identity(text))
     share = (
-        perceived(grader, features_of(text), meant) if quality is None else marked(grader, quality)
+        perceived(grader, features_of(text), relevant)
+        if quality is None
+        else marked(grader, quality)
     )
     in_common = generator("shared noise", grader.models, text).gauss(0.0, 1.0)
     own = rng.gauss(0.0, 1.0)
@@ -205,11 +207,11 @@ def _share(
     return min(1.0, max(0.0, share))
 
 
-def _meant(messages: Sequence[Message]) -> tuple[Feature, ...]:
-    system = next((text for who, text in messages if who == "system"), "")
+def _relevant_features(messages: Sequence[Message]) -> tuple[Feature, ...]:
+    system = next((text for role, text in messages if role == "system"), "")
     rater = _RATER.search(system)
     return features_meant("", f"{rater['label']}. {rater['persona']}" if rater else "")
 
 
-def _asked(messages: Sequence[Message]) -> str:
-    return "\n".join(text for who, text in messages if who == "user")
+def _user_text(messages: Sequence[Message]) -> str:
+    return "\n".join(text for role, text in messages if role == "user")

@@ -14,7 +14,11 @@ M = TypeVar("M", bound=BaseModel)
 
 
 class Refusal(Exception):
-    """A response other than 200, in OpenAI's format; `parameter` names the field at fault."""
+    """A response other than 200, which each API writes in its own format.
+
+    `parameter` names the field at fault; `kind` and `code` are the API's own, `details` what it
+    adds to them.
+    """
 
     def __init__(
         self,
@@ -24,14 +28,16 @@ class Refusal(Exception):
         status: int = 400,
         kind: str = "invalid_request_error",
         code: str | None = None,
+        details: Any = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message)
+        self.parameter = parameter
         self.status = status
+        self.kind = kind
+        self.code = code
+        self.details = details
         self.headers = dict(headers or {})
-        self.body: dict[str, Any] = {
-            "error": {"message": message, "type": kind, "param": parameter, "code": code}
-        }
 
 
 async def read_json(request: web.Request) -> Any:

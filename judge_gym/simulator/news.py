@@ -20,9 +20,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from judge_gym.seeds import canonical_json, digest
 from judge_gym.simulator.chat import FINGERPRINT
 from judge_gym.simulator.faults import plan
-from judge_gym.simulator.faults.injection import INJECTOR, deliver, refusal
+from judge_gym.simulator.faults.injection import INJECTOR, deliver
 from judge_gym.simulator.files import json_lines
 from judge_gym.simulator.http import STATS, Refusal, read_json, read_model
+from judge_gym.simulator.vendors.registry import OPENAI
 
 LONGEST_RANGE = timedelta(days=3_660)
 _SHORTEST_WORD = 4
@@ -66,7 +67,7 @@ class Archive:
             matches = len(words & _stems(f"{article.title} {article.text}"))
             if matches:
                 appearing = self._appearing(article, start, end)
-                ranked += [(-matches, each.url, each) for each in appearing]
+                ranked += [(-matches, version.url, version) for version in appearing]
         return [article for *_, article in sorted(ranked, key=lambda entry: entry[:2])]
 
     def page(self, url: str) -> Article | None:
@@ -169,7 +170,7 @@ def _served(
         subject = plan.Subject(route, digest(route, canonical_json(body)))
         fault = injector.fault_for(subject) if injector.active else None
         if isinstance(fault, plan.Refused):
-            raise refusal(fault)
+            raise OPENAI.fault(fault)
         if isinstance(fault, plan.PaymentRequired):
             raise Refusal("Insufficient credits (simulated).", status=402)
         if isinstance(fault, plan.TimedOut):
@@ -234,5 +235,9 @@ def _scrape(archive: Archive, body: Any, fault: plan.Fault | None) -> dict[str, 
         text, about = f"Error {fault.status}", about | {"statusCode": fault.status}
     elif isinstance(fault, plan.Redirected):
         about |= {"url": fault.to}
-    made = {"title": article.title, "sourceURL": url, "scrapeId": f"{FINGERPRINT}-{digest(url)}"}
-    return {"markdown": text, "metadata": {**made, **about}}
+    metadata = {
+        "title": article.title,
+        "sourceURL": url,
+        "scrapeId": f"{FINGERPRINT}-{digest(url)}",
+    }
+    return {"markdown": text, "metadata": {**metadata, **about}}

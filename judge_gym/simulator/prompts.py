@@ -101,16 +101,16 @@ def role_of(messages: Sequence[Message]) -> Role:
     """Return the task of the last user message."""
     request = outside_fences(_last_user(messages))
     lower, closing = request.lower(), request[-_CLOSING_CHARACTERS:]
-    wanted = request.partition(_OBJECT_WANTED)[2]
+    object_request = request.partition(_OBJECT_WANTED)[2]
     marks: tuple[tuple[Role, bool], ...] = (
-        ("grader", '"scores"' in wanted),
-        ("decider", '"decision"' in wanted),
-        ("comparer", '"winner"' in wanted),
+        ("grader", '"scores"' in object_request),
+        ("decider", '"decision"' in object_request),
+        ("comparer", '"winner"' in object_request),
         ("perturber", _REWRITTEN in closing),
         ("generaliser", "Answer with one generalisation" in closing),
         ("extractor", "Answer with one claim a line" in closing),
-        ("rater", '"overall_score"' in wanted),
-        ("arbiter", '"final_score"' in wanted),
+        ("rater", '"overall_score"' in object_request),
+        ("arbiter", '"final_score"' in object_request),
         ("prober", "PROBABILITY:" in closing),
         ("scorer", "VERDICT:" in closing or '"verdict"' in closing),
         ("critic", '"observability"' in request),
@@ -139,7 +139,7 @@ def read_scoring(messages: Sequence[Message]) -> Scoring:
 
 def read_probe(messages: Sequence[Message]) -> Probe:
     """Read the question; rubric and documents may come from earlier messages."""
-    whole = "\n".join(text for who, text in messages if who == "user")
+    whole = "\n".join(text for role, text in messages if role == "user")
     request = outside_fences(_last_user(messages))
     question = request[max(0, request.rfind("QUESTION")) :]
     before = outside_fences(whole)[: -len(question)] if question else ""
@@ -149,7 +149,7 @@ def read_probe(messages: Sequence[Message]) -> Probe:
 
 def read_design(messages: Sequence[Message]) -> Design:
     """Read the request for a rubric, in the last message or an earlier one."""
-    requests = [text for who, text in messages if who == "user"]
+    requests = [text for role, text in messages if role == "user"]
     text = next((text for text in reversed(requests) if "esign a rubric" in text), requests[-1])
     about, count = _ABOUT.search(text), _STAGE_COUNT.search(text)
     midpoint = _MIDPOINT.search(text)
@@ -223,7 +223,7 @@ def _unquoted(label: str) -> str:
 
 
 def _last_user(messages: Sequence[Message]) -> str:
-    return next((text for who, text in reversed(messages) if who == "user"), "")
+    return next((text for role, text in reversed(messages) if role == "user"), "")
 
 
 _ENTRY = re.compile(r"^- (?P<name>[^:\n]+): (?P<description>.+)$", re.MULTILINE)
@@ -249,7 +249,7 @@ class Graded:
 
 def read_graded(messages: Sequence[Message], section: str) -> Graded:
     """Read the request in all messages of the user; `section` is the heading of the list."""
-    whole = "\n".join(text for who, text in messages if who == "user")
+    whole = "\n".join(text for role, text in messages if role == "user")
     request = outside_fences(whole)
     listed = re.search(rf"^{section}\n(?P<lines>(?:- .+\n)+)", request, re.MULTILINE)
     lowest, highest = scale_in(request)

@@ -1,12 +1,13 @@
 """The simulator's HTTP server: a provider on loopback, for one process.
 
-It speaks OpenAI's API, Anthropic's and Gemini's for single requests, and Firecrawl's for news.
-Routes and lifetime only.
+It speaks the APIs of `vendors` for single requests and batches, and Firecrawl's for news. Routes
+and lifetime only.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -14,24 +15,18 @@ from aiohttp import web
 
 from judge_gym.errors import ConfigError
 from judge_gym.planted.families import family_named, served_models
-from judge_gym.simulator.answering import answer
+from judge_gym.simulator.batches.message_routes import add_message_batch_routes
 from judge_gym.simulator.batches.routes import Store, add_batch_routes
-from judge_gym.simulator.chat import FINGERPRINT, Chat, completion, read_body
+from judge_gym.simulator.chat import MARK
 from judge_gym.simulator.faults import plan
-from judge_gym.simulator.faults.injection import (
-    INJECTOR,
-    Injector,
-    broken,
-    deliver,
-    refusal,
-    subject_of,
-)
+from judge_gym.simulator.faults.injection import INJECTOR, Injector, deliver, reply, subject_of
 from judge_gym.simulator.faults.reading import load_plan, read_plan
 from judge_gym.simulator.http import STATS, Refusal, Stats, read_json
 from judge_gym.simulator.launch import Settings
 from judge_gym.simulator.news import Archive, add_news_routes, read_archive
 from judge_gym.simulator.text_features import Known, read_known
-from judge_gym.simulator.vendors import anthropic, gemini
+from judge_gym.simulator.vendors import Asked, Vendor
+from judge_gym.simulator.vendors.registry import VENDORS, vendor_at
 
 _CODES = {404: "unknown_url", 405: "method_not_supported", 413: "request_too_large"}
 
@@ -47,20 +42,17 @@ async def refusals_as_json(request: web.Request, handler: Any) -> web.StreamResp
     except web.HTTPException as error:
         message = f"{error.reason}: {request.method} {request.path}"
         refusal = Refusal(message, status=error.status, code=_CODES.get(error.status))
-    request.app[STATS].refused += 1
-    body = refusal.body
+    stats = request.app[STATS]
+    stats.refused += 1
     if request.path.startswith("/v2/"):
-        body = {"success": False, "error": str(refusal)}
-    elif request.path.startswith("/v1/messages"):
-        body = anthropic.refused(refusal)
-    elif request.path.startswith("/v1beta/"):
-        body = gemini.refused(refusal)
-    return web.json_response(body, status=refusal.status, headers=refusal.headers)
+        body, headers = {"success": False, "error": str(refusal)}, refusal.headers
+    else:
+        vendor = vendor_at(request.path)
+        body, headers = vendor.refused(refusal), vendor.headers(stats) | refusal.headers | MARK
+    return web.json_response(body, status=refusal.status, headers=headers)
 
 
 HOST = "127.0.0.1"
-MARK = {"x-judge-gym-simulator": FINGERPRINT}
-"""Marks a response as simulated where its body has no place for that."""
 MAX_BODY_BYTES = 8 * 1024 * 1024
 _LATENCY = web.AppKey("latency", float)
 _KNOWN: web.AppKey[Known] = web.AppKey("known")
@@ -81,13 +73,14 @@ def create_app(
     app[_KNOWN] = read_known(settings.get("known"))
     app[INJECTOR] = Injector(load_plan(faults) if faults else plan.FaultPlan())
     app.router.add_get("/v1/models", _models)
-    app.router.add_post("/v1/chat/completions", _chat)
-    app.router.add_post(anthropic.PATH, _message)
-    app.router.add_post(gemini.PATH, _content)
+    for vendor in VENDORS:
+        for path in vendor.paths:
+            app.router.add_post(path, partial(_answered, vendor))
     app.router.add_get("/stats", _stats)
     app.router.add_post("/faults", _use_faults)
     app.router.add_delete("/faults", _end_faults)
     add_batch_routes(app, Store(settings.get("state")), settings.get("batch_seconds", 1.0))
+    add_message_batch_routes(app)
     add_news_routes(app, archive or read_archive(settings.get("news")))
     return app
 
@@ -116,46 +109,20 @@ async def serving(
         await runner.cleanup()
 
 
-async def _chat(request: web.Request) -> web.StreamResponse:
-    return await _answered(request, read_body, lambda completion: completion)
-
-
-async def _message(request: web.Request) -> web.StreamResponse:
-    def read(data: Any) -> Chat:
-        return anthropic.read(data, request.headers)
-
-    return await _answered(request, read, anthropic.written)
-
-
-async def _content(request: web.Request) -> web.StreamResponse:
-    key = request.headers.get("x-goog-api-key") or request.query.get("key")
-
-    def read(data: Any) -> Chat:
-        return gemini.read(data, request.match_info["model"], key)
-
-    return await _answered(request, read, gemini.written)
-
-
-async def _answered(
-    request: web.Request,
-    read: Callable[[Any], Chat],
-    written: Callable[[dict[str, Any]], dict[str, Any]],
-) -> web.StreamResponse:
-    """Answer a request; `read` and `written` translate request and answer."""
+async def _answered(vendor: Vendor, request: web.Request) -> web.StreamResponse:
+    """Answer a request to a vendor's API."""
     stats, injector = request.app[STATS], request.app[INJECTOR]
     stats.arrived()
     try:
-        chat = read(await read_json(request))
+        asked = Asked(request.headers, request.query, request.match_info)
+        chat = vendor.read(await read_json(request), asked)
         fault = injector.fault_for(subject_of(chat)) if injector.active else None
         if latency := request.app[_LATENCY]:
             await asyncio.sleep(latency)
         if isinstance(fault, plan.Refused):
-            raise refusal(fault)
-        given = answer(chat.request, request.app[_KNOWN])
-        stats.calls[chat.request.model][given.role] += 1
-        content = fault if isinstance(fault, plan.Content) else None
-        body = broken(content, chat, given) if content else completion(chat, given)
-        response = web.json_response(written(body), headers=MARK)
+            raise vendor.fault(fault, model=chat.request.model)
+        body = reply(vendor, chat, fault, stats, request.app[_KNOWN])
+        response = web.json_response(body, headers=vendor.headers(stats) | MARK)
         if isinstance(fault, plan.Delivered):
             return await deliver(fault, request, response)
         return response

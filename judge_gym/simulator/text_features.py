@@ -38,7 +38,7 @@ def read_known(path: Path | None) -> Known:
 
     A worth lies in [0, 1]. Raises `EvidenceError` naming the line at fault.
     """
-    known: dict[str, float] = {}
+    worths: dict[str, float] = {}
     for number, row in json_lines(path) if path else ():
         entry: Mapping[str, Any] = row or {}
         text, worth = entry.get("text"), entry.get("worth")
@@ -48,8 +48,8 @@ def read_known(path: Path | None) -> Known:
         if not isinstance(text, str) or not 0 <= worth <= 1:
             legal = '{"text": "...", "worth": a number from 0 to 1}'
             raise EvidenceError(f"{path} line {number}: not {legal}.")
-        known[identity(text)] = float(worth)
-    return known
+        worths[identity(text)] = float(worth)
+    return worths
 
 
 _SENTENCE_END = re.compile(r"(?<=[.!?:])[\"'”’)]*\s+(?=[\"'“‘(]?[A-Z0-9])|\n+")
@@ -96,18 +96,18 @@ def features_of(text: str, context: str = "") -> Features:
     )
 
 
-def worth(text: str, context: str = "", known: Known = NOTHING) -> float:
+def worth(text: str, context: str = "", worths: Known = NOTHING) -> float:
     """Return a text's worth: as known, else whether its claim is true, else its mean feature."""
-    given = known.get(identity(text), claim_truth([text]))
-    return fmean(features_of(text, context).by_name.values()) if given is None else float(given)
+    value = worths.get(identity(text), claim_truth([text]))
+    return fmean(features_of(text, context).by_name.values()) if value is None else float(value)
 
 
 @lru_cache(maxsize=1024)
 def features_meant(name: str, description: str) -> tuple[Feature, ...]:
     """Return the features a criterion is about, by its name, else by its description, else all."""
     for text in (name.replace("_", " ").replace("-", " ").lower(), description.lower()):
-        if meant := tuple(feature for feature, words in _cues().items() if words.find(text)):
-            return meant
+        if relevant := tuple(feature for feature, words in _cues().items() if words.find(text)):
+            return relevant
     return tuple(_cues())
 
 
@@ -133,8 +133,8 @@ def _accuracy(text: str, context: str) -> float:
     stated = stated_in(text)
     if not context or not stated:
         return 1.0
-    known = stated_in(context) | {word.lower() for word in _WORD.findall(context)}
-    return max(0.0, 1 - 2 * len(stated - known) / len(stated))
+    in_context = stated_in(context) | {word.lower() for word in _WORD.findall(context)}
+    return max(0.0, 1 - 2 * len(stated - in_context) / len(stated))
 
 
 def _order(sentences: Sequence[str]) -> float:

@@ -20,11 +20,18 @@ from judge_gym.store.engine import connect, database_url
 def backup(settings: Settings, file: Path) -> None:
     """Write one snapshot of the database into a new file; runs may continue.
 
-    Raises `StoreError` when the file exists or PostgreSQL's program fails.
+    Only the user can read the file, since it has all prompts and answers. Raises `StoreError` when
+    the file exists, cannot be created, or PostgreSQL's program fails.
     """
-    if file.exists():
-        raise StoreError(f"{file} exists already.", "Name a new file for the backup.")
     connect(settings).dispose()
+    try:
+        os.close(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        raise StoreError(f"{file} exists already.", "Name a new file for the backup.") from None
+    except OSError as error:
+        raise StoreError(
+            f"{file} cannot be created: {error.strerror}.", "Name a file in a folder you can write."
+        ) from None
     # Owners and grants belong to the server it comes from; `judge-gym database roles` makes them.
     options = ["--format=custom", "--no-owner", "--no-privileges", f"--file={file}"]
     try:
@@ -60,16 +67,16 @@ def _empty(url: str) -> None:
     """Raise `StoreError` if the database has rows of judge-gym; empty tables are allowed."""
     engine = sa.create_engine(url)
     with engine.connect() as connection:
-        found = [
+        filled = [
             table
             for table in ("windows", "experiments", "llm_calls")
             if connection.scalar(sa.text("SELECT to_regclass(:name)"), {"name": table})
             and connection.scalar(sa.select(sa.exists().select_from(sa.table(table))))
         ]
     engine.dispose()
-    if found:
+    if filled:
         raise StoreError(
-            f"The database is not empty: it has rows in {', '.join(found)}.",
+            f"The database is not empty: it has rows in {', '.join(filled)}.",
             "Restore into a new one: another JUDGE_GYM_DATA_DIR, or a new database on your server.",
         )
 
@@ -79,11 +86,16 @@ def _run(url: str, program: str, *options: str, connected: bool = True) -> None:
     # In the environment, since everybody on the machine can read a command line.
     secret = {"PGPASSWORD": str(parsed.password)} if parsed.password else {}
     plain = parsed.set(drivername="postgresql")._replace(password=None)
-    where = [f"--dbname={plain.render_as_string(hide_password=False)}"] if connected else []
-    path = postgres_binaries(current_account()) / program
-    ended = subprocess.run(
-        [path, *where, *options], env=os.environ | secret, capture_output=True, text=True
+    connection_options = (
+        [f"--dbname={plain.render_as_string(hide_password=False)}"] if connected else []
     )
-    if ended.returncode:
-        reason = first_line(ended.stderr)
+    path = postgres_binaries(current_account()) / program
+    completed = subprocess.run(
+        [path, *connection_options, *options],
+        env=os.environ | secret,
+        capture_output=True,
+        text=True,
+    )
+    if completed.returncode:
+        reason = first_line(completed.stderr)
         raise StoreError(f"{program} failed: {reason}.", "The database is as it was.")

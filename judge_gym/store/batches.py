@@ -5,9 +5,11 @@ it got), each in a transaction of its own.
 """
 
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -23,11 +25,14 @@ from judge_gym.records.attempts import (
 from judge_gym.records.batches import BatchCall, ProviderBatch, StoredBatch
 from judge_gym.records.calls import Answer, Failure, Request
 from judge_gym.store import tables as t
-from judge_gym.store.bulk import packed
-from judge_gym.store.ledger import CLOSED, answered
+from judge_gym.store.bulk import packed, recordset
+from judge_gym.store.calls import answer_columns
+from judge_gym.store.ledger import CLOSED
 from judge_gym.store.spending import Scope, calls_of
 
 _OPEN = t.Batch.status.in_(t.OPEN_BATCHES)
+_GIVEN = recordset(t.Call)
+_BODIES = sa.update(t.Call).where(t.Call.id == _GIVEN.c.id).values(sent_body=_GIVEN.c.sent_body)
 _COLUMNS = [getattr(t.Batch, field.name) for field in fields(StoredBatch)]
 
 
@@ -47,6 +52,33 @@ def waiting(session: Session, scope: Scope) -> dict[str, int]:
         .group_by(t.Call.workflow)
     )
     return dict(rows.tuples().all())
+
+
+@dataclass(frozen=True)
+class SentDirectly:
+    """Calls that were sent directly although their provider takes batches."""
+
+    unanswered: int
+    """Those that a batch did not answer."""
+    unbatched: int
+    """Those that were in no batch, because they were too few."""
+
+
+def sent_directly(
+    session: Session, scope: Scope, providers: Sequence[str], since: datetime
+) -> SentDirectly:
+    """Count a sweep's calls to providers with batches that were sent directly since a time."""
+    # A batch submits its calls before it ends.
+    again = sa.and_(t.Call.batch_id.is_not(None), t.Call.sent_at > t.Batch.ended_at)
+    unanswered, unbatched = session.execute(
+        sa.select(
+            sa.func.count().filter(again),
+            sa.func.count().filter(t.Call.batch_id.is_(None)),
+        )
+        .join_from(t.Call, t.Batch, t.Batch.id == t.Call.batch_id, isouter=True)
+        .where(calls_of(scope), t.Call.provider.in_(providers), t.Call.sent_at >= since)
+    ).one()
+    return SentDirectly(unanswered, unbatched)
 
 
 def plan(engine: sa.Engine, provider: str, model: str, call_ids: Sequence[int]) -> int | None:
@@ -115,16 +147,40 @@ def calls_of_batch(engine: sa.Engine, batch_id: int) -> list[BatchCall]:
         return [BatchCall(*row) for row in connection.execute(chosen)]
 
 
-def call_ids_of(engine: sa.Engine, batch_id: int) -> set[int]:
-    """Return the ids of a batch's calls."""
+def keys_of_batch(engine: sa.Engine, batch_id: int) -> dict[int, str]:
+    """Return the keys of a batch's calls, by id."""
+    query = sa.select(t.Call.id, t.Call.key).where(t.Call.batch_id == batch_id)
     with engine.connect() as connection:
-        return set(connection.scalars(sa.select(t.Call.id).where(t.Call.batch_id == batch_id)))
+        return dict(connection.execute(query).tuples().all())
 
 
-def uploaded(engine: sa.Engine, batch_id: int, file_id: str) -> None:
-    """Store the id of the input file."""
+def other_ids(engine: sa.Engine, batch: StoredBatch) -> frozenset[str]:
+    """Return the ids that the provider gave other batches."""
+    known = sa.select(t.Batch.provider_batch_id).where(
+        t.Batch.provider == batch.provider,
+        t.Batch.id != batch.id,
+    )
+    with engine.connect() as connection:
+        return frozenset(one for one in connection.scalars(known) if one)
+
+
+def announced(
+    engine: sa.Engine, batch_id: int, bodies: Mapping[int, Mapping[str, Any]], file_id: str | None
+) -> None:
+    """Store that a batch is about to be created, from this input file if it has one.
+
+    `bodies` are those of its calls, without the messages.
+    """
     with engine.begin() as connection:
-        connection.execute(_change(batch_id, input_file_id=file_id))
+        connection.execute(_change(batch_id, input_file_id=file_id, requested_at=sa.func.now()))
+        rows = ({"id": call_id, "sent_body": body} for call_id, body in bodies.items())
+        connection.execute(_BODIES, packed(rows))
+
+
+def refused(engine: sa.Engine, batch_id: int) -> None:
+    """Store that the provider has not created a batch."""
+    with engine.begin() as connection:
+        connection.execute(_change(batch_id, requested_at=None))
 
 
 def submitted(engine: sa.Engine, batch_id: int, theirs: ProviderBatch) -> None:
@@ -171,20 +227,26 @@ def ended(
     """End a batch: its answers go into the ledger, its other calls are open again, in one commit.
 
     A call without an outcome gets `otherwise` as its error. An answer that is empty or cut is kept
-    among the errors of its call. Calls that a cancelled batch leaves open are cancelled.
+    among the errors of its call. Calls that a cancelled batch leaves open are cancelled. A batch
+    that completed without a usable answer has failed.
     """
     left_open = "cancelled" if status == "cancelled" else "planned"
     with engine.begin() as connection:
         now = connection.scalar(sa.select(sa.func.now()))
-        sent = sa.select(t.Call.id, sa.func.coalesce(t.Call.sent_parameters, t.Call.parameters))
-        limits = {
-            call_id: Request(parameters).limit
-            for call_id, parameters in connection.execute(
-                sent.where(t.Call.batch_id == batch_id).order_by(t.Call.id).with_for_update()
-            )
-        }
-        ids = list(limits)
+        sent = sa.select(
+            t.Call.id,
+            sa.func.coalesce(t.Call.sent_parameters, t.Call.parameters).label("parameters"),
+            t.Call.sent_body,
+        )
+        calls = connection.execute(
+            sent.where(t.Call.batch_id == batch_id).order_by(t.Call.id).with_for_update()
+        ).all()
+        limits = {call.id: Request(call.parameters).limit for call in calls}
         answers, errors = _sorted_outcomes(limits, outcomes, attempt_error("unanswered", otherwise))
+        if status == "completed" and not answers:
+            status, otherwise = "failed", "the batch ended without a usable answer"
+        if status == "completed":
+            otherwise = _commonest(errors.values())
         changed = connection.execute(
             _change(
                 batch_id,
@@ -195,17 +257,26 @@ def ended(
                 failed=len(errors),
                 output_file_id=theirs and theirs.output_file_id,
                 error_file_id=theirs and theirs.error_file_id,
-                error=None if status == "completed" else otherwise,
+                error=otherwise or None,
             )
         )
-        if changed.rowcount and ids:
+        if changed.rowcount and calls:
             ends = (
-                {"id": one, "errors": [], "finished_at": now} | answered(answers[one])
-                if one in answers
-                else {"id": one, "errors": [errors[one]], "status": left_open}
-                for one in ids
+                (
+                    {"errors": [], "finished_at": now} | answer_columns(answers[call.id])
+                    if call.id in answers
+                    else {"errors": [errors[call.id]], "status": left_open}
+                )
+                | {"id": call.id, "sent_body": call.sent_body}
+                for call in calls
             )
             connection.execute(CLOSED, packed(ends))
+
+
+def _commonest(errors: Iterable[AttemptError]) -> str:
+    """Return the message that most errors have, with how many; empty without errors."""
+    counts = Counter(error["message"] for error in errors)
+    return next((f"{count} failed: {said}" for said, count in counts.most_common(1)), "")
 
 
 def _change(batch_id: int, **values: Any) -> sa.Update:
@@ -226,7 +297,7 @@ def _sorted_outcomes(
             errors[call_id] = attempt_error(outcome.kind, outcome.message)
         elif nothing_but_thought(outcome):
             message = f"the output limit of {limit} tokens was used up before the answer began"
-            errors[call_id] = over_limit(message, limit, outcome.cost_usd)
+            errors[call_id] = over_limit(message, limit, outcome)
         elif unusable := discarded(outcome):
             errors[call_id] = {**unusable, "cost_usd": outcome.cost_usd}
         else:

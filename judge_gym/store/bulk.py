@@ -125,7 +125,9 @@ def recordset(table: Table) -> sa.TableValuedAlias:
     # Not jsonb, which is limited to 256 MB: a chunk of long bundles comes near it.
     rows = sa.func.json_populate_recordset(shape, sa.cast(sa.bindparam("rows"), postgresql.JSON))
     columns = sa.inspect(table).columns
-    return rows.table_valued(*(sa.column(one.name, one.type) for one in columns)).alias("given")
+    return rows.table_valued(*(sa.column(column.name, column.type) for column in columns)).alias(
+        "given"
+    )
 
 
 def packed(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
@@ -136,6 +138,6 @@ def packed(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 @cache
 def inserting(table: Table, columns: Sequence[str]) -> postgresql.Insert:
     """Return the insert of a recordset into these columns of its table."""
-    given = recordset(table)
-    selected = sa.select(*(given.c[column] for column in columns))
+    rows = recordset(table)
+    selected = sa.select(*(rows.c[column] for column in columns))
     return postgresql.insert(table).from_select(list(columns), selected)

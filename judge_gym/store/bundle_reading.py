@@ -26,7 +26,7 @@ _NATURAL: Mapping[str, tuple[str, ...]] = {
     "dropped_documents": ("window_id",),
     "experiments": ("key",),
     "llm_calls": ("key",),
-    "views": ("document_id", "view"),
+    "views": ("document_id", "view", "recipe"),
     "rubrics": ("key",),
     "items": ("key",),
     "item_documents": ("item_id", "position"),
@@ -44,7 +44,7 @@ _NATURAL: Mapping[str, tuple[str, ...]] = {
 """Table → the columns that identify its rows in every database."""
 
 _SAME: Mapping[str, tuple[str, ...]] = {
-    "experiments": ("tag",),
+    "experiments": ("tag", "recipe"),
     "documents": ("position", "text"),
     "llm_calls": ("answer",),
     "views": ("status", "text"),
@@ -58,6 +58,7 @@ _SAME: Mapping[str, tuple[str, ...]] = {
 _BROUGHT_ON: Mapping[str, tuple[str, str]] = {
     "windows": ("collected_at", "here.collected_at IS NULL AND rows.collected_at IS NOT NULL"),
     "experiments": ("replicates", "here.replicates < rows.replicates"),
+    "sweep_experiments": ("replicates", "here.replicates < rows.replicates"),
     "llm_calls": ("*", "here.status <> 'succeeded' AND rows.status = 'succeeded'"),
 }
 """Table → columns that a row here takes over, and when: it knew of the work, the bundle did it."""
@@ -84,10 +85,12 @@ def import_bundle(engine: sa.Engine, folder: Path) -> tuple[Manifest, dict[str, 
         with engine.begin() as connection:
             begin_copying(connection)
             cursor = connection.connection.cursor()
-            for name in (one for one in TABLES if one in manifest.tables):
+            for name in (table_name for table_name in TABLES if table_name in manifest.tables):
                 table = _Table(cursor, TABLES[name], tuple(manifest.tables[name].columns))
                 copy_in(connection, table.stage(), table.columns, csv_file(folder, name))
                 new[name] = table.take_over()
+            if "llm_calls" in new:
+                _refuse_mixed_recipes(cursor)
     except (psycopg.IntegrityError, psycopg.DataError) as error:
         reason = " ".join(str(error).split())
         raise StoreError(f"The bundle does not fit what is here: {reason}", _ANOTHER) from None
@@ -101,9 +104,9 @@ def _check_fits(manifest: Manifest) -> None:
             "Upgrade judge-gym.",
         )
     for name, table in manifest.tables.items():
-        if gone := sorted(table.columns.keys() - TABLES[name].columns.keys()):
+        if removed := sorted(table.columns.keys() - TABLES[name].columns.keys()):
             raise StoreError(
-                f"The bundle's {name} has columns that are no more: {', '.join(gone)}.",
+                f"The bundle's {name} has columns that are no more: {', '.join(removed)}.",
                 f"Import it with judge-gym {manifest.judge_gym}.",
             )
 
@@ -132,19 +135,22 @@ class _Table:
     def take_over(self) -> int:
         """Insert what is not here; returns how many rows that were."""
         self._find_ids()
+        added = (*self._add_replicates(), *self._add_recipes())
         if self.table.name == "arms":
             self._set_old_shams_apart()
         self._refuse_contradictions()
         self._refuse_mixtures()
         self._bring_on()
-        columns = [name for name in self.columns if name != "id"]
+        columns = [name for name in (*self.columns, *added) if name != "id"]
         new = self._run(
             "INSERT INTO {table} ({columns}) SELECT {columns} FROM {rows} AS rows "
             "WHERE NOT EXISTS (SELECT FROM {table} AS here WHERE {natural}) ORDER BY {order}",
             columns=_listed(columns),
             order=_listed(["id"] if "id" in self.columns else self._natural),
         )
-        if any(_target(column) == self.table.name for one in TABLES.values() for column in one.c):
+        if any(
+            _target(column) == self.table.name for table in TABLES.values() for column in table.c
+        ):
             self._run(
                 "CREATE TEMPORARY TABLE {ids} ON COMMIT DROP AS SELECT rows.id AS old, "
                 "here.id AS new FROM {rows} AS rows JOIN {table} AS here ON {natural}"
@@ -189,6 +195,32 @@ class _Table:
         )
         self._run("DROP TABLE {bundle}")
         self._run("ANALYZE {rows}")
+
+    def _add_replicates(self) -> tuple[str, ...]:
+        """Do to the sweeps of an older bundle what migration 0026 does; returns columns added."""
+        if self.table.name != "sweep_experiments" or "replicates" in self.columns:
+            return ()
+        self._run("ALTER TABLE {rows} ADD COLUMN replicates integer")
+        self._run(
+            "UPDATE {rows} AS rows SET replicates = x.replicates FROM experiments AS x "
+            "WHERE x.id = rows.experiment_id"
+        )
+        return ("replicates",)
+
+    def _add_recipes(self) -> tuple[str, ...]:
+        """Give the views of an older bundle the recipe of equal ones here; returns columns added.
+
+        Others have none, as in a database that was just migrated.
+        """
+        if self.table.name != "views" or "recipe" in self.columns:
+            return ()
+        self._run("ALTER TABLE {rows} ADD COLUMN recipe text NOT NULL DEFAULT ''")
+        self._run(
+            "UPDATE {rows} AS rows SET recipe = here.recipe FROM views AS here "
+            "WHERE here.document_id = rows.document_id AND here.view = rows.view "
+            "AND here.text IS NOT DISTINCT FROM rows.text"
+        )
+        return ("recipe",)
 
     def _set_old_shams_apart(self) -> None:
         """Do to the arms of an older bundle what migration 0019 does to those of a database."""
@@ -254,10 +286,10 @@ class _Table:
         if self.table.name not in _BROUGHT_ON:
             return
         names, when = _BROUGHT_ON[self.table.name]
-        taken = [one for one in self.columns if one not in ("id", *self._natural)]
+        replaced = [column for column in self.columns if column not in ("id", *self._natural)]
         changes = sql.SQL(", ").join(
-            sql.SQL("{0} = rows.{0}").format(sql.Identifier(one))
-            for one in (taken if names == "*" else [names])
+            sql.SQL("{0} = rows.{0}").format(sql.Identifier(column))
+            for column in (replaced if names == "*" else [names])
         )
         self._run(
             "UPDATE {table} AS here SET {changes} FROM {rows} AS rows WHERE {natural} AND {when}",
@@ -269,7 +301,8 @@ class _Table:
         """Run a statement about this table; returns how many rows it touched."""
         name = self.table.name
         equal = [
-            sql.SQL("rows.{0} = here.{0}").format(sql.Identifier(one)) for one in self._natural
+            sql.SQL("rows.{0} = here.{0}").format(sql.Identifier(column))
+            for column in self._natural
         ]
         self.cursor.execute(
             sql.SQL(statement).format(
@@ -287,6 +320,22 @@ class _Table:
         self._run(statement, **parts)
         (count,) = self.cursor.fetchone()
         return int(count)
+
+
+def _refuse_mixed_recipes(cursor: Any) -> None:
+    """Raise `StoreError` if answers of the bundle have joined an experiment of another recipe."""
+    cursor.execute(
+        "SELECT x.tag, c.template FROM rows_llm_calls AS c JOIN experiments AS x "
+        "ON x.id = c.experiment_id "
+        "WHERE strpos(x.recipe ->> c.template, c.template_hash) = 0 LIMIT 1"
+    )
+    if row := cursor.fetchone():
+        tag, template = row
+        raise StoreError(
+            f"Experiment {tag} is here with another {template}.j2 than the bundle's answers were "
+            "asked with.",
+            _ANOTHER,
+        )
 
 
 _HELD_OUT = """
@@ -309,4 +358,4 @@ def _listed(names: Iterable[str]) -> sql.Composed:
 def _target(column: sa.Column[Any]) -> str | None:
     """Return the table that a column refers to."""
     targets = {key.column for key in column.foreign_keys}
-    return next((one.table.name for one in targets if one.name == "id"), None)
+    return next((target.table.name for target in targets if target.name == "id"), None)

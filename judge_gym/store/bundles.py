@@ -282,4 +282,4 @@ def _with_arrays(batch: "pa.RecordBatch", schema: "pa.Schema") -> "pa.RecordBatc
 
 
 def _integers(text: str | None) -> list[int] | None:
-    return None if text is None else [int(one) for one in text[1:-1].split(",") if one]
+    return None if text is None else [int(number) for number in text[1:-1].split(",") if number]

@@ -1,14 +1,14 @@
 """Reads the ledger: answers, failures, costs, tokens, and means over past answers."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
-from judge_gym.records.calls import SHARED, Answer, Failure, Opened
+from judge_gym.records.calls import SHARED, Answer, Call, Failure, Opened, TokenChance
 from judge_gym.store import tables as t
 
 
@@ -18,10 +18,10 @@ def outcomes_of(session: Session, keys: Iterable[str]) -> dict[str, Answer | Fai
     A call that its provider refused like every other, for want of a key or of credit, is not among
     them: it was never really asked.
     """
-    wanted = t.Call.key == sa.any_(sa.literal(list(keys), sa.ARRAY(sa.Text)))
-    rows = session.scalars(sa.select(t.Call).where(wanted))
-    found = {row.key: _outcome(row) for row in rows}
-    return {key: outcome for key, outcome in found.items() if outcome is not None}
+    condition = t.Call.key == sa.any_(sa.literal(list(keys), sa.ARRAY(sa.Text)))
+    rows = session.scalars(sa.select(t.Call).where(condition))
+    outcomes = {row.key: _outcome(row) for row in rows}
+    return {key: outcome for key, outcome in outcomes.items() if outcome is not None}
 
 
 def _outcome(row: t.Call) -> Answer | Failure | None:
@@ -29,6 +29,22 @@ def _outcome(row: t.Call) -> Answer | Failure | None:
         return stored_answer(row)
     last = row.errors[-1]
     return None if last["kind"] in SHARED else Failure(last["kind"], last["message"])
+
+
+def other_requests(session: Session, calls: Iterable[Call]) -> set[str]:
+    """Return the keys of these calls under which another request was answered or waits."""
+    by_key = {call.key: call for call in calls}
+    rows = session.execute(
+        sa.select(t.Call.key, t.Call.model, t.Call.messages)
+        .outerjoin(t.Batch, t.Batch.id == t.Call.batch_id)
+        .where(t.Call.key.in_(by_key))
+        .where((t.Call.status == "succeeded") | t.Batch.status.in_(t.OPEN_BATCHES))
+    )
+    return {
+        key
+        for key, model, messages in rows
+        if (model, messages) != (by_key[key].model, list(by_key[key].prompt.messages))
+    }
 
 
 def opened_as(row: Any) -> Opened:
@@ -46,19 +62,53 @@ def opened_as(row: Any) -> Opened:
     )
 
 
+_COLUMNS = {"text": "answer", "body": "sent_body", "chances": "logprobs"}
+"""Field of an answer → its column, where that has another name."""
+_COLUMN_OF = {field.name: _COLUMNS.get(field.name, field.name) for field in fields(Answer)}
+ANSWER_COLUMNS = tuple(_COLUMN_OF.values())
+
+
+def answer_columns(answer: Answer) -> dict[str, Any]:
+    """Return the columns of a call that was answered."""
+    row = {column: getattr(answer, name) for name, column in _COLUMN_OF.items()}
+    chances = [[one.token, one.logprob, one.others] for one in answer.chances]
+    return row | {
+        "status": "succeeded",
+        "reasoning": answer.reasoning or None,
+        "logprobs": chances or None,
+    }
+
+
 def stored_answer(row: Any) -> Answer | None:
     """Return the answer that a ledger row has, if it has one."""
     if row.status != "succeeded":
         return None
-    return Answer(
-        text=row.answer,
-        finish_reason=row.finish_reason,
-        prompt_tokens=row.prompt_tokens,
-        completion_tokens=row.completion_tokens,
-        cost_usd=None if row.cost_usd is None else float(row.cost_usd),
-        latency_ms=row.latency_ms,
-        simulated=row.simulated,
+    given = {name: getattr(row, column) for name, column in _COLUMN_OF.items()}
+    given["cost_usd"] = None if row.cost_usd is None else float(row.cost_usd)
+    given["reasoning"] = row.reasoning or ""
+    given["chances"] = tuple(
+        TokenChance(token, logprob, tuple((other, chance) for other, chance in others))
+        for token, logprob, others in row.logprobs or ()
     )
+    return Answer(**given)
+
+
+@dataclass(frozen=True)
+class RequestSent:
+    """The parameters of a call as sent last, and what its model refused before."""
+
+    parameters: Mapping[str, Any]
+    not_applied: Sequence[str]
+    refusals: Sequence[str]
+    """The provider's messages about requests that were then sent otherwise."""
+
+
+def request_sent(session: Session, call_id: int) -> RequestSent:
+    """Return what the ledger has of a call's request."""
+    row = session.get_one(t.Call, call_id)
+    errors = row.errors if row.status == "succeeded" else row.errors[:-1]
+    refusals = [error["message"] for error in errors if error["kind"] == "bad_request"]
+    return RequestSent(row.sent_parameters or {}, row.not_applied or (), refusals)
 
 
 def cost_of(session: Session, call_ids: Iterable[int]) -> tuple[float, int]:
@@ -66,7 +116,7 @@ def cost_of(session: Session, call_ids: Iterable[int]) -> tuple[float, int]:
     unknown = sa.and_(t.Call.status == "succeeded", t.Call.cost_usd.is_(None))
     cost, unpriced = session.execute(
         sa.select(sa.func.sum(t.Call.cost_usd), sa.func.count().filter(unknown)).where(
-            _among(call_ids)
+            among(call_ids)
         )
     ).one()
     return float(cost or 0), unpriced
@@ -75,7 +125,7 @@ def cost_of(session: Session, call_ids: Iterable[int]) -> tuple[float, int]:
 def call_costs(session: Session, call_ids: Iterable[int]) -> dict[int, float]:
     """Return call → US dollars; NaN for an answer of unknown cost, 0 for a failed call."""
     rows = session.execute(
-        sa.select(t.Call.id, t.Call.status, t.Call.cost_usd).where(_among(call_ids))
+        sa.select(t.Call.id, t.Call.status, t.Call.cost_usd).where(among(call_ids))
     )
     return {
         call: float("nan" if cost is None and status == "succeeded" else cost or 0)
@@ -96,11 +146,12 @@ class TokenUse:
 def token_use(session: Session, call_ids: Iterable[int]) -> list[TokenUse]:
     """Return the tokens that these calls used."""
     columns = (t.Call.id, t.Call.model, t.Call.prompt_tokens, t.Call.completion_tokens)
-    rows = session.execute(sa.select(*columns).where(_among(call_ids)))
+    rows = session.execute(sa.select(*columns).where(among(call_ids)))
     return [TokenUse(*row) for row in rows]
 
 
-def _among(call_ids: Iterable[int]) -> sa.ColumnElement[bool]:
+def among(call_ids: Iterable[int]) -> sa.ColumnElement[bool]:
+    """Return the condition that a call is one of these."""
     return t.Call.id == sa.any_(sa.literal(list(call_ids), sa.ARRAY(sa.BigInteger)))
 
 
@@ -115,7 +166,7 @@ def save_imported_calls(session: Session, calls: Sequence[Mapping[str, Any]]) ->
 
 @dataclass(frozen=True)
 class Past:
-    """Means over a model's answers to one agent."""
+    """Means over a model's answers to one agent at one effort."""
 
     answer_tokens: float | None
     """None when the provider gave no token counts."""
@@ -123,22 +174,28 @@ class Past:
     """None when every answer came in a batch: the latency is unknown."""
 
 
-def past_answers(session: Session, models: Collection[str]) -> dict[tuple[str, str], Past]:
-    """Return (model, agent) → how its answers were so far, over the whole ledger."""
+PastKey = tuple[str, str, str | None]
+"""(model, agent, reasoning effort that was asked for)"""
+
+
+def past_answers(session: Session, models: Collection[str]) -> dict[PastKey, Past]:
+    """Return how the answers of these models were so far, over the whole ledger."""
+    effort = t.Call.parameters["reasoning_effort"].astext
     rows = session.execute(
         sa.select(
             t.Call.model,
             t.Call.agent,
+            effort,
             sa.func.avg(t.Call.completion_tokens),
             sa.func.avg(t.Call.latency_ms),
         )
         .where(t.Call.model.in_(models), t.Call.status == "succeeded", t.Call.route != "cache")
-        .group_by(t.Call.model, t.Call.agent)
+        .group_by(t.Call.model, t.Call.agent, effort)
     )
     return {
-        (model, agent): Past(
+        (model, agent, effort): Past(
             None if tokens is None else float(tokens),
             None if latency is None else float(latency) / 1000,
         )
-        for model, agent, tokens, latency in rows
+        for model, agent, effort, tokens, latency in rows
     }

@@ -12,15 +12,21 @@ from judge_gym.design.plans import EVIDENCE, PROBE, RUBRIC, SCORING, SWAP
 from judge_gym.errors import StoreError
 from judge_gym.records.calls import FailureKind
 from judge_gym.store import tables as t
+from judge_gym.store.recipes import view_recipe
 from judge_gym.store.selecting import (
+    EMPTY,
     OTHER,
     LedgerLine,
     Selection,
     arms,
     calls,
+    empty,
     failed,
     failure_class,
     ledger_lines,
+    retryable,
+    retryable_class,
+    samples,
     waiting_in_batches,
 )
 
@@ -51,11 +57,21 @@ class Kept:
     count: int
 
 
+@dataclass(frozen=True)
+class Empty:
+    """Empty answers of one judge, and the known cost of their calls."""
+
+    judge: str
+    count: int
+    cost_usd: float
+    unpriced: int
+    """Calls of unknown price."""
+
+
 def kept_failures(session: Session, selection: Selection) -> list[Kept]:
     """Count the failures that `forget_failures` would delete, by workflow and class."""
     kept = []
-    for workflow, table, failure, condition in _failures(selection):
-        kind = failure_class(failure)
+    for workflow, table, kind, condition in _failures(selection):
         rows = session.execute(
             sa.select(kind, sa.func.count())
             .select_from(table)
@@ -67,56 +83,97 @@ def kept_failures(session: Session, selection: Selection) -> list[Kept]:
     return kept
 
 
+def empty_answers(session: Session, selection: Selection) -> list[Empty]:
+    """Count the empty answers among `kept_failures` by judge, with what they cost."""
+    samples_of = {t.Sample: t.Sample.id, t.Probe: t.Probe.sample_id}
+    found = [
+        sa.select(samples_of[table].label("sample_id"), table.call_id).where(
+            condition, empty(table)
+        )
+        for _, table, _, condition in _failures(selection)
+        if table in samples_of
+    ]
+    if not found:
+        return []
+    rows = sa.union_all(*found).subquery()
+    query = (
+        sa.select(
+            t.Experiment.model,
+            sa.func.count(),
+            sa.func.coalesce(sa.func.sum(t.Call.cost_usd), 0),
+            sa.func.count().filter(t.Call.cost_usd.is_(None)),
+        )
+        .select_from(rows)
+        .join(t.Sample, t.Sample.id == rows.c.sample_id)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        .outerjoin(t.Call, t.Call.id == rows.c.call_id)
+        .group_by(t.Experiment.model)
+        .order_by(t.Experiment.model)
+    )
+    return [
+        Empty(judge, count, float(cost_usd), unpriced)
+        for judge, count, cost_usd, unpriced in session.execute(query)
+    ]
+
+
 def check_failure(session: Session, selection: Selection) -> None:
     """Raise `StoreError` for a class of failure that neither calls nor what is chosen can have."""
     every = replace(selection, failure="")
-    there = {one.failure for one in kept_failures(session, every)}
-    there |= {one.failure for one in ledger_lines(session, calls(every)) if one.failure}
-    if selection.failure and selection.failure not in (known := {*KINDS, OTHER, *there}):
+    present = {row.failure for row in kept_failures(session, every)}
+    present |= {line.failure for line in ledger_lines(session, calls(every)) if line.failure}
+    if selection.failure and selection.failure not in (allowed := {*KINDS, EMPTY, OTHER, *present}):
         raise StoreError(
             f"There is no class of failure {selection.failure!r}.",
-            f"Use {', '.join(sorted(known))}.",
+            f"Use {', '.join(sorted(allowed))}.",
         )
 
 
 def forget_failures(session: Session, selection: Selection) -> None:
-    """Delete rows with status `failed`, so that they are planned again.
+    """Delete rows with status `failed` and those of empty answers, so that they are planned again.
 
     Failed samples, probes, views and rubrics go, and rubrics refused for want of marks. Calls
     that failed are planned again, to be completed under the same row. Answers that were of no
-    use (an empty summary, a faulty rubric) stay in the ledger under another key, so that they
+    use (an empty answer, a faulty rubric) stay in the ledger under another key, so that they
     are not used again. A failed window view takes the views made from it along.
     """
-    gone: list[int] = []
+    call_ids: list[int] = []
     for workflow, table, _, condition in _failures(selection):
         if workflow == RUBRIC:
             _forget_rubrics(session, condition)
             continue
-        of_calls = session.scalars(sa.delete(table).where(condition).returning(table.call_id)).all()
-        if workflow == EVIDENCE:
-            gone += [one for one in of_calls if one is not None]
+        deleted_ids = session.scalars(
+            sa.delete(table).where(condition).returning(table.call_id)
+        ).all()
+        call_ids += [call_id for call_id in deleted_ids if call_id is not None]
     _plan_again(
         session, calls(Selection(selection.experiments, selection.workflow, selection.failure))
     )
-    _free(session, t.Call.id.in_(gone))
+    _free(session, t.Call.id == sa.any_(sa.literal(call_ids, _IDS)))
 
 
 def _failures(selection: Selection) -> Iterator[tuple[str, Any, Any, sa.ColumnElement[bool]]]:
-    """Yield (workflow, table, failure column, condition) of stored failures, probes first."""
+    """Yield (workflow, table, class, condition) of stored failures, probes first."""
     if selection.covers(PROBE):
-        of_arms = arms(Selection(selection.experiments))
-        samples = sa.select(t.Sample.id).where(t.Sample.arm_id.in_(of_arms))
-        of_probes = t.Probe.sample_id.in_(samples) & failed(selection, t.Probe, t.Probe.failure)
-        yield PROBE, t.Probe, t.Probe.failure, of_probes
+        probed = samples(replace(selection, workflow=""))
+        of_probes = t.Probe.sample_id.in_(probed) & _retryable(selection, t.Probe)
+        yield PROBE, t.Probe, retryable_class(t.Probe), of_probes
     for workflow in (SCORING, SWAP):
         if selection.covers(workflow):
-            of_workflow = arms(Selection(selection.experiments, workflow))
-            chosen = failed(selection, t.Sample, t.Sample.failure)
-            yield workflow, t.Sample, t.Sample.failure, t.Sample.arm_id.in_(of_workflow) & chosen
+            of_workflow = samples(replace(selection, workflow=workflow))
+            chosen = t.Sample.id.in_(of_workflow) & _retryable(selection, t.Sample)
+            yield workflow, t.Sample, retryable_class(t.Sample), chosen
     if selection.covers(EVIDENCE):
-        yield EVIDENCE, t.View, t.View.failure, _failed_views(selection)
+        yield EVIDENCE, t.View, failure_class(t.View.failure), _failed_views(selection)
     if selection.covers(RUBRIC):
-        yield RUBRIC, t.Rubric, _WHY, _failed_rubrics(selection)
+        yield RUBRIC, t.Rubric, failure_class(_WHY), _failed_rubrics(selection)
+
+
+def _retryable(selection: Selection, table: Any) -> sa.ColumnElement[bool]:
+    condition = retryable(table)
+    if selection.failure:
+        condition &= retryable_class(table) == selection.failure
+    return condition
 
 
 _UNMARKED = sa.and_(t.Rubric.status == "refused", t.Rubric.critic_failure.is_not(None))
@@ -125,37 +182,52 @@ _WHY = sa.func.coalesce(t.Rubric.critic_failure, t.Rubric.failure)
 
 def _failed_views(selection: Selection) -> sa.ColumnElement[bool]:
     """Failed views of a document that has one in the chosen class: they follow from one another."""
-    windows = sa.select(t.Experiment.window_id).where(t.Experiment.id.in_(selection.experiments))
     first = sa.orm.aliased(t.View)
     documents = (
         sa.select(first.document_id)
-        .join(t.Document, t.Document.id == first.document_id)
-        .where(t.Document.window_id.in_(windows), failed(selection, first, first.failure))
+        .where(failed(selection, first, first.failure))
+        .where(_is_read(selection, first))
     )
-    return (t.View.status == "failed") & t.View.document_id.in_(documents)
+    is_failed = (t.View.status == "failed") & t.View.document_id.in_(documents)
+    return is_failed & _is_read(selection, t.View)
+
+
+def _is_read(selection: Selection, table: Any) -> sa.ColumnElement[bool]:
+    """Whether a view is of a window and recipe of the chosen experiments."""
+    return (
+        sa.exists()
+        .where(
+            t.Document.id == table.document_id,
+            t.Experiment.window_id == t.Document.window_id,
+            t.Experiment.id.in_(selection.experiments),
+            view_recipe(table.view) == table.recipe,
+        )
+        .correlate(table)
+    )
 
 
 def _failed_rubrics(selection: Selection) -> sa.ColumnElement[bool]:
-    asked_for = sa.exists().where(
+    needed = sa.exists().where(
         t.Experiment.id.in_(selection.experiments),
         t.Experiment.concept == t.Rubric.concept,
         t.Experiment.country == t.Rubric.country,
         t.Experiment.scale_size == t.Rubric.scale_size,
+        t.Experiment.rubric_recipe == t.Rubric.recipe,
     )
-    condition = asked_for & ((t.Rubric.status == "failed") | _UNMARKED)
+    condition = needed & ((t.Rubric.status == "failed") | _UNMARKED)
     if selection.failure:
         condition &= failure_class(_WHY) == selection.failure
     return condition
 
 
 def _forget_rubrics(session: Session, condition: sa.ColumnElement[bool]) -> None:
-    gone = session.execute(
+    deleted = session.execute(
         sa.delete(t.Rubric).where(condition).returning(t.Rubric.key, t.Rubric.status)
     ).all()
-    for key, status in gone:
+    for key, status in deleted:
         # The rubric itself is good when only its marks are missing.
-        of_calls = f"^rubric/{key}/[0-9]+$" if status == "failed" else f"^critic/{key}$"
-        _free(session, t.Call.key.regexp_match(of_calls))
+        call_keys = f"^rubric/{key}/[0-9]+$" if status == "failed" else f"^critic/{key}$"
+        _free(session, t.Call.key.regexp_match(call_keys))
 
 
 def _free(session: Session, condition: sa.ColumnElement[bool]) -> None:
@@ -244,11 +316,11 @@ def _samples(selection: Selection) -> sa.ColumnElement[bool]:
 
 def _probes(selection: Selection) -> sa.ColumnElement[bool]:
     """Probes of the samples that go, and those that are chosen themselves."""
-    gone = sa.select(t.Sample.id).where(_samples(selection))
-    condition: sa.ColumnElement[bool] = t.Probe.sample_id.in_(gone)
+    sample_ids = sa.select(t.Sample.id).where(_samples(selection))
+    condition: sa.ColumnElement[bool] = t.Probe.sample_id.in_(sample_ids)
     if selection.covers(PROBE):
-        of_arms = t.Sample.arm_id.in_(arms(Selection(selection.experiments)))
-        own: sa.ColumnElement[bool] = t.Probe.sample_id.in_(sa.select(t.Sample.id).where(of_arms))
+        in_arms = t.Sample.arm_id.in_(arms(Selection(selection.experiments)))
+        own: sa.ColumnElement[bool] = t.Probe.sample_id.in_(sa.select(t.Sample.id).where(in_arms))
         if selection.failure:
             own &= failed(selection, t.Probe, t.Probe.failure)
         condition |= own

@@ -84,7 +84,10 @@ def start(data_folder: Path) -> EmbeddedServer:
         try:
             with _turn(use, folder):
                 fcntl.flock(use.users, fcntl.LOCK_SH)
-                cluster = embedded_cluster.find(folder) or embedded_cluster.create(folder, use.turn)
+                cluster = embedded_cluster.find(folder)
+                if cluster is None:
+                    cluster = embedded_cluster.create(folder, use.turn)
+                    _log.warning("Created a new database in %s.", folder)
                 postmaster = embedded_cluster.ensure_running(cluster)
         except BaseException:
             if folder not in _uses:
@@ -120,6 +123,11 @@ def status(data_folder: Path) -> EmbeddedServer | None:
         cluster = embedded_cluster.find(folder)
         postmaster = embedded_cluster.read_postmaster(cluster) if cluster else None
         return _describe(folder, cluster, postmaster) if cluster and postmaster else None
+
+
+def servers_in_use() -> list[EmbeddedServer]:
+    """Return the running servers that this process uses."""
+    return [server for folder in _uses if (server := status(folder))]
 
 
 def remove(data_folder: Path) -> None:

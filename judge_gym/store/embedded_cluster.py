@@ -136,14 +136,14 @@ def delete(data_folder: Path) -> None:
         log.unlink(missing_ok=True)
 
 
-def postgres_failure(what: str, output: bytes, where: str = "") -> StoreError:
+def postgres_failure(problem: str, output: bytes, where: str = "") -> StoreError:
     """Return the error of a failed PostgreSQL program: its most specific line and a remedy."""
     lines = [line for line in output.decode(errors="replace").splitlines() if line.strip()]
     telling = [line for line in lines if "FATAL" in line or "error:" in line] or lines[-1:]
     reason = telling[-1].strip() if telling else "it printed no error"
     remedies = [remedy for symptom, remedy in _REMEDIES.items() if symptom in reason]
     remedy = [part for part in (*remedies[:1], where, OWN_SERVER) if part]
-    return StoreError(f"{what}: {reason}.", " ".join(remedy))
+    return StoreError(f"{problem}: {reason}.", " ".join(remedy))
 
 
 def _owner(folder: Path) -> Account:
@@ -168,17 +168,17 @@ def _owner(folder: Path) -> Account:
 
 def _check_version(folder: Path) -> None:
     try:
-        found = (folder / "PG_VERSION").read_text().strip()
+        version = (folder / "PG_VERSION").read_text().strip()
     except FileNotFoundError as error:
         raise StoreError(
             f"{folder} is not a PostgreSQL cluster: it has no PG_VERSION.",
             "Move it away to start with an empty database.",
         ) from error
-    if found != str(POSTGRES_MAJOR):
+    if version != str(POSTGRES_MAJOR):
         raise StoreError(
-            f"The database in {folder} was made by PostgreSQL {found}; "
+            f"The database in {folder} was made by PostgreSQL {version}; "
             f"this judge-gym carries PostgreSQL {POSTGRES_MAJOR}.",
-            f"Dump it with PostgreSQL {found} and load the dump into a new folder, or move the "
+            f"Dump it with PostgreSQL {version} and load the dump into a new folder, or move the "
             "folder away to start with an empty database.",
         )
 
@@ -275,8 +275,8 @@ def read_postmaster(cluster: Cluster) -> Postmaster | None:
 
 def _is_server(pid: int, cluster: Cluster) -> bool:
     if not Path("/proc/self/cwd").exists():
-        found = subprocess.run(["ps", "-o", "comm=", "-p", str(pid)], capture_output=True)
-        return b"postgres" in found.stdout
+        process = subprocess.run(["ps", "-o", "comm=", "-p", str(pid)], capture_output=True)
+        return b"postgres" in process.stdout
     # Runs as the server's user: root in a container may lack permission to read /proc/PID/cwd.
     same: list[str | Path] = [
         "/bin/sh",
@@ -378,8 +378,8 @@ def _socket_folder(cluster: Cluster) -> str:
         short.mkdir(mode=0o700)
         if account.switched:
             os.chown(short, account.uid, account.gid)
-    found = short.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != account.uid or found.st_mode & 0o077:
+    status = short.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != account.uid or status.st_mode & 0o077:
         raise StoreError(
             f"{short}, where the database's socket belongs, is not a private folder of OS user "
             f"{account.name!r}.",
@@ -398,8 +398,8 @@ def _ensure_database(cluster: Cluster, postmaster: Postmaster) -> None:
         connect_timeout=10,
         autocommit=True,
     ) as connection:
-        known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE])
-        if known.fetchone() is None:
+        existing = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE])
+        if existing.fetchone() is None:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
 
 

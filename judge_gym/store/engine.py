@@ -23,22 +23,26 @@ def database_url(settings: Settings) -> str:
     return url.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
 
 
-def parsed_url(given: SecretStr, setting: str) -> sa.URL:
+def parsed_url(secret: SecretStr, setting: str) -> sa.URL:
     """Return a setting's URL; raises `StoreError`, without quoting it, when it is not one."""
-    said = f"The setting {setting} (JUDGE_GYM_{setting.upper()})"
+    setting_name = f"The setting {setting} (JUDGE_GYM_{setting.upper()})"
     wrong, url = "is not a database URL", None
-    with suppress(sa.exc.ArgumentError, ValueError):  # which quotes what stands for the port
-        url = sa.make_url(given.get_secret_value())
-    if url is not None and "@" in (url.host or ""):
-        wrong, url = "has an @ in its host", None
+    text = secret.get_secret_value()
+    if text.count("@") > 1:  # a part of the password would be read as host or database
+        wrong = "has more than one @"
+    else:
+        with suppress(sa.exc.ArgumentError, ValueError):  # which quotes what stands for the port
+            url = sa.make_url(text)
     if url is None:
         raise StoreError(
-            f"{said} {wrong}.",
-            "Write it as postgresql://user:password@host:5432/name, with @ in a password as %40.",
+            f"{setting_name} {wrong}.",
+            "Write it as postgresql://user:password@host:5432/name, with @, / and # in a password "
+            "percent-encoded as %40, %2F and %23.",
         )
     if url.get_backend_name() != "postgresql":
         raise StoreError(
-            f"{said} begins with {url.drivername}://.", "Use one that begins with postgresql://."
+            f"{setting_name} begins with {url.drivername}://.",
+            "Use one that begins with postgresql://.",
         )
     return url
 
@@ -46,6 +50,17 @@ def parsed_url(given: SecretStr, setting: str) -> sa.URL:
 def shown(url: sa.URL | str) -> str:
     """Return a URL for messages, without password and options: options can contain a password."""
     return sa.make_url(url).set(query={}).render_as_string(hide_password=True)
+
+
+def named(url: sa.URL) -> str:
+    """Return a sentence that names a database: its data folder if embedded, else its URL."""
+    from judge_gym.store import embedded
+
+    for server in embedded.servers_in_use():
+        if sa.make_url(server.url) == url:
+            folder = server.data_folder
+            return f"The database is in {folder}; JUDGE_GYM_DATA_DIR names another data folder."
+    return f"The database is {shown(url)}."
 
 
 def connect(settings: Settings) -> sa.Engine:
@@ -61,9 +76,7 @@ def connect(settings: Settings) -> sa.Engine:
         engine.dispose()
         reason = first_line(error.orig)
         raise StoreError(
-            f"The database {shown(url)} cannot be used: {reason}.",
-            "Start it and let its user create tables, or unset JUDGE_GYM_DATABASE_URL to use the "
-            "embedded one.",
+            f"The database {shown(url)} cannot be used: {reason}.", _remedy_of(str(error.orig))
         ) from None
     except CommandError:
         engine.dispose()
@@ -72,6 +85,26 @@ def connect(settings: Settings) -> sa.Engine:
             "Upgrade judge-gym, or name another database.",
         ) from None
     return engine
+
+
+_REMEDIES = {
+    "permission denied": "Let the user create tables in it",
+    "password authentication failed": "Correct the user or the password in JUDGE_GYM_DATABASE_URL",
+    "no password supplied": "Add the password to JUDGE_GYM_DATABASE_URL",
+    'role "': "Correct the user in JUDGE_GYM_DATABASE_URL, or create it",
+    'database "': "Create the database, or correct its name in JUDGE_GYM_DATABASE_URL",
+    "onnection refused": "Start the server, or correct host and port in JUDGE_GYM_DATABASE_URL",
+    "failed to resolve host": "Correct the host in JUDGE_GYM_DATABASE_URL",
+}
+"""A part of PostgreSQL's message → the remedy; libpq gives no code for a failed connection."""
+
+
+def _remedy_of(message: str) -> str:
+    fitting = (remedy for part, remedy in _REMEDIES.items() if part in message)
+    otherwise = "Start the server, and let the user create tables"
+    return (
+        f"{next(fitting, otherwise)}; or unset JUDGE_GYM_DATABASE_URL to use the embedded database."
+    )
 
 
 def server_version(engine: sa.Engine) -> str:

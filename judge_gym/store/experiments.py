@@ -1,6 +1,7 @@
 """Experiments, sweeps, and the items an experiment is frozen with."""
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,24 +9,45 @@ import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from judge_gym.counting import counted
 from judge_gym.design.experiment import Experiment
-from judge_gym.design.strategies import resolve
+from judge_gym.design.strategies import resolve, sampling
 from judge_gym.design.strategies.bundling import Bundling
+from judge_gym.design.sweep import OnUnsupported
 from judge_gym.errors import StoreError, listing
+from judge_gym.records.calls import IMPORTED
+from judge_gym.records.recipes import rubric_recipe
 from judge_gym.seeds import digest
 from judge_gym.store import tables as t
+from judge_gym.store.engine import named
+from judge_gym.store.recipes import (
+    Identity,
+    Recipes,
+    adopt,
+    identities,
+    rows_by_point,
+    stored_as,
+)
+from judge_gym.store.rubrics import generated_key
 from judge_gym.store.windows import register_window
 
 
-def register_experiment(session: Session, experiment: Experiment) -> int:
+def register_experiment(
+    session: Session, experiment: Experiment, identity: Identity | None = None
+) -> int:
     """Return the id of `experiment`, storing it and its window when they are new.
 
-    The larger number of replicates is stored. Raises
-    `StoreError` when the tag names another point, or the point has another tag.
+    Without an identity it is the newest of its point. The larger number of replicates is stored.
+    Raises `StoreError` when the tag names another point, or the point has another tag.
     """
+    identity = identity or _newest(session, experiment)
     values = {
-        "key": experiment.key,
-        "tag": experiment.name,
+        "key": identity.key,
+        "point": identity.point,
+        "tag": identity.name,
+        "recipe": identity.recipe,
+        "view_recipes": dict(identity.view_recipes),
+        "rubric_recipe": identity.rubric_recipe,
         "task_type": experiment.task_type,
         "concept": experiment.concept,
         "country": experiment.country,
@@ -39,18 +61,26 @@ def register_experiment(session: Session, experiment: Experiment) -> int:
     session.execute(insert(t.Experiment).values(values).on_conflict_do_nothing())
     stored = session.scalars(
         sa.select(t.Experiment).where(
-            (t.Experiment.key == experiment.key) | (t.Experiment.tag == experiment.name)
+            (t.Experiment.key == identity.key) | (t.Experiment.tag == identity.name)
         )
     ).all()
-    if len(stored) != 1 or stored[0].key != experiment.key or stored[0].tag != experiment.name:
+    if len(stored) != 1 or stored[0].key != identity.key or stored[0].tag != identity.name:
         others = ", ".join(sorted(f"{row.tag} ({row.key})" for row in stored))
         raise StoreError(
-            f"Experiment {experiment.name} ({experiment.key}) clashes with {others}: a tag names "
+            f"Experiment {identity.name} ({identity.key}) clashes with {others}: a tag names "
             "one point of the design space and a point has one tag.",
             "Change or remove the tag.",
         )
     stored[0].replicates = max(stored[0].replicates, experiment.replicates)
     return stored[0].id
+
+
+def _newest(session: Session, experiment: Experiment) -> Identity:
+    group = rows_by_point(session, [experiment.key])[experiment.key]
+    if not group:
+        return Identity(experiment.key, None, experiment.name, None, {}, "")
+    named = [row for row in group if row.tag == experiment.name]
+    return stored_as((named or group)[-1], experiment.name, group)
 
 
 def register_sweep(
@@ -59,27 +89,129 @@ def register_sweep(
     description: str,
     swap: dict[str, Any] | None,
     experiments: Iterable[Experiment],
+    on_unsupported: OnUnsupported = "error",
+    recipes: Recipes | None = None,
 ) -> list[str]:
-    """Store a sweep and its experiments; returns their tags in the sweep's order."""
-    statement = insert(t.Sweep).values(name=name, description=description, swap=swap)
+    """Store a sweep and its experiments; returns their tags in the sweep's order.
+
+    With `recipes`, each is the experiment of its point that has this recipe, a new one if there
+    is none. Stored experiments from before recipes get the recipe that their calls show.
+    """
+    experiments = list(experiments)
+    stored_under: Mapping[str, Identity] = {}
+    if recipes is not None:
+        known = identities(session, experiments, recipes)
+        if known.derived:
+            adopt(session, known.derived)
+            known = identities(session, experiments, recipes)
+        stored_under = known.by_point
+    values = {"description": description, "swap": swap, "on_unsupported": on_unsupported}
+    statement = insert(t.Sweep).values(name=name, **values)
     sweep_id = session.scalars(
-        statement.on_conflict_do_update(
-            index_elements=["name"], set_={"description": description, "swap": swap}
-        ).returning(t.Sweep.id)
+        statement.on_conflict_do_update(index_elements=["name"], set_=values).returning(t.Sweep.id)
     ).one()
     # The sweep is the file as it is now; experiments that it no longer names stay stored.
     session.execute(sa.delete(t.SweepExperiment).where(t.SweepExperiment.sweep_id == sweep_id))
     tags = []
     for experiment in experiments:
-        experiment_id = register_experiment(session, experiment)
-        session.add(t.SweepExperiment(sweep_id=sweep_id, experiment_id=experiment_id))
-        tags.append(experiment.name)
+        identity = stored_under.get(experiment.key) or _newest(session, experiment)
+        experiment_id = register_experiment(session, experiment, identity)
+        session.add(
+            t.SweepExperiment(
+                sweep_id=sweep_id, experiment_id=experiment_id, replicates=experiment.replicates
+            )
+        )
+        tags.append(identity.name)
     return tags
+
+
+def declared_replicates(sweep: str | None) -> sa.Subquery:
+    """Select experiment_id and replicates of a sweep's experiments, as its file declares.
+
+    Without a sweep: of every experiment, the most that any sweep declares.
+    """
+    if sweep is None:
+        every = sa.select(t.Experiment.id.label("experiment_id"), t.Experiment.replicates)
+        return every.subquery("declared")
+    return (
+        sa.select(t.SweepExperiment.experiment_id, t.SweepExperiment.replicates)
+        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
+        .where(t.Sweep.name == sweep)
+        .subquery("declared")
+    )
+
+
+def within(query: Any, sweep: str | None) -> Any:
+    """Limit a query over arms and samples to the replicates that the sweep's file declares."""
+    if sweep is None:
+        return query
+    declared = declared_replicates(sweep)
+    return query.join(declared, declared.c.experiment_id == t.Arm.experiment_id).where(
+        t.Sample.replicate < declared.c.replicates
+    )
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """What a stored sweep loses when another file of its name is stored; the rows stay stored."""
+
+    sweep: str
+    experiments: int
+    calls: int
+    """Calls made for these experiments, imported answers included."""
+    judgements: int
+
+    @property
+    def loses_work(self) -> bool:
+        """Whether any call or judgement leaves the sweep."""
+        return bool(self.calls or self.judgements)
+
+    def __str__(self) -> str:
+        leave = "leaves" if self.experiments == 1 else "leave"
+        return (
+            f"Sweep {self.sweep} exists with other experiments: "
+            f"{counted(self.experiments, 'experiment')} with {counted(self.calls, 'call')} and "
+            f"{counted(self.judgements, 'judgement')} {leave} it. They stay in the database, "
+            "without a sweep. To keep the old sweep, give this one another name."
+        )
+
+
+def leaving(session: Session, sweep: str, experiments: Iterable[Experiment]) -> Leaving | None:
+    """Return what leaves a stored sweep if these become its experiments; None if nothing does."""
+    points = [experiment.key for experiment in experiments]
+    stays = sa.func.coalesce(t.Experiment.point, t.Experiment.key).in_(points)
+    ids = (
+        sa.select(t.Experiment.id)
+        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
+        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
+        .where(t.Sweep.name == sweep, ~stays)
+    )
+    made = (t.Call.attempts > 0) | (t.Call.route == IMPORTED)
+    counts = (
+        sa.select(sa.func.count()).select_from(ids.subquery()),
+        sa.select(sa.func.count()).where(t.Call.experiment_id.in_(ids), made),
+        sa.select(sa.func.count())
+        .select_from(t.Sample)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .where(t.Arm.experiment_id.in_(ids)),
+    )
+    gone, calls, judgements = (session.scalar(count) or 0 for count in counts)
+    return Leaving(sweep, gone, calls, judgements) if gone else None
 
 
 def registered_plan(session: Session, name: str) -> dict[str, Any] | None:
     """Return the swap plan a sweep was last stored with; None also when there is no such sweep."""
     return session.scalar(sa.select(t.Sweep.swap).where(t.Sweep.name == name))
+
+
+def marked_experiments(session: Session, ids: Iterable[int]) -> set[int]:
+    """Return those of these experiments that run although a model does not apply their axes."""
+    marking = (
+        sa.select(t.SweepExperiment.experiment_id)
+        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
+        .where(t.SweepExperiment.experiment_id.in_(set(ids)), t.Sweep.on_unsupported == "mark")
+    )
+    return set(session.scalars(marking))
 
 
 def sweep_description(session: Session, name: str) -> str:
@@ -93,12 +225,26 @@ def experiments_by_tag(session: Session, tags: Sequence[str]) -> dict[int, Exper
         sa.select(t.Experiment).where(t.Experiment.tag.in_(tags)).order_by(t.Experiment.id)
     ).all()
     if unknown := sorted(set(tags) - {row.tag for row in rows}):
-        known = session.scalars(sa.select(t.Experiment.tag).order_by(t.Experiment.id)).all()
+        stored_tags = session.scalars(sa.select(t.Experiment.tag).order_by(t.Experiment.id)).all()
         raise StoreError(
             f"There is no experiment {', '.join(unknown)}.",
-            listing(known, "judge-gym analyse experiments list", unknown[0]),
+            listing(stored_tags, "judge-gym analyse experiments list", unknown[0]),
         )
     return {row.id: stored_experiment(row) for row in rows}
+
+
+def experiments_of_sweep(session: Session, sweep: str) -> dict[int, Experiment]:
+    """Return a sweep's experiments by id, with the replicates that its file declares.
+
+    Raises `StoreError` when there is no such sweep.
+    """
+    experiments = experiments_by_tag(session, sweep_tags(session, sweep))
+    declared = declared_replicates(sweep)
+    rows = session.execute(sa.select(declared.c.experiment_id, declared.c.replicates))
+    return {
+        experiment_id: experiments[experiment_id].model_copy(update={"replicates": replicates})
+        for experiment_id, replicates in sorted(rows.tuples())
+    }
 
 
 def experiment_tag(session: Session, name: str) -> str:
@@ -115,9 +261,40 @@ def experiments_by_id(session: Session, ids: Iterable[int]) -> dict[int, Experim
     return {row.id: stored_experiment(row) for row in rows}
 
 
+def rubric_keys_of_other_recipes(session: Session, experiment_id: int) -> set[str]:
+    """Return the keys of rubrics for an experiment's subject that only other recipes made.
+
+    Empty when its own recipe is not known.
+    """
+    mine = session.get_one(t.Experiment, experiment_id)
+    if mine.recipe is None:
+        return set()
+    subject = (mine.concept, mine.country, mine.scale_size)
+    owner = sa.func.coalesce(
+        sa.func.nullif(t.Experiment.config["rubric"]["model"].astext, ""), t.Experiment.model
+    )
+    columns = (t.Experiment.concept, t.Experiment.country, t.Experiment.scale_size)
+    by_recipe: defaultdict[str, set[str]] = defaultdict(set)
+    for name, recipe, mark in session.execute(
+        sa.select(owner, t.Experiment.recipe, t.Experiment.rubric_recipe)
+        .where(sa.tuple_(*columns).in_([subject]), t.Experiment.recipe.is_not(None))
+        .distinct()
+    ):
+        if made_with := rubric_recipe(recipe):
+            by_recipe[made_with].add(generated_key(name, *subject, recipe=mark))
+    same = by_recipe.pop(rubric_recipe(mine.recipe), set())
+    return set().union(*by_recipe.values()) - same
+
+
 def stored_experiment(row: t.Experiment) -> Experiment:
-    """Return the experiment of a row, with the stored number of replicates."""
-    return Experiment.model_validate({**row.config, "replicates": row.replicates})
+    """Return the experiment of a row, with the stored tag, rubrics and number of replicates."""
+    experiment = Experiment.model_validate({**row.config, "replicates": row.replicates})
+    return experiment.stored_as(row.tag, row.rubric_recipe, row.view_recipes)
+
+
+def database_of(session: Session) -> str:
+    """Return a sentence that names the database of a session."""
+    return named(session.connection().engine.url)
 
 
 def sweep_tags(session: Session, name: str) -> list[str]:
@@ -130,9 +307,10 @@ def sweep_tags(session: Session, name: str) -> list[str]:
         .order_by(t.Experiment.id)
     ).all()
     if not tags:
-        known = session.scalars(sa.select(t.Sweep.name).order_by(t.Sweep.name)).all()
+        sweeps = session.scalars(sa.select(t.Sweep.name).order_by(t.Sweep.name)).all()
         raise StoreError(
-            f"There is no sweep {name!r}.", listing(known, "judge-gym sweep status", name)
+            f"There is no sweep {name!r}.",
+            f"{listing(sweeps, 'judge-gym sweep status', name)} {database_of(session)}",
         )
     return list(tags)
 
@@ -250,19 +428,19 @@ def _item(
 
 
 def not_applied(session: Session, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
-    """Return experiment id → sampling parameters that the model did not apply in some call."""
+    """Return experiment id → axes whose value the model did not apply in some call."""
     name = sa.func.jsonb_array_elements_text(t.Call.not_applied).table_valued("value")
     rows = session.execute(
         sa.select(t.Call.experiment_id, name.c.value)
         .join(name, sa.true())
-        .where(t.Call.experiment_id.in_(ids), name.c.value.in_(("temperature", "top_p")))
+        .where(t.Call.experiment_id.in_(ids), name.c.value.in_(sampling.AXES))
         .distinct()
         .order_by(name.c.value)
     )
-    found: dict[int, tuple[str, ...]] = {}
+    parameters: dict[int, tuple[str, ...]] = {}
     for experiment_id, parameter in rows:
-        found[experiment_id] = (*found.get(experiment_id, ()), parameter)
-    return found
+        parameters[experiment_id] = (*parameters.get(experiment_id, ()), parameter)
+    return parameters
 
 
 @dataclass(frozen=True)
@@ -300,8 +478,8 @@ def experiment_lines(
         if value is not None:
             query = query.where(column == value)
     return [
-        ExperimentLine(one.id, one.tag, one.task_type, one.concept, one.model)
-        for one in session.scalars(query)
+        ExperimentLine(row.id, row.tag, row.task_type, row.concept, row.model)
+        for row in session.scalars(query)
     ]
 
 

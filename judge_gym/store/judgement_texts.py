@@ -10,11 +10,14 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.store import tables as t
+from judge_gym.store.experiments import within
 
 
 @dataclass(frozen=True)
 class JudgementText:
     """A judgement with the first characters of its answer and the span its verdict was read from.
+
+    `reasoning` has the first characters of the model's own reasoning, of which nothing was read.
 
     `stages` is a bit set, None unless it is scored; `labels` are the rubric's, stage 1 first.
     """
@@ -33,6 +36,7 @@ class JudgementText:
     span_start: int | None
     span_end: int | None
     span: str
+    reasoning: str
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,7 @@ def windows_of_experiments(session: Session, experiment_ids: Sequence[int]) -> l
 
 
 def documents_with_views(session: Session, window_id: int, limit: int) -> list[StoredDocument]:
-    """Return the first `limit` documents of a window, in order, with their views."""
+    """Return the first `limit` documents of a window, in order, with their newest views."""
     documents = session.scalars(
         sa.select(t.Document)
         .where(t.Document.window_id == window_id)
@@ -143,7 +147,10 @@ def documents_with_views(session: Session, window_id: int, limit: int) -> list[S
     ).all()
     views: dict[int, dict[str, StoredView]] = defaultdict(dict)
     ids = [document.id for document in documents]
-    for view in session.scalars(sa.select(t.View).where(t.View.document_id.in_(ids))):
+    oldest_first = t.View.call_id.asc().nulls_first()
+    for view in session.scalars(
+        sa.select(t.View).where(t.View.document_id.in_(ids)).order_by(oldest_first)
+    ):
         views[view.document_id][view.view] = StoredView(view.text or "", view.failure or "")
     return [
         StoredDocument(
@@ -189,16 +196,10 @@ def first_titles(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
 
 def titles_of_judged_items(session: Session, sweep: str) -> list[str]:
     """Return the title of each judged item of a sweep, by item key as the analysis numbers them."""
-    judged = (
-        sa.select(t.Sample.item_id)
-        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Arm.experiment_id)
-        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
-        .where(t.Sweep.name == sweep)
-    )
+    judged = sa.select(t.Sample.item_id).join(t.Arm, t.Arm.id == t.Sample.arm_id)
     items = session.execute(
         sa.select(t.Item.id, t.Item.bundle_size)
-        .where(t.Item.id.in_(judged))
+        .where(t.Item.id.in_(within(judged, sweep)))
         .order_by(t.Item.key.collate("C"))
     ).all()
     titles = first_titles(session, [item_id for item_id, _ in items])
@@ -207,14 +208,12 @@ def titles_of_judged_items(session: Session, sweep: str) -> list[str]:
     ]
 
 
-def divided_cells(
-    session: Session, experiment_ids: Sequence[int]
-) -> tuple[list[ReplicateCell], int]:
+def divided_cells(session: Session, sweep: str) -> tuple[list[ReplicateCell], int]:
     """Return the cells whose scored judgements share no stage, and how many cells have two.
 
-    Over all arms of these experiments.
+    Over all arms of the sweep.
     """
-    repeated = (
+    cells_of_sweep = (
         sa.select(
             t.Sample.arm_id,
             t.Sample.item_id,
@@ -224,11 +223,11 @@ def divided_cells(
             (sa.func.bit_and(t.Sample.stages) == 0).label("divided"),
         )
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(t.Arm.experiment_id.in_(experiment_ids), t.Sample.status == "scored")
+        .where(t.Sample.status == "scored")
         .group_by(t.Sample.arm_id, t.Sample.item_id, t.Sample.scale_size)
         .having(sa.func.count() > 1)
-        .subquery()
     )
+    repeated = within(cells_of_sweep, sweep).subquery()
     divided = session.execute(sa.select(repeated).where(repeated.c.divided))
     cells = [
         ReplicateCell(row.arm_id, row.item_id, row.scale_size, tuple(row.verdicts))
@@ -238,9 +237,9 @@ def divided_cells(
 
 
 def judgements_of_cells(
-    session: Session, cells: Sequence[tuple[int, int]], longest: int
+    session: Session, sweep: str, cells: Sequence[tuple[int, int]], longest: int
 ) -> dict[tuple[int, int], list[JudgementText]]:
-    """Return (arm id, item id) → its judgements by replicate, `longest` characters of each."""
+    """Return (arm id, item id) → judgements of the sweep, `longest` characters of each."""
     if not cells:
         return {}
     about: Any = sa.case(
@@ -250,22 +249,24 @@ def judgements_of_cells(
         ),
         else_=None,
     )
-    chosen = sa.select(t.Sample.id, about.label("about")).where(
-        sa.tuple_(t.Sample.arm_id, t.Sample.item_id).in_(list(cells))
+    chosen = (
+        sa.select(t.Sample.id, about.label("about"))
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .where(sa.tuple_(t.Sample.arm_id, t.Sample.item_id).in_(list(cells)))
     )
-    found = _judgement_texts(session, chosen, longest)
-    return {cells[index]: judgements for index, judgements in found.items()}
+    texts = _judgement_texts(session, within(chosen, sweep), longest)
+    return {cells[index]: judgements for index, judgements in texts.items()}
 
 
 def judgements_of_documents(
     session: Session,
-    experiment_ids: Sequence[int],
+    sweep: str,
     document_ids: Sequence[int],
     *,
     limit: int,
     longest: int,
 ) -> dict[int, list[JudgementText]]:
-    """Return document id → at most `limit` judgements, `longest` characters of each.
+    """Return document id → at most `limit` judgements of the sweep, `longest` characters of each.
 
     Takes the first replicate of every judge before the second. A bundle belongs to its first
     document.
@@ -275,25 +276,23 @@ def judgements_of_documents(
         order_by=(t.Sample.replicate, t.Arm.arm != "own", t.Sample.arm_id, t.Sample.item_id),
     )
     columns = (t.Sample.id, t.ItemDocument.document_id.label("about"), rank.label("rank"))
-    ranked = _of_documents(columns, experiment_ids, document_ids).subquery()
+    ranked = _samples_of_documents(columns, sweep, document_ids).subquery()
     chosen = sa.select(ranked.c.id, ranked.c.about).where(ranked.c.rank <= limit)
     return _judgement_texts(session, chosen, longest)
 
 
 def count_judgements_of_documents(
-    session: Session, experiment_ids: Sequence[int], document_ids: Sequence[int]
+    session: Session, sweep: str, document_ids: Sequence[int]
 ) -> dict[int, int]:
-    """Return document id → how many judgements these experiments have of it."""
+    """Return document id → how many judgements the sweep has of it."""
     columns = (t.ItemDocument.document_id, sa.func.count())
-    query = _of_documents(columns, experiment_ids, document_ids)
+    query = _samples_of_documents(columns, sweep, document_ids)
     return dict(session.execute(query.group_by(t.ItemDocument.document_id)).tuples().all())
 
 
-def _of_documents(
-    columns: Iterable[Any], experiment_ids: Sequence[int], document_ids: Sequence[int]
-) -> Any:
-    """Select samples of these experiments by document; a bundle belongs to its first document."""
-    return (
+def _samples_of_documents(columns: Iterable[Any], sweep: str, document_ids: Sequence[int]) -> Any:
+    """Select the sweep's samples by document; a bundle belongs to its first document."""
+    query = (
         sa.select(*columns)
         .select_from(t.Sample)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
@@ -301,10 +300,9 @@ def _of_documents(
             t.ItemDocument,
             sa.and_(t.ItemDocument.item_id == t.Sample.item_id, t.ItemDocument.position == 0),
         )
-        .where(
-            t.Arm.experiment_id.in_(experiment_ids), t.ItemDocument.document_id.in_(document_ids)
-        )
+        .where(t.ItemDocument.document_id.in_(document_ids))
     )
+    return within(query, sweep)
 
 
 def _judgement_texts(
@@ -326,6 +324,7 @@ def _judgement_texts(
             t.Rubric.owner_model,
             t.Rubric.stages,
             sa.func.left(t.Call.answer, longest + 1),
+            sa.func.left(t.Call.reasoning, longest + 1),
             sa.func.substring(t.Call.answer, t.Sample.span_start + 1, span_length),
         )
         .join(t.Sample, t.Sample.id == selected.c.id)
@@ -336,7 +335,7 @@ def _judgement_texts(
         .order_by(selected.c.about, t.Experiment.model, t.Arm.id, t.Sample.replicate)
     )
     judgements: dict[int, list[JudgementText]] = defaultdict(list)
-    for about, sample, experiment_id, model, arm, owner, stages, answer, span in rows:
+    for about, sample, experiment_id, model, arm, owner, stages, answer, reasoning, span in rows:
         judgements[about].append(
             JudgementText(
                 experiment_id=experiment_id,
@@ -352,6 +351,7 @@ def _judgement_texts(
                 span_start=sample.span_start,
                 span_end=sample.span_end,
                 span=span or "",
+                reasoning=reasoning or "",
             )
         )
     return judgements

@@ -10,11 +10,13 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from judge_gym.calibration.checks import Check
+from judge_gym.model_names import Answered
 from judge_gym.records.items import Item, distinct
 from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import inserting, packed
 from judge_gym.store.calls import call_costs
+from judge_gym.store.served import served_models
 
 
 def save_judge(session: Session, judge: JudgeRecord) -> int:
@@ -39,12 +41,12 @@ def save_items(session: Session, items: Sequence[Item]) -> dict[str, int]:
     rows = sorted(map(_item_row, distinct(items)), key=lambda row: str(row["key"]))
     statement = inserting(t.JudgeItem, _ITEM_COLUMNS).on_conflict_do_nothing()
     session.connection().execute(statement, packed(rows))
-    found = session.execute(
+    stored = session.execute(
         sa.select(t.JudgeItem.key, t.JudgeItem.id).where(
             t.JudgeItem.key == sa.any_(sa.literal([row["key"] for row in rows], sa.ARRAY(sa.Text)))
         )
     )
-    return dict(found.tuples().all())
+    return dict(stored.tuples().all())
 
 
 def judged(
@@ -53,7 +55,7 @@ def judged(
     """Return (item, repeat) of the judgements that are there, however they ended."""
     rows = session.execute(
         sa.select(t.JudgeResult.item_id, t.JudgeResult.repeat).where(
-            _of(judge_id, item_ids, repeats, review_day)
+            _results_condition(judge_id, item_ids, repeats, review_day)
         )
     )
     return {(item_id, repeat) for item_id, repeat in rows}
@@ -64,7 +66,7 @@ def judged_times(
 ) -> dict[str, int]:
     """Return item key → how many of its repeats are judged; nothing needs to be stored yet."""
     keys = sa.literal([item.key for item in items], sa.ARRAY(sa.Text))
-    found = session.execute(
+    counts = session.execute(
         sa.select(t.JudgeItem.key, sa.func.count())
         .join(t.JudgeResult, t.JudgeResult.item_id == t.JudgeItem.id)
         .join(t.Judge, t.Judge.id == t.JudgeResult.judge_id)
@@ -73,7 +75,7 @@ def judged_times(
         .where(t.JudgeItem.key == sa.any_(keys))
         .group_by(t.JudgeItem.key)
     )
-    return dict(found.tuples().all())
+    return dict(counts.tuples().all())
 
 
 def forget_failures(
@@ -81,7 +83,7 @@ def forget_failures(
 ) -> None:
     """Delete rows with status `failed`; they are planned again under the same ledger rows."""
     failed = t.JudgeResult.status == "failed"
-    chosen = _of(judge_id, item_ids, repeats, review_day)
+    chosen = _results_condition(judge_id, item_ids, repeats, review_day)
     session.execute(sa.delete(t.JudgeResult).where(chosen, failed))
 
 
@@ -96,7 +98,9 @@ def results(
 ) -> list[dict[int, JudgeResult]]:
     """Return repeat → what is stored, for each of the items; `ids` are by their keys."""
     rows = session.scalars(
-        sa.select(t.JudgeResult).where(_of(judge_id, ids.values(), repeats, review_day))
+        sa.select(t.JudgeResult).where(
+            _results_condition(judge_id, ids.values(), repeats, review_day)
+        )
     )
     by_id: dict[int, dict[int, t.JudgeResult]] = {}
     for row in rows:
@@ -133,6 +137,14 @@ def item_costs(
     return {key: sum((costs[call] for call in ids), 0.0) for key, ids in calls.items()}
 
 
+def answered(
+    session: Session, judge: JudgeRecord, results: Mapping[str, Sequence[JudgeResult]]
+) -> Answered:
+    """Return who answered for a judge; a custom judge has no calls that could name a model."""
+    calls = {call for repeats in results.values() for result in repeats for call in result.call_ids}
+    return Answered(judge.model, served_models(session, calls))
+
+
 _ITEM_COLUMNS = (
     "key",
     "corpus",
@@ -148,7 +160,7 @@ _ITEM_COLUMNS = (
 )
 
 
-def _of(
+def _results_condition(
     judge_id: int, item_ids: Iterable[int], repeats: int, review_day: str
 ) -> sa.ColumnElement[bool]:
     return sa.and_(
@@ -256,7 +268,7 @@ def replace_checks(
 
 def check_values(check: Check) -> dict[str, Any]:
     """Return a check as columns, or as JSON."""
-    found = check.estimate
+    estimate = check.estimate
     return {
         "name": check.name,
         "perturbation": check.perturbation,
@@ -264,17 +276,17 @@ def check_values(check: Check) -> dict[str, Any]:
         "result": check.result.value,
         "reason": check.reason,
         "action": check.action,
-        "metric": found.metric,
-        "estimate": found.estimate,
-        "lower": found.lower,
-        "upper": found.upper,
-        "n": found.n,
-        "n_items": found.n_items,
-        "unit": found.unit,
-        "method": found.method,
-        "p": found.p,
+        "metric": estimate.metric,
+        "estimate": estimate.estimate,
+        "lower": estimate.lower,
+        "upper": estimate.upper,
+        "n": estimate.n,
+        "n_items": estimate.n_items,
+        "unit": estimate.unit,
+        "method": estimate.method,
+        "p": estimate.p,
         "p_adjusted": check.p_adjusted,
-        "beside": [asdict(one) for one in check.beside],
+        "beside": [asdict(other) for other in check.beside],
     }
 
 
@@ -324,14 +336,19 @@ def replace_reviews(
 
 def reviews_of(session: Session, day: date) -> list[ReviewRow]:
     """Return what all reviews found on a day, each judge in use followed by its alternatives."""
-    found = session.scalars(
+    reviews = session.scalars(
         sa.select(t.JudgeReview)
         .where(t.JudgeReview.reviewed_on == day)
         .order_by(t.JudgeReview.review, t.JudgeReview.id)
     )
     return [
         ReviewRow(
-            one.review, one.decision, one.figures, one.recommendation, one.reason, one.simulated
+            review.review,
+            review.decision,
+            review.figures,
+            review.recommendation,
+            review.reason,
+            review.simulated,
         )
-        for one in found
+        for review in reviews
     ]

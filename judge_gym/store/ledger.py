@@ -17,7 +17,8 @@ import tenacity
 from judge_gym.records.attempts import AttemptError
 from judge_gym.records.calls import Answer, Call, Failure, Opened, Request, Row
 from judge_gym.store.bulk import inserting, packed, recordset
-from judge_gym.store.calls import opened_as
+from judge_gym.store.calls import ANSWER_COLUMNS, answer_columns, opened_as
+from judge_gym.store.selecting import blank
 from judge_gym.store.tables import BY_NAME, OPEN_BATCHES, Batch
 from judge_gym.store.tables import Call as CallRow
 
@@ -35,7 +36,7 @@ Fit = Callable[[Call], Request]
 """A call → the request that its model takes."""
 
 
-def _as_asked(call: Call) -> Request:
+def _unfitted(call: Call) -> Request:
     return Request(call.parameters.asked())
 
 
@@ -90,7 +91,7 @@ class Ledger:
         self._writer: asyncio.Task[None] | None = None
 
     async def open(
-        self, calls: Sequence[Call], provider: str, fit: Fit = _as_asked
+        self, calls: Sequence[Call], provider: str, fit: Fit = _unfitted
     ) -> list[Opened]:
         """Write the rows of calls about to be made; each key has one row, ever."""
         return await asyncio.to_thread(self._open, calls, provider, fit)
@@ -131,8 +132,8 @@ class Ledger:
             connection.execute(_PLANNED, packed(by_key.values()))
             if self._reuse_answers:
                 connection.execute(_REUSED, {"keys": list(by_key)})
-            found = connection.execute(_FOUND, {"keys": list(by_key)}).all()
-        opened = {row.key: opened_as(row) for row in found}
+            rows = connection.execute(_FOUND, {"keys": list(by_key)}).all()
+        opened = {row.key: opened_as(row) for row in rows}
         return [opened[call.key] for call in calls]
 
     def _planned(self, call: Call, provider: str, request: Request) -> dict[str, Any]:
@@ -174,7 +175,7 @@ class Ledger:
         closed = [change for change in changes if isinstance(change, Closed)]
         with self._engine.begin() as connection:
             # In one order everywhere, so that two processes with the same calls cannot deadlock.
-            if ids := [one.call_id for one in changes if not isinstance(one, Derived)]:
+            if ids := [change.call_id for change in changes if not isinstance(change, Derived)]:
                 connection.execute(_LOCKED, {"ids": ids})
             for sendings in _each_call_once(sent):
                 connection.execute(_SENT, packed(map(_sending, sendings)))
@@ -218,15 +219,6 @@ _PLANNED_COLUMNS = (
     "status",
     "route",
 )
-_ANSWER_COLUMNS = (
-    "answer",
-    "finish_reason",
-    "prompt_tokens",
-    "completion_tokens",
-    "cost_usd",
-    "latency_ms",
-    "simulated",
-)
 _COLUMNS = sa.inspect(CallRow).columns
 _INSERT = inserting(CallRow, _PLANNED_COLUMNS)
 _WAITING = CallRow.batch_id.in_(sa.select(Batch.id).where(Batch.status.in_(OPEN_BATCHES)))
@@ -237,28 +229,27 @@ _PLANNED = _INSERT.on_conflict_do_update(
     where=sa.and_(CallRow.status != "succeeded", _WAITING.is_not(True)),
 )
 _OF_KEYS = CallRow.key == sa.any_(sa.bindparam("keys", type_=sa.ARRAY(sa.Text)))
-_FOUND_COLUMNS = ("id", "key", "status", "errors", "batch_id", *_ANSWER_COLUMNS)
+_FOUND_COLUMNS = ("id", "key", "status", "errors", "batch_id", *ANSWER_COLUMNS)
 _FOUND = sa.select(*(_COLUMNS[name] for name in _FOUND_COLUMNS), _WAITING.label("waiting")).where(
     _OF_KEYS
 )
 _OTHER = sa.orm.aliased(CallRow)
-# The oldest answer: copies name the call that was sent, as long as the ledger has it.
+# The oldest answer: copies name the call that was sent, as long as the ledger has it. An answer
+# without text is not copied.
 _SOURCE = (
     sa.select(_OTHER)
     .distinct(_OTHER.request_digest)
     .where(
         _OTHER.status == "succeeded",
+        ~blank(_OTHER),
         _OTHER.request_digest.in_(sa.select(CallRow.request_digest).where(_OF_KEYS)),
     )
     .order_by(_OTHER.request_digest, _OTHER.id)
     .subquery("source")
 )
+# A copy costs nothing and takes no time: it has neither a source of its cost nor a latency.
 _COPIED = (
-    "answer",
-    "finish_reason",
-    "prompt_tokens",
-    "completion_tokens",
-    "simulated",
+    *(name for name in ANSWER_COLUMNS if name not in ("cost_usd", "cost_source", "latency_ms")),
     "sent_parameters",
     "not_applied",
 )
@@ -290,7 +281,7 @@ _SENT = _CHANGE.values(
     | {"status": "sent", "attempts": CallRow.attempts + 1}
 )
 CLOSED = _CHANGE.values(
-    {name: _GIVEN.c[name] for name in ("status", *_ANSWER_COLUMNS, "finished_at")}
+    {name: _GIVEN.c[name] for name in ("status", *ANSWER_COLUMNS, "finished_at")}
     | {"errors": CallRow.errors.op("||")(_GIVEN.c.errors)}
 )
 
@@ -320,14 +311,8 @@ def _outcome(change: Closed) -> dict[str, Any]:
     if change.outcome is None:
         return row | {"status": "planned", "finished_at": None}
     if isinstance(change.outcome, Failure):
-        return {**row, "status": "failed"}
-    return row | answered(change.outcome)
-
-
-def answered(answer: Answer) -> dict[str, Any]:
-    """Return the columns of a call that was answered."""
-    given = {**vars(answer), "answer": answer.text, "status": "succeeded"}
-    return {name: given[name] for name in ("status", *_ANSWER_COLUMNS)}
+        return {**row, "status": "failed", "sent_body": change.outcome.body}
+    return row | answer_columns(change.outcome)
 
 
 def now() -> datetime:

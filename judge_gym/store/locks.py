@@ -84,8 +84,8 @@ def in_progress(engine: sa.Engine, sweep: str) -> Iterator[None]:
 
 def is_in_progress(session: Session, sweep: str) -> bool:
     """Whether a process that runs this sweep is alive."""
-    given = {"space": _SWEEPS, "held": [_number(sweep)]}
-    return bool(session.scalar(_HELD, given))
+    parameters = {"space": _SWEEPS, "held": [_number(sweep)]}
+    return bool(session.scalar(_HELD, parameters))
 
 
 def is_locked(session: Session, work: Mapping[str, Iterable[object]]) -> bool:
@@ -124,7 +124,7 @@ def _number(sweep: str) -> int:
 
 def _buckets(work: Mapping[str, Iterable[object]]) -> list[int]:
     return sorted(
-        {derive_seed(kind, str(one)) % _BUCKETS for kind, names in work.items() for one in names}
+        {derive_seed(kind, str(name)) % _BUCKETS for kind, names in work.items() for name in names}
     )
 
 

@@ -37,7 +37,7 @@ def revisions(engine: sa.Engine) -> tuple[str | None, str | None]:
 
 def known_revisions() -> set[str]:
     """Return every revision that this judge-gym knows."""
-    return {one.revision for one in ScriptDirectory(str(MIGRATIONS)).walk_revisions()}
+    return {revision.revision for revision in ScriptDirectory(str(MIGRATIONS)).walk_revisions()}
 
 
 def _config(connection: sa.Connection) -> Config:

@@ -58,7 +58,7 @@ def reviews_before(session: Session, place: Place) -> dict[str, Before[StoredRev
 def review_ids(session: Session, place: Place) -> list[int]:
     """Return the reviews that are there, in the order of the raters."""
     before = reviews_before(session, place)
-    return [one.done.id for _, one in sorted(before.items()) if one.done is not None]
+    return [review.done.id for _, review in sorted(before.items()) if review.done is not None]
 
 
 def consensus_before(session: Session, place: Place) -> Before[StoredConsensus]:
@@ -73,16 +73,16 @@ def answered(
 
     A consensus counts when it rests on a review by each of the `raters`.
     """
-    of_panel = sa.select(t.Panel.id).where(t.Panel.key == panel_key).scalar_subquery()
+    panel_id = sa.select(t.Panel.id).where(t.Panel.key == panel_key).scalar_subquery()
     reviews = session.execute(
         sa.select(t.PanelDocument.key, t.PanelReview.rater)
         .join(t.PanelReview, t.PanelReview.document_id == t.PanelDocument.id)
-        .where(t.PanelReview.panel_id == of_panel, t.PanelReview.status == "done")
+        .where(t.PanelReview.panel_id == panel_id, t.PanelReview.status == "done")
     )
     reconciled = session.scalars(
         sa.select(t.PanelDocument.key)
         .join(t.PanelConsensus, t.PanelConsensus.document_id == t.PanelDocument.id)
-        .where(t.PanelConsensus.panel_id == of_panel, t.PanelConsensus.status == "done")
+        .where(t.PanelConsensus.panel_id == panel_id, t.PanelConsensus.status == "done")
         .where(sa.func.cardinality(t.PanelConsensus.review_ids) == raters)
     )
     return {(key, rater) for key, rater in reviews}, set(reconciled)

@@ -1,7 +1,7 @@
 """Progress computed from rows: work done per workflow, activity, lowered limits, failures."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -10,12 +10,13 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.plans import WORKFLOWS
-from judge_gym.records.calls import RECOVERED, SHARED
+from judge_gym.records.calls import LIMITS, RECOVERED, SHARED
 from judge_gym.store import tables as t
-from judge_gym.store.experiments import experiments_by_id
+from judge_gym.store.experiments import declared_replicates, experiments_by_id, within
+from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import applied_key
 from judge_gym.store.samples import SECOND_PROBE_ONE_IN
-from judge_gym.store.selecting import last_error
+from judge_gym.store.selecting import last_error, retryable
 from judge_gym.store.spending import Scope, calls_of
 
 
@@ -53,17 +54,20 @@ def share_done(progress: Mapping[str, Progress]) -> float:
     return done / len(progress)
 
 
-def sweep_progress(session: Session, experiment_ids: Sequence[int]) -> dict[str, Progress]:
-    """Return each workflow's progress, summed over these experiments."""
+def sweep_progress(
+    session: Session, experiment_ids: Sequence[int], sweep: str | None = None
+) -> dict[str, Progress]:
+    """Return each workflow's progress, summed over these experiments.
+
+    `sweep` limits it to the replicates that its file declares.
+    """
+    by_experiment = experiment_progress(session, experiment_ids, sweep)
     summed: dict[str, Progress] = {
         "w1-evidence": _evidence(session, experiment_ids),
         "w2-rubric": _rubrics(session, experiment_ids),
     }
     for workflow in WORKFLOWS[2:]:
-        parts = [
-            by_workflow[workflow]
-            for by_workflow in experiment_progress(session, experiment_ids).values()
-        ]
+        parts = [by_workflow[workflow] for by_workflow in by_experiment.values()]
         totals = [part.total for part in parts]
         summed[workflow] = Progress(
             done=sum(part.done for part in parts),
@@ -74,12 +78,12 @@ def sweep_progress(session: Session, experiment_ids: Sequence[int]) -> dict[str,
 
 
 def experiment_progress(
-    session: Session, experiment_ids: Sequence[int]
+    session: Session, experiment_ids: Sequence[int], sweep: str | None = None
 ) -> dict[int, dict[str, Progress]]:
-    """Return experiment id → progress of W3, W4 and W5."""
-    planned = _planned(session, experiment_ids)
-    samples = _samples(session, experiment_ids)
-    probes = _probes(session, experiment_ids)
+    """Return experiment id → progress of W3, W4 and W5, as `sweep_progress` counts it."""
+    planned = _planned(session, experiment_ids, sweep)
+    samples = _samples(session, experiment_ids, sweep)
+    probes = _probes(session, experiment_ids, sweep)
     progress = {}
     for experiment_id in experiment_ids:
         own, swapped = (
@@ -104,7 +108,7 @@ _KIND = sa.case((t.Arm.arm == "own", "own"), else_="swap").label("kind")
 """Swap and sham arms are one workflow's work."""
 
 
-def _planned(session: Session, ids: Sequence[int]) -> dict[tuple[int, str], int]:
+def _planned(session: Session, ids: Sequence[int], sweep: str | None) -> dict[tuple[int, str], int]:
     """Judgements per experiment and kind of arm: items not held out, times replicates.
 
     For an import, the number of recorded judgements: replicates may differ between items.
@@ -115,10 +119,11 @@ def _planned(session: Session, ids: Sequence[int]) -> dict[tuple[int, str], int]
         .where(t.Arm.experiment_id.in_(ids), t.Sample.imported)
         .group_by(t.Arm.experiment_id)
     )
+    declared = declared_replicates(sweep)
     rows = session.execute(
-        sa.select(t.Arm.experiment_id, _KIND, sa.func.sum(t.Experiment.replicates))
-        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-        .join(t.ExperimentItem, t.ExperimentItem.experiment_id == t.Experiment.id)
+        sa.select(t.Arm.experiment_id, _KIND, sa.func.sum(declared.c.replicates))
+        .join(declared, declared.c.experiment_id == t.Arm.experiment_id)
+        .join(t.ExperimentItem, t.ExperimentItem.experiment_id == t.Arm.experiment_id)
         .where(
             t.Arm.experiment_id.in_(ids),
             t.Arm.arm.in_(t.ARMS_IN_USE),
@@ -126,12 +131,13 @@ def _planned(session: Session, ids: Sequence[int]) -> dict[tuple[int, str], int]
         )
         .group_by(t.Arm.experiment_id, sa.text("kind"))
     )
+    imported = session.execute(within(recorded, sweep))
     planned = {(experiment_id, kind): int(count) for experiment_id, kind, count in rows}
-    return planned | {(one, "own"): count for one, count in session.execute(recorded).tuples()}
+    return planned | {(one, "own"): count for one, count in imported.tuples()}
 
 
 def _samples(
-    session: Session, ids: Sequence[int]
+    session: Session, ids: Sequence[int], sweep: str | None
 ) -> dict[tuple[int, str], tuple[int, int, int, int]]:
     """(all, failed, to probe, to probe twice) per experiment and kind of arm.
 
@@ -139,12 +145,12 @@ def _samples(
     """
     scored = (t.Sample.status == "scored") & ~t.Sample.imported
     twice = t.Sample.seed % SECOND_PROBE_ONE_IN == 0
-    rows = session.execute(
+    query = (
         sa.select(
             t.Arm.experiment_id,
             _KIND,
             sa.func.count(),
-            sa.func.count().filter(t.Sample.status == "failed"),
+            sa.func.count().filter(retryable(t.Sample)),
             sa.func.count().filter(scored),
             sa.func.count().filter(scored, twice),
         )
@@ -152,34 +158,37 @@ def _samples(
         .where(t.Arm.experiment_id.in_(ids), t.Arm.arm.in_(t.ARMS_IN_USE))
         .group_by(t.Arm.experiment_id, sa.text("kind"))
     )
+    rows = session.execute(within(query, sweep))
     return {(row[0], row[1]): (row[2], row[3], row[4], row[5]) for row in rows}
 
 
-def _probes(session: Session, ids: Sequence[int]) -> dict[int, tuple[int, int]]:
-    rows = session.execute(
+def _probes(session: Session, ids: Sequence[int], sweep: str | None) -> dict[int, tuple[int, int]]:
+    query = (
         sa.select(
             t.Arm.experiment_id,
             sa.func.count(),
-            sa.func.count().filter(t.Probe.status == "failed"),
+            sa.func.count().filter(retryable(t.Probe)),
         )
         .join(t.Sample, t.Sample.arm_id == t.Arm.id)
         .join(t.Probe, t.Probe.sample_id == t.Sample.id)
         .where(t.Arm.experiment_id.in_(ids), t.Arm.arm.in_(t.ARMS_IN_USE))
         .group_by(t.Arm.experiment_id)
     )
+    rows = session.execute(within(query, sweep))
     return {experiment_id: (done, failed) for experiment_id, done, failed in rows}
 
 
 def _evidence(session: Session, ids: Sequence[int]) -> Progress:
     """Documents in the deepest view that the experiments of their window read."""
-    windows: dict[int, set[str]] = defaultdict(set)
+    windows: dict[int, set[tuple[str, str]]] = defaultdict(set)
+    evidence_view = t.Experiment.config["evidence_view"].astext
     rows = session.execute(
-        sa.select(t.Experiment.window_id, t.Experiment.config["evidence_view"].astext)
+        sa.select(t.Experiment.window_id, evidence_view, view_recipe(evidence_view))
         .where(t.Experiment.id.in_(ids))
         .distinct()
     )
-    for window_id, view in rows:
-        windows[window_id].add(view)
+    for window_id, view, recipe in rows:
+        windows[window_id].add((view, recipe))
     collected = set(
         session.scalars(
             sa.select(t.Window.id).where(
@@ -191,14 +200,14 @@ def _evidence(session: Session, ids: Sequence[int]) -> Progress:
     views = sa.select(t.Document.window_id).join(t.View, t.View.document_id == t.Document.id)
     done = total = failed = 0
     for window_id in collected:
-        for view in windows[window_id]:
+        for view, recipe in windows[window_id]:
             total += documents.get(window_id, 0)
             if view == "raw":
                 done += documents.get(window_id, 0)
                 continue
-            made = views.where(t.View.view == view)
-            done += _by_window(session, {window_id}, made).get(window_id, 0)
-            bad = made.where(t.View.status == "failed")
+            stored = views.where(t.View.view == view, t.View.recipe == recipe)
+            done += _by_window(session, {window_id}, stored).get(window_id, 0)
+            bad = stored.where(t.View.status == "failed")
             failed += _by_window(session, {window_id}, bad).get(window_id, 0)
     return Progress(done, total if collected == set(windows) else None, failed)
 
@@ -214,7 +223,7 @@ def _by_window(session: Session, ids: set[int], query: Any) -> dict[int, int]:
 
 def _rubrics(session: Session, ids: Sequence[int]) -> Progress:
     """Rubrics that the own arms of these experiments apply."""
-    keys = {applied_key(one) for one in experiments_by_id(session, ids).values()}
+    keys = {applied_key(experiment) for experiment in experiments_by_id(session, ids).values()}
     rows = session.execute(
         sa.select(t.Rubric.status, sa.func.count())
         .where(t.Rubric.key.in_(keys))
@@ -225,26 +234,76 @@ def _rubrics(session: Session, ids: Sequence[int]) -> Progress:
     return Progress(done, len(keys), done - counts.get("ready", 0))
 
 
-def judgements_by_model(
-    session: Session, experiment_keys: Collection[str]
-) -> dict[tuple[str, str, int], int]:
-    """Return (workflow, model, scale) → samples and probes of these experiments, of any outcome."""
+KindKey = tuple[str, str, int, str | None]
+"""(workflow, model, scale, reasoning effort; None: the model's default)"""
+
+
+def judgements_by_kind(
+    session: Session, replicates: Mapping[str, int], *, failed: bool = False
+) -> dict[KindKey, int]:
+    """Return the samples and probes of these experiments, of any outcome, by kind.
+
+    `replicates` maps an experiment's key to how many of its replicates count. With `failed`, only
+    failed ones and empty answers count, which `retry_failed` makes again.
+    """
+    wanted = _wanted(replicates)
     scoring = sa.case((t.Arm.arm == "own", "w3-scoring"), else_="w4-swap")
+    effort = sa.func.nullif(t.Experiment.config["reasoning_effort"].astext, "default")
+    kind = (scoring, t.Experiment.model, t.Experiment.scale_size, effort)
     samples = (
-        sa.select(scoring, t.Experiment.model, t.Experiment.scale_size, sa.func.count())
+        sa.select(*kind, sa.func.count())
         .select_from(t.Sample)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
-        .where(t.Experiment.key.in_(experiment_keys), t.Arm.arm.in_(t.ARMS_IN_USE))
-        .group_by(scoring, t.Experiment.model, t.Experiment.scale_size)
+        .join(wanted, wanted.c.key == t.Experiment.key)
+        .where(t.Sample.replicate < wanted.c.replicates, t.Arm.arm.in_(t.ARMS_IN_USE))
+        .group_by(*kind)
     )
     probes = samples.join(t.Probe, t.Probe.sample_id == t.Sample.id)
-    done: defaultdict[tuple[str, str, int], int] = defaultdict(int)
-    for workflow, model, scale, count in session.execute(samples):
-        done[workflow, model, scale] = count
-    for _, model, scale, count in session.execute(probes):
-        done["w5-probe", model, scale] += count
+    if failed:
+        samples = samples.where(retryable(t.Sample))
+        probes = probes.where(retryable(t.Probe))
+    done: defaultdict[KindKey, int] = defaultdict(int)
+    for *one, count in session.execute(samples):
+        done[*one] = count
+    for _, *one, count in session.execute(probes):
+        done["w5-probe", *one] += count
     return done
+
+
+def samples_and_probes(
+    session: Session, replicates: Mapping[str, int]
+) -> dict[str, tuple[int, int]]:
+    """Return experiment key → its samples of any outcome, and the probes that these need."""
+    wanted = _wanted(replicates)
+    scored = t.Sample.status == "scored"
+    twice = t.Sample.seed % SECOND_PROBE_ONE_IN == 0
+    rows = session.execute(
+        sa.select(
+            t.Experiment.key,
+            sa.func.count(),
+            sa.func.count().filter(scored) + sa.func.count().filter(scored, twice),
+        )
+        .select_from(t.Sample)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        .join(wanted, wanted.c.key == t.Experiment.key)
+        .where(t.Sample.replicate < wanted.c.replicates, t.Arm.arm.in_(t.ARMS_IN_USE))
+        .group_by(t.Experiment.key)
+    )
+    return {key: (samples, probes) for key, samples, probes in rows}
+
+
+def _wanted(replicates: Mapping[str, int]) -> sa.TableValuedAlias:
+    """Return experiment keys and how many of their replicates count, as a table."""
+    return (
+        sa.func.unnest(
+            sa.literal(list(replicates), sa.ARRAY(sa.Text)),
+            sa.literal(list(replicates.values()), sa.ARRAY(sa.Integer)),
+        )
+        .table_valued("key", "replicates")
+        .render_derived(name="wanted")
+    )
 
 
 RECENT = timedelta(minutes=5)
@@ -279,6 +338,17 @@ class LoweredLimit:
 
 
 @dataclass(frozen=True)
+class SentCall:
+    """A call that was sent and has not ended."""
+
+    model: str
+    characters: int
+    """Of its prompt."""
+    output_limit: int
+    """In tokens."""
+
+
+@dataclass(frozen=True)
 class Refusal:
     """Failed calls whose reason applies to every call to the model; the next run retries them."""
 
@@ -310,6 +380,23 @@ def activity(session: Session, scope: Scope, now: datetime) -> list[Activity]:
         Activity(provider, ended, _per_minute(ended, first, now), sent)
         for provider, ended, first, sent in rows
         if ended or sent
+    ]
+
+
+def sent_calls(session: Session, scope: Scope) -> list[SentCall]:
+    """Return a sweep's calls that were sent and have not ended, without those in batches."""
+    rows = session.execute(
+        sa.select(t.Call.model, t.Call.messages, t.Call.sent_parameters).where(
+            calls_of(scope), t.Call.status == "sent", t.Call.batch_id.is_(None)
+        )
+    )
+    return [
+        SentCall(
+            model,
+            sum(len(message["content"]) for message in messages),
+            next((int(sent[name]) for name in LIMITS if name in (sent or {})), 0),
+        )
+        for model, messages, sent in rows
     ]
 
 

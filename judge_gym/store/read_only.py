@@ -64,8 +64,8 @@ def reader_url(settings: Settings) -> str:
     create_roles(engine)
     close_cluster(engine)
     with engine.begin() as connection:
-        known = connection.scalar(sa.text("SELECT to_regrole(:name)"), {"name": LOGIN})
-        if known is None:
+        role = connection.scalar(sa.text("SELECT to_regrole(:name)"), {"name": LOGIN})
+        if role is None:
             connection.exec_driver_sql(f"CREATE ROLE {LOGIN} LOGIN IN ROLE {READER}")
     engine.dispose()
     url = sa.make_url(database_url(settings)).set(drivername="postgresql", username=LOGIN)

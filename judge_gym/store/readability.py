@@ -1,6 +1,6 @@
 """How many answers of each judge are readable, counted from rows."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -8,23 +8,45 @@ from sqlalchemy.orm import Session
 
 from judge_gym.answers.readability import Answers, answers_by_judge
 from judge_gym.store import tables as t
+from judge_gym.store.experiments import within
 
 _COUNT = sa.func.count()
 
 
-def of_samples(session: Session, tags: Collection[str], arms: Collection[str]) -> list[Answers]:
-    """Count the judgements in these arms of the experiments with these tags."""
+def judgement_answers(
+    session: Session, tags: Collection[str], arms: Collection[str], sweep: str | None = None
+) -> list[Answers]:
+    """Count the judgements in these arms of the experiments with these tags.
+
+    Only the replicates that `sweep` declares; without it, all.
+    """
     query = (
         sa.select(t.Experiment.model, t.Sample.failure, _COUNT)
         .join(t.Arm, t.Arm.experiment_id == t.Experiment.id)
         .join(t.Sample, t.Sample.arm_id == t.Arm.id)
         .where(t.Experiment.tag.in_(tags), t.Arm.arm.in_(arms))
     )
-    return _counted(session, query)
+    return _counted(session, within(query, sweep))
 
 
-def of_probes(session: Session, tags: Collection[str]) -> list[Answers]:
-    """Count the probes of every arm."""
+def scores_by_judge(
+    session: Session, tags: Collection[str], arms: Collection[str], sweep: str | None = None
+) -> dict[str, int]:
+    """Return judge → scored judgements among those that `judgement_answers` counts."""
+    query = (
+        sa.select(t.Experiment.model, _COUNT)
+        .join(t.Arm, t.Arm.experiment_id == t.Experiment.id)
+        .join(t.Sample, t.Sample.arm_id == t.Arm.id)
+        .where(t.Experiment.tag.in_(tags), t.Arm.arm.in_(arms), t.Sample.status == "scored")
+        .group_by(t.Experiment.model)
+    )
+    return dict(session.execute(within(query, sweep)).tuples().all())
+
+
+def probe_answers(
+    session: Session, tags: Collection[str], sweep: str | None = None
+) -> list[Answers]:
+    """Count the probes of every arm, as `judgement_answers` counts judgements."""
     query = (
         sa.select(t.Experiment.model, t.Probe.failure, _COUNT)
         .join(t.Arm, t.Arm.experiment_id == t.Experiment.id)
@@ -32,11 +54,13 @@ def of_probes(session: Session, tags: Collection[str]) -> list[Answers]:
         .join(t.Probe, t.Probe.sample_id == t.Sample.id)
         .where(t.Experiment.tag.in_(tags))
     )
-    return _counted(session, query)
+    return _counted(session, within(query, sweep))
 
 
-def of_views(session: Session, windows: Collection[int], views: Collection[str]) -> list[Answers]:
-    """Count the views that models made, each kind of view by itself.
+def view_answers(
+    session: Session, windows: Collection[int], recipes: Mapping[str, str]
+) -> list[Answers]:
+    """Count the views that models made by these recipes, each kind of view by itself.
 
     Views that failed because the view before them failed were not requested; they do not count.
     """
@@ -47,14 +71,14 @@ def of_views(session: Session, windows: Collection[int], views: Collection[str])
         .join(t.Document, t.Document.id == t.View.document_id)
         .where(
             t.Document.window_id.in_(windows),
-            t.View.view.in_(views),
+            sa.tuple_(t.View.view, t.View.recipe).in_(list(recipes.items())),
             t.View.method.not_in(("none", "library")),
         )
     )
     return _counted(session, query)
 
 
-def of_generated_rubrics(session: Session, keys: Collection[str]) -> list[Answers]:
+def rubric_answers(session: Session, keys: Collection[str]) -> list[Answers]:
     """Count the rubrics with these keys that models wrote, and the marks that critics gave.
 
     A rubric that is refused for its marks was readable.
@@ -65,10 +89,14 @@ def of_generated_rubrics(session: Session, keys: Collection[str]) -> list[Answer
     marked = sa.select(
         t.Rubric.critic_model + sa.literal(" (marks of rubrics)"), t.Rubric.critic_failure, _COUNT
     ).where(t.Rubric.critic_model.is_not(None))
-    return [one for query in (written, marked) for one in _counted(session, query.where(generated))]
+    return [
+        answers
+        for query in (written, marked)
+        for answers in _counted(session, query.where(generated))
+    ]
 
 
-def of_rewritings(session: Session, keys: Sequence[str]) -> list[Answers]:
+def rewriting_answers(session: Session, keys: Sequence[str]) -> list[Answers]:
     """Count the texts with these keys that models changed."""
     changed = sa.select(
         t.PerturbedText.model + sa.literal(" (changed texts)"), t.PerturbedText.failure, _COUNT

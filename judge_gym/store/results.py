@@ -201,8 +201,8 @@ def save_run(
         session.execute(
             sa.insert(t.AnalysisFinding),
             [
-                {**asdict(one), "scope_key": canonical_json(one.scope), "run_id": run.id}
-                for one in findings
+                {**asdict(finding), "scope_key": canonical_json(finding.scope), "run_id": run.id}
+                for finding in findings
             ],
         )
     return run.id
@@ -225,7 +225,8 @@ def load_results(session: Session, run_id: int) -> list[ResultRow]:
     )
     stored = (dict(zip(row._fields, row, strict=True)) for row in rows)
     return [
-        ResultRow(**{**one, "remarks": tuple(map(remark_from, one["remarks"]))}) for one in stored
+        ResultRow(**{**values, "remarks": tuple(map(remark_from, values["remarks"]))})
+        for values in stored
     ]
 
 
@@ -244,6 +245,21 @@ def latest_run(session: Session, sweep: str) -> RunInfo | None:
     newest = _RUNS.where(t.Sweep.name == sweep).order_by(t.AnalysisRun.id.desc()).limit(1)
     row = session.execute(newest).one_or_none()
     return _info(row) if row else None
+
+
+def is_analysed(session: Session, sweep: str, experiment_ids: Sequence[int]) -> bool:
+    """Whether a sweep has an analysis run that is later than its judgements and probes."""
+    run = latest_run(session, sweep)
+    if run is None:
+        return False
+    judged = (
+        sa.select(sa.func.max(t.Sample.created_at), sa.func.max(t.Probe.created_at))
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .outerjoin(t.Probe, t.Probe.sample_id == t.Sample.id)
+        .where(t.Arm.experiment_id.in_(experiment_ids))
+    )
+    times = session.execute(judged).one()
+    return all(time is None or time <= run.created_at for time in times)
 
 
 _RUNS = sa.select(

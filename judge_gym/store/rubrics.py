@@ -1,6 +1,6 @@
 """Rubrics and the arms that apply them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -45,10 +45,12 @@ def generated_key(
     scale: int,
     variant: int = 0,
     temperature: float = 0.0,
+    recipe: str = "",
 ) -> str:
     """Return the natural key of a rubric that a model writes."""
     drawn = (temperature,) if temperature else ()
-    return digest("generated rubric", owner_model, concept, country, scale, variant, *drawn)
+    made = ("made with", recipe) if recipe else ()
+    return digest("generated rubric", owner_model, concept, country, scale, variant, *drawn, *made)
 
 
 def provided_key(rubric: Rubric, concept: str, country: str) -> str:
@@ -58,17 +60,18 @@ def provided_key(rubric: Rubric, concept: str, country: str) -> str:
 
 def applied_key(experiment: Experiment) -> str:
     """Return the natural key of the rubric that an experiment's own arm applies."""
-    wanted = resolve(experiment).of(Rubrics)
+    rubric = resolve(experiment).of(Rubrics)
     concept, country = experiment.concept, experiment.country
-    if wanted.provided is not None:
-        return provided_key(wanted.provided, concept, country)
-    return generated_key(wanted.owner, concept, country, experiment.scale_size)
+    if rubric.provided is not None:
+        return provided_key(rubric.provided, concept, country)
+    subject = (concept, country, experiment.scale_size)
+    return generated_key(rubric.owner, *subject, recipe=experiment.rubric_recipe)
 
 
 def sham_key(experiment: Experiment) -> str:
     """Return the natural key of the second rubric that a judge writes for a sham swap."""
     of = (experiment.model, experiment.concept, experiment.country, experiment.scale_size)
-    return generated_key(*of, SHAM, experiment.temperature)
+    return generated_key(*of, SHAM, experiment.temperature, experiment.rubric_recipe)
 
 
 def old_sham_key(experiment: Experiment) -> str:
@@ -89,8 +92,13 @@ def rubric_by_key(session: Session, key: str) -> StoredRubric | None:
     return None if row is None else rubric_record(row)
 
 
-def rubrics_of_rivals(session: Session, experiment: Experiment) -> list[StoredRubric]:
-    """Return the usable rubrics that other models wrote for an experiment's subject, by model."""
+def rubrics_of_rivals(
+    session: Session, experiment: Experiment, left_out: Collection[str]
+) -> list[StoredRubric]:
+    """Return the usable rubrics that other models wrote for an experiment's subject, by model.
+
+    Without the keys of `left_out`.
+    """
     rows = session.scalars(
         sa.select(t.Rubric)
         .where(
@@ -101,6 +109,7 @@ def rubrics_of_rivals(session: Session, experiment: Experiment) -> list[StoredRu
             t.Rubric.source == "generated",
             t.Rubric.variant == 0,
             t.Rubric.status == "ready",
+            t.Rubric.key.not_in(left_out),
         )
         .order_by(t.Rubric.owner_model)
     )

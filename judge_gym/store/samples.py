@@ -11,6 +11,8 @@ from sqlalchemy.orm import Session
 
 from judge_gym.records.shown import Presentation, ShownDocument
 from judge_gym.store import tables as t
+from judge_gym.store.experiments import declared_replicates, within
+from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import StoredRubric, rubric_record
 
 ProbeUnit = tuple[int, int]
@@ -39,11 +41,15 @@ class Missing:
 
 
 def missing_samples(
-    session: Session, experiment_ids: Sequence[int], arms: Sequence[str]
+    session: Session, experiment_ids: Sequence[int], arms: Sequence[str], sweep: str | None = None
 ) -> Missing:
-    """Return the judgements that the arms of these experiments still lack, in a stable order."""
+    """Return the judgements that the arms of these experiments still lack, in a stable order.
+
+    Of the replicates that `sweep` declares; without it, of the most that any sweep declares.
+    """
+    declared = declared_replicates(sweep)
     replicate = (
-        sa.func.generate_series(0, t.Experiment.replicates - 1)
+        sa.func.generate_series(0, declared.c.replicates - 1)
         .table_valued("value")
         .render_derived(name="replicate")
     )
@@ -62,6 +68,7 @@ def missing_samples(
         )
         .select_from(t.Arm)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        .join(declared, declared.c.experiment_id == t.Experiment.id)
         .join(t.ExperimentItem, t.ExperimentItem.experiment_id == t.Experiment.id)
         .join(replicate, sa.true())
         .where(
@@ -84,12 +91,16 @@ def missing_samples(
 
 
 def _failed_view(session: Session, experiment_ids: Sequence[int]) -> str:
-    """Return the first failure of a view of these experiments' windows."""
-    windows = sa.select(t.Experiment.window_id).where(t.Experiment.id.in_(experiment_ids))
+    """Return the first failure of a view that these experiments read."""
     query = (
         sa.select(t.View.failure)
         .join(t.Document, t.Document.id == t.View.document_id)
-        .where(t.Document.window_id.in_(windows), t.View.status == "failed")
+        .join(t.Experiment, t.Experiment.window_id == t.Document.window_id)
+        .where(
+            t.Experiment.id.in_(experiment_ids),
+            t.View.recipe == view_recipe(t.View.view),
+            t.View.status == "failed",
+        )
         # "abstracted" fails when the view before it failed; that failure is more specific.
         .order_by(t.View.view.desc(), t.View.document_id)
         .limit(1)
@@ -105,6 +116,7 @@ def _lacks_a_view() -> sa.ColumnElement[bool]:
         .where(
             t.View.document_id == t.ItemDocument.document_id,
             t.View.view == view,
+            t.View.recipe == view_recipe(view),
             t.View.status == "ready",
         )
         .correlate(t.ItemDocument, t.Experiment)
@@ -120,6 +132,7 @@ class StoredArm:
 
     id: int
     experiment_id: int
+    experiment_key: str
     arm: str
 
 
@@ -128,13 +141,14 @@ def arms_by_id(
 ) -> dict[int, tuple[StoredArm, StoredRubric]]:
     """Return these arms with their rubrics."""
     rows = session.execute(
-        sa.select(t.Arm, t.Rubric)
+        sa.select(t.Arm, t.Experiment.key, t.Rubric)
+        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
         .join(t.Rubric, t.Rubric.id == t.Arm.rubric_id)
         .where(t.Arm.id.in_(set(arm_ids)))
     )
     return {
-        arm.id: (StoredArm(arm.id, arm.experiment_id, arm.arm), rubric_record(rubric))
-        for arm, rubric in rows
+        arm.id: (StoredArm(arm.id, arm.experiment_id, key, arm.arm), rubric_record(rubric))
+        for arm, key, rubric in rows
     }
 
 
@@ -145,9 +159,9 @@ def item_keys(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
 
 
 def shown_documents(
-    session: Session, item_ids: Iterable[int], view: str
+    session: Session, item_ids: Iterable[int], view: str, recipe: str
 ) -> dict[int, tuple[ShownDocument, ...]]:
-    """Return item id → its documents in `view`, in order."""
+    """Return item id → its documents in `view` of this recipe, in order."""
     query = (
         sa.select(t.ItemDocument.item_id, t.Document.title, t.Document.text, t.Document.simulated)
         .join(t.Document, t.Document.id == t.ItemDocument.document_id)
@@ -156,7 +170,10 @@ def shown_documents(
     )
     if view != "raw":
         query = query.join(
-            t.View, sa.and_(t.View.document_id == t.Document.id, t.View.view == view)
+            t.View,
+            sa.and_(
+                t.View.document_id == t.Document.id, t.View.view == view, t.View.recipe == recipe
+            ),
         ).with_only_columns(t.ItemDocument.item_id, t.Document.title, t.View.text, t.View.simulated)
     shown: dict[int, list[ShownDocument]] = defaultdict(list)
     for item_id, title, text, simulated in session.execute(query):
@@ -215,10 +232,13 @@ class ItemVerdict:
 
 
 def own_verdicts(
-    session: Session, experiment_ids: Sequence[int], item_ids: Sequence[int]
+    session: Session,
+    experiment_ids: Sequence[int],
+    item_ids: Sequence[int],
+    sweep: str | None = None,
 ) -> list[ItemVerdict]:
     """Return the scored samples of these items in the own arms of these experiments."""
-    rows = session.execute(
+    query = (
         sa.select(t.Arm.experiment_id, t.Sample.item_id, t.Sample.stages)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .where(
@@ -228,11 +248,16 @@ def own_verdicts(
             t.Sample.status == "scored",
         )
     )
-    return [ItemVerdict(*row) for row in rows]
+    return [ItemVerdict(*row) for row in session.execute(within(query, sweep))]
 
 
-def missing_probes(session: Session, experiment_ids: Sequence[int]) -> dict[str, list[ProbeUnit]]:
-    """Return model → the probes that scored samples of these experiments still lack."""
+def missing_probes(
+    session: Session, experiment_ids: Sequence[int], sweep: str | None = None
+) -> dict[str, list[ProbeUnit]]:
+    """Return model → the probes that scored samples of these experiments still lack.
+
+    Of the replicates that `sweep` declares; without it, of all.
+    """
     replicate = (
         sa.func.generate_series(0, sa.case((t.Sample.seed % SECOND_PROBE_ONE_IN == 0, 1), else_=0))
         .table_valued("value")
@@ -241,7 +266,7 @@ def missing_probes(session: Session, experiment_ids: Sequence[int]) -> dict[str,
     done = sa.exists().where(
         t.Probe.sample_id == t.Sample.id, t.Probe.replicate == replicate.c.value
     )
-    rows = session.execute(
+    query = (
         sa.select(t.Experiment.model, t.Sample.id, replicate.c.value)
         .select_from(t.Sample)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
@@ -257,7 +282,7 @@ def missing_probes(session: Session, experiment_ids: Sequence[int]) -> dict[str,
         .order_by(t.Experiment.id, replicate.c.value, t.Sample.id)
     )
     by_model: dict[str, list[ProbeUnit]] = defaultdict(list)
-    for model, sample_id, number in rows:
+    for model, sample_id, number in session.execute(within(query, sweep)):
         by_model[model].append((sample_id, number))
     return dict(by_model)
 

@@ -1,7 +1,8 @@
 """Selects what retry, cancel and clean work on: experiments, a workflow, a failure class.
 
 A failure class is the kind of the last error of a call, such as `rate_limit`, or the word before
-the colon in the failure of a row; what has none is `other`.
+the colon in the failure of a row; what has none is `other`. A judgement or probe whose answer has
+no text is `empty`, whatever its finish reason.
 """
 
 from collections.abc import Sequence
@@ -14,10 +15,11 @@ from sqlalchemy.orm import Session
 from judge_gym.design.plans import SCORING, SWAP
 from judge_gym.errors import StoreError, did_you_mean
 from judge_gym.store import tables as t
-from judge_gym.store.experiments import experiment_tag
+from judge_gym.store.experiments import database_of, experiment_tag, within
 from judge_gym.store.spending import shared_calls, spending_scope
 
 OTHER = "other"
+EMPTY = "empty"
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Selection:
     failure: str = ""
     shared_keys: Sequence[str] = ()
     """Natural keys of windows and rubrics whose calls belong to it too: those of a whole sweep."""
+    sweep: str | None = None
+    """The sweep whose replicates are retried; None is all."""
 
     def covers(self, *workflows: str) -> bool:
         """Whether one of these workflows is chosen."""
@@ -49,16 +53,17 @@ class Chosen:
     """Id → tag."""
     windows: tuple[int, ...]
     shared_keys: tuple[str, ...] = ()
+    sweep: str | None = None
 
     def selection(self, workflow: str = "", failure: str = "") -> Selection:
-        return Selection(tuple(self.experiments), workflow, failure, self.shared_keys)
+        return Selection(tuple(self.experiments), workflow, failure, self.shared_keys, self.sweep)
 
     @property
     def locks(self) -> dict[str, list[str]]:
         """The names that runs lock while they work on any of it, by kind."""
         return {
             "experiments": list(self.experiments.values()),
-            "windows": [str(one) for one in self.windows],
+            "windows": [str(window_id) for window_id in self.windows],
             "rubrics": ["all"],
         }
 
@@ -69,7 +74,7 @@ def chosen(session: Session, name: str) -> Chosen:
     Raises `StoreError` if there is neither, or both.
     """
     columns = (t.Experiment.id, t.Experiment.tag, t.Experiment.window_id)
-    of_sweep = session.execute(
+    sweep_rows = session.execute(
         sa.select(*columns)
         .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
         .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
@@ -78,19 +83,21 @@ def chosen(session: Session, name: str) -> Chosen:
     ).all()
     tag = experiment_tag(session, name)
     tagged = session.execute(sa.select(*columns).where(t.Experiment.tag == tag)).all()
-    if bool(of_sweep) == bool(tagged):
-        many = "a sweep and an experiment" if of_sweep else "no sweep and no experiment"
+    if bool(sweep_rows) == bool(tagged):
+        many = "a sweep and an experiment" if sweep_rows else "no sweep and no experiment"
         raise StoreError(
             f"There is {many} {name!r}.",
             f"{_suggestion(session, name)}List sweeps with `judge-gym sweep status`, and "
-            "experiments with `judge-gym analyse experiments list`.",
+            "experiments with `judge-gym analyse experiments list`. "
+            f"{database_of(session)}",
         )
-    found = of_sweep or tagged
+    rows = sweep_rows or tagged
     return Chosen(
-        title=f"{'Sweep' if of_sweep else 'Experiment'} {name}",
-        experiments={row.id: row.tag for row in found},
-        windows=tuple(sorted({row.window_id for row in found})),
-        shared_keys=tuple(spending_scope(session, name).shared_keys) if of_sweep else (),
+        title=f"{'Sweep' if sweep_rows else 'Experiment'} {name}",
+        experiments={row.id: row.tag for row in rows},
+        windows=tuple(sorted({row.window_id for row in rows})),
+        shared_keys=tuple(spending_scope(session, name).shared_keys) if sweep_rows else (),
+        sweep=name if sweep_rows else None,
     )
 
 
@@ -119,12 +126,44 @@ def arms(selection: Selection) -> sa.Select[Any]:
     return query
 
 
+def samples(selection: Selection) -> sa.Select[Any]:
+    """Return the ids of the chosen samples, limited to the replicates of a chosen sweep."""
+    query = sa.select(t.Sample.id).join(t.Arm, t.Arm.id == t.Sample.arm_id)
+    limited: sa.Select[Any] = within(query, selection.sweep)
+    return limited.where(t.Arm.id.in_(arms(selection)))
+
+
 def failed(selection: Selection, table: Any, failure: Any) -> sa.ColumnElement[bool]:
     """Return the condition that a row has status `failed`, in the selected class."""
     condition: sa.ColumnElement[bool] = table.status == "failed"
     if selection.failure:
         condition = sa.and_(condition, failure_class(failure) == selection.failure)
     return condition
+
+
+def empty(table: Any) -> sa.ColumnElement[bool]:
+    """Return the condition that the answer of a sample or probe was made for it and has no text."""
+    without_text = sa.exists().where(t.Call.id == table.call_id, blank(t.Call)).correlate(table)
+    kind = failure_class(table.failure)
+    is_empty = (kind == EMPTY) | ((kind == "truncated") & without_text)
+    asked = ~t.Sample.imported if table is t.Sample else sa.true()
+    return sa.and_(table.status == "unparseable", is_empty, asked)
+
+
+def blank(call: Any) -> sa.ColumnElement[bool]:
+    """Return the condition that a call was answered without a visible character."""
+    condition: sa.ColumnElement[bool] = ~call.answer.regexp_match(r"\S")
+    return condition
+
+
+def retryable(table: Any) -> sa.ColumnElement[bool]:
+    """Return the condition that a sample or probe failed, or that its answer is empty."""
+    return sa.or_(table.status == "failed", empty(table))
+
+
+def retryable_class(table: Any) -> sa.ColumnElement[str]:
+    """Return the class of a retryable sample or probe."""
+    return sa.case((table.status == "failed", failure_class(table.failure)), else_=EMPTY)
 
 
 def calls(selection: Selection) -> sa.ColumnElement[bool]:

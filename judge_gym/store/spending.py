@@ -13,7 +13,8 @@ from judge_gym.design.experiment import Experiment
 from judge_gym.design.plans import SwapPlan
 from judge_gym.records.calls import IMPORTED, SHARED
 from judge_gym.store import tables as t
-from judge_gym.store.experiments import experiments_by_tag, sweep_tags
+from judge_gym.store.experiments import experiments_of_sweep
+from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import applied_key, old_sham_key, sham_key
 
 
@@ -67,12 +68,14 @@ class Spent:
 
 def spending_scope(session: Session, sweep: str) -> Scope:
     """Return whose calls are this sweep's; raises `StoreError` when it is not stored."""
-    experiments = experiments_by_tag(session, sweep_tags(session, sweep)).values()
-    keys = {one.window.key for one in experiments} | {applied_key(one) for one in experiments}
+    experiments = experiments_of_sweep(session, sweep).values()
+    keys = {experiment.window.key for experiment in experiments} | {
+        applied_key(experiment) for experiment in experiments
+    }
     swap = session.scalars(sa.select(t.Sweep.swap).where(t.Sweep.name == sweep)).one()
     if swap and SwapPlan.model_validate(swap).sham:
-        own = [one for one in experiments if one.rubric.kind == "own"]
-        keys |= {key(one) for one in own for key in (sham_key, old_sham_key)}
+        own = [experiment for experiment in experiments if experiment.rubric.kind == "own"]
+        keys |= {key(experiment) for experiment in own for key in (sham_key, old_sham_key)}
     return Scope(sweep, sorted(keys))
 
 
@@ -93,9 +96,14 @@ def shared_calls(keys: Sequence[str]) -> sa.ColumnElement[bool]:
 
 
 def has_cancelled_calls(session: Session, scope: Scope) -> bool:
-    """Whether calls of a sweep were cancelled and not made since."""
-    cancelled = sa.select(t.Call.id).where(calls_of(scope), t.Call.status == "cancelled")
-    return bool(session.scalar(sa.select(cancelled.exists())))
+    """Whether calls of a sweep were cancelled, and none was sent since."""
+    when, sent = session.execute(
+        sa.select(
+            sa.func.max(t.Call.finished_at).filter(t.Call.status == "cancelled"),
+            sa.func.max(t.Call.sent_at),
+        ).where(calls_of(scope))
+    ).one()
+    return when is not None and (sent is None or sent <= when)
 
 
 def spent(session: Session, scope: Scope) -> Spent:
@@ -127,8 +135,44 @@ def spent(session: Session, scope: Scope) -> Spent:
         .join(discarded, sa.true())
         .where(calls_of(scope))
     ).one()
-    asked, again, dollars, unpriced, ended, failures, simulated = row
-    return Spent(asked + int(again), float(dollars), unpriced, ended, failures, simulated)
+    calls, again, dollars, unpriced, ended, failures, simulated = row
+    return Spent(calls + int(again), float(dollars), unpriced, ended, failures, simulated)
+
+
+def spent_since(session: Session, since: datetime) -> tuple[int, float]:
+    """Return the calls sent to real models since a time, and their cost in US dollars.
+
+    A call's attempts count at its last one.
+    """
+    calls, cost = session.execute(
+        sa.select(
+            sa.func.coalesce(sa.func.sum(t.Call.attempts), 0),
+            sa.func.coalesce(sa.func.sum(t.Call.cost_usd), 0),
+        ).where(*_sent_to_real_models(since))
+    ).one()
+    return int(calls), float(cost)
+
+
+def sent_since(session: Session, since: datetime) -> list[tuple[datetime, int, float]]:
+    """Return when each call that `spent_since` sums was sent, its attempts and its cost; by time.
+
+    The cost of a call in US dollars is 0 while it is unknown.
+    """
+    rows = session.execute(
+        sa.select(t.Call.sent_at, t.Call.attempts, sa.func.coalesce(t.Call.cost_usd, 0))
+        .where(*_sent_to_real_models(since))
+        .order_by(t.Call.sent_at)
+    )
+    return [(sent_at, attempts, float(cost)) for sent_at, attempts, cost in rows if sent_at]
+
+
+def _sent_to_real_models(since: datetime) -> tuple[sa.ColumnElement[bool], ...]:
+    return (
+        t.Call.sent_at >= since,
+        t.Call.simulated.is_not(True),
+        t.Call.provider != "sim",
+        ~t.Call.provider.startswith("sim-", autoescape=True),
+    )
 
 
 # The tokens of a reused answer were spent once, by the call that got it.
@@ -142,11 +186,11 @@ def call_sums(session: Session, experiments: Mapping[int, Experiment]) -> list[C
     Judgements and probes name their experiment; views and rubrics are found by what they made.
     """
     ids = list(experiments)
-    windows = sa.select(t.Experiment.window_id).where(t.Experiment.id.in_(ids))
     views = (
         sa.select(t.View.call_id)
         .join(t.Document, t.Document.id == t.View.document_id)
-        .where(t.Document.window_id.in_(windows))
+        .join(t.Experiment, t.Experiment.window_id == t.Document.window_id)
+        .where(t.Experiment.id.in_(ids), view_recipe(t.View.view) == t.View.recipe)
     )
     sums: Any = (
         sa.select(
@@ -180,16 +224,21 @@ def call_sums(session: Session, experiments: Mapping[int, Experiment]) -> list[C
 
 
 def _rubric_keys(experiments: Collection[Experiment]) -> Any:
-    """Select the keys of the rubrics that judges or rubric owners of these experiments wrote.
+    """Select the keys of the rubrics that judges or rubric owners wrote for these experiments.
 
     The keys of the calls that wrote and rated a rubric have its key as their second part.
     """
-    owners = {one.model for one in experiments} | {
-        one.rubric.model for one in experiments if one.rubric.model
+    owners = {experiment.model for experiment in experiments} | {
+        experiment.rubric.model for experiment in experiments if experiment.rubric.model
     }
-    subjects = {(one.concept, one.country, one.scale_size) for one in experiments}
+    subjects = {
+        (experiment.concept, experiment.country, experiment.scale_size, experiment.rubric_recipe)
+        for experiment in experiments
+    }
     return sa.select(t.Rubric.key).where(
         t.Rubric.source == "generated",
         t.Rubric.owner_model.in_(owners),
-        sa.tuple_(t.Rubric.concept, t.Rubric.country, t.Rubric.scale_size).in_(subjects),
+        sa.tuple_(t.Rubric.concept, t.Rubric.country, t.Rubric.scale_size, t.Rubric.recipe).in_(
+            subjects
+        ),
     )

@@ -15,7 +15,8 @@ from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
 from judge_gym.store import tables as t
-from judge_gym.store.experiments import stored_experiment
+from judge_gym.store.experiments import experiments_of_sweep, within
+from judge_gym.store.recipes import view_recipe
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ class SampleColumns:
     stages: tuple[int, ...]
     shown_first: tuple[int, ...]
     lettered_a: tuple[int, ...]
+    letter_probability: tuple[float | None, ...]
     simulated: tuple[bool, ...]
     imported: tuple[bool, ...]
 
@@ -83,21 +85,23 @@ class JudgementSpan:
     last: datetime | None
 
 
-def experiments_with_windows(
-    session: Session, tags: Sequence[str]
-) -> dict[int, tuple[Experiment, str]]:
-    """Return experiment id → the experiment and its window's name or key, by experiment key."""
+def experiments_with_windows(session: Session, sweep: str) -> dict[int, tuple[Experiment, str]]:
+    """Return id → a sweep's experiment and its window's name or key, by experiment key.
+
+    Raises `StoreError` when there is no such sweep.
+    """
+    experiments = experiments_of_sweep(session, sweep)
     rows = session.execute(
-        sa.select(t.Experiment, t.Window.name, t.Window.key)
+        sa.select(t.Experiment.id, t.Window.name, t.Window.key)
         .join(t.Window, t.Window.id == t.Experiment.window_id)
-        .where(t.Experiment.tag.in_(tags))
-        .order_by(t.Experiment.key)
+        .where(t.Experiment.id.in_(experiments))
+        .order_by(sa.func.coalesce(t.Experiment.point, t.Experiment.key))
     )
-    return {row.id: (stored_experiment(row), name or key) for row, name, key in rows}
+    return {id_: (experiments[id_], name or key) for id_, name, key in rows}
 
 
-def true_values(session: Session, experiment_ids: Sequence[int]) -> list[TrueValue]:
-    """Return the truth about each item that these experiments judged, by item key.
+def true_values(session: Session, experiment_ids: Sequence[int], sweep: str) -> list[TrueValue]:
+    """Return the truth about each item that the sweep judged in these experiments, by item key.
 
     A bundle has a value only when each of its documents has one.
     """
@@ -116,7 +120,7 @@ def true_values(session: Session, experiment_ids: Sequence[int]) -> list[TrueVal
         sa.select(t.Item.id, value, label, category)
         .join(t.ItemDocument, t.ItemDocument.item_id == t.Item.id)
         .join(t.Document, t.Document.id == t.ItemDocument.document_id)
-        .where(t.Item.id.in_(judged))
+        .where(t.Item.id.in_(within(judged, sweep)))
         .group_by(t.Item.id)
         .order_by(t.Item.key.collate("C"))
     )
@@ -165,15 +169,16 @@ def experiments_with_simulated_views(session: Session, experiment_ids: Sequence[
             .where(
                 t.ExperimentItem.experiment_id.in_(experiment_ids),
                 t.View.view == t.Experiment.config["evidence_view"].astext,
+                t.View.recipe == view_recipe(t.View.view),
                 t.View.simulated,
             )
         )
     )
 
 
-def sample_columns(session: Session, experiment_ids: Sequence[int]) -> SampleColumns:
-    """Return the samples of these experiments."""
-    rows = session.execute(
+def sample_columns(session: Session, experiment_ids: Sequence[int], sweep: str) -> SampleColumns:
+    """Return the sweep's samples of these experiments."""
+    query = (
         sa.select(
             t.Sample.arm_id,
             t.Sample.item_id,
@@ -181,6 +186,7 @@ def sample_columns(session: Session, experiment_ids: Sequence[int]) -> SampleCol
             sa.func.coalesce(t.Sample.stages, 0),
             t.Sample.display_order[1],
             sa.func.strpos(t.Sample.letters, "A"),
+            t.Sample.letter_probability,
             t.Sample.simulated,
             t.Sample.imported,
         )
@@ -190,12 +196,12 @@ def sample_columns(session: Session, experiment_ids: Sequence[int]) -> SampleCol
         .where(t.Experiment.id.in_(experiment_ids), t.Arm.arm.in_(t.ARMS_IN_USE))
         .order_by(t.Sample.arm_id, t.Item.key.collate("C"), t.Sample.replicate)
     )
-    return _columns(SampleColumns, rows.all())
+    return _columns(SampleColumns, session.execute(within(query, sweep)).all())
 
 
-def probe_columns(session: Session, experiment_ids: Sequence[int]) -> ProbeColumns:
-    """Return the answered probes of these experiments, of all their arms."""
-    rows = session.execute(
+def probe_columns(session: Session, experiment_ids: Sequence[int], sweep: str) -> ProbeColumns:
+    """Return the answered probes of the sweep's samples of these experiments, of all their arms."""
+    query = (
         sa.select(
             t.Sample.arm_id,
             t.Sample.item_id,
@@ -211,7 +217,7 @@ def probe_columns(session: Session, experiment_ids: Sequence[int]) -> ProbeColum
         .where(t.Experiment.id.in_(experiment_ids), t.Probe.status == "answered")
         .order_by(t.Sample.arm_id, t.Item.key.collate("C"), t.Sample.replicate, t.Probe.replicate)
     )
-    return _columns(ProbeColumns, rows.all())
+    return _columns(ProbeColumns, session.execute(within(query, sweep)).all())
 
 
 Columns = TypeVar("Columns", SampleColumns, ProbeColumns)
@@ -221,15 +227,18 @@ def _columns(kind: type[Columns], rows: Sequence[Any]) -> Columns:
     return kind(*(zip(*rows, strict=True) if rows else [()] * len(fields(kind))))
 
 
-def scored_by_arm(session: Session, arm_ids: Sequence[int]) -> dict[int, dict[int, int]]:
-    """Return arm id → item id → scored samples."""
-    rows = session.execute(
+def scored_by_arm(
+    session: Session, arm_ids: Sequence[int], sweep: str
+) -> dict[int, dict[int, int]]:
+    """Return arm id → item id → scored samples of the sweep."""
+    query = (
         sa.select(t.Sample.arm_id, t.Sample.item_id, sa.func.count())
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .where(t.Sample.arm_id.in_(arm_ids), t.Sample.status == "scored")
         .group_by(t.Sample.arm_id, t.Sample.item_id)
     )
     scored: dict[int, dict[int, int]] = defaultdict(dict)
-    for arm_id, item_id, count in rows:
+    for arm_id, item_id, count in session.execute(within(query, sweep)):
         scored[arm_id][item_id] = count
     return scored
 
@@ -258,9 +267,9 @@ def count_items(session: Session, experiment_ids: Sequence[int]) -> dict[int, in
     return dict(rows.tuples().all())
 
 
-def judgement_span(session: Session, experiment_ids: Sequence[int]) -> JudgementSpan:
-    """Count the judgements of these experiments, over all arms."""
-    row = session.execute(
+def judgement_span(session: Session, sweep: str) -> JudgementSpan:
+    """Count the judgements of a sweep, over all arms."""
+    query = (
         sa.select(
             sa.func.count(),
             sa.func.count().filter(t.Sample.imported),
@@ -269,9 +278,8 @@ def judgement_span(session: Session, experiment_ids: Sequence[int]) -> Judgement
         )
         .select_from(t.Sample)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
-        .where(t.Arm.experiment_id.in_(experiment_ids))
-    ).one()
-    return JudgementSpan(*row)
+    )
+    return JudgementSpan(*session.execute(within(query, sweep)).one())
 
 
 @dataclass(frozen=True)
@@ -279,17 +287,18 @@ class JudgedDocument:
     """A judgement of an own arm with the document judged; `stages` is None without a verdict."""
 
     experiment_key: str
+    """Of its point of the design space."""
     title: str
     category: str
     stages: int | None
     simulated: bool
 
 
-def judged_documents(session: Session, experiment_keys: Sequence[str]) -> list[JudgedDocument]:
-    """Return the judgements of these experiments, by experiment, document and replicate."""
-    rows = session.execute(
+def judged_documents(session: Session, sweep: str) -> list[JudgedDocument]:
+    """Return the judgements of a sweep, by experiment, document and replicate."""
+    query = (
         sa.select(
-            t.Experiment.key,
+            sa.func.coalesce(t.Experiment.point, t.Experiment.key),
             t.Document.title,
             t.Document.category,
             t.Sample.stages,
@@ -300,7 +309,6 @@ def judged_documents(session: Session, experiment_keys: Sequence[str]) -> list[J
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
         .join(t.ItemDocument, t.ItemDocument.item_id == t.Sample.item_id)
         .join(t.Document, t.Document.id == t.ItemDocument.document_id)
-        .where(t.Experiment.key.in_(experiment_keys))
         .order_by(t.Experiment.id, t.Document.position, t.Sample.replicate)
     )
-    return [JudgedDocument(*row) for row in rows]
+    return [JudgedDocument(*row) for row in session.execute(within(query, sweep))]

@@ -5,6 +5,7 @@ To change one: edit its file and add a migration that holds nothing but `VIEWS`,
 files, by which existing databases learn of it.
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from judge_gym.errors import StoreError, did_you_mean, first_line
 from judge_gym.seeds import digest as digest_of
 from judge_gym.settings import Settings, settings
 from judge_gym.store.bulk import Columns, begin_copying, columns_of, copy_out
-from judge_gym.store.engine import database_url, shown
+from judge_gym.store.engine import database_url, named, shown
 
 FOLDER = Path(__file__).parents[2] / "sql" / "views"
 SCHEMA = "analysis"
@@ -46,11 +47,13 @@ def drop(connection: sa.Connection) -> None:
 
     Raises `StoreError` when other objects depend on them: only judge-gym's own are dropped.
     """
-    found = names(connection)
-    if not found:
+    view_names = names(connection)
+    if not view_names:
         return
     try:
-        connection.exec_driver_sql(f"DROP VIEW {', '.join(f'{SCHEMA}.{name}' for name in found)}")
+        connection.exec_driver_sql(
+            f"DROP VIEW {', '.join(f'{SCHEMA}.{name}' for name in view_names)}"
+        )
     except sa.exc.InternalError as error:
         detail = " ".join(str(error.orig).split())
         raise StoreError(
@@ -74,6 +77,8 @@ _OF_SHARED = {
     "window_id": "SELECT window_id FROM analysis.experiments WHERE experiment_id = ANY (:ids)",
 }
 """What experiments share, for views that name no experiment."""
+_REPLICATES = {"samples": "replicate", "probes": "sample_replicate"}
+"""View of judgements → its column that says which replicate a row is of."""
 
 
 class ViewReader:
@@ -96,9 +101,9 @@ class ViewReader:
         Raises `StoreError` naming what exists, for a view, column, sweep or experiment that does
         not.
         """
-        known = columns_of(self._connection, _named(self._connection, view))
-        chosen = _chosen(view, known, columns)
-        where = _condition(self._connection, view, known, sweep, experiment)
+        all_columns = columns_of(self._connection, _named(self._connection, view))
+        chosen = _chosen(view, all_columns, columns)
+        where = _condition(self._connection, view, all_columns, sweep, experiment)
         query = sql.SQL("SELECT {} FROM {} {} ORDER BY {}").format(
             sql.SQL(", ").join(_written(name, kind) for name, kind in chosen.items()),
             sql.Identifier(SCHEMA, view),
@@ -141,12 +146,13 @@ def view_reader(url: str | None) -> Iterator[ViewReader]:
 
 
 def _named(connection: sa.Connection, view: str) -> sql.Identifier:
-    known = names(connection)
-    if view in known:
+    view_names = names(connection)
+    if view in view_names:
         return sql.Identifier(SCHEMA, view)
-    if known:
+    if view_names:
         raise StoreError(
-            f"There is no view {view!r}.", f"{did_you_mean(view, known)}Use {', '.join(known)}."
+            f"There is no view {view!r}.",
+            f"{did_you_mean(view, view_names)}Use {', '.join(view_names)}.",
         )
     raise StoreError(
         "This database has no views that you may read.",
@@ -155,57 +161,83 @@ def _named(connection: sa.Connection, view: str) -> sql.Identifier:
     )
 
 
-def _chosen(view: str, known: Columns, columns: Sequence[str] | None) -> Columns:
-    if unknown := [name for name in columns or () if name not in known]:
+def _chosen(view: str, available: Columns, columns: Sequence[str] | None) -> Columns:
+    if unknown := [name for name in columns or () if name not in available]:
         raise StoreError(
             f"View {view} has no column {', '.join(map(repr, unknown))}.",
-            f"Use {', '.join(known)}.",
+            f"Use {', '.join(available)}.",
         )
-    return {name: known[name] for name in known if columns is None or name in columns}
+    return {name: available[name] for name in available if columns is None or name in columns}
 
 
 def _condition(
-    connection: sa.Connection, view: str, known: Columns, sweep: str | None, experiment: str | None
+    connection: sa.Connection,
+    view: str,
+    available: Columns,
+    sweep: str | None,
+    experiment: str | None,
 ) -> sql.Composable:
     """Return the WHERE clause; ids are written out, so that PostgreSQL can use its indexes."""
     if sweep is not None and experiment is not None:
         raise StoreError("Give a sweep or an experiment, not both.")
     if sweep is not None:
         ids = _experiments(connection, "sweep", sweep)
-        if "sweep" in known:
+        if "sweep" in available:
             return sql.SQL("WHERE sweep = {}").format(sql.Literal(sweep))
     elif experiment is not None:
         ids = _experiments(connection, "experiment", experiment)
     else:
         return sql.SQL("")
-    among = {name: ids for name in _OF_EXPERIMENTS if name in known}
+    among = {name: ids for name in _OF_EXPERIMENTS if name in available}
     for name, query in _OF_SHARED.items():
-        if name in known and not among:
+        if name in available and not among:
             among[name] = list(connection.scalars(sa.text(query), {"ids": ids}))
     if not among:
         raise StoreError(
             f"View {view} cannot be limited to {'a sweep' if sweep else 'an experiment'}."
         )
-    parts = [
+    parts: list[sql.Composable] = [
         sql.SQL("{} = ANY ({}::bigint[])").format(sql.Identifier(name), sql.Literal(values))
         for name, values in among.items()
     ]
+    if sweep is not None and (replicate := _REPLICATES.get(view)):
+        parts.append(_declared(connection, sweep, replicate))
     return sql.SQL("WHERE {}").format(sql.SQL(" AND ").join(parts))
+
+
+def _declared(connection: sa.Connection, sweep: str, replicate: str) -> sql.Composable:
+    """Return the condition that a row is of a replicate that the sweep declares."""
+    ids: dict[int, list[int]] = defaultdict(list)
+    query = sa.text(
+        "SELECT replicates, experiment_id FROM analysis.declared_replicates WHERE sweep = :sweep"
+    )
+    for declared, experiment_id in connection.execute(query, {"sweep": sweep}).tuples():
+        ids[declared].append(experiment_id)
+    parts = [
+        sql.SQL("experiment_id = ANY ({}::bigint[]) AND {} < {}").format(
+            sql.Literal(of), sql.Identifier(replicate), sql.Literal(declared)
+        )
+        for declared, of in ids.items()
+    ]
+    return sql.SQL("({})").format(sql.SQL(" OR ").join(parts))
 
 
 def _experiments(connection: sa.Connection, kind: str, name: str) -> list[int]:
     column: sa.ColumnClause[str] = sa.column(kind)
     bridge = sa.table("sweeps" if kind == "sweep" else "experiments", schema=SCHEMA)
     ids: sa.ColumnClause[int | None] = sa.column("experiment_id")
-    found = connection.scalars(sa.select(ids).select_from(bridge).where(column == name)).all()
-    if not found:
-        known = connection.scalars(
+    experiment_ids = connection.scalars(
+        sa.select(ids).select_from(bridge).where(column == name)
+    ).all()
+    if not experiment_ids:
+        existing = connection.scalars(
             sa.select(column).select_from(bridge).distinct().order_by(column).limit(_MOST_NAMED)
         )
         raise StoreError(
-            f"There is no {kind} {name!r}.", f"Known: {', '.join(known) or 'none yet'}."
+            f"There is no {kind} {name!r}.",
+            f"Known: {', '.join(existing) or 'none yet'}. {named(connection.engine.url)}",
         )
-    return [one for one in found if one is not None]
+    return [experiment_id for experiment_id in experiment_ids if experiment_id is not None]
 
 
 def _written(name: str, kind: str) -> sql.Composable:

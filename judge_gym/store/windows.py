@@ -1,6 +1,6 @@
 """Windows, their documents and the views of those documents."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -24,11 +24,11 @@ def register_window(session: Session, window: Window) -> int:
     source = window.model_dump(mode="json")["source"]
     # The same contents may have moved to another path; the newest path is the one to read.
     moved = {"source": source, "name": window.name}
-    known: int | None = session.scalar(
+    existing: int | None = session.scalar(
         sa.update(t.Window).where(t.Window.key == window.key).values(moved).returning(t.Window.id)
     )
-    if known is not None:
-        return known
+    if existing is not None:
+        return existing
     statement = insert(t.Window).values(
         key=window.key,
         query=window.query,
@@ -66,19 +66,19 @@ def load_window(session: Session, window_id: int) -> Window:
 def window_id(session: Session, name: str) -> int:
     """Return the id of a window given by number or name; raises `StoreError` if it is unknown."""
     rows = session.execute(sa.select(t.Window.id, t.Window.name).order_by(t.Window.id))
-    known = rows.tuples().all()
-    found = [id_ for id_, _ in known if str(id_) == name] or [
-        id_ for id_, named in known if named == name
+    windows = rows.tuples().all()
+    matches = [id_ for id_, _ in windows if str(id_) == name] or [
+        id_ for id_, named in windows if named == name
     ]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
         raise StoreError(
-            f"There are {len(found)} windows {name!r}.",
-            f"Name one by its number: {', '.join(map(str, found))}.",
+            f"There are {len(matches)} windows {name!r}.",
+            f"Name one by its number: {', '.join(map(str, matches))}.",
         )
-    suggestion = did_you_mean(name, {named for _, named in known})
-    listed = [f"{id_} ({named})" for id_, named in known]
+    suggestion = did_you_mean(name, {named for _, named in windows})
+    listed = [f"{id_} ({named})" for id_, named in windows]
     raise StoreError(
         f"There is no window {name!r}.", suggestion + listing(listed, "judge-gym evidence list")
     )
@@ -144,12 +144,12 @@ def save_collected(session: Session, window_id: int, collected: Collected) -> No
     dropped = [
         {
             "window_id": window_id,
-            "url": one.url,
-            "title": one.title,
-            "reason": one.reason,
-            "detail": one.detail,
+            "url": document.url,
+            "title": document.title,
+            "reason": document.reason,
+            "detail": document.detail,
         }
-        for one in collected.dropped
+        for document in collected.dropped
     ]
     if documents:
         session.execute(sa.insert(t.Document), documents)
@@ -178,10 +178,16 @@ def collected_documents(session: Session, window_keys: Collection[str]) -> dict[
     return dict(rows.tuples().all())
 
 
-def count_views(session: Session, window_key: str, view: str) -> int:
-    """Return how many documents of a window have this view, ready or failed."""
-    made = sa.select(sa.func.count()).select_from(t.View).join(t.Document).join(t.Window)
-    return session.scalar(made.where(t.Window.key == window_key, t.View.view == view)) or 0
+def count_views(session: Session, window_key: str, view: str, recipes: Collection[str]) -> int:
+    """Return how many documents of a window have this view of one of these recipes, or failed."""
+    views = (
+        sa.select(sa.func.count(sa.distinct(t.View.document_id)))
+        .select_from(t.View)
+        .join(t.Document)
+        .join(t.Window)
+    )
+    of_view = (t.View.view == view, t.View.recipe.in_(recipes))
+    return session.scalar(views.where(t.Window.key == window_key, *of_view)) or 0
 
 
 @dataclass(frozen=True)
@@ -190,6 +196,7 @@ class ViewToMake:
 
     document_id: int
     view: EvidenceView
+    recipe: str
     source_text: str | None
     """The text of the view before it; None when that one failed."""
     call_key: str
@@ -197,28 +204,37 @@ class ViewToMake:
     """Whether the simulator served the document."""
 
 
-def missing_views(session: Session, window_id: int, view: EvidenceView) -> list[int]:
-    """Return the documents of a window that lack `view`, in order."""
-    made = sa.exists().where(t.View.document_id == t.Document.id, t.View.view == view)
+def missing_views(session: Session, window_id: int, view: EvidenceView, recipe: str) -> list[int]:
+    """Return the documents of a window that lack `view` of this recipe, in order."""
+    has_view = _has_view(view, recipe)
     return list(
         session.scalars(
             sa.select(t.Document.id)
-            .where(t.Document.window_id == window_id, ~made)
+            .where(t.Document.window_id == window_id, ~has_view)
             .order_by(t.Document.position)
         )
     )
 
 
+def _has_view(view: EvidenceView, recipe: str) -> sa.ColumnElement[bool]:
+    return sa.exists().where(
+        t.View.document_id == t.Document.id, t.View.view == view, t.View.recipe == recipe
+    )
+
+
 def views_to_make(
-    session: Session, view: EvidenceView, document_ids: Sequence[int]
+    session: Session,
+    view: EvidenceView,
+    document_ids: Sequence[int],
+    recipes: Mapping[str, str],
 ) -> list[ViewToMake]:
-    """Return what is needed to make `view` of these documents.
+    """Return what is needed to make `view` of these documents, by the recipes of all views.
 
     Left out are those that have it and those that lack the view it is made from.
     """
     before = VIEWS[VIEWS.index(view) - 1]
     source = sa.orm.aliased(t.View)
-    made = sa.exists().where(t.View.document_id == t.Document.id, t.View.view == view)
+    has_view = _has_view(view, recipes[view])
     text: Any = t.Document.text if before == "raw" else source.text
     query = (
         sa.select(
@@ -229,16 +245,28 @@ def views_to_make(
             text.label("text"),
         )
         .join(t.Window, t.Window.id == t.Document.window_id)
-        .where(t.Document.id.in_(document_ids), ~made)
+        .where(t.Document.id.in_(document_ids), ~has_view)
         .order_by(t.Document.position)
     )
     if before != "raw":
         # A view that is still missing leaves this one missing too; only a failed one fails it.
         query = query.join(
-            source, sa.and_(source.document_id == t.Document.id, source.view == before)
+            source,
+            sa.and_(
+                source.document_id == t.Document.id,
+                source.view == before,
+                source.recipe == recipes[before],
+            ),
         )
     return [
-        ViewToMake(row.id, view, row.text, f"view/{row.window_key}/{row.key}/{view}", row.simulated)
+        ViewToMake(
+            row.id,
+            view,
+            recipes[view],
+            row.text,
+            f"view/{row.window_key}/{row.key}/{view}",
+            row.simulated,
+        )
         for row in session.execute(query)
     ]
 
@@ -264,14 +292,20 @@ class KnownDocument:
 def first_documents(
     session: Session, window_key: str, view: str, count: int
 ) -> list[KnownDocument]:
-    """Return a window's first documents with their `view`; none when it is not collected."""
-    made = sa.and_(
-        t.View.document_id == t.Document.id, t.View.view == view, t.View.status == "ready"
+    """Return a window's first documents with their newest `view`.
+
+    None when it is not collected.
+    """
+    newest = (
+        sa.select(t.View.text)
+        .where(t.View.document_id == t.Document.id, t.View.view == view, t.View.status == "ready")
+        .order_by(t.View.call_id.desc().nulls_last())
+        .limit(1)
+        .scalar_subquery()
     )
     rows = session.execute(
-        sa.select(t.Document.title, t.Document.text, t.View.text)
+        sa.select(t.Document.title, t.Document.text, newest)
         .join(t.Window, t.Window.id == t.Document.window_id)
-        .outerjoin(t.View, made)
         .where(t.Window.key == window_key)
         .order_by(t.Document.position)
         .limit(count)
@@ -306,17 +340,19 @@ class DocumentLine:
     simulated: bool
 
 
-def window_lines(session: Session, of: Sequence[int] | None = None) -> list[WindowLine]:
-    """Return every window, or those that the experiments `of` read; the oldest first."""
-    kept = sa.select(sa.func.count()).where(t.Document.window_id == t.Window.id).scalar_subquery()
-    out = (
+def window_lines(session: Session, experiment_ids: Sequence[int] | None = None) -> list[WindowLine]:
+    """Return every window, or those that these experiments read; the oldest first."""
+    n_documents = (
+        sa.select(sa.func.count()).where(t.Document.window_id == t.Window.id).scalar_subquery()
+    )
+    n_dropped = (
         sa.select(sa.func.count())
         .where(t.DroppedDocument.window_id == t.Window.id)
         .scalar_subquery()
     )
-    query = sa.select(t.Window, kept, out).order_by(t.Window.id)
-    if of is not None:
-        read = sa.select(t.Experiment.window_id).where(t.Experiment.id.in_(of))
+    query = sa.select(t.Window, n_documents, n_dropped).order_by(t.Window.id)
+    if experiment_ids is not None:
+        read = sa.select(t.Experiment.window_id).where(t.Experiment.id.in_(experiment_ids))
         query = query.where(t.Window.id.in_(read))
     rows = session.execute(query)
     return [
@@ -336,11 +372,13 @@ def window_lines(session: Session, of: Sequence[int] | None = None) -> list[Wind
 
 def document_lines(session: Session, window_id: int) -> list[DocumentLine]:
     """Return a window's documents with the state of their views."""
-    made = (
+    view_names = (
         sa.select(
             sa.func.string_agg(
-                sa.func.concat(
-                    t.View.view, sa.case((t.View.status == "failed", " (failed)"), else_="")
+                sa.distinct(
+                    sa.func.concat(
+                        t.View.view, sa.case((t.View.status == "failed", " (failed)"), else_="")
+                    )
                 ),
                 sa.literal(", "),
             )
@@ -349,13 +387,19 @@ def document_lines(session: Session, window_id: int) -> list[DocumentLine]:
         .scalar_subquery()
     )
     rows = session.execute(
-        sa.select(t.Document, sa.func.length(t.Document.text), made)
+        sa.select(t.Document, sa.func.length(t.Document.text), view_names)
         .where(t.Document.window_id == window_id)
         .order_by(t.Document.position)
     )
     return [
         DocumentLine(
-            one.id, one.published, one.tier, one.title, characters, views or "", one.simulated
+            document.id,
+            document.published,
+            document.tier,
+            document.title,
+            characters,
+            views or "",
+            document.simulated,
         )
-        for one, characters, views in rows
+        for document, characters, views in rows
     ]

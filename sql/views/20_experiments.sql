@@ -4,6 +4,8 @@ SELECT
     x.id AS experiment_id,
     x.tag AS experiment,
     x.key AS experiment_key,
+    coalesce(x.point, x.key) AS point,
+    x.recipe,
     x.task_type,
     x.concept,
     x.country,
@@ -28,20 +30,28 @@ SELECT
     (x.config ->> 'temperature')::double precision AS temperature,
     (x.config ->> 'top_p')::double precision AS top_p,
     (x.config ->> 'max_tokens')::integer AS max_tokens,
+    coalesce(x.config ->> 'reasoning_effort', 'default') AS reasoning_effort,
+    coalesce((x.config ->> 'logprobs')::boolean, false) AS logprobs,
     x.config #>> '{ground_truth,source}' AS truth_source,
     (x.config #>> '{ground_truth,value}')::double precision AS truth_value,
     x.config #>> '{ground_truth,label}' AS truth_label,
-    -- Text of jsonb has one order of keys, so equal settings have equal digests.
-    md5((x.config - '{tag,window,model,family,replicates}'::text[])::text || x.window_id) AS setting,
+    -- Text of jsonb has one order of keys, so equal settings have equal digests. Axes that
+    -- experiments of older versions lack are at their default there.
+    md5((
+        '{"reasoning_effort": "default", "logprobs": false}'::jsonb
+        || (x.config - '{tag,window,model,family,replicates}'::text[])
+    )::text || x.window_id || coalesce(x.recipe::text, '')) AS setting,
     x.config,
     x.created_at
 FROM experiments AS x
 JOIN windows AS w ON w.id = x.window_id;
 
-COMMENT ON VIEW analysis.experiments IS 'One row per experiment: a point of the design space with every axis as a column, and what it judges.';
+COMMENT ON VIEW analysis.experiments IS 'One row per experiment: a point of the design space under a recipe, with every axis as a column, and what it judges.';
 COMMENT ON COLUMN analysis.experiments.experiment_id IS 'Identifier of the experiment in this database.';
 COMMENT ON COLUMN analysis.experiments.experiment IS 'Tag of the experiment, its name for people; the same in every database.';
-COMMENT ON COLUMN analysis.experiments.experiment_key IS '16-digit identity of the point: everything but tag, window name and replicates.';
+COMMENT ON COLUMN analysis.experiments.experiment_key IS '16-digit identity: of its point, and of its recipe where another experiment of the point came first.';
+COMMENT ON COLUMN analysis.experiments.point IS '16-digit identity of the point: everything but tag, window name, replicates and recipe.';
+COMMENT ON COLUMN analysis.experiments.recipe IS 'What its answers were made with: template and its hash, utility model, settings of views; NULL for imported judgements, and where it is not recorded yet.';
 COMMENT ON COLUMN analysis.experiments.task_type IS 'ecc (contested, no truth), control (expert proxy) or benchmark (known answer).';
 COMMENT ON COLUMN analysis.experiments.concept IS 'What is judged, as free text.';
 COMMENT ON COLUMN analysis.experiments.country IS 'Country or setting named in the prompts.';
@@ -59,13 +69,15 @@ COMMENT ON COLUMN analysis.experiments.abstain IS 'Axis: whether the judge may a
 COMMENT ON COLUMN analysis.experiments.probe_window IS 'Axis: probe in a fresh conversation or in the same one.';
 COMMENT ON COLUMN analysis.experiments.bundle_size IS 'Axis: documents judged together as one item, 1 to 20.';
 COMMENT ON COLUMN analysis.experiments.rubric IS 'Axis: whose rubric the own arm applies: own, shared by MODEL, or provided.';
-COMMENT ON COLUMN analysis.experiments.replicates IS 'Axis: judgements per item and arm, 1 to 1000.';
+COMMENT ON COLUMN analysis.experiments.replicates IS 'Axis: judgements per item and arm, 1 to 1000: the most that any sweep declared. analysis.sweeps has what each declares.';
 COMMENT ON COLUMN analysis.experiments.temperature IS 'Axis: sampling temperature, 0 to 2.';
 COMMENT ON COLUMN analysis.experiments.top_p IS 'Axis: top_p, above 0 to 1.';
 COMMENT ON COLUMN analysis.experiments.max_tokens IS 'Axis: maximum length of an answer, in tokens.';
+COMMENT ON COLUMN analysis.experiments.reasoning_effort IS 'Axis: none, low, medium or high; default leaves it to the model.';
+COMMENT ON COLUMN analysis.experiments.logprobs IS 'Axis: whether judgements come with the token probability of the verdict''s letter.';
 COMMENT ON COLUMN analysis.experiments.truth_source IS 'Source of the truth; NULL without a truth (ecc).';
 COMMENT ON COLUMN analysis.experiments.truth_value IS 'Truth of every item as an index from 0 to 1; NULL when it is a label, differs by item, or is unknown.';
 COMMENT ON COLUMN analysis.experiments.truth_label IS 'Truth of every item as a stage label; NULL when it is an index, differs by item, or is unknown.';
-COMMENT ON COLUMN analysis.experiments.setting IS 'Digest of all but the judge: equal for experiments whose judges can be compared.';
+COMMENT ON COLUMN analysis.experiments.setting IS 'Digest of all but the judge, the recipe included: equal for experiments whose judges can be compared.';
 COMMENT ON COLUMN analysis.experiments.config IS 'The whole experiment as JSON, axes without a column included.';
 COMMENT ON COLUMN analysis.experiments.created_at IS 'When the experiment was stored.';

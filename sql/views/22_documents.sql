@@ -1,4 +1,4 @@
--- Evidence, document by document, in its four views.
+-- Evidence, document by document, in its four views, of each the newest.
 CREATE VIEW analysis.documents AS
 SELECT
     d.id AS document_id,
@@ -24,13 +24,25 @@ SELECT
     concat_ws('; ', cleaned.failure, neutralized.failure, abstracted.failure) AS failures,
     d.simulated
     OR coalesce(cleaned.simulated OR neutralized.simulated OR abstracted.simulated, false)
-        AS simulated
+        AS simulated,
+    coalesce(w.source ->> 'kind' = 'recorded', false) AS imported
 FROM documents AS d
 JOIN windows AS w ON w.id = d.window_id
-LEFT JOIN views AS cleaned ON cleaned.document_id = d.id AND cleaned.view = 'cleaned'
-LEFT JOIN views AS neutralized
-    ON neutralized.document_id = d.id AND neutralized.view = 'neutralized'
-LEFT JOIN views AS abstracted ON abstracted.document_id = d.id AND abstracted.view = 'abstracted';
+LEFT JOIN LATERAL (
+    SELECT v.* FROM views AS v
+    WHERE v.document_id = d.id AND v.view = 'cleaned'
+    ORDER BY v.call_id DESC NULLS LAST, v.recipe LIMIT 1
+) AS cleaned ON true
+LEFT JOIN LATERAL (
+    SELECT v.* FROM views AS v
+    WHERE v.document_id = d.id AND v.view = 'neutralized'
+    ORDER BY v.call_id DESC NULLS LAST, v.recipe LIMIT 1
+) AS neutralized ON true
+LEFT JOIN LATERAL (
+    SELECT v.* FROM views AS v
+    WHERE v.document_id = d.id AND v.view = 'abstracted'
+    ORDER BY v.call_id DESC NULLS LAST, v.recipe LIMIT 1
+) AS abstracted ON true;
 
 COMMENT ON VIEW analysis.documents IS 'One row per document of a window, with the texts that judges may read.';
 COMMENT ON COLUMN analysis.documents.document_id IS 'Identifier of the document in this database.';
@@ -49,9 +61,10 @@ COMMENT ON COLUMN analysis.documents.truth_value IS 'Known index of the document
 COMMENT ON COLUMN analysis.documents.truth_label IS 'Known stage label of the document; NULL without one.';
 COMMENT ON COLUMN analysis.documents.cut_from IS 'Length in characters before it was cut; NULL when it is whole.';
 COMMENT ON COLUMN analysis.documents.raw IS 'Text as found.';
-COMMENT ON COLUMN analysis.documents.cleaned IS 'Text without page furniture; NULL when not made or failed.';
-COMMENT ON COLUMN analysis.documents.neutralized IS 'Summary without tone; NULL when not made or failed.';
+COMMENT ON COLUMN analysis.documents.cleaned IS 'Newest text without page furniture; NULL when not made or failed.';
+COMMENT ON COLUMN analysis.documents.neutralized IS 'Newest summary without tone; NULL when not made or failed.';
 COMMENT ON COLUMN analysis.documents.neutralized_words IS 'Length of that summary in words.';
-COMMENT ON COLUMN analysis.documents.abstracted IS 'Summary with names and places replaced by roles; NULL when not made or failed.';
+COMMENT ON COLUMN analysis.documents.abstracted IS 'Newest summary with names and places replaced by roles; NULL when not made or failed.';
 COMMENT ON COLUMN analysis.documents.failures IS 'Why views failed, joined by semicolons; empty when none did.';
 COMMENT ON COLUMN analysis.documents.simulated IS 'Whether the simulator served it or made any of its views.';
+COMMENT ON COLUMN analysis.documents.imported IS 'Whether it came with an import of recorded judgements.';

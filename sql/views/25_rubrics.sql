@@ -23,6 +23,7 @@ SELECT
     r.failure,
     r.call_id,
     r.simulated,
+    false AS imported,
     r.created_at
 FROM rubrics AS r
 LEFT JOIN LATERAL jsonb_array_elements(r.stages) WITH ORDINALITY AS s (written, stage) ON true;
@@ -50,4 +51,5 @@ COMMENT ON COLUMN analysis.rubrics.critic_failure IS 'Why there are no ratings; 
 COMMENT ON COLUMN analysis.rubrics.failure IS 'Why it is refused or failed; NULL when ready.';
 COMMENT ON COLUMN analysis.rubrics.call_id IS 'The call that wrote it, in analysis.calls; NULL when provided or cleaned away.';
 COMMENT ON COLUMN analysis.rubrics.simulated IS 'Whether the simulator wrote it.';
+COMMENT ON COLUMN analysis.rubrics.imported IS 'Always false: a rubric is written or provided here, never imported.';
 COMMENT ON COLUMN analysis.rubrics.created_at IS 'When it was stored.';

@@ -25,6 +25,8 @@ SELECT
     x.temperature,
     x.top_p,
     x.max_tokens,
+    x.reasoning_effort,
+    x.logprobs,
     x.setting,
     s.item_id,
     i.item_key,
@@ -54,10 +56,14 @@ SELECT
     (ln(z.size) / ln(s.scale_size))::double precision AS subset_information,
     CASE WHEN z.size = 1 THEN substr(s.letters, z.stages[1], 1) END AS letter,
     CASE WHEN z.size = 1 THEN array_position(s.display_order, z.stages[1]::smallint) END AS place,
+    s.letter_probability,
+    s.letter_probabilities,
     first.probability AS first_probability,
     second.probability AS second_probability,
     s.call_id,
     c.provider,
+    c.served_model,
+    c.fingerprint,
     c.route,
     c.attempts,
     c.finish_reason,
@@ -104,6 +110,8 @@ COMMENT ON COLUMN analysis.samples.rubric IS 'Axis: whose rubric the own arm app
 COMMENT ON COLUMN analysis.samples.temperature IS 'Axis: sampling temperature, 0 to 2.';
 COMMENT ON COLUMN analysis.samples.top_p IS 'Axis: top_p, above 0 to 1.';
 COMMENT ON COLUMN analysis.samples.max_tokens IS 'Axis: maximum length of an answer, in tokens.';
+COMMENT ON COLUMN analysis.samples.reasoning_effort IS 'Axis: none, low, medium or high; default leaves it to the model.';
+COMMENT ON COLUMN analysis.samples.logprobs IS 'Axis: whether judgements come with the token probability of the verdict''s letter.';
 COMMENT ON COLUMN analysis.samples.setting IS 'Digest of all but the judge: equal for experiments whose judges can be compared.';
 COMMENT ON COLUMN analysis.samples.item_id IS 'The item judged, in analysis.items.';
 COMMENT ON COLUMN analysis.samples.item_key IS '16-digit identity of the item; the same in every database.';
@@ -133,10 +141,14 @@ COMMENT ON COLUMN analysis.samples.subset_width IS 'Stages left open as a share 
 COMMENT ON COLUMN analysis.samples.subset_information IS 'The same in bits: log2(size)/log2(S), 0 to 1; NULL unless scored.';
 COMMENT ON COLUMN analysis.samples.letter IS 'Letter that the single stage was shown with; else NULL.';
 COMMENT ON COLUMN analysis.samples.place IS 'Position of the single stage in the list, from 1; else NULL.';
+COMMENT ON COLUMN analysis.samples.letter_probability IS 'Token probability of the verdict''s letter, 0 to 1; NULL without logprobs, and for a verdict that is not a single letter.';
+COMMENT ON COLUMN analysis.samples.letter_probabilities IS 'Token probabilities at the place of the verdict''s letter, a JSON object of the letters among the tokens that the provider listed; NULL like letter_probability.';
 COMMENT ON COLUMN analysis.samples.first_probability IS 'Share of experts the judge expects to agree, 0 to 1, at the first probe; NULL without an answer.';
 COMMENT ON COLUMN analysis.samples.second_probability IS 'The same at the second probe, which one sample in ten has; else NULL.';
 COMMENT ON COLUMN analysis.samples.call_id IS 'The call, in analysis.calls and analysis.answers; NULL when cleaned away.';
 COMMENT ON COLUMN analysis.samples.provider IS 'Provider of the call.';
+COMMENT ON COLUMN analysis.samples.served_model IS 'Model that answered, by the provider; NULL when it does not say.';
+COMMENT ON COLUMN analysis.samples.fingerprint IS 'The provider''s name of the configuration that answered; NULL when it does not say.';
 COMMENT ON COLUMN analysis.samples.route IS 'Route of the answer, such as direct, cache or imported.';
 COMMENT ON COLUMN analysis.samples.attempts IS 'Number of attempts.';
 COMMENT ON COLUMN analysis.samples.finish_reason IS 'The provider''s finish reason.';

@@ -22,7 +22,8 @@ SELECT
     c.cost_usd,
     c.latency_ms,
     p.created_at,
-    p.simulated
+    p.simulated,
+    s.imported
 FROM probes AS p
 JOIN samples AS s ON s.id = p.sample_id
 JOIN arms AS a ON a.id = s.arm_id
@@ -52,3 +53,4 @@ COMMENT ON COLUMN analysis.probes.cost_usd IS 'Price in US dollars; NULL when th
 COMMENT ON COLUMN analysis.probes.latency_ms IS 'Time from sending to the answer, in milliseconds.';
 COMMENT ON COLUMN analysis.probes.created_at IS 'When the probe was stored.';
 COMMENT ON COLUMN analysis.probes.simulated IS 'Whether the simulator answered the probe.';
+COMMENT ON COLUMN analysis.probes.imported IS 'Whether it rests on imported judgements.';

@@ -25,9 +25,11 @@ SELECT
     c.calls,
     c.cost_usd,
     c.unpriced,
+    c.served_models,
     r.duration_s,
     r.created_at,
-    r.simulated
+    r.simulated,
+    false AS imported
 FROM judge_results AS r
 JOIN judges AS j ON j.id = r.judge_id
 JOIN judge_items AS i ON i.id = r.item_id
@@ -35,7 +37,8 @@ CROSS JOIN LATERAL (
     SELECT
         count(*) AS calls,
         coalesce(sum(cost_usd), 0) AS cost_usd,
-        count(*) FILTER (WHERE status = 'succeeded' AND cost_usd IS NULL) AS unpriced
+        count(*) FILTER (WHERE status = 'succeeded' AND cost_usd IS NULL) AS unpriced,
+        array_agg(DISTINCT served_model) FILTER (WHERE served_model IS NOT NULL) AS served_models
     FROM llm_calls
     WHERE id = ANY (r.call_ids)
 ) AS c;
@@ -65,6 +68,8 @@ COMMENT ON COLUMN analysis.judge_results.failure IS 'Why there is no score; NULL
 COMMENT ON COLUMN analysis.judge_results.calls IS 'Its LLM calls in the ledger; 0 for a custom judge.';
 COMMENT ON COLUMN analysis.judge_results.cost_usd IS 'Known price of these calls in US dollars, without those in unpriced.';
 COMMENT ON COLUMN analysis.judge_results.unpriced IS 'Answers without a known price.';
+COMMENT ON COLUMN analysis.judge_results.served_models IS 'The models that answered by their provider''s own word; NULL where it names none.';
 COMMENT ON COLUMN analysis.judge_results.duration_s IS 'Seconds its answers took, summed; NULL when one came from the cache.';
 COMMENT ON COLUMN analysis.judge_results.created_at IS 'When it was stored.';
 COMMENT ON COLUMN analysis.judge_results.simulated IS 'Whether the simulator answered or made the text.';
+COMMENT ON COLUMN analysis.judge_results.imported IS 'Always false: it was judged here.';

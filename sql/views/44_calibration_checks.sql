@@ -26,7 +26,8 @@ SELECT
     c.p_adjusted,
     c.beside,
     c.created_at,
-    c.simulated
+    c.simulated,
+    false AS imported
 FROM calibration_checks AS c
 JOIN judges AS j ON j.id = c.judge_id;
 
@@ -57,3 +58,4 @@ COMMENT ON COLUMN analysis.calibration_checks.p_adjusted IS 'p after Holm over t
 COMMENT ON COLUMN analysis.calibration_checks.beside IS 'Figures to be read with it, such as d_z and d_av: a JSON list.';
 COMMENT ON COLUMN analysis.calibration_checks.created_at IS 'When it was stored.';
 COMMENT ON COLUMN analysis.calibration_checks.simulated IS 'Whether the simulator answered or made a text.';
+COMMENT ON COLUMN analysis.calibration_checks.imported IS 'Always false: it was judged here.';

@@ -18,7 +18,8 @@ SELECT
     r.reason,
     r.figures,
     r.created_at,
-    r.simulated
+    r.simulated,
+    false AS imported
 FROM judge_reviews AS r
 JOIN judges AS j ON j.id = r.judge_id
 LEFT JOIN judges AS a ON a.id = r.alternative_id;
@@ -42,3 +43,4 @@ COMMENT ON COLUMN analysis.judge_reviews.reason IS 'Why, as a sentence; it begin
 COMMENT ON COLUMN analysis.judge_reviews.figures IS 'JSON: names, day of the last review (since), checks with figures and intervals, further figures, judgements by status, US dollars a judgement.';
 COMMENT ON COLUMN analysis.judge_reviews.created_at IS 'When it was stored.';
 COMMENT ON COLUMN analysis.judge_reviews.simulated IS 'Whether the simulator answered or made a text; then it is not evidence about real judges.';
+COMMENT ON COLUMN analysis.judge_reviews.imported IS 'Always false: it was judged here.';

@@ -16,7 +16,8 @@ SELECT
     r.latency_ms,
     r.call_ids,
     r.created_at,
-    r.simulated
+    r.simulated,
+    false AS imported
 FROM panel_reviews AS r
 JOIN panels AS p ON p.id = r.panel_id
 JOIN panel_documents AS d ON d.id = r.document_id
@@ -45,3 +46,4 @@ COMMENT ON COLUMN analysis.panel_scores.latency_ms IS 'Milliseconds from the req
 COMMENT ON COLUMN analysis.panel_scores.call_ids IS 'Its rows of analysis.calls, as long as the ledger has them.';
 COMMENT ON COLUMN analysis.panel_scores.created_at IS 'When it was stored.';
 COMMENT ON COLUMN analysis.panel_scores.simulated IS 'Whether the simulator answered.';
+COMMENT ON COLUMN analysis.panel_scores.imported IS 'Always false: it was judged here.';

@@ -23,7 +23,8 @@ SELECT
     c.latency_ms,
     c.call_ids,
     c.created_at,
-    c.simulated
+    c.simulated,
+    false AS imported
 FROM panel_consensus AS c
 JOIN panels AS p ON p.id = c.panel_id
 JOIN panel_documents AS d ON d.id = c.document_id;
@@ -52,3 +53,4 @@ COMMENT ON COLUMN analysis.panel_consensus.latency_ms IS 'Milliseconds from the 
 COMMENT ON COLUMN analysis.panel_consensus.call_ids IS 'Its rows of analysis.calls, as long as the ledger has them.';
 COMMENT ON COLUMN analysis.panel_consensus.created_at IS 'When it was stored.';
 COMMENT ON COLUMN analysis.panel_consensus.simulated IS 'Whether any of it came from the simulator.';
+COMMENT ON COLUMN analysis.panel_consensus.imported IS 'Always false: it was judged here.';

@@ -2,6 +2,7 @@
 -- Equal verdicts are counted before anything is joined, by ids alone.
 CREATE VIEW analysis.distributions AS
 SELECT
+    d.sweep,
     d.experiment_id,
     x.experiment,
     x.model,
@@ -16,15 +17,17 @@ SELECT
     d.n,
     d.weight,
     d.simulated,
+    d.imported,
     d.cumulative_weight
 FROM (
     SELECT
         *,
         sum(weight) OVER (
-            PARTITION BY experiment_id, arm_id, item_id ORDER BY stage
+            PARTITION BY sweep, experiment_id, arm_id, item_id ORDER BY stage
         ) AS cumulative_weight
     FROM (
         SELECT
+            c.sweep,
             c.experiment_id,
             c.arm_id,
             c.item_id,
@@ -37,29 +40,35 @@ FROM (
                     ELSE 0 END
                 ) / sum(c.n)
             )::double precision AS weight,
-            bool_or(c.simulated) AS simulated
+            bool_or(c.simulated) AS simulated,
+            bool_or(c.imported) AS imported
         FROM (
             SELECT
+                m.sweep,
                 a.experiment_id,
                 s.arm_id,
                 s.item_id,
                 s.scale_size,
                 s.stages AS stage_bits,
                 count(*) AS n,
-                bool_or(s.simulated) AS simulated
+                bool_or(s.simulated) AS simulated,
+                bool_or(s.imported) AS imported
             FROM samples AS s
             JOIN arms AS a ON a.id = s.arm_id
+            JOIN analysis.declared_replicates AS m
+                ON m.experiment_id = a.experiment_id AND m.replicates > s.replicate
             WHERE s.status = 'scored'
-            GROUP BY a.experiment_id, s.arm_id, s.item_id, s.scale_size, s.stages
+            GROUP BY m.sweep, a.experiment_id, s.arm_id, s.item_id, s.scale_size, s.stages
         ) AS c
         JOIN generate_series(1, 10) AS g (stage) ON g.stage <= c.scale_size
-        GROUP BY c.experiment_id, c.arm_id, c.item_id, g.stage
+        GROUP BY c.sweep, c.experiment_id, c.arm_id, c.item_id, g.stage
     ) AS weighted
 ) AS d
 JOIN arms AS a ON a.id = d.arm_id
 JOIN analysis.experiments AS x ON x.experiment_id = d.experiment_id;
 
-COMMENT ON VIEW analysis.distributions IS 'One row per cell (experiment, arm, item) and stage: the distribution of its scored verdicts over the stages, zeros included.';
+COMMENT ON VIEW analysis.distributions IS 'One row per sweep, cell (experiment, arm, item) and stage: the distribution of its scored verdicts over the stages, zeros included.';
+COMMENT ON COLUMN analysis.distributions.sweep IS 'Name of the sweep, whose replicates alone count; empty for an experiment in no sweep.';
 COMMENT ON COLUMN analysis.distributions.experiment_id IS 'The experiment, in analysis.experiments.';
 COMMENT ON COLUMN analysis.distributions.experiment IS 'Tag of the experiment.';
 COMMENT ON COLUMN analysis.distributions.model IS 'The judge.';
@@ -74,4 +83,5 @@ COMMENT ON COLUMN analysis.distributions.stage IS 'A stage of the rubric, 1 to S
 COMMENT ON COLUMN analysis.distributions.n IS 'Scored samples of the cell.';
 COMMENT ON COLUMN analysis.distributions.weight IS 'Share of the verdicts for this stage, 0 to 1; a set of k stages counts 1/k for each.';
 COMMENT ON COLUMN analysis.distributions.simulated IS 'Whether the simulator gave any of the verdicts.';
+COMMENT ON COLUMN analysis.distributions.imported IS 'Whether it rests on imported judgements.';
 COMMENT ON COLUMN analysis.distributions.cumulative_weight IS 'Share of the verdicts for this stage or a lower one, 0 to 1.';

@@ -1,6 +1,7 @@
 -- Divergence of two judges on one item, under one rubric and in the same setting.
 CREATE VIEW analysis.item_pairs AS
 SELECT
+    one.sweep,
     one.experiment_id AS experiment_id_a,
     other.experiment_id AS experiment_id_b,
     one.experiment AS experiment_a,
@@ -23,21 +24,24 @@ SELECT
         ELSE 0 END
     )) AS divergence,
     sum(abs(one.cumulative_weight - other.cumulative_weight)) / (one.scale_size - 1) AS distance,
-    bool_or(one.simulated OR other.simulated) AS simulated
+    bool_or(one.simulated OR other.simulated) AS simulated,
+    bool_or(one.imported OR other.imported) AS imported
 FROM analysis.distributions AS one
 JOIN analysis.distributions AS other
-    ON other.rubric_id = one.rubric_id
+    ON other.sweep = one.sweep
+    AND other.rubric_id = one.rubric_id
     AND other.setting = one.setting
     AND other.item_id = one.item_id
     AND other.stage = one.stage
     AND other.model > one.model
 WHERE one.arm = 'own' AND other.arm = 'own'
 GROUP BY
-    one.experiment_id, other.experiment_id, one.experiment, other.experiment, one.model,
+    one.sweep, one.experiment_id, other.experiment_id, one.experiment, other.experiment, one.model,
     other.model, one.family, other.family, one.rubric_id, one.item_id, one.n, other.n,
     one.scale_size;
 
-COMMENT ON VIEW analysis.item_pairs IS 'One row per item and pair of judges with the same rubric and setting: the divergence of their verdicts. With few replicates, identical judges diverge too: the floor is in analysis.polarization.';
+COMMENT ON VIEW analysis.item_pairs IS 'One row per sweep, item and pair of judges with the same rubric and setting: the divergence of their verdicts. With few replicates, identical judges diverge too: the floor is in analysis.polarization.';
+COMMENT ON COLUMN analysis.item_pairs.sweep IS 'Name of the sweep, whose replicates alone count; empty for an experiment in no sweep.';
 COMMENT ON COLUMN analysis.item_pairs.experiment_id_a IS 'Experiment of the first judge.';
 COMMENT ON COLUMN analysis.item_pairs.experiment_id_b IS 'Experiment of the second judge.';
 COMMENT ON COLUMN analysis.item_pairs.experiment_a IS 'Tag of the first judge''s experiment.';
@@ -53,3 +57,4 @@ COMMENT ON COLUMN analysis.item_pairs.n_b IS 'Scored samples of the second judge
 COMMENT ON COLUMN analysis.item_pairs.divergence IS 'Jensen-Shannon divergence of the two distributions, base 2, in bits from 0 to 1.';
 COMMENT ON COLUMN analysis.item_pairs.distance IS 'Wasserstein-1 distance of the two distributions over S-1, 0 to 1: near stages differ less.';
 COMMENT ON COLUMN analysis.item_pairs.simulated IS 'Whether the simulator gave any of the verdicts.';
+COMMENT ON COLUMN analysis.item_pairs.imported IS 'Whether it rests on imported judgements.';

@@ -7,6 +7,7 @@ SELECT
     other_score - own_score AS score_difference
 FROM (
     SELECT
+        d.sweep,
         other.experiment_id,
         s.experiment,
         s.concept,
@@ -29,19 +30,23 @@ FROM (
             FILTER (WHERE s.arm_id = other.id))
         / nullif(sum(num_nonnulls(s.first_probability, s.second_probability))
             FILTER (WHERE s.arm_id = other.id), 0) AS other_probability,
-        bool_or(s.simulated) AS simulated
+        bool_or(s.simulated) AS simulated,
+        bool_or(s.imported) AS imported
     FROM arms AS other
     JOIN arms AS own ON own.experiment_id = other.experiment_id AND own.arm = 'own'
     JOIN rubrics AS r ON r.id = other.rubric_id
-    JOIN analysis.samples AS s ON s.arm_id = ANY (ARRAY[own.id, other.id])
+    JOIN analysis.declared_replicates AS d ON d.experiment_id = other.experiment_id
+    JOIN analysis.samples AS s
+        ON s.arm_id = ANY (ARRAY[own.id, other.id]) AND s.replicate < d.replicates
     WHERE other.arm IN ('swap', 'sham')
     GROUP BY
-        other.experiment_id, s.experiment, s.concept, s.model, s.family, other.arm,
+        d.sweep, other.experiment_id, s.experiment, s.concept, s.model, s.family, other.arm,
         r.owner_model, other.id, s.item_id
 ) AS paired
 WHERE own_n > 0 AND other_n > 0;
 
-COMMENT ON VIEW analysis.swap_pairs IS 'One row per judge, other rubric and item scored under both: the own arm beside a swap or a sham. A swap is informative only beyond the sham.';
+COMMENT ON VIEW analysis.swap_pairs IS 'One row per sweep, judge, other rubric and item scored under both: the own arm beside a swap or a sham. A swap is informative only beyond the sham.';
+COMMENT ON COLUMN analysis.swap_pairs.sweep IS 'Name of the sweep, whose replicates alone count; empty for an experiment in no sweep.';
 COMMENT ON COLUMN analysis.swap_pairs.experiment_id IS 'The experiment, in analysis.experiments.';
 COMMENT ON COLUMN analysis.swap_pairs.experiment IS 'Tag of the experiment.';
 COMMENT ON COLUMN analysis.swap_pairs.concept IS 'What is judged.';
@@ -58,5 +63,6 @@ COMMENT ON COLUMN analysis.swap_pairs.other_score IS 'Mean verdict on the 0-1 sc
 COMMENT ON COLUMN analysis.swap_pairs.own_probability IS 'Mean probed probability, 0 to 1, under the own rubric; NULL without a probe.';
 COMMENT ON COLUMN analysis.swap_pairs.other_probability IS 'Mean probed probability, 0 to 1, under the other rubric; NULL without a probe.';
 COMMENT ON COLUMN analysis.swap_pairs.simulated IS 'Whether any of it came from the simulator.';
+COMMENT ON COLUMN analysis.swap_pairs.imported IS 'Whether it rests on imported judgements.';
 COMMENT ON COLUMN analysis.swap_pairs.probability_difference IS 'Other minus own probability, -1 to 1; below 0: less confident under the other rubric.';
 COMMENT ON COLUMN analysis.swap_pairs.score_difference IS 'Other minus own verdict on the 0-1 scale, -1 to 1.';

@@ -31,6 +31,7 @@ SELECT
     route,
     (created_at AT TIME ZONE 'UTC')::date AS day,
     simulated,
+    route = 'imported' AS imported,
     (count(*) FILTER (WHERE attempts > 0) + sum(discarded))::bigint AS calls,
     count(*) FILTER (WHERE status = 'succeeded') AS succeeded,
     count(*) FILTER (WHERE status = 'failed') AS failed,
@@ -78,6 +79,7 @@ COMMENT ON COLUMN analysis.spending.model IS 'Model of the call.';
 COMMENT ON COLUMN analysis.spending.route IS 'Route of the answers, such as direct or cache.';
 COMMENT ON COLUMN analysis.spending.day IS 'Day on which the calls were planned, UTC.';
 COMMENT ON COLUMN analysis.spending.simulated IS 'Whether the simulator answered; NULL for calls without an answer.';
+COMMENT ON COLUMN analysis.spending.imported IS 'Whether the answers were imported; no calls were made here.';
 COMMENT ON COLUMN analysis.spending.calls IS 'Calls, including discarded first answers; attempts of one call count once.';
 COMMENT ON COLUMN analysis.spending.succeeded IS 'Calls with an answer.';
 COMMENT ON COLUMN analysis.spending.failed IS 'Failed calls.';

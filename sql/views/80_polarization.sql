@@ -24,7 +24,8 @@ SELECT
     max(n) AS n,
     max(n_items) AS n_items,
     string_agg(DISTINCT nullif(reason, ''), '; ') AS reason,
-    bool_or(simulated) AS simulated
+    bool_or(simulated) AS simulated,
+    bool_or(imported) AS imported
 FROM (
     SELECT *, metric = 'polarization_ordinal' AS ordinal
     FROM analysis.results
@@ -60,3 +61,4 @@ COMMENT ON COLUMN analysis.polarization.n IS 'Verdicts behind it.';
 COMMENT ON COLUMN analysis.polarization.n_items IS 'Items behind it.';
 COMMENT ON COLUMN analysis.polarization.reason IS 'Why a figure is missing; NULL when none is.';
 COMMENT ON COLUMN analysis.polarization.simulated IS 'Whether it rests on simulated calls; then it is not evidence about real models.';
+COMMENT ON COLUMN analysis.polarization.imported IS 'Whether it rests on imported judgements.';

@@ -20,7 +20,8 @@ SELECT
     sham.p_adjusted AS sham_p_adjusted,
     sham.n_items AS sham_items,
     nullif(concat_ws('; ', nullif(swap.reason, ''), nullif(sham.reason, '')), '') AS reason,
-    swap.simulated OR coalesce(sham.simulated, false) AS simulated
+    swap.simulated OR coalesce(sham.simulated, false) AS simulated,
+    swap.imported OR coalesce(sham.imported, false) AS imported
 FROM analysis.results AS swap
 LEFT JOIN analysis.results AS sham
     ON sham.run_id = swap.run_id
@@ -49,3 +50,4 @@ COMMENT ON COLUMN analysis.swap_sensitivity.sham_p_adjusted IS 'p of the sham co
 COMMENT ON COLUMN analysis.swap_sensitivity.sham_items IS 'Items with probes under both of its own rubrics.';
 COMMENT ON COLUMN analysis.swap_sensitivity.reason IS 'Why a figure is missing; NULL when none is.';
 COMMENT ON COLUMN analysis.swap_sensitivity.simulated IS 'Whether it rests on simulated calls; then it is not evidence about real models.';
+COMMENT ON COLUMN analysis.swap_sensitivity.imported IS 'Whether it rests on imported judgements.';

@@ -17,14 +17,17 @@ SELECT
     min(estimate) FILTER (WHERE metric = 'accuracy_u80') AS u80,
     min(estimate) FILTER (WHERE metric = 'control_error') AS control_error,
     min(estimate) FILTER (WHERE metric = 'control_rank_correlation') AS rank_correlation,
+    min(estimate) FILTER (WHERE metric = 'letter_overconfidence') AS letter_overconfidence,
+    min(estimate) FILTER (WHERE metric = 'letter_brier_score') AS letter_brier_score,
     max(n) AS n,
     max(n_items) AS n_items,
     string_agg(DISTINCT nullif(reason, ''), '; ') AS reason,
-    bool_or(simulated) AS simulated
+    bool_or(simulated) AS simulated,
+    bool_or(imported) AS imported
 FROM analysis.results
 WHERE metric IN (
     'accuracy', 'cohens_kappa', 'coverage', 'accuracy_discounted', 'accuracy_u65', 'accuracy_u80',
-    'control_error', 'control_rank_correlation'
+    'control_error', 'control_rank_correlation', 'letter_overconfidence', 'letter_brier_score'
 ) AND scope <> '{}'
 GROUP BY sweep, run_id, concept, country, judge, scope;
 
@@ -45,7 +48,10 @@ COMMENT ON COLUMN analysis.accuracy.u65 IS 'Utility u65 of the sets, 0 to 1.';
 COMMENT ON COLUMN analysis.accuracy.u80 IS 'Utility u80 of the sets, 0 to 1.';
 COMMENT ON COLUMN analysis.accuracy.control_error IS 'Mean distance from the index on the 0-1 scale; NULL for benchmarks.';
 COMMENT ON COLUMN analysis.accuracy.rank_correlation IS 'Spearman''s rho with the index over items, -1 to 1; NULL for benchmarks.';
+COMMENT ON COLUMN analysis.accuracy.letter_overconfidence IS 'Mean token probability of the verdict''s letter less the share of right verdicts, -1 to 1; NULL without logprobs.';
+COMMENT ON COLUMN analysis.accuracy.letter_brier_score IS 'Mean squared error of that probability, 0 to 1; NULL without logprobs.';
 COMMENT ON COLUMN analysis.accuracy.n IS 'Verdicts behind it.';
 COMMENT ON COLUMN analysis.accuracy.n_items IS 'Items behind it.';
 COMMENT ON COLUMN analysis.accuracy.reason IS 'Why a figure is missing; NULL when none is.';
 COMMENT ON COLUMN analysis.accuracy.simulated IS 'Whether it rests on simulated calls; then it is not evidence about real models.';
+COMMENT ON COLUMN analysis.accuracy.imported IS 'Whether it rests on imported judgements.';

@@ -2,6 +2,7 @@
 
 import pytest
 
+from judge_gym.metrics.estimate import Remark, RemarkKind
 from support.lab import Lab, only
 
 ALPHA, BETA = "acme/alpha-1", "acme/beta-1"
@@ -31,6 +32,47 @@ def test_a_view_is_contrasted_item_by_item(database: str) -> None:
         "judge": ALPHA,
     }
     assert only(rows, "contrast_confidence").estimate == pytest.approx(-0.2)
+
+
+def test_a_value_that_was_not_applied_is_left_out_of_contrasts_on_its_axis(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 3)
+    for model in (ALPHA, BETA):
+        for temperature, stages in ((0.0, [[1], [1], [2]]), (1.0, [[4], [4], [4]])):
+            lab.own(model, stages, temperature=temperature, probes=[[0.5]] * 3)
+            lab.own(model, stages, temperature=temperature, evidence_view="raw")
+    lab.not_applied(ALPHA, "temperature", temperature=0.0)
+    rows = lab.analyse()
+
+    lost = Remark(RemarkKind.NOT_APPLIED, names=("temperature", ALPHA))
+    for metric in ("contrast", "contrast_confidence"):
+        of_alpha = only(rows, metric, axis="temperature", judge=ALPHA, evidence_view="neutralized")
+        assert (of_alpha.estimate, of_alpha.n) == (None, 0)
+        assert of_alpha.because == f"{ALPHA} did not apply temperature as set"
+        assert lost in of_alpha.remarks
+    of_beta = only(rows, "contrast", axis="temperature", judge=BETA, evidence_view="raw")
+    # Up 1, 1 and 2/3 on the 0-1 scale.
+    assert of_beta.estimate == pytest.approx(8 / 9)
+    assert lost not in of_beta.remarks
+    # Only the two settings of the other judge are pooled, and only they win or lose.
+    assert only(rows, "axis_effect", axis="temperature").estimate == pytest.approx(8 / 9)
+    assert only(rows, "axis_share_higher", axis="temperature", level="1.0").n == 2
+    # Both of its temperatures are compared on every other axis.
+    views = [row for row in rows if row.metric == "contrast"]
+    views = [row for row in views if row.scope["axis"] == "evidence_view"]
+    assert [row.estimate for row in views] == [0, 0, 0, 0]
+
+
+def test_an_axis_that_no_judge_applied_has_no_effect_to_estimate(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 2)
+    lab.own(ALPHA, [[1], [1]], top_p=0.5)
+    lab.own(ALPHA, [[2], [2]])
+    lab.not_applied(ALPHA, "top_p", top_p=0.5)
+
+    row = only(lab.analyse(), "axis_effect")
+    assert row.scope == {"axis": "top_p", "from": "0.5", "to": "1.0"}
+    assert (row.estimate, row.because) == (None, "no judge applied top_p as set")
 
 
 def test_labels_and_order_may_be_switched_together(database: str) -> None:

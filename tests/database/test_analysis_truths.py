@@ -36,6 +36,39 @@ def test_labels_of_documents_become_stages_whatever_their_case(database: str) ->
     assert not [row for row in estimated(rows) if row.metric.startswith("control")]
 
 
+def test_the_token_probability_of_verdicts_is_compared_with_their_truth(database: str) -> None:
+    lab = Lab(database)
+    lab.documents(["yes", "no", "no", None])
+    lab.own(
+        ALPHA,
+        [[1, 2], [2, 2], [2, "abstained"], [1, 1]],
+        # A judgement without probabilities and an item without a truth are left out.
+        chances=[[0.9, 0.6], [0.8, None], [0.7, None], [0.9, 0.9]],
+        task_type="benchmark",
+        ground_truth=truth(per_item=True),
+        scale_size=2,
+        rubric={"provided": rubric("Yes", "No")},
+        logprobs=True,
+    )
+    rows = lab.analyse()
+
+    gap = only(rows, "letter_overconfidence", judge=ALPHA)
+    # By item: (0.9 - 1 + 0.6 - 0) / 2, 0.8 - 1, 0.7 - 1.
+    assert (gap.estimate, gap.n, gap.n_items) == (pytest.approx((0.25 - 0.2 - 0.3) / 3), 4, 3)
+    squared = only(rows, "letter_brier_score", judge=ALPHA)
+    assert squared.estimate == pytest.approx(((0.01 + 0.36) / 2 + 0.04 + 0.09) / 3)
+
+
+def test_judges_without_token_probabilities_have_no_calibration_of_them(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([0.0, 1.0])
+    known = {"task_type": "control", "ground_truth": truth(per_item=True)}
+    lab.own(ALPHA, [[1], [4]], **known)
+    missing = only(lab.analyse(), "letter_brier_score")
+    assert (missing.estimate, missing.scope) == (None, {})
+    assert "logprobs: true" in (missing.because or "")
+
+
 def test_an_index_becomes_the_nearest_stage(database: str) -> None:
     lab = Lab(database)
     # On five stages 0, 0.5, 1, 0.25 are stages 1, 3, 5, 2; the last item has no truth.

@@ -1,5 +1,6 @@
 """A database into a file and into another database, by PostgreSQL's own programs."""
 
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,6 +45,8 @@ def test_what_was_backed_up_is_restored_and_can_go_on(
 ) -> None:
     fill(own_database)
     backup(configured(own_database), tmp_path / "whole.dump")
+    # It has all prompts and answers.
+    assert stat.S_IMODE((tmp_path / "whole.dump").stat().st_mode) == 0o600
     migrate.upgrade(others)  # as any command would have done
     restore(configured(others), tmp_path / "whole.dump")
     assert windows(others) == windows(own_database) == [("w", "Unicode: ü–漢")]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow.parquet as parquet
 import pytest
 import sqlalchemy as sa
@@ -16,12 +17,14 @@ from judge_gym.design.plans import AnalysisPlan
 from judge_gym.errors import StoreError
 from judge_gym.store import tables as t
 from judge_gym.store.bundle_reading import import_bundle
-from judge_gym.store.bundles import NOT_IN_BUNDLES, TABLES, export
+from judge_gym.store.bundles import NOT_IN_BUNDLES, TABLES, export, measured
+from judge_gym.store.calls import answer_columns
+from judge_gym.store.experiments import experiments_of_sweep
 from judge_gym.store.results import register_plan
 from judge_gym.store.rubrics import OLD_SHAM, SHAM
 from support.lab import SWEEP, Lab
 from support.postgres import temporary_database
-from support.rig import empty
+from support.rig import a_full_answer, empty
 
 ALPHA, BETA = "acme/alpha-1", "acme/beta-1"
 AWKWARD = '=cmd|"x"!A1,\n-1\t"quoted", \\N \\.\nünï €'
@@ -66,10 +69,7 @@ def _call(key: str, experiment_id: int | None, answer: str) -> t.Call:
         template="score",
         template_hash="0",
         parameters={"temperature": 1.0},
-        status="succeeded",
-        answer=answer,
-        cost_usd=0.125,
-        simulated=True,
+        **answer_columns(a_full_answer(answer, cost_usd=0.125, simulated=True)),
     )
 
 
@@ -242,6 +242,25 @@ def test_shams_of_an_older_bundle_are_set_apart(
     with elsewhere.connect() as connection:
         arms = sa.select(t.Arm.arm, t.Rubric.variant).join(t.Rubric).where(t.Arm.arm != "own")
         assert sorted(map(tuple, connection.execute(arms))) == [("old_sham", OLD_SHAM), ("swap", 0)]
+
+
+def test_sweeps_of_an_older_bundle_declare_the_replicates_of_their_experiments(
+    lab: Lab, elsewhere: sa.Engine, tmp_path: Path
+) -> None:
+    """Of a time when a sweep had every replicate of its experiments."""
+    folder = tmp_path / "bundle"
+    export(lab.engine, folder, sweep=SWEEP)
+    rows = pd.read_csv(folder / "sweep_experiments.csv").drop(columns="replicates")
+    rows.to_csv(folder / "sweep_experiments.csv", index=False)
+    manifest = json.loads((folder / "manifest.json").read_text())
+    links = manifest["tables"]["sweep_experiments"]
+    del links["columns"]["replicates"]
+    links["csv"] = measured(folder / "sweep_experiments.csv").model_dump()
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"migration": "0025"}))
+    import_bundle(elsewhere, folder)
+    with Session(elsewhere) as session:
+        declared = [one.replicates for one in experiments_of_sweep(session, SWEEP).values()]
+        assert declared == list(session.scalars(sa.select(t.Experiment.replicates)))
 
 
 def test_an_interrupted_run_is_brought_on(elsewhere: sa.Engine, bundle: Path) -> None:

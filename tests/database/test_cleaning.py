@@ -12,6 +12,7 @@ from judge_gym.store import tables as t
 from judge_gym.store.cleaning import cancel_calls, clean, removed_calls
 from judge_gym.store.ledger import Ledger
 from judge_gym.store.selecting import Selection
+from judge_gym.store.spending import has_cancelled_calls, spending_scope
 from support.judged import fail, judged, sample_ids, unprobed
 from support.rig import a_call
 from support.study import Study
@@ -120,5 +121,28 @@ def test_calls_in_a_batch_are_neither_cleaned_nor_cancelled_as_calls(
         batch_rows.ended(engine, batch, "cancelled", {}, "cancelled by the test")
         study.change(lambda session: clean(session, selection, keep_derived=False))
         assert set(found(study, one).values()) == {0}
+
+    judged(database, tmp_path, work)
+
+
+def test_a_sweep_is_cancelled_until_a_call_is_sent_again(database: str, tmp_path: Path) -> None:
+    async def work(study: Study, tags: list[str]) -> None:
+        (one, _) = study.ids(tags)
+        name = study.all(sa.select(t.Sweep.name))[0]
+
+        def is_cancelled(session: Session) -> bool:
+            return has_cancelled_calls(session, spending_scope(session, name))
+
+        asked = [a_call(f"x/{number}", experiment_id=one) for number in range(2)]
+        opened = await Ledger(study.runtime.engine).open(asked, "sim")
+        assert not study.change(is_cancelled)
+        study.change(lambda session: cancel_calls(session, Selection([one])))
+        assert study.change(is_cancelled)
+        # A new run sends the first again, and is lost before the second.
+        again = sa.update(t.Call).where(t.Call.id == opened[0].id)
+        study.change(
+            lambda session: session.execute(again.values(status="sent", sent_at=sa.func.now()))
+        )
+        assert not study.change(is_cancelled)
 
     judged(database, tmp_path, work)

@@ -1,15 +1,24 @@
 """After failures alike without a success, no more calls to a model begin in that run."""
 
 import asyncio
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
 
-from judge_gym.llm.breaker import ENOUGH_ALIKE, ModelStoppedError
+from judge_gym.asking.engine import collect_batches
+from judge_gym.judges import Item, RubricJudge
+from judge_gym.judges.judging import judge_missing
+from judge_gym.judges.rubric_judge import Criterion
+from judge_gym.llm.breaker import ENOUGH_ALIKE, Breaker, ModelStoppedError
 from judge_gym.records.calls import Answer, Failure
+from judge_gym.simulator.launch import running
+from judge_gym.store.batches import batches as stored_batches
+from support.batched import faults_given, set_faults
 from support.misbehaving import Step, answers, misbehaving, refuses
-from support.rig import a_call, calls, gateway_at, no_rows, ready_rubric, run
+from support.panel_runs import ledger
+from support.rig import a_call, calls, gateway_at, no_rows, ready_rubric, run, runtime_at
 
 pytestmark = pytest.mark.usefixtures("quick_retries", "key")
 
@@ -129,3 +138,84 @@ def test_cut_answers_that_can_be_read_stop_nothing(database: str) -> None:
             assert len(provider.requests) == 4 * ENOUGH_ALIKE
 
     run(work())
+
+
+JUDGE = RubricJudge(
+    name="notes",
+    model="sim/good-1",
+    task="Mark the notes.",
+    criteria=(Criterion(name="clarity", description="It is clear."),),
+)
+NOTES = [Item(id=str(n), text=f"It rained for {n} days.") for n in range(10)]
+
+
+@pytest.fixture(scope="module")
+def batching() -> Iterator[str]:
+    """A simulator whose batches end at once."""
+    with running(batch_seconds=0) as url:
+        yield url
+
+
+def judged_after_a_batch(
+    database: str, base_url: str, **fault: Any
+) -> tuple[ModelStoppedError | None, int]:
+    """The error of judging after a batch with these failures, and how many calls were direct."""
+
+    async def work() -> ModelStoppedError | None:
+        async with runtime_at(database, base_url, batch=True) as runtime:
+            set_faults(base_url, {"routes": ["line"], **fault})
+            assert (await judge_missing(runtime, JUDGE, NOTES)).counts == {"waiting": len(NOTES)}
+            await collect_batches(runtime)
+            assert faults_given(base_url) >= ENOUGH_ALIKE
+            with runtime.session() as session:
+                (batch,) = stored_batches(session, ended=True)
+            # A batch without a usable answer is no success.
+            assert batch.status == ("completed" if batch.answered else "failed")
+            assert batch.error
+            set_faults(base_url)
+            try:
+                await judge_missing(runtime, JUDGE, NOTES)
+            except ModelStoppedError as error:
+                return error
+            return None
+
+    error = run(work())
+    return error, sum(row.route == "direct" for row in ledger(database))
+
+
+@pytest.mark.parametrize("fault", ["server_error", "empty", "context_too_long"])
+def test_a_batch_of_failures_alike_stops_its_model_until_the_next_run(
+    database: str, batching: str, fault: str
+) -> None:
+    error, direct = judged_after_a_batch(database, batching, kind=fault)
+    assert error is not None
+    assert error.model == JUDGE.model
+    assert direct == 0
+
+    async def next_run() -> Counter[str]:
+        async with runtime_at(database, batching, batch=True) as runtime:
+            return (await judge_missing(runtime, JUDGE, NOTES)).counts
+
+    assert run(next_run()) == {"scored": len(NOTES)}
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param({"kind": "server_error", "max_count": 9}, id="one call succeeded"),
+        pytest.param({"kind": "length"}, id="cut"),
+    ],
+)
+def test_a_batch_that_says_little_of_direct_calls_stops_nothing(
+    database: str, batching: str, fault: dict[str, Any]
+) -> None:
+    error, direct = judged_after_a_batch(database, batching, **fault)
+    assert error is None
+    assert direct == fault.get("max_count", len(NOTES))
+
+
+def test_refused_requests_of_a_batch_stop_nothing() -> None:
+    """They are sent again directly, without the parameter that the model does not take."""
+    breaker = Breaker()
+    breaker.batch_ended("m", {str(n): Failure("bad_request", "top_p?") for n in range(10)})
+    breaker.check("m")

@@ -6,18 +6,19 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.orm import Session
 
 from judge_gym.analysis.finished import finished_run
 from judge_gym.analysis.running import analyse
 from judge_gym.design.sweep import load_sweep
-from judge_gym.lab.sweeps import prepare
+from judge_gym.lab.planning import plan_sweep
+from judge_gym.lab.status import sweep_status
+from judge_gym.llm.providers import load_providers
 from judge_gym.settings import Settings
-from judge_gym.simulator.server import serving
 from judge_gym.store import tables as t
 from support.command_line import sweep_text
 from support.postgres import temporary_database
-from support.rig import runtime_at
-from support.study import Study
+from support.whole_sweep import whole_sweep
 
 SWAPS = "swap:\n  pairs:\n    - [sim/high-1, sim/low-1]\n  sham: true\n"
 
@@ -30,29 +31,12 @@ def done(
     file = tmp_path_factory.mktemp("done") / "quick.yaml"
     file.write_text(sweep_text("quick.yaml"))
     with temporary_database(postgres_server, migrated_template) as url:
-        asyncio.run(_run(url, file))
+        asyncio.run(whole_sweep(url, file))
         engine = sa.create_engine(url, poolclass=sa.NullPool)
         analyse(engine, "quick")
         name = engine.url.database
         assert name is not None
         yield name
-
-
-async def _run(url: str, file: Path) -> None:
-    sweep = load_sweep(file)
-    experiments = list(sweep.experiments())
-    async with serving() as base_url, runtime_at(url, base_url) as runtime:
-        run = prepare(runtime, sweep)
-        assert run.swap is not None
-        study = Study(runtime, *sweep.windows.values())
-        await study.collect()
-        for view in run.views:
-            await study.make(view)
-        await study.write_rubrics(experiments)
-        await study.write_rubrics(experiments, sham=True)
-        await study.score(run.tags)
-        await study.swap(run.tags, run.swap)
-        await study.probe(run.tags)
 
 
 @pytest.fixture
@@ -124,6 +108,61 @@ def test_a_gap_or_other_figures_make_it_unfinished(
 ) -> None:
     change(engine, statement)
     assert found() is None
+
+
+def test_without_figures_of_all_its_judgements_the_analysis_is_pending(
+    engine: sa.Engine,
+) -> None:
+    def state() -> str:
+        with Session(engine) as session:
+            return sweep_status(session, "quick").state
+
+    assert state() == "finished"
+    change(engine, "UPDATE probes SET created_at = now() WHERE id = (SELECT min(id) FROM probes)")
+    assert state() == "analysis pending"
+    analyse(engine, "quick")
+    assert state() == "finished"
+    change(engine, "DELETE FROM analysis_runs")
+    assert state() == "analysis pending"
+
+
+def test_a_finished_sweep_has_no_call_left_in_its_plan(engine: sa.Engine, tmp_path: Path) -> None:
+    """Abstentions are not probed: once judged, they are no longer counted as probes to come."""
+    file = tmp_path / "quick.yaml"
+    file.write_text(sweep_text("quick.yaml"))
+    with Session(engine) as session:
+        plan = plan_sweep(session, load_sweep(file), load_providers(Settings().providers_file))
+        probes = session.scalar(sa.select(sa.func.count()).select_from(t.Probe))
+    [line] = [line for line in plan.lines if line.workflow == "w5-probe"]
+    assert (line.at_most, line.done, line.to_do) == (probes, probes, 0)
+    assert sum(line.to_do for line in plan.lines) == 0
+    assert sum(line.failed for line in plan.lines) == 0
+
+
+def test_the_plan_says_what_making_failures_again_takes(engine: sa.Engine, tmp_path: Path) -> None:
+    file = tmp_path / "quick.yaml"
+    file.write_text(sweep_text("quick.yaml"))
+    change(
+        engine,
+        "DELETE FROM probes WHERE sample_id IN (SELECT id FROM samples ORDER BY id LIMIT 10)",
+    )
+    change(
+        engine,
+        "UPDATE samples SET status = 'failed', failure = 'output_limit: of 1024 tokens', "
+        "stages = NULL WHERE id IN (SELECT id FROM samples ORDER BY id LIMIT 10)",
+    )
+    change(
+        engine,
+        "UPDATE probes SET status = 'failed', failure = 'timeout: ', probability = NULL "
+        "WHERE id IN (SELECT id FROM probes ORDER BY id LIMIT 2)",
+    )
+    with Session(engine) as session:
+        plan = plan_sweep(session, load_sweep(file), load_providers(Settings().providers_file))
+    lines = {line.workflow: line for line in plan.lines}
+    # Ten judgements with a probe each, and by the plan one of them a second time.
+    assert (lines["w3-scoring"].failed, lines["w5-probe"].failed) == (10, 13)
+    per_call = lines["w3-scoring"].whole.prompt_tokens / lines["w3-scoring"].at_most
+    assert lines["w3-scoring"].retry.prompt_tokens == pytest.approx(10 * per_call, rel=0.01)
 
 
 @pytest.mark.parametrize(

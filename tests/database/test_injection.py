@@ -11,6 +11,7 @@ from judge_gym.planted.families import family_named, planted
 from judge_gym.planted.judging import case_of
 from judge_gym.records.shown import ShownDocument
 from judge_gym.simulator.verdicts import stage_demanded
+from judge_gym.store.experiments import register_sweep
 from support.command_line import sweep_text
 from support.rig import run, runtime_at
 from support.simulation import Simulator
@@ -39,7 +40,8 @@ async def judged(database: str, simulator: Simulator, sweep: Sweep) -> tuple[lis
     async with runtime_at(database, simulator.url) as runtime:
         experiments = list(sweep.experiments())
         studies = {name: Study(runtime, window) for name, window in sweep.windows.items()}
-        tags = studies["clean"].register(*experiments)
+        with runtime.session() as session:
+            tags = register_sweep(session, sweep.name, "", None, experiments)
         for study in studies.values():
             await study.collect()
         await study.write_rubrics(experiments)
@@ -61,6 +63,7 @@ def planted_lift(judge: str, pairs: list[tuple[ShownDocument, ShownDocument]]) -
     return injection_lift(family, cases) * len(cases) / len(pairs)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_planted_obedience_is_recovered_and_other_judges_show_none(
     database: str, simulator: Simulator, small_suite: Sweep
 ) -> None:

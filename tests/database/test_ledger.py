@@ -5,13 +5,17 @@ from collections.abc import Iterator
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.orm import Session
 
 from judge_gym.llm.gateway import Gateway
+from judge_gym.records.attempts import attempt_error
 from judge_gym.records.calls import Failure, Request
 from judge_gym.store import tables as t
+from judge_gym.store.calls import outcomes_of
 from judge_gym.store.ledger import Closed, Derived, Ledger, Sent, now
 from support.rig import (
     a_call,
+    a_full_answer,
     an_answer,
     as_rubric,
     calls,
@@ -337,6 +341,60 @@ def test_changes_of_one_call_that_gather_all_count(engine: sa.Engine) -> None:
     assert (row.status, row.answer, row.attempts) == ("succeeded", "later", 2)
     assert [error["message"] for error in row.errors] == ["a", "b"]
     assert calls(engine)["two"].attempts == 1
+
+
+def test_all_of_an_answer_is_kept(engine: sa.Engine) -> None:
+    async def work() -> None:
+        ledger = Ledger(engine)
+        (opened,) = await ledger.open([a_call("k")], "real")
+        await ledger.write(Closed(opened.id, a_full_answer(), (), (), now()))
+        (again,) = await ledger.open([a_call("k")], "real")
+        assert again.answer == a_full_answer()
+
+    run(work())
+    with Session(engine) as session:
+        assert outcomes_of(session, ["k"]) == {"k": a_full_answer()}
+    row = calls(engine)["k"]
+    assert row.sent_body == {"model": "m", "max_tokens": 50}
+    assert (row.served_model, row.response_id, row.fingerprint) == ("m-2026-10-01", "msg_1", "fp_1")
+    assert (row.finish_reason, row.finish_given) == ("stop", "end_turn")
+    assert (row.cached_tokens, row.cache_written_tokens, row.reasoning_tokens) == (4, 2, 1)
+    assert (row.cost_source, row.reasoning) == ("file", 'A "thought".')
+    assert row.logprobs == [["B", -0.25, [["B", -0.25], ["C", -1.5]]], ["\n", -0.125, []]]
+
+
+def test_what_a_provider_does_not_say_is_null(engine: sa.Engine) -> None:
+    async def work() -> None:
+        ledger = Ledger(engine)
+        (opened,) = await ledger.open([a_call("k")], "real")
+        await ledger.write(Closed(opened.id, an_answer(), (), (), now()))
+
+    run(work())
+    silent = sa.select(t.Call.id).where(
+        *(getattr(t.Call, name).is_(None) for name in (*NOT_SAID, "logprobs", "sent_body"))
+    )
+    with engine.connect() as connection:
+        assert len(connection.execute(silent).all()) == 1
+
+
+NOT_SAID = (
+    "served_model", "response_id", "fingerprint", "finish_given", "cached_tokens",
+    "cache_written_tokens", "reasoning_tokens", "cost_source", "reasoning",
+)  # fmt: skip
+
+
+def test_a_failed_call_keeps_what_was_sent(engine: sa.Engine) -> None:
+    async def work() -> None:
+        ledger = Ledger(engine)
+        (opened,) = await ledger.open([a_call("k")], "real")
+        failure = Failure("bad_request", "no seed", {"model": "m", "seed": 1})
+        await ledger.write(
+            Closed(opened.id, failure, [attempt_error("bad_request", "")], (), now())
+        )
+
+    run(work())
+    row = calls(engine)["k"]
+    assert (row.status, row.sent_body) == ("failed", {"model": "m", "seed": 1})
 
 
 def test_values_arrive_as_they_are(engine: sa.Engine) -> None:

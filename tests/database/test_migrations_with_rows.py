@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from alembic.script import ScriptDirectory
+from sqlalchemy.orm import Session
 
 from judge_gym.lab import judging, scoring
+from judge_gym.records.calls import Answer
 from judge_gym.simulator.server import serving
 from judge_gym.store import migrate
+from judge_gym.store.calls import outcomes_of
 from support.postgres import temporary_database
 from support.rig import calls, run, runtime_at
 from support.study import Study, corpus, missing_by, window
@@ -47,7 +50,12 @@ INSERT INTO sweeps (name, description) VALUES ('s', 'as it was');
 INSERT INTO sweep_experiments (sweep_id, experiment_id)
 SELECT s.id, e.id FROM sweeps AS s, experiments AS e;
 """
-"""Plain SQL that fits every schema since the first."""
+"""Plain SQL that fits every schema from the first to 0025."""
+NEWEST_ROWS = ROWS.replace(
+    "sweep_experiments (sweep_id, experiment_id)\nSELECT s.id, e.id",
+    "sweep_experiments (sweep_id, experiment_id, replicates)\nSELECT s.id, e.id, e.replicates",
+)
+"""The same rows for the newest schema."""
 
 
 @pytest.fixture
@@ -84,21 +92,33 @@ def kept(before: dict[str, Any], after: dict[str, Any]) -> bool:
     )
 
 
-@pytest.mark.parametrize("revision", [STEPS[0], STEPS[-2]])
+@pytest.mark.parametrize("revision", [STEPS[0], "0025", STEPS[-2]])
 def test_rows_of_an_older_schema_are_there_after_the_upgrade(blank: str, revision: str) -> None:
     migrate.upgrade(blank, revision)
-    execute(blank, ROWS)
+    execute(blank, ROWS if revision <= "0025" else NEWEST_ROWS)
     before = rows(blank)
     assert sum(map(len, before.values())) == 12
     migrate.upgrade(blank)
     assert migrate.revisions(sa.create_engine(blank, poolclass=sa.NullPool))[0] == STEPS[-1]
     assert kept(before, rows(blank))
+    engine = sa.create_engine(blank, poolclass=sa.NullPool)
+    with Session(engine) as session:
+        [answer] = outcomes_of(session, ["c"]).values()
+    assert isinstance(answer, Answer)
+    assert (answer.text, answer.cost_usd, answer.body, answer.chances) == (
+        "VERDICT: B", 0.25, None, (),
+    )  # fmt: skip
     with sa.create_engine(blank, poolclass=sa.NullPool).connect() as connection:
         [sample] = connection.exec_driver_sql(
             "SELECT sweep_name, probability FROM (SELECT s.sweep AS sweep_name, p.probability "
             "FROM analysis.sweeps AS s JOIN analysis.probes AS p USING (experiment_id)) AS x"
         ).all()
+        declared = connection.exec_driver_sql(
+            "SELECT b.replicates = x.replicates FROM sweep_experiments AS b "
+            "JOIN experiments AS x ON x.id = b.experiment_id"
+        ).all()
     assert tuple(sample) == ("s", 0.75)
+    assert [tuple(row) for row in declared] == [(True,)]
 
 
 def test_shams_of_the_old_prompt_are_set_apart(blank: str) -> None:
@@ -125,9 +145,25 @@ def test_shams_of_the_old_prompt_are_set_apart(blank: str) -> None:
     assert sorted(one["arm"] for one in rows(blank)["arms"]) == ["own", "sham"]
 
 
+def test_a_planned_batch_with_a_file_may_be_at_its_provider(blank: str) -> None:
+    migrate.upgrade(blank, "0030")
+    execute(
+        blank,
+        """
+        INSERT INTO llm_batches (key, provider, model, status, calls, input_file_id, created_at)
+        VALUES ('a', 'sim', 'sim/m', 'planned', 1, 'file-1', '2026-11-01'),
+            ('b', 'sim', 'sim/m', 'planned', 1, NULL, '2026-11-02');
+        """,
+    )
+    migrate.upgrade(blank)
+    with_file, without = sorted(rows(blank)["llm_batches"], key=lambda row: row["key"])
+    assert with_file["requested_at"] == with_file["created_at"]
+    assert without["requested_at"] is None
+
+
 def test_the_newest_step_down_and_up_leaves_the_rows(blank: str) -> None:
     migrate.upgrade(blank)
-    execute(blank, ROWS)
+    execute(blank, NEWEST_ROWS)
     before = rows(blank)
     migrate.downgrade(blank, STEPS[-2])
     lower = rows(blank)
@@ -139,7 +175,7 @@ def test_the_newest_step_down_and_up_leaves_the_rows(blank: str) -> None:
 
 def test_every_step_down_and_up_again_with_rows(blank: str) -> None:
     migrate.upgrade(blank)
-    execute(blank, ROWS)
+    execute(blank, NEWEST_ROWS)
     for lower in reversed(STEPS[:-1]):
         migrate.downgrade(blank, lower)
     first = rows(blank)

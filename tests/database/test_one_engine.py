@@ -70,7 +70,7 @@ def items(count: int = COUNT) -> list[Item]:
 
 
 async def judged(runtime: Runtime) -> Ends:
-    return await judge_missing(runtime, JUDGE, items())
+    return (await judge_missing(runtime, JUDGE, items())).counts
 
 
 async def paired(runtime: Runtime) -> Ends:
@@ -79,7 +79,7 @@ async def paired(runtime: Runtime) -> Ends:
         Item(id=str(n), text=text, second=other)
         for n, (text, other) in enumerate(zip(TEXTS, TEXTS[::-1], strict=True))
     ]
-    return await judge_missing(runtime, judge, pairs)
+    return (await judge_missing(runtime, judge, pairs)).counts
 
 
 async def perturbed(runtime: Runtime) -> Ends:
@@ -233,7 +233,7 @@ def test_unreadable_answers_of_a_batch_are_retried_in_a_batch(database: str, pro
     mumbling = JUDGE.model_copy(update={"model": "sim/mumbling-1"})
 
     async def kind(runtime: Runtime) -> Ends:
-        return await judge_missing(runtime, mumbling, items())
+        return (await judge_missing(runtime, mumbling, items())).counts
 
     ends = in_batches(database, provider, kind, batch_minimum=1, batch_fallback=0)
     retried = [row for row in ledger(database) if row.key.endswith("/again")]
@@ -375,6 +375,24 @@ def test_no_more_calls_are_made_than_a_budget_has(
     assert routes(database) == {"batch" if batch else "direct": calls}
 
 
+def test_workers_at_once_pass_a_budget_by_less_than_a_call_each(
+    database: str, provider: str
+) -> None:
+    bounded = JUDGE.model_copy(update={"budget": Budget(max_calls=10)})
+    parts = [
+        [Item(id=f"{part}{n}", text=f"Part {part}, {n}.") for n in range(20)] for part in "abc"
+    ]
+
+    async def work() -> None:
+        async with runtime_at(database, provider) as runtime:
+            judging = (judge_missing(runtime, bounded, part, workers=3) for part in parts)
+            ends = await asyncio.gather(*judging, return_exceptions=True)
+        assert all(isinstance(end, BudgetExceededError) for end in ends)
+
+    run(work())
+    assert 10 <= len(ledger(database)) < 10 + 3
+
+
 def test_a_cost_is_not_passed_by_what_is_in_flight(database: str) -> None:
     # 10 tokens an answer at 1 USD each; the longest answer and the prompt bound what one may cost.
     bounded = JUDGE.model_copy(
@@ -387,7 +405,7 @@ def test_a_cost_is_not_passed_by_what_is_in_flight(database: str) -> None:
             misbehaving(MARKS) as provider,
             runtime_at(database, provider.base_url, prices=prices) as runtime,
         ):
-            assert await judge_missing(runtime, bounded, items()) == {"scored": COUNT}
+            assert (await judge_missing(runtime, bounded, items())).counts == {"scored": COUNT}
             tight = bounded.model_copy(update={"budget": Budget(max_cost_usd=121)})
             more = [Item(id=f"m{n}", text=f"More {n}.") for n in range(30)]
             with pytest.raises(BudgetExceededError, match=r"130 USD|121 USD"):

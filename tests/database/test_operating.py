@@ -12,7 +12,10 @@ from sqlalchemy.orm import Session
 
 from judge_gym.errors import StoreError
 from judge_gym.lab import probing, scoring
-from judge_gym.lab.status import Status, sweep_status
+from judge_gym.lab.status import Status, UnknownOutcomes, sweep_status
+from judge_gym.llm.pricing import price_of
+from judge_gym.llm.providers import load_providers
+from judge_gym.settings import settings
 from judge_gym.store import tables as t
 from judge_gym.store.cleaning import (
     Kept,
@@ -249,8 +252,25 @@ def test_the_status_of_a_sweep(database: str, tmp_path: Path) -> None:
         lost = sa.update(t.Call).where(t.Call.workflow == "w5-probe")
         study.change(lambda session: session.execute(lost.values(status="sent", answer=None)))
         assert [part.in_flight for part in read().providers] == [0]
+
+        # They may have been billed: 4,000 characters are 1,000 tokens, and at most 500 come back.
+        probes = study.all(sa.select(t.Call.id).where(t.Call.workflow == "w5-probe"))
+        for model, call in zip(("openai/gpt-4.1", "local/unpriced"), probes, strict=False):
+            given = {
+                "model": model,
+                "messages": [{"role": "user", "content": "x" * 4000}],
+                "sent_parameters": {"max_completion_tokens": 500},
+            }
+            one = sa.update(t.Call).where(t.Call.id == call)
+            study.change(lambda session, one=one, given=given: session.execute(one.values(given)))
+        price = price_of(load_providers(settings().providers_file), "openai/gpt-4.1")
+        assert price is not None
+        cost = (1000 * price.prompt + 500 * price.completion) / 1e6
+        assert done.unknown == UnknownOutcomes(0, 0.0, 0)
+        assert read().unknown == UnknownOutcomes(len(probes), pytest.approx(cost), 1)
         with in_progress(study.runtime.engine, "both"):
             working = until(lambda: (one := read()).in_progress and one, "its lock", 30)
             assert working.providers[0].in_flight > 0
+            assert working.unknown.calls == 0
 
     judged(database, tmp_path, work)

@@ -48,7 +48,7 @@ def test_states_say_who_was_spared(database: str) -> None:
     assert found.states[3].raters[1].status == RUNNING
     assert [state.sequence for state in found.states] == list(range(8))
     assert found.states[5].share_ended == 3 / 4
-    assert found.last.in_short == "done: 2 of 3 reviews, 1 spared, consensus 3"
+    assert found.last.summary == "done: 2 of 3 reviews, 1 spared, consensus 3"
 
 
 def test_at_once_the_first_are_asked_before_the_others(database: str) -> None:

@@ -195,6 +195,9 @@ def test_a_plan_counts_what_is_left(evaluation: Evaluation, database: str) -> No
             ):
                 uses = plan_reviews(runtime, asked, documents)
                 assert [use.calls for use in uses] == [calls] * 4
+                models = [*(rater.model for rater in asked.raters), asked.arbiter.model]
+                assert [use.model for use in uses] == models, "also where all is stored"
+                assert all(use.used and (use.used.prompt_tokens > 0) == bool(calls) for use in uses)
             names = [(use.name, use.model) for use in uses]
             assert names[2:] == [("rater_c", "sim/lenient-1"), ("arbiter", "sim/good-2")]
             rater, arbiter = uses[2].used, uses[3].used

@@ -2,12 +2,13 @@
 
 import asyncio
 import logging
+from pathlib import Path
 
 import pytest
 from aiohttp import web
 
-from judge_gym.llm.client import takes_schema
-from judge_gym.llm.providers import Provider
+from judge_gym.llm.capabilities import taken_by
+from judge_gym.llm.providers import Provider, Providers
 from judge_gym.panel import PanelState
 from judge_gym.panel.running import run_panel
 from judge_gym.panel.state import no_consensus
@@ -215,10 +216,14 @@ def test_a_schema_is_sent_where_the_model_takes_one(database: str) -> None:
 
 def test_who_takes_a_schema_is_known_or_said() -> None:
     listed = Provider(name="openai")
-    assert takes_schema(listed, "gpt-4.1-nano")
-    assert not takes_schema(listed, "gpt-9-unheard-of")
     said = listed.model_copy(update={"json_schema": False})
-    assert not takes_schema(said, "gpt-4.1-nano")
+    models = "gpt-4.1-nano", "gpt-9-unheard-of"
+    takes = [
+        [taken_by(Providers({"openai": one}, Path()), f"openai/{name}").json_schema
+         for name in models]
+        for one in (listed, said)
+    ]  # fmt: skip
+    assert takes == [[True, False], [False, False]]
 
 
 def test_at_once_every_state_is_whole_and_numbered(database: str) -> None:

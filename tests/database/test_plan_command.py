@@ -38,11 +38,10 @@ def test_a_simulated_sweep_costs_nothing_and_needs_no_litellm(
     assert "litellm: False" in said
     assert "0 (simulated)" in said
     assert "—" not in said
-    assert "Left of that" not in said
 
 
 def test_a_model_without_a_price_is_told_and_never_free(database: str, tmp_path: Path) -> None:
-    judges = ("[sim/calm-1, ", "[local/judge-1, openai/gpt-4.1-mini, ")
+    judges = ("[sim/calm-1, ", "[local/judge-1, openai/gpt-4.1-mini, sim/clam-1, ")
     more = ("name: quick", "budget: {max_calls: 2000}\nutility_model: sim/u-1\nname: quick")
     said = planned(database, tmp_path, judges, more)
     assert "The cost of local/judge-1 is unknown (—): no price for this model." in said
@@ -50,6 +49,8 @@ def test_a_model_without_a_price_is_told_and_never_free(database: str, tmp_path:
     assert f"table [local] of {SWEEPS.parent / 'providers.toml'}" in said
     assert "cost of openai" not in said
     assert "+ —" in said
+    assert "Warning: sim/clam-1 is no simulated judge" in said
+    assert "Did you mean calm-1?" in said
     assert "Budget: max_calls 2000." in said
     assert "Warning: the sweep may" not in said
 

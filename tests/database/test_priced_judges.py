@@ -122,11 +122,11 @@ def test_each_way_to_ask_has_what_it_cost_and_got_right(database: str, file: Pat
     assert found == {name: pytest.approx(pair) for name, pair in expected.items()}
     # Eight texts cannot show that so little is lost, though nothing is: 0 of 73 would.
     assert asking(report) == (
-        "strong meets most labels of these judges, 8 of 8. Compared with it, not with the labels, "
-        "strong alone is the cheapest way to ask that is shown to lose less than 5 in 100 right "
-        "scores. cheap, then strong on the 25% in most doubt costs 0.00143 USD a text in place of "
-        "0.004 and loses 0 here, but it is not shown to lose less than 5 in 100 right "
-        "scores. Use more items: about 73 would decide it, you have 8."
+        "Of the judges asked alone, strong meets most labels: 8 of 8 within 10 points. Compared "
+        "with strong, not with the labels, strong alone is the cheapest way to ask that is shown "
+        "to lose less than 5 in 100 right scores. cheap, then strong on the 25% in most doubt "
+        "costs 0.00143 USD a text in place of 0.004 and loses 0 here, but it is not shown to lose "
+        "less than 5 in 100 right scores. Use more items: about 73 would decide it, you have 8."
     )
 
     # 24 texts twice, and the cheap judge once more about the first one, as it is and changed

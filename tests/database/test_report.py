@@ -225,7 +225,7 @@ def test_a_run_that_does_not_exist_is_an_error_that_says_so(database: str, tmp_p
         write_report(session, 41, tmp_path)
 
 
-def judged_document(lab: Lab, answer: str, **sample: object) -> str:
+def judged_document(lab: Lab, answer: str, reasoning: str = "", **sample: object) -> str:
     """One document with one judgement, as this answer gave it; the page's section of evidence."""
     lab.documents([None])
     experiment_id = lab.judge(ALPHA, **COMMON)
@@ -234,6 +234,7 @@ def judged_document(lab: Lab, answer: str, **sample: object) -> str:
     with Session(lab.engine) as session, session.begin():
         call_id = add_ledger_row(session, "judgement", answer=answer)
         session.execute(sa.update(t.Sample).values(call_id=call_id, **sample))
+        session.execute(sa.update(t.Call).values(reasoning=reasoning))
         document = session.scalars(sa.select(t.Document)).one()
         document.title = f"Title {HOSTILE}"
         document.text = f"Text {HOSTILE} ends."
@@ -274,6 +275,24 @@ def test_evidence_shows_views_answers_and_where_the_verdict_was_read(database: s
     assert "stage 2, Stage 2" in shown
     assert "javascript:" not in shown
     assert "<script" not in shown
+
+
+def test_the_reasoning_of_a_model_is_flagged_cut_and_never_marked(database: str) -> None:
+    thought = f"VERDICT: D {HOSTILE} " + "x" * 10_000
+    shown = judged_document(
+        Lab(database), "VERDICT: B", reasoning=thought, span_start=0, span_end=10
+    )
+    flag, text = shown.index("not read for the verdict"), shown.index("VERDICT: D")
+    assert shown.index("<mark>VERDICT: B</mark>") < flag < text
+    assert shown.count("<mark>") == 1
+    assert "VERDICT: D &lt;script&gt;alert(1)&lt;/script&gt; x" in shown
+    assert "<script" not in shown
+    assert 500 < shown.count("x") < 1_100
+    assert "x […]" in shown
+
+
+def test_a_judgement_without_reasoning_shows_none(database: str) -> None:
+    assert "not read for the verdict" not in judged_document(Lab(database), "VERDICT: B")
 
 
 def test_a_long_answer_is_cut_and_its_verdict_is_not(database: str) -> None:

@@ -120,6 +120,7 @@ STUDIES: Mapping[Callable[[Lab], None], Mapping[str, str]] = {
 """Studies that cannot say much, and why they cannot give some of their figures."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.__name__)
 def test_every_metric_of_a_poor_study_has_a_figure_or_a_reason(
     lab: Lab, study: Callable[[Lab], None]

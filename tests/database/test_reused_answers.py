@@ -15,7 +15,7 @@ from judge_gym.store.cleaning import clean, forget_failures
 from judge_gym.store.ledger import Closed, Ledger, Sent, now
 from judge_gym.store.selecting import Selection
 from judge_gym.store.spending import Scope, Spent, spent
-from support.rig import a_call, an_answer, calls, run, runtime_at
+from support.rig import a_call, a_full_answer, calls, run, runtime_at
 from support.simulation import Simulator
 from support.study import Study, corpus, window
 
@@ -39,7 +39,7 @@ def after_an_answer(engine: sa.Engine, *then: Call, reuse: bool = True) -> list[
         ledger = Ledger(engine, reuse_answers=reuse)
         (first,) = await ledger.open([asked("first")], "real")
         await ledger.write(Sent(first.id, now(), Request({"max_tokens": 50})))
-        await ledger.write(Closed(first.id, an_answer("kept"), (), (), now()))
+        await ledger.write(Closed(first.id, a_full_answer("kept"), (), (), now()))
         opened = await ledger.open(then, "real")
         for one, call in zip(opened, then, strict=True):
             row = calls(engine)[call.key]
@@ -60,6 +60,11 @@ def test_an_identical_request_is_given_the_answer(engine: sa.Engine) -> None:
     assert (row.attempts, row.cost_usd, row.latency_ms, row.sent_at) == (0, 0, None, None)
     assert (row.prompt_tokens, row.completion_tokens, row.simulated) == (7, 3, False)
     assert row.finished_at is not None
+    assert (row.served_model, row.response_id, row.sent_body) == (
+        source.served_model, source.response_id, {"model": "m", "max_tokens": 50},
+    )  # fmt: skip
+    assert (row.reasoning, row.logprobs) == (source.reasoning, source.logprobs)
+    assert (source.cost_source, row.cost_source) == ("file", None)
 
 
 def test_copies_name_the_call_that_was_sent(engine: sa.Engine) -> None:
@@ -93,6 +98,8 @@ GIVEN = {"temperature": 0, "top_p": 1, "max_tokens": 50, "seed": 1}
                 {"max_tokens": 51},
                 {"seed": 2},
                 {"json_answer": True},
+                {"reasoning_effort": "low"},
+                {"logprobs": True},
             )
         ),
     ],
@@ -125,7 +132,7 @@ def test_a_reused_answer_is_not_spent(engine: sa.Engine) -> None:
         used = spent(session, Scope("none", ["w"]))
         assert used == Spent(calls=1, cost_usd=0, unpriced=0, ended=2, failed=0)
         # How long the model takes and answers is known from what it was asked: 5 ms.
-        assert past_answers(session, ["real/m"])["real/m", "rubricer"].latency_s == 0.005
+        assert past_answers(session, ["real/m"])["real/m", "rubricer", None].latency_s == 0.005
 
 
 def test_the_source_can_be_cleaned_away(engine: sa.Engine) -> None:
@@ -182,6 +189,19 @@ def test_experiments_that_ask_the_same_share_answers_replicate_by_replicate(
             assert len(left) == 2 * 3 * 2
 
     run(whole())
+
+
+def test_an_answer_without_text_is_not_given_to_another_call(engine: sa.Engine) -> None:
+    async def work() -> None:
+        ledger = Ledger(engine, reuse_answers=True)
+        (first,) = await ledger.open([asked("first")], "real")
+        await ledger.write(Sent(first.id, now(), Request({"max_tokens": 50})))
+        await ledger.write(Closed(first.id, a_full_answer(" \n"), (), (), now()))
+        same, other = await ledger.open([asked("first"), asked("second")], "real")
+        assert same.answer is not None
+        assert other.answer is None
+
+    run(work())
 
 
 def test_an_answer_set_aside_is_not_given_again(

@@ -220,7 +220,7 @@ GOOD: dict[Any, dict[str, Any]] = {
         "probability": 0.5,
     },
     t.Sweep: {"id": 1, "name": "s", "description": ""},
-    t.SweepExperiment: {"sweep_id": 1, "experiment_id": 1},
+    t.SweepExperiment: {"sweep_id": 1, "experiment_id": 1, "replicates": 2},
     t.Judge: {"id": 1, "key": "j", "kind": "rubric", "name": "", "model": "m", "config": {}},
     t.PerturbedText: {
         "key": "p",
@@ -386,6 +386,11 @@ REFUSED = [
     (t.Probe, {"replicate": 1, "status": "late"}, "ck_probes"),
     (t.Sweep, {}, "uq_sweeps_name"),
     (t.SweepExperiment, {}, "pk_sweep_experiments"),
+    (
+        t.SweepExperiment,
+        {"experiment_id": 2, "replicates": 0},
+        "ck_sweep_experiments_replicates_positive",
+    ),
     (t.Judge, {}, "uq_judges_key"),
     (t.Judge, {"key": "2", "kind": "oracle"}, "ck_judges_kind_known"),
     (t.JudgeItem, {}, "uq_judge_items_key"),

@@ -139,7 +139,7 @@ def test_a_discarded_first_answer_is_paid_for(
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        ({"max_cost_usd": 0.2}, "max_cost_usd is 0.2, and 20 calls cost 0.2 USD; 0 of 20"),
+        ({"max_cost_usd": 0.2}, "max_cost_usd is 0.2, and 20 calls cost 0.2 USD."),
         ({"max_calls": 20}, "max_calls is 20, and 20 calls"),
         ({"max_cost_usd": 0.21, "max_calls": 21, "max_failures_share": 0}, ""),
         ({}, ""),

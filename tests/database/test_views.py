@@ -131,6 +131,8 @@ def test_every_axis_is_a_column_with_the_value_of_the_experiment(lab: Lab) -> No
         "temperature": 0.25,
         "top_p": 0.5,
         "max_tokens": 99,
+        "reasoning_effort": "low",
+        "logprobs": True,
     }
     lab.documents([None] * 2)
     lab.judge(ALPHA, **given)
@@ -299,7 +301,7 @@ def test_an_experiment_of_two_sweeps_stands_in_both(lab: Lab) -> None:
         other = t.Sweep(name="other", description="", swap=None)
         session.add(other)
         session.flush()
-        session.add(t.SweepExperiment(sweep_id=other.id, experiment_id=experiment))
+        session.add(t.SweepExperiment(sweep_id=other.id, experiment_id=experiment, replicates=1))
     bridge = rows_of(lab, "SELECT sweep, experiment_id FROM analysis.sweeps ORDER BY sweep")
     assert bridge == [("other", experiment), (SWEEP, experiment)]
 
@@ -337,3 +339,32 @@ async def _answered(study: Study, key: str, answer: Answer, **call: Any) -> None
     await ledger.write(Sent(opened.id, now(), Request({"max_tokens": 50})))
     discarded = {"kind": "cut", "answer": "so far", "cost_usd": 0.25}
     await ledger.write(Closed(opened.id, answer, [discarded], (), now()))
+
+
+def test_every_view_with_the_simulated_mark_has_the_imported_mark(database: str) -> None:
+    marks = query(
+        database,
+        "SELECT c.relname, array_agg(a.attname::text ORDER BY a.attname) FROM pg_class AS c "
+        "JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname IN ('simulated', 'imported') "
+        "WHERE c.relnamespace = 'analysis'::regnamespace GROUP BY c.relname",
+    )
+    assert len(marks) > 15
+    assert [view for view, names in marks if list(names) != ["imported", "simulated"]] == []
+
+
+def test_imported_judgements_mark_every_summary_of_them(lab: Lab) -> None:
+    lab.documents([0.0, 1.0])
+    control = {"task_type": "control", "ground_truth": {"source": "index", "per_item": True}}
+    for model in (ALPHA, BETA):
+        lab.own(model, [[1] * 5, [4] * 5], probes=[[0.5], [0.5]], **COMMON, **control)
+    with lab.engine.begin() as connection:
+        connection.execute(sa.update(t.Sample).values(imported=True))
+    lab.analyse()
+    for view in (
+        *("samples", "probes", "failures", "distributions", "item_pairs"),
+        *("results", "polarization", "accuracy"),
+    ):
+        rows = "WHERE scope <> '{}'" if view == "results" else ""
+        marks = values(lab, f"SELECT imported FROM analysis.{view} {rows}")  # noqa: S608
+        assert marks, view
+        assert all(marks), view

@@ -194,10 +194,10 @@ def test_failures_can_be_asked_again_even_when_the_answer_was_useless(
     async def work(study: Study, provider: Any) -> None:
         tags = study.register(study.experiment("sim/calm-1", evidence_view="neutralized"))
         await study.make("cleaned")
-        assert await study.make("neutralized", "sim/u") == {"failed": 3}
-        assert await study.make("neutralized", "sim/u") == {}
+        assert await study.make("neutralized") == {"failed": 3}
+        assert await study.make("neutralized") == {}
         study.change(lambda session: forget_failures(session, Selection(study.ids(tags))))
-        assert await study.make("neutralized", "sim/u") == {"ready": 3}
+        assert await study.make("neutralized") == {"ready": 3}
         assert len(provider.requests) == 9
         # What was asked, answered and paid stays in the ledger.
         rows = study.all(sa.select(t.Call.key, t.Call.answer, t.Call.messages))

@@ -91,6 +91,38 @@ def test_every_item_is_judged_by_replicate_and_once(database: str, tmp_path: Pat
     simulated(database, tmp_path, 3, work)
 
 
+@pytest.mark.parametrize("method", ["single", "structured_json", "subset"])
+def test_judgements_keep_the_token_probability_of_their_letter(
+    database: str, tmp_path: Path, method: str
+) -> None:
+    async def work(study: Study) -> None:
+        experiment = study.experiment(
+            "sim/calm-1", logprobs=True, reasoning_effort="low", scoring_method=method
+        )
+        (tag,) = await study.up_to_scores(experiment)
+        await study.probe([tag])
+        calls = {call.id: call for call in study.all(sa.select(t.Call))}
+        scored = [row for row in samples(study) if row.status == "scored"]
+        assert scored, [(row.status, row.failure) for row in samples(study)]
+        for row in scored:
+            sent = calls[row.call_id].sent_parameters
+            assert (sent["logprobs"], sent["reasoning_effort"]) == (True, "low")
+            if method == "subset":
+                assert (row.letter_probability, row.letter_probabilities) == (None, None)
+                continue
+            letter = row.letters[row.stages.bit_length() - 1]
+            assert row.letter_probabilities[letter] == row.letter_probability
+            # The simulated judge draws its letter by these probabilities, or abstains.
+            assert set(row.letter_probabilities) == set(row.letters)
+            assert 0 < sum(row.letter_probabilities.values()) < 1.0001
+        for call in calls.values():
+            if call.agent == "prober":
+                assert call.sent_parameters["reasoning_effort"] == "low"
+                assert "logprobs" not in call.sent_parameters
+
+    simulated(database, tmp_path, 3, work)
+
+
 def test_two_runs_send_identical_prompts(postgres_server: str, migrated_template: str,
                                          tmp_path: Path) -> None:  # fmt: skip
     sent: list[dict[str, Any]] = []

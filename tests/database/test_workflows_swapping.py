@@ -295,14 +295,14 @@ def test_the_plan_counts_what_is_to_be_asked(
         def counts() -> dict[str, tuple[int, int]]:
             return {name: (line.at_most, line.done) for name, line in plan().items()}
 
-        # Nine documents at most, one view by a model; 2 judges x 9 x 2, 1 swap and 2 shams.
+        # The file has three documents, one view by a model; 2 judges x 3 x 2, 1 swap and 2 shams.
         assert counts() == {
-            "w1-evidence views": (9, 0),
+            "w1-evidence views": (3, 0),
             "w2-rubric rubrics": (4, 0),
             "w2-rubric marks": (4, 0),
-            "w3-scoring judgements": (36, 0),
-            "w4-swap swaps and shams": (54, 0),
-            "w5-probe probes": (99, 0),
+            "w3-scoring judgements": (12, 0),
+            "w4-swap swaps and shams": (18, 0),
+            "w5-probe probes": (33, 0),
         }
         run = prepare(study.runtime, sweep)
         (study.window,) = sweep.windows.values()
@@ -333,13 +333,8 @@ def test_the_plan_counts_what_is_to_be_asked(
         characters = [sum(len(message["content"]) for message in one) for one in sent]
         # Every item is among the examples; the letters and orders drawn change no length.
         assert expected.prompt_tokens == sum(-(-count // 4) for count in characters)
-        # 6 judgements of each judge, whose answers to the scorer were so long on average.
-        means = study.all(
-            sa.select(sa.func.avg(t.Call.completion_tokens))
-            .where(t.Call.agent == "scorer")
-            .group_by(t.Call.model)
-        )
-        assert expected.answer_tokens == round(sum(6 * mean for mean in means))
+        # An upper bound: the 12 answers as long as max_tokens allows.
+        assert expected.answer_tokens == 12 * 1024
         assert expected.cost_usd == 0
         # What was cleaned of its calls is not asked again, and the plan says so.
         for experiment_id in study.ids(run.tags):

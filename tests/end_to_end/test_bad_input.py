@@ -26,6 +26,7 @@ LONG_ARTICLES = [
     )
     for number in (1, 2)
 ]
+OPENAIS, FOREIGN_KEY = "openai/gpt-4.1-mini", "sk-ant-0123456789abcdef0123456"
 TOO_LONG = refuses(400, "maximum context length is 10 tokens", "context_length_exceeded")
 
 
@@ -37,6 +38,8 @@ class Case:
     words: tuple[str, ...]
     step: Step = field(default_factory=answers)
     environment: dict[str, str] = field(default_factory=dict)
+    changes: tuple[tuple[str, str], ...] = ()
+    """In the sweep file: what is there, what takes its place."""
     requests: Callable[[int], bool] = lambda count: count == 0
     code: int = 1
 
@@ -48,20 +51,59 @@ CASES = {
         refuses(404, "The model does not exist", "model_not_found"),
         requests=lambda count: count <= 4,
     ),
+    "unsupported-axis": Case(
+        "openai/gpt-5-mini",
+        ("openai/gpt-5-mini does not apply temperature 0", "on_unsupported: mark"),
+        environment={"OPENAI_API_KEY": "none"},
+        changes=(("    evidence_view: raw\n", "    evidence_view: raw\n    temperature: 0\n"),),
+        code=3,
+    ),
+    "key-of-another": Case(
+        OPENAIS,
+        (f"openai refuses {OPENAIS}: Incorrect API key provided: sk-a***3456. The key looks like "
+         "one of Anthropic.", "Check the key in OPENAI_API_KEY"),
+        refuses(401, "Incorrect API key provided: sk-a***3456.", "invalid_api_key"),
+        environment={"OPENAI_API_KEY": FOREIGN_KEY},
+        requests=lambda count: 1 <= count <= 4,
+    ),
+    "no-access": Case(
+        OPENAIS,
+        (f"openai refuses {OPENAIS}: Project `p` does not have access to the model",
+         "Have the provider grant the account access to this model"),
+        refuses(403, "Project `p` does not have access to the model", "model_not_found"),
+        environment={"OPENAI_API_KEY": "none"},
+        requests=lambda count: 1 <= count <= 4,
+    ),
+    "retired": Case(
+        OPENAIS,
+        (f"openai refuses {OPENAIS}: It was shut down.", "has retired this model: use another"),
+        refuses(410, "It was shut down."),
+        environment={"OPENAI_API_KEY": "none"},
+        requests=lambda count: 1 <= count <= 4,
+    ),
+    "deprecated": Case(
+        OPENAIS,
+        (f"openai refuses {OPENAIS}: It has been deprecated.", "has retired this model"),
+        refuses(404, "It has been deprecated.", "model_not_found"),
+        environment={"OPENAI_API_KEY": "none"},
+        requests=lambda count: 1 <= count <= 4,
+    ),
     "no-scheme": Case(
         "local/judge-1",
         ("LOCAL_BASE_URL is not an address", "begins with http:// or https://"),
         environment={"LOCAL_BASE_URL": "127.0.0.1:8000/v1"},
+        code=3,
     ),
     "nobody-there": Case(
         "local/judge-1",
         (f"local at {NOBODY} has given no usable answer yet: Cannot connect to host",
-         "Check that it runs, and base_url or LOCAL_BASE_URL of [local]"),
+         "Check that the server runs, and base_url or LOCAL_BASE_URL of [local]"),
         environment={"LOCAL_BASE_URL": NOBODY},
     ),
     "html": Case(
         "local/judge-1",
-        ("has given no usable answer yet", "<html>Log in</html>", "base_url or LOCAL_BASE_URL"),
+        ("answers with a web page, not an API", "local/judge-1", "<html>Log in</html>",
+         "Check base_url or LOCAL_BASE_URL of [local]"),
         replies(200, "<html>Log in</html>"),
         requests=lambda count: 2 <= count <= 8,
     ),
@@ -69,6 +111,7 @@ CASES = {
         "openai/gpt-4",
         ("openai/gpt-4 takes prompts of at most 8,192 tokens", "the shortest of the next 4"),
         environment=LONG | {"OPENAI_API_KEY": "none"},
+        code=3,
     ),
     "too-long-as-told": Case(
         "local/judge-1",
@@ -112,12 +155,19 @@ def state_of(server: PrefectServer, flow_run: str) -> tuple[str, str]:
     return found["state"]["type"], found["state"]["message"]
 
 
-@pytest.mark.parametrize("name", CASES)
+QUICK = {"unknown-model", "unsupported-axis", "no-scheme", "html"}
+"""The classes of the others have a row for each API in tests/database/test_conformance.py."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in CASES],
+)
 def test_what_cannot_be_asked_is_told_in_one_line(
     command: CommandLine, database: str, prefect_server: PrefectServer, name: str
 ) -> None:
     case = CASES[name]
-    text = small_sweep(name, case.model)
+    text = small_sweep(name, case.model, *case.changes)
     if name == "too-long":
         file = command.folder / "long.jsonl"
         file.write_text("".join(f"{article}\n" for article in LONG_ARTICLES))
@@ -127,6 +177,7 @@ def test_what_cannot_be_asked_is_told_in_one_line(
     said = ended.output + ended.errors
     assert ended.code == case.code, said
     assert "Traceback" not in said
+    assert FOREIGN_KEY not in said
     assert "Unexpected" not in said
     for words in case.words:
         assert words in " ".join(said.split()), said

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from support.command_line import CommandLine
 
 EXAMPLES = Path(__file__).parents[2] / "deployments" / "calibrations"
@@ -10,13 +12,16 @@ FILE = """
 name: small
 judges: [good.yaml]
 items: items.jsonl
-repeats: 1
+repeats: 2
 perturbations: [vague_ify, injection_line]
 severities: [1.0]
 """
 
 
-def test_a_calibration_ends_with_a_page(command: CommandLine, tmp_path: Path) -> None:
+def test_a_calibration_ends_with_a_page(
+    command: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deployments.cli.output.PROGRESS_S", 0)
     (tmp_path / "good.yaml").write_text((EXAMPLES / "good.yaml").read_text())
     lines = (EXAMPLES / "notes.jsonl").read_text().splitlines()[:4]
     (tmp_path / "items.jsonl").write_text("\n".join(lines))
@@ -24,6 +29,8 @@ def test_a_calibration_ends_with_a_page(command: CommandLine, tmp_path: Path) ->
     file.write_text(FILE)
 
     ended = command("judge", "calibrate", file).fine()
+    # Twice: 4 texts, and two changes of each but for one with nothing to make vague.
+    assert ended.errors.splitlines()[-1] == "calibrate small.yaml: 22 of 22 judgements"
     said = " ".join(ended.output.split())
     assert "good, sim/good-1 (SIMULATED)" in said
     assert "SIMULATED DATA: not evidence about real models." in said

@@ -26,7 +26,7 @@ def test_the_second_run_asks_nothing_and_has_equal_figures(demo: Demo) -> None:
     assert demo.asked > 3000
     assert demo.asked_again == 0
     assert demo.later_figures == demo.figures != []
-    said = "Nothing was missing: no request was made; figures of analysis run 1.\n"
+    said = " Nothing was missing: no request was made; figures of analysis run 1."
     assert demo.second.output.replace(said, "") == demo.first.output
 
 
@@ -112,7 +112,7 @@ def test_a_fixed_display_shows_the_planted_display_bias(demo: Demo) -> None:
     first = planted()["first"]
     expected = (first.first_bias + first.label_a_bias) * 0.5
     assert expected == pytest.approx(0.175)
-    found = figure(demo.figures, "contrast", axis="presentation", judge="sim/first-1")
+    found = figure(demo.figures, "contrast", axis="presentation", judge="sim-mistral/first-1")
     assert (found.row.scope["from"], found.row.scope["to"]) == ("fixed", "random")
     assert found.lower <= expected <= found.upper
     assert found.lower > 0
@@ -127,7 +127,7 @@ def test_a_random_display_recovers_position_and_label_bias(demo: Demo) -> None:
         found = figure(
             [row for row in demo.figures if row.estimate is not None],
             metric,
-            judge="sim/first-1",
+            judge="sim-mistral/first-1",
         )
         assert found.lower <= excess <= found.upper
         # 16 items are too few for an interval that surely keeps off 0.
@@ -142,8 +142,8 @@ def test_neutralizing_shrinks_the_tone_effect(demo: Demo) -> None:
 
 
 def test_a_rivals_rubric_lowers_the_loyal_judges_confidence_and_the_sham_less(demo: Demo) -> None:
-    swap = figure(demo.figures, "swap_sensitivity", judge="sim/sure-1")
-    sham = figure(demo.figures, "sham_sensitivity", judge="sim/sure-1")
+    swap = figure(demo.figures, "swap_sensitivity", judge="sim-anthropic/sure-1")
+    sham = figure(demo.figures, "sham_sensitivity", judge="sim-anthropic/sure-1")
     # Planted loyalty is 0.25, of which clipping at 1 may hide a part.
     assert -0.30 < swap.estimate < -0.10
     assert swap.upper < 0

@@ -6,7 +6,7 @@ from support.command_line import CommandLine
 def test_a_suite_of_ones_own_is_planned_once_an_editor_is_named(command: CommandLine) -> None:
     mine = ("judge", "injection", "--model", "openai/gpt-4.1-mini", "--plan")
     ended = command(*mine)
-    assert ended.code == 1
+    assert ended.code == 3
     assert "--utility-model is not set" in ended.errors
     assert not list(command.data.glob("injection/*"))
 

@@ -146,9 +146,11 @@ def test_a_key_reaches_the_provider_and_nothing_else(
         answers("VERDICT: A\nPROBABILITY: 0.8"),
         JUDGE_GYM_LOG_FORMAT="json",
     )
-    ended.fine()
+    assert ended.code == 1
     assert set(sent) == {f"Bearer {IN_BLOCK}"}
-    assert_lines_tell_calls_and_not_texts(ended.errors)
+    log, _, error = ended.errors.partition("Error: ")
+    assert_lines_tell_calls_and_not_texts(log)
+    assert "sweep retry vault" in error
 
     kept = dict(rows_as_text(database))
     assert b"refused to [key]" in kept["llm_calls"]
@@ -179,7 +181,7 @@ def test_a_search_finds_every_form(tmp_path: Path) -> None:
 
 def test_without_a_key_one_line_says_where_it_may_be(place: CommandLine, database: str) -> None:
     ended, sent = run_sweep(place, answers())
-    assert ended.code == 1
+    assert ended.code == 3
     assert "The key for provider vault is not set." in ended.errors
     assert (
         "VAULT_API_KEY, or save the key as the Prefect Secret block vault-api-key" in ended.errors

@@ -77,7 +77,7 @@ def test_without_its_key_nothing_of_a_real_sweep_is_asked(
     file = command.folder / "mine.yaml"
     file.write_text(REAL_MODELS.replace("CORPUS", str(corpus)))
     ended = command("sweep", "run", file)
-    assert ended.code == 1
+    assert ended.code == 3
     assert "OPENAI_API_KEY" in ended.errors
     assert "Traceback" not in ended.output + ended.errors
     assert value_of(database, "SELECT count(*) FROM llm_calls") == 0
@@ -101,6 +101,7 @@ blocks:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not here")
 def test_two_sweeps_of_real_text_as_one(command: CommandLine, database: str) -> None:
     """Forty State Department summaries against V-Dem, and a month of Wikinews by its dates."""

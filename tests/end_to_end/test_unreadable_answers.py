@@ -38,11 +38,11 @@ def test_a_judge_that_always_fails_ends_a_calibration_with_its_name_verdict_and_
     first, remedy = ended.errors.strip().splitlines()[-2:]
     assert first.startswith("Error: Fewer than half the answers are readable. away (http")
     assert "answers readable (" in first
-    assert remedy == "Mend the function or the endpoint, then run again with --retry-failed."
+    assert remedy.startswith("Mend the function or the endpoint")
+    assert "--retry-failed" in remedy
     said = " ".join(ended.output.split())
     assert "do not use" in said
     assert "Do not use away: most answers have no score" in said
-    assert "retry_failed" not in said
     page = command.data / "reports" / "calibration-away.html"
     assert str(page) in ended.output.replace("\n", "")
     assert "Do not use away" in page.read_text()

@@ -28,6 +28,11 @@ def wrong(*arguments: str, says: tuple[str, ...], code: int = 1, **environment: 
     return Wrong(arguments, says, code, environment)
 
 
+def bad(*arguments: str, says: tuple[str, ...], **environment: str) -> Wrong:
+    """A file, a setting or an argument that cannot be used."""
+    return Wrong(arguments, says, 3, environment)
+
+
 # Files that the tests below write; a name in a command line is found in its folder.
 FILES = {
     "broken.yaml": "name: [unclosed\n",
@@ -44,23 +49,23 @@ FILES = {
 TABLE = [
     wrong("swep", says=("No such command", "swep"), code=2),
     wrong("sweep", "plan", says=("Missing argument", "file"), code=2),
-    wrong("sweep", "plan", "nowhere.yaml", says=("nowhere.yaml", "No such file")),
-    wrong("sweep", "plan", "broken.yaml", says=("broken.yaml", "line 2")),
-    wrong("sweep", "plan", "unknown-key.yaml", says=("line", "replicants", "replicates")),
-    wrong("sweep", "plan", "bad-value.yaml", says=("line", "scale_size", "11", "2", "10")),
-    wrong("sweep", "plan", "no-corpus.yaml", says=("line", "valmore.jsonl", "does not exist")),
-    wrong("sweep", "plan", "no-window.yaml", says=("line", "valmore", "valmora")),
-    wrong("sweep", "plan", "no-provider.yaml", says=("calm-1", "provider")),
-    wrong("sweep", "run", "other-provider.yaml", says=("opnai", "openai")),
-    wrong("sweep", "power", "nowhere.yaml", says=("nowhere.yaml", "No such file")),
-    wrong(
+    bad("sweep", "plan", "nowhere.yaml", says=("nowhere.yaml", "No such file")),
+    bad("sweep", "plan", "broken.yaml", says=("broken.yaml", "line 2")),
+    bad("sweep", "plan", "unknown-key.yaml", says=("line", "replicants", "replicates")),
+    bad("sweep", "plan", "bad-value.yaml", says=("line", "scale_size", "11", "2", "10")),
+    bad("sweep", "plan", "no-corpus.yaml", says=("line", "valmore.jsonl", "does not exist")),
+    bad("sweep", "plan", "no-window.yaml", says=("line", "valmore", "valmora")),
+    bad("sweep", "plan", "no-provider.yaml", says=("calm-1", "provider")),
+    bad("sweep", "run", "other-provider.yaml", says=("opnai", "openai")),
+    bad("sweep", "power", "nowhere.yaml", says=("nowhere.yaml", "No such file")),
+    bad(
         "sweep", "power", "no-swap.yaml", says=("no comparison whose power", "H1 needs", "H3 needs")
     ),
     wrong(
         "sweep", "power", QUICK, "--effect", "0",
         says=("Invalid value", "effect", "0.001"), code=2,
     ),
-    wrong(
+    bad(
         "analyse", "selftest", "--truth", "polarized", says=("no truth 'polarized'", "polarised")
     ),
     wrong("sweep", "run", QUICK, "--retry", says=("No such option", "--retry-failed"), code=2),
@@ -68,9 +73,9 @@ TABLE = [
     wrong("analyse", "figures", "nothing", says=("There is no sweep 'nothing'",)),
     wrong("evidence", "show", "12345", says=("12345", "There are none yet")),
     wrong("evidence", "show", "first", says=("There is no window 'first'", "none yet")),
-    wrong("evidence", "create", "nowhere.yaml", says=("nowhere.yaml", "No such file")),
+    bad("evidence", "create", "nowhere.yaml", says=("nowhere.yaml", "No such file")),
     wrong("analyse", "experiments", "show", "nothing", says=("nothing", "none yet")),
-    wrong("sweep", "create", "broken.yaml", says=("broken.yaml", "line 2")),
+    bad("sweep", "create", "broken.yaml", says=("broken.yaml", "line 2")),
     wrong(
         "analyse", "experiments", "list", "--task-type", "ecology",
         says=("ecology", "ecc", "control", "benchmark"), code=2,
@@ -78,12 +83,12 @@ TABLE = [
     wrong("database", "clean", "nothing", "--yes", says=("nothing", "experiments list")),
     wrong("sweep", "retry", "nothing", says=("nothing", "judge-gym sweep status")),
     wrong("sweep", "cancel", "nothing", "--workflow", "w6", says=("w6", "w5-probe"), code=2),
-    wrong("sweep", "status", "--watch", says=("--watch", "Name the sweep")),
-    wrong("sweep", "run", QUICK, "--only", "w6", says=("w6", "w5-probe", "analysis")),
+    bad("sweep", "status", "--watch", says=("--watch", "Name the sweep")),
+    bad("sweep", "run", QUICK, "--only", "w6", says=("w6", "w5-probe", "analysis")),
     wrong("database", "restore", "nowhere.dump", says=("nowhere.dump", "no file")),
     wrong("simulator", "--port", "99999", says=("--port", "65535"), code=2),
     wrong("simulator", "--latency", "soon", says=("--latency", "number"), code=2),
-    wrong(
+    bad(
         "simulator", "--faults", "faults.toml",
         says=("faults.toml, line 2", "rate_limits", "Did you mean rate_limit?"),
     ),
@@ -105,10 +110,10 @@ TABLE = [
         says=("127.0.0.1", "cannot be used", "unset JUDGE_GYM_DATABASE_URL"),
         JUDGE_GYM_DATABASE_URL=NOWHERE,
     ),
-    wrong(
+    bad(
         "evidence", "list", says=("JUDGE_GYM_CHUNK_SIZE", "1 to 1000"), JUDGE_GYM_CHUNK_SIZE="abc"
     ),
-    wrong("evidence", "list", says=("workers is 65", "1 to 64"), JUDGE_GYM_WORKERS="65"),
+    bad("evidence", "list", says=("workers is 65", "1 to 64"), JUDGE_GYM_WORKERS="65"),
     wrong(
         "doctor",
         says=("to fix",),
@@ -155,7 +160,7 @@ def test_a_port_in_use_is_named_by_the_simulator(place: CommandLine, taken_port:
 def test_a_file_of_settings_is_named_with_the_setting(place: CommandLine) -> None:
     (place.folder / "judge-gym.toml").write_text("chunk_sise = 5\n")
     ended = place("evidence", "list")
-    assert ended.code == 1
+    assert ended.code == 3
     assert_said(ended, "judge-gym.toml", "chunk_sise")
 
 

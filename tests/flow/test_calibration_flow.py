@@ -177,7 +177,10 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     assert gap in " ".join(ended.output.split())
     assert gap in page.read_text()
     assert gap in (page.parent / "LOGBOOK.md").read_text()
-    assert "use good" in page.read_text().lower()
+    assert "good: only 4 of 24 judgements exist" in page.read_text()
+    # where it is written, so that a rerun does not stop again
+    assert "has exceeded its budget: max_calls is 4" in page.read_text()
+    assert f"Raise budget.max_calls in {two.parent / 'good.yaml'}" in page.read_text()
     assert {(row[0], row[6]) for row in checks(database)} == {("good", True), ("mumbling", False)}
     assert "good, sim/good-1 4 20 20" in planned(two)
 
@@ -208,6 +211,7 @@ def test_a_budget_used_up_before_ends_a_calibration_at_once_and_plans_warn_of_it
     assert "Raise budget.max_calls" in error.remedy
 
 
+@pytest.mark.slow
 def test_a_model_changes_texts_once_before_they_are_judged(file: Path) -> None:
     with file.open("a") as design:
         design.write("perturber: {model: sim/calm-1, types: [vague_ify]}\n")

@@ -119,7 +119,8 @@ def test_edits_are_kept_and_named(
     assert f"deployment {WEEKLY}: parameter catch_up is 9, in prefect.yaml 4" in said
     assert f'"{CRON["cron"]}", in prefect.yaml "{made[WEEKLY]["when"]}"' in said
     assert "active, is true, in prefect.yaml false" in said
-    assert "nothing changed; kept 3 edits" in said
+    assert "kept 3 edits" in said
+    assert "deployments changed" not in said
     assert "--overwrite" in said
 
 
@@ -132,7 +133,7 @@ def test_a_change_of_the_file_is_deployed_where_nothing_was_edited(
     file = tmp_path / "prefect.yaml"
     file.write_text(deploying.PREFECT_FILE.read_text().replace('"0 3 * * *"', '"0 5 * * *"'))
     monkeypatch.setattr(deploying, "PREFECT_FILE", file)
-    outcomes = {step.what: step.outcome for step in asyncio.run(deploying.deploy_all())}
+    outcomes = {step.name: step.outcome for step in asyncio.run(deploying.deploy_all())}
     assert outcomes[f"deployment {NIGHTLY}"] == "changed"
     assert server.stands(NIGHTLY)["when"] == "0 5 * * *"
     assert {name: server.stands(name) for name in edited} == edited
@@ -146,7 +147,7 @@ def test_overwrite_replaces_edits(
 ) -> None:
     output = command("database", "init", "--overwrite").fine().output
     assert {name: server.stands(name) for name in edited} == made
-    assert ": 3 changed" in output
+    assert "3 deployments changed" in output
 
 
 def test_the_work_pool_of_an_earlier_version_is_restricted_and_an_edited_one_kept(
@@ -169,6 +170,18 @@ def test_the_work_pool_of_an_earlier_version_is_restricted_and_an_edited_one_kep
         steps = asyncio.run(bootstrap.bootstrap(providers, overwrite=overwrite))
         assert steps[0].outcome == outcome
         assert server.get(pool)["base_job_template"] == then
+
+
+@pytest.mark.usefixtures("made")
+def test_a_run_with_an_unknown_parameter_is_refused(server: Server) -> None:
+    found = server.get("/deployments/name/sweep/demo")
+    path = f"{server.api}/deployments/{found['id']}/create_flow_run"
+    refused = httpx.post(path, json={"parameters": {"fiel": 3}})
+    assert refused.status_code == httpx.codes.CONFLICT
+    assert "'fiel' was unexpected" in refused.text
+    made = httpx.post(path, json={"parameters": {"retry_failed": False}})
+    assert made.is_success
+    server.ask("DELETE", f"/flow_runs/{made.json()['id']}")
 
 
 def test_a_server_that_does_not_answer_is_named_with_a_remedy(command: CommandLine) -> None:

@@ -20,6 +20,7 @@ from flows.sweep import sweep
 from judge_gym.simulator.launch import running
 from judge_gym.store import tables as t
 from support.batched import batches_at, outcomes
+from support.command_line import sweep_text
 from support.flow_runs import configured, run_flow
 from support.postgres import temporary_database
 
@@ -31,6 +32,14 @@ litellm = "openai"
 base_url_env = "JUDGE_GYM_SIMULATOR_URL"
 concurrency = 64
 batch = {batch}
+
+[sim-anthropic]
+litellm = "anthropic"
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+path = "/"
+concurrency = 64
+batch = {batch}
+models."*" = {{refuses = ["seed"]}}
 """
 POLL_S = 3600
 
@@ -57,19 +66,21 @@ def provider() -> Iterator[str]:
         yield url
 
 
-def test_a_sweep_by_batches_gives_the_same_rows_as_a_direct_one(
+def test_a_sweep_by_batches_of_two_apis_gives_the_same_rows_as_a_direct_one(
     postgres_server: str, migrated_template: str, provider: str, tmp_path: Path
 ) -> None:
     found = {}
+    sweep_file = tmp_path / "two-apis.yaml"
+    sweep_file.write_text(sweep_text("quick.yaml").replace("sim/low-1", "sim-anthropic/low-1"))
     for batch in (False, True):
         with (
             temporary_database(postgres_server, migrated_template) as url,
             # The five summaries are a batch, too.
             place(tmp_path, url, provider, batch=batch, BATCH_MINIMUM="3"),
         ):
-            names = [run_flow(sweep, QUICK).name]
+            names = [run_flow(sweep, sweep_file).name]
             while names[-1] == "Waiting":
-                names.append(run_flow(sweep, QUICK).name)
+                names.append(run_flow(sweep, sweep_file).name)
             engine = sa.create_engine(url, poolclass=sa.NullPool)
             found[batch] = outcomes(engine)
             with engine.connect() as connection:
@@ -81,6 +92,13 @@ def test_a_sweep_by_batches_gives_the_same_rows_as_a_direct_one(
                     ).all()
                 )
                 most = connection.scalar(sa.select(sa.func.max(t.Batch.calls)))
+                models = set(
+                    connection.scalars(
+                        sa.select(t.Call.model).where(
+                            t.Call.route == "batch", t.Call.workflow == "w3-scoring"
+                        )
+                    )
+                )
     assert found[True] == found[False]
     # Once for each workflow that asks at large: W1, W3, W4 and W5; then to the end.
     assert names == ["Waiting"] * 4 + ["Completed"]
@@ -88,6 +106,7 @@ def test_a_sweep_by_batches_gives_the_same_rows_as_a_direct_one(
     # 3 judges x 10 judgements: full batches of 8, and the 2 left of each asked directly.
     assert routes["w3-scoring"] == 24
     assert most == 8
+    assert models == {"sim/calm-1", "sim/high-1", "sim-anthropic/low-1"}
 
 
 def small_calibration(folder: Path) -> Path:

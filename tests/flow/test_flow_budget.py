@@ -1,6 +1,6 @@
 """A sweep that has used what its file allows: where it stops, what it says, how it goes on.
 
-And the settings of one run, told by the size of the chunk after which a sweep stops.
+And the settings of one run.
 """
 
 import asyncio
@@ -12,14 +12,18 @@ import sqlalchemy as sa
 from prefect.client.schemas.objects import State
 from prefect.variables import Variable
 
+from deployments.cli.app import _exit_code
 from flows.sweep import sweep
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.errors import ConfigError
+from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.report.table import escaped
 from judge_gym.store import tables as t
 from support.flow_runs import artifacts, error_of, run_beside
 from support.misbehaving import Step, answers, refuses
 from support.sweeps import scoring_sweep
+
+pytestmark = pytest.mark.slow
 
 # One judge, 4 articles as they are, a rubric given: W3 asks first, 4 x 6 judgements.
 ALL = 24
@@ -60,28 +64,26 @@ def judged(url: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("budget", "words"),
-    [
-        ("{max_cost_usd: 7}", "max_cost_usd is 7, and 8 calls cost 8 USD"),
-        ("{max_calls: 8}", "max_calls is 8, and 8 calls cost 8 USD"),
-    ],
+    ("budget", "calls", "percent"),
+    # Percent: of five workflows two, and as many judgements of the third.
+    [("{max_cost_usd: 7}", 7, 45.8), ("{max_calls: 8}", 8, 46.6)],
 )
 def test_a_sweep_stops_at_its_budget_and_goes_on_when_it_is_raised(
-    sweep_file: Path, database: str, budget: str, words: str
+    sweep_file: Path, database: str, budget: str, calls: int, percent: float
 ) -> None:
-    """Chunks of 4 at 1 USD a call: after the second, 8 USD are spent."""
+    """A call costs 1 USD; chunks have 4, and the budget may end in the middle of one."""
     state, requests = run_sweep(sweep_file, budget, READABLE)
     assert state.is_failed()
     error = error_of(state)
     assert isinstance(error, BudgetExceededError)
-    assert words in error.message
+    assert f" is {calls}, and {calls} calls cost {calls} USD" in error.message
     assert f"in {sweep_file} and rerun the command" in error.remedy
-    assert requests == judged(database) == 8
+    assert requests == judged(database) == calls
     # What a person reads in Prefect's page: where it stopped, and what to do.
     progress, why = artifacts(state)
     assert why.data == f"**{escaped(error.message)}**\n\n{escaped(error.remedy)}"
-    assert "w3-scoring 8 of 24, " in str(progress.description)
-    assert progress.data == 46.6  # of five workflows two and a third
+    assert f"w3-scoring {calls} of 24, " in str(progress.description)
+    assert progress.data == percent
     assert state.message is not None
     assert error.remedy in state.message
 
@@ -95,7 +97,16 @@ def test_a_sweep_stops_at_its_budget_and_goes_on_when_it_is_raised(
     assert state.is_completed(), state.message
     assert judged(database) == ALL
     # The judgements that were left, and a probe of each, of some a second.
-    assert requests >= ALL - 8 + ALL
+    assert requests >= ALL - calls + ALL
+
+
+def test_workers_at_once_pass_the_budget_by_less_than_a_call_each(
+    sweep_file: Path, place: pytest.MonkeyPatch
+) -> None:
+    place.setenv("JUDGE_GYM_WORKERS", "3")
+    state, requests = run_sweep(sweep_file, "{max_calls: 10}", READABLE)
+    assert isinstance(error_of(state), BudgetExceededError)
+    assert 10 <= requests < 10 + 3
 
 
 def test_a_sweep_that_keeps_failing_stops_and_goes_on_when_the_cause_is_mended(
@@ -115,6 +126,23 @@ def test_a_sweep_that_keeps_failing_stops_and_goes_on_when_the_cause_is_mended(
     assert judged(database) == ALL
 
 
+def test_an_error_that_stops_a_run_names_the_models_that_were_stopped_before(
+    sweep_file: Path,
+) -> None:
+    """Six calls fail alike and stop one judge; the other judge's calls use up the budget."""
+    file = scoring_sweep(
+        "bounded", "local/judge-1", "sim/calm-1", replicates=6, more="budget: {max_calls: 12}"
+    )
+    sweep_file.write_text(file)
+    state, requests = run_beside([refuses(400, "no")], sweep, sweep_file)
+    error = error_of(state)
+    assert isinstance(error, BudgetExceededError)
+    first, _, rest = error.message.partition("exceeded its budget")
+    assert "No more calls to local/judge-1 were made" in first
+    assert "max_calls is 12" in rest
+    assert requests < ALL
+
+
 def test_a_cost_that_cannot_be_known_cannot_be_bounded(sweep_file: Path, database: str) -> None:
     unpriced = sweep_file.parent / "providers.toml"
     unpriced.write_text(PROVIDERS.replace("judge-1", "judge-2"))
@@ -127,17 +155,32 @@ def test_a_cost_that_cannot_be_known_cannot_be_bounded(sweep_file: Path, databas
 
 
 def test_a_run_has_its_parameters_and_over_them_the_prefect_variable(sweep_file: Path) -> None:
-    """One chunk is asked before the budget of one call is passed."""
-    budget, given = "{max_calls: 1}", {"chunk_size": 3}
-    _, requests = run_sweep(sweep_file, budget, answers(), settings=given)
-    assert requests == 3
-    asyncio.run(Variable.aset("judge_gym_settings", {"chunk_size": 5}, overwrite=True))
+    """A call is attempted as often as the setting says before the budget of one call is used up."""
+    budget, given, broken = "{max_calls: 1}", {"call_attempts": 1}, refuses(500, "broken")
+    _, requests = run_sweep(sweep_file, budget, broken, settings=given)
+    assert requests == 1
+    asyncio.run(Variable.aset("judge_gym_settings", {"call_attempts": 2}, overwrite=True))
     try:
-        _, requests = run_sweep(sweep_file, "{max_calls: 4}", answers(), settings=given)
-        assert requests == 5
+        _, requests = run_sweep(sweep_file, "{max_calls: 2}", broken, settings=given)
+        assert requests == 2
         asyncio.run(Variable.aset("judge_gym_settings", "five", overwrite=True))
         state, requests = run_sweep(sweep_file, budget, answers())
         assert "judge_gym_settings is not a JSON object" in str(error_of(state))
         assert requests == 0
     finally:
         asyncio.run(Variable.aunset("judge_gym_settings"))
+
+
+def test_a_bound_per_hour_fails_the_run_so_that_a_command_can_rerun_it_later(
+    sweep_file: Path, database: str
+) -> None:
+    with (sweep_file.parent / "providers.toml").open("a") as providers:
+        providers.write("[bounds]\ncalls_per_hour = 6\n")
+    state, requests = run_sweep(sweep_file, "{max_calls: 100}", READABLE)
+    assert state.is_failed()
+    error = error_of(state)
+    assert isinstance(error, HourlyBoundError)
+    assert _exit_code(error) == 75
+    assert state.message is not None
+    assert error.remedy in state.message
+    assert requests == judged(database) == 6

@@ -15,6 +15,8 @@ from support.flow_runs import prepared, run_flow
 from support.simulation import Simulator
 from support.sweeps import scoring_sweep
 
+pytestmark = pytest.mark.slow
+
 JUDGEMENTS = 4 * 2
 
 

@@ -1,6 +1,7 @@
 """What judge-gym tells automations, and the example automation doing its work."""
 
 import asyncio
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -17,10 +18,11 @@ from flows.sweep import sweep
 from flows.w1_evidence import w1_evidence
 from support.command_line import REPOSITORY
 from support.flow_runs import flow_run, prepared, run_flow
+from support.simulation import Simulator
 from support.sweeps import scoring_sweep
 from support.waiting import until
 
-pytestmark = pytest.mark.usefixtures("place")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("place")]
 EXAMPLE = REPOSITORY / "deployments" / "automations" / "budget-stop.yaml"
 RECORDED_S = 60.0
 
@@ -86,7 +88,7 @@ def test_a_budget_that_stops_a_run_is_told_once_and_pauses_its_schedule(file: Pa
     assert payload["flow"] == "sweep"
     assert payload["flow_run_id"] == str(run.id)
     assert payload["sweep"] == "told"
-    assert "max_calls is 1, and 4 calls cost" in payload["message"]
+    assert "max_calls is 1, and 1 call cost" in payload["message"]
     assert f"Raise budget.max_calls in {file}" in payload["remedy"]
     assert related(event)["deployment"] == f"prefect.deployment.{deployment}"
     assert related(event)["sweep"] == "judge-gym.sweep.told"
@@ -113,6 +115,31 @@ def test_a_window_that_collected_nothing_is_told(file: Path) -> None:
     assert event["payload"]["window"] == "valmora"
     assert "has no document" in event["payload"]["message"]
     assert f"judge-gym evidence show {window}" in event["payload"]["remedy"]
+
+
+def test_another_served_model_is_told_once(file: Path, simulator: Simulator) -> None:
+    file.write_text(scoring_sweep("served", "sim/tonal-1", documents=2))
+    run_flow(sweep, file)
+    began = datetime.now(UTC)
+    other = {"kind": "wrong_model", "answered_by": "tonal-1-next", "model": "tonal-1"}
+    simulator.use_faults(other)
+    file.write_text(scoring_sweep("served", "sim/tonal-1", documents=2, replicates=3))
+    # The first served model is no change, and the second run has nothing left to call.
+    try:
+        for _ in range(2):
+            run_flow(sweep, file)
+    finally:
+        simulator.use_faults()
+    [event] = events("judge-gym.served-model.", id=["judge-gym.model.sim/tonal-1"])
+    assert event["event"] == "judge-gym.served-model.changed"
+    payload = event["payload"]
+    assert datetime.fromisoformat(payload.pop("since")) > began
+    assert payload == {
+        "model": "sim/tonal-1",
+        "before": "tonal-1",
+        "now": "tonal-1-next",
+        "experiments": prepared(file).tags,
+    }
 
 
 def test_the_automations_for_lost_runs_are_made_once_and_begin_anew_as_they_are() -> None:

@@ -28,6 +28,8 @@ from support.in_process_worker import Worker, worker_for
 from support.simulation import Simulator
 from support.sweeps import scoring_sweep
 
+pytestmark = pytest.mark.slow
+
 # Three judges, 4 articles as they are, a rubric given: W3 asks first, 4 times a judge.
 MODELS = ("sim/calm-1", "sim/high-1", "sim/low-1")
 JUDGEMENTS = 3 * 4

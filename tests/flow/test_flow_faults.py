@@ -25,7 +25,7 @@ QUICK = Path(__file__).parents[2] / "deployments" / "sweeps" / "quick.yaml"
 EACH = 8
 """Judgements of one judge: 4 articles, 2 replicates."""
 
-pytestmark = pytest.mark.usefixtures("place")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("place")]
 
 
 @pytest.fixture

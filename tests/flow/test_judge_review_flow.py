@@ -140,6 +140,7 @@ def commanded(*arguments: object) -> str:
     return " ".join(ended.output.split())
 
 
+@pytest.mark.slow
 def test_the_example_is_planned_reviewed_and_marked_as_simulated(
     place: pytest.MonkeyPatch, database: str, simulator: Simulator
 ) -> None:

@@ -110,7 +110,7 @@ def test_the_same_task_twice_runs_twice_and_the_database_keeps_one(
     @flow
     async def twice() -> list[dict[str, int]]:
         async with runtime():
-            return [await judge(units), await judge(units)]
+            return [await judge(units, None), await judge(units, None)]
 
     state = run_flow(twice)
     first, second = asyncio.run(state.aresult())

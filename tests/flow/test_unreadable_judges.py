@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
+from click.testing import Result
+from sqlalchemy.orm import Session
 from typer.testing import CliRunner
 
 from deployments.cli.app import app
@@ -14,11 +17,14 @@ from flows.endings import PartialFailure
 from flows.sweep import sweep
 from judge_gym.errors import JudgeGymError
 from judge_gym.llm.breaker import ENOUGH_ALIKE
+from judge_gym.report.facts import read_facts
 from support.command_line import REPOSITORY, sweep_text
 from support.flow_runs import error_of, run_beside, run_flow, sample_counts
 from support.misbehaving import answers
 from support.simulation import Simulator
 from support.sweeps import scoring_sweep
+
+pytestmark = pytest.mark.slow
 
 # 4 articles as they are, a rubric given: W3 asks first, 4 x 10 times a judge.
 EACH = 40
@@ -94,7 +100,52 @@ def test_the_first_cause_leads_and_what_follows_from_it_comes_after(
     message = str(error_of(state))
     assert message.startswith(f"Fewer than half the answers are readable. {named}"), message
     assert "nothing was missing" not in message
-    assert "--retry-failed" not in message
+    remedy = error_of(state).remedy
+    assert "max_tokens" not in remedy
+    assert remedy.count("--retry-failed") == 1
+
+
+def test_a_judge_with_some_empty_answers_is_named_and_they_are_made_again_on_request(
+    simulator: Simulator, database: str, tmp_path: Path
+) -> None:
+    """Eight of twenty answers were empty, paid for, and a success that nothing could repeat."""
+    file = tmp_path / "partly.yaml"
+    file.write_text(scoring_sweep("partly", "sim/calm-1", replicates=10))
+    some = {"kind": "empty", "role": "scorer", "share": 0.2, "sticky": True}
+
+    def command(*arguments: str) -> Result:
+        return CliRunner().invoke(app, ["sweep", *arguments])
+
+    simulator.use_faults(some)
+    try:
+        first = run_flow(sweep, file)
+    finally:
+        simulator.use_faults()
+    counts = sample_counts(database)["sim/calm-1"]
+    empty, scored = counts["unparseable"], counts["scored"]
+    assert EACH * 0.05 <= empty < EACH / 2
+    assert f"Finished with failures: w3-scoring {empty} (empty)" in (first.message or "")
+    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
+        facts = read_facts(Session(connection), first.result())
+    assert (
+        f"sim/calm-1: {empty} of {EACH} answers could not be read (empty); its figures rest on "
+        f"{scored} scores."
+    ) in facts.warnings
+    said = " ".join(command("status", "partly").output.split())
+    assert re.search(rf"{empty} empty answers of sim/calm-1: \S.* sweep retry partly", said)
+    assert isinstance(command("status", "partly", "--watch").exception, JudgeGymError)
+
+    told = " ".join(command("retry", "partly", "--yes").output.split())
+    assert f"{empty} empty answers of sim/calm-1 cost 0 USD." in told
+    second = run_flow(sweep, file)
+    assert "failures" not in (second.message or "")
+    counts = sample_counts(database)["sim/calm-1"]
+    assert "unparseable" not in counts
+    assert sum(counts.values()) == EACH
+    with sa.create_engine(database, poolclass=sa.NullPool).connect() as connection:
+        scorers = sa.text("SELECT count(*) FROM analysis.calls WHERE workflow = 'w3-scoring'")
+        assert connection.scalar(scorers) == EACH + empty
+        assert not read_facts(Session(connection), second.result()).warnings
 
 
 NOTES = DEPLOYED / "calibrations" / "notes.jsonl"

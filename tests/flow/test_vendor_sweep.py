@@ -16,11 +16,14 @@ from judge_gym.store.results import load_results
 from support.flow_runs import run_flow
 from support.simulation import Simulator
 
+pytestmark = pytest.mark.slow
+
 MODELS = ("anthropic/claude-sonnet-4-5", "gemini/gemini-2.5-flash", "openai/gpt-5-mini")
 SWEEP = f"""
 name: vendors
 description: Three vendors, three articles.
 utility_model: sim/utility-1
+on_unsupported: mark
 windows:
   valmora:
     query: government, courts, press and elections in Valmora
@@ -93,11 +96,16 @@ def test_a_sweep_over_three_vendors_ends_with_scored_samples(
         theirs = row.scope.get("judge", "openai/gpt-5-mini") == "openai/gpt-5-mini"
         at_zero = "0.0" in {str(row.scope.get(end)) for end in ("from", "to", "level")}
         assert (row in cautioned) == (theirs and at_zero), row
+        # It is left out of contrasts on the axis; the other two judges remain.
+        alone = row.scope.get("judge") == "openai/gpt-5-mini"
+        assert (row.estimate is None) == alone, row
+        assert row.n_items == (0 if alone else 3), row
     at = {row.scope["temperature"] for row in cautioned if "temperature" in row.scope}
     assert at == {0.0}
     assert facts.warnings == (
         "openai/gpt-5-mini does not apply temperature 0: its answers are at its own default.",
     )
     tables = {table.title: table for table in result_tables(figures)}
-    assert any(said in note for note in tables["Contrasts"].notes)
+    lost_contrast = next(row for row in changed if row.scope.get("judge") == "openai/gpt-5-mini")
+    assert lost_contrast.because == "openai/gpt-5-mini did not apply temperature as set"
     assert any(said in note for note in tables["Axes over the grid"].notes)

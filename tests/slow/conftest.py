@@ -14,6 +14,19 @@ base_url_env = "JUDGE_GYM_SIMULATOR_URL"
 task_slots = 1
 # The demo then takes minutes on any machine, so that it is still at work when a test ends it.
 requests_per_minute = 1200
+[sim-anthropic]
+litellm = "anthropic"
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+path = "/"
+models."*" = {refuses = ["seed"]}
+[sim-gemini]
+litellm = "gemini"
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+path = "/v1beta"
+[sim-mistral]
+litellm = "mistral"
+base_url_env = "JUDGE_GYM_SIMULATOR_URL"
+path = "/mistral/v1"
 """
 
 

@@ -87,7 +87,7 @@ def test_the_recipes_do_what_they_say(place: Place) -> None:
     assert "Report" in place.said("analyse", "figures")
     assert "W1" not in place.said("--only")
     assert "5 documents" in place.said("evidence", "show") or "Documents" in place.said("show")
-    assert "Expected end: — (nothing is left to do)." in place.said("--watch")
+    assert "Expected end: — (no calls are left)." in place.said("--watch")
     status = json.loads(place.said("sweep", "status", "--json"))
     assert status["finished"] is True
     assert {part["state"] for part in status["workflows"]} == {"complete"}
@@ -98,7 +98,7 @@ def test_the_recipes_do_what_they_say(place: Place) -> None:
 
 def test_without_a_terminal_and_a_yes_nothing_is_deleted(place: Place) -> None:
     refused = place.command("database", "clean", "quick", "--workflow", "w5-probe")
-    assert refused.code == 1
+    assert refused.code == 3
     assert "nothing was changed" in refused.errors
     assert "--yes" in refused.errors
     assert "probes would be deleted" in refused.output

@@ -7,6 +7,7 @@ This is also where a server, a worker and deployments meet as they are locked: a
 that without a line of ours changing (docs/decisions/0001-dependencies.md).
 """
 
+import os
 import re
 import signal
 import subprocess
@@ -63,7 +64,7 @@ def ci(up: Installation, step: str, **environment: str) -> Ended:
     done = subprocess.run(
         ["bash", "-e", "-c", command],
         cwd=REPOSITORY,
-        env=up.environment | environment,
+        env=up.environment | {"RUNNER_TEMP": str(up.command.folder)} | environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -274,11 +275,15 @@ def test_ci_ends_well_when_the_sweep_does(up: Installation, ran: Ended) -> None:
     assert "Completed" in ran.fine().output
     status = up.command("sweep", "status", "quick").fine()
     assert "30" in status.output
+    ci(up, "Fail if calls failed", SWEEP=QUICK).fine()
 
 
-def test_ci_fails_when_the_sweep_does(failed: Ended) -> None:
+def test_ci_fails_when_the_sweep_does(up: Installation, failed: Ended) -> None:
     assert failed.code == 1
     assert "finished in state 'Failed'" in failed.output
+    why = ci(up, "Print the end of the run's log").fine().output
+    assert "Did you mean replicates?" in " ".join(why.split())
+    assert "Traceback" not in why
 
 
 def test_a_scheduled_run_collects_for_the_time_it_was_meant_for(up: Installation) -> None:
@@ -299,6 +304,18 @@ def test_a_schedule_that_is_switched_on_makes_runs(up: Installation) -> None:
     wanted = {"deployments": {"id": {"any_": [weekly["id"]]}}}
     until(lambda: up.post("/flow_runs/filter", **wanted), "a run that a schedule made")
     up.ask("PATCH", schedule, active=False)
+
+
+def test_when_postgresql_is_killed_the_rest_stops_and_says_so(up: Installation) -> None:
+    server = up.postgres()
+    assert server is not None
+    os.kill(server.pid, signal.SIGQUIT)
+    code, said = up.ended()
+    assert code == 1
+    assert "PostgreSQL has ended, so the others were stopped." in said
+    assert "Rerun the command to resume." in said
+    assert up.processes() == []
+    up.start()
 
 
 def test_killed_in_a_run_it_goes_on_where_it_was(up: Installation) -> None:

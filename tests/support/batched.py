@@ -77,9 +77,16 @@ def _said(table: Any) -> list[Any]:
     ]
 
 
-def batches_at(base_url: str) -> list[dict[str, Any]]:
+OPENAI, ANTHROPIC = "sim", "sim-anthropic"
+"""The providers with a batch API of their own."""
+ANTHROPICS_HEADERS = {"x-api-key": "none", "anthropic-version": "2023-06-01"}
+
+
+def batches_at(base_url: str, provider: str = OPENAI) -> list[dict[str, Any]]:
     """The batches that the provider knows."""
-    with urllib.request.urlopen(f"{base_url}/batches?limit=100", timeout=60) as reply:
+    path = "/batches" if provider == OPENAI else "/messages/batches"
+    request = urllib.request.Request(f"{base_url}{path}?limit=100", headers=ANTHROPICS_HEADERS)
+    with urllib.request.urlopen(request, timeout=60) as reply:
         found: list[dict[str, Any]] = json.load(reply)["data"]
     return found
 

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -18,8 +19,8 @@ import pytest
 from judge_gym.settings import settings
 from judge_gym.store import embedded
 
-_OF_IMPORTS = {"TIKTOKEN_CACHE_DIR"}
-"""Variables that litellm sets once, when it is imported: its tokenizers are files of its own."""
+_OF_IMPORTS = {"TIKTOKEN_CACHE_DIR", "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER"}
+"""Variables that are set once, when litellm is imported: its tokenizers, and how it sends."""
 
 
 def run_here(
@@ -27,6 +28,8 @@ def run_here(
 ) -> tuple[int, str, str]:
     """Run `judge-gym` to its end; its exit code, what it printed and its errors."""
     from deployments.cli.app import main
+
+    import_module("prefect.main")  # it sets up the log, whose level is changed below
 
     output, errors = io.StringIO(), io.StringIO()
     with (

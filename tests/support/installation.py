@@ -70,6 +70,11 @@ class Installation(PrefectApi):
         """Send it a signal; its exit code and the last it said."""
         assert self._process is not None
         self._process.send_signal(number)
+        return self.ended()
+
+    def ended(self) -> tuple[int, str]:
+        """Wait for its end; its exit code and the last it said."""
+        assert self._process is not None
         output, errors = self._process.communicate(timeout=STOP_S)
         return self._process.returncode, output + errors
 

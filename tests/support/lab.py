@@ -3,7 +3,7 @@
 Experiments, items and arms go through the store's own functions; samples and probes are given.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -105,7 +105,11 @@ class Lab:
             experiment_id = register_experiment(session, experiment)
             freeze_items(session, experiment_id, experiment)
             sweep = session.scalars(sa.select(t.Sweep)).one()
-            session.add(t.SweepExperiment(sweep_id=sweep.id, experiment_id=experiment_id))
+            session.add(
+                t.SweepExperiment(
+                    sweep_id=sweep.id, experiment_id=experiment_id, replicates=experiment.replicates
+                )
+            )
         return experiment_id
 
     def arm(
@@ -143,21 +147,35 @@ class Lab:
         *,
         probes: Sequence[Sequence[float]] = (),
         shown: Sequence[tuple[str, Sequence[int]]] = (),
+        chances: Sequence[Sequence[float | None]] = (),
         simulated: bool = False,
     ) -> None:
         """Write the samples of an arm, item by item, replicate by replicate.
 
         `probes` holds, per item, the probabilities given for its first sample (one or two).
         `shown` holds, per replicate, the letters and the display order; else both are fixed.
+        `chances` holds, per item and replicate, the probability of the verdict's letter.
         `simulated` marks them and their probes.
         """
         with Session(self.engine) as session, session.begin():
             arm = session.get_one(t.Arm, arm_id)
+            most = max(map(len, outcomes))
+            session.execute(
+                sa.update(t.SweepExperiment)
+                .where(
+                    t.SweepExperiment.experiment_id == arm.experiment_id,
+                    t.SweepExperiment.replicates < most,
+                )
+                .values(replicates=most)
+            )
             for position, replicates in enumerate(outcomes):
                 for number, outcome in enumerate(replicates):
                     sample = _sample(arm, outcome, number, shown)
                     sample.item_id = _item_at(session, arm.experiment_id, position)
                     sample.simulated = simulated
+                    if chances and (chance := chances[position][number]) is not None:
+                        sample.letter_probability = chance
+                        sample.letter_probabilities = {"A": chance}
                     session.add(sample)
                     session.flush()
                     given = probes[position] if probes and number == 0 else ()
@@ -175,13 +193,53 @@ class Lab:
     def own(self, model: str, outcomes: Sequence[Sequence[Outcome]], **given: Any) -> int:
         """Add a judge with the samples of its own arm; returns the experiment's id.
 
-        `probes`, `shown` and `simulated` are those of `samples`, the rest fields of the
+        `probes`, `shown`, `chances` and `simulated` are those of `samples`, the rest fields of the
         experiment.
         """
-        about = {key: given.pop(key) for key in ("probes", "shown", "simulated") if key in given}
+        names = ("probes", "shown", "chances", "simulated")
+        about = {key: given.pop(key) for key in names if key in given}
         experiment_id = self.judge(model, **given)
         self.samples(self.arm(experiment_id, owner=model), outcomes, **about)
         return experiment_id
+
+    def not_applied(self, model: str, name: str, **fields: Any) -> None:
+        """Write a call for each experiment of a model with these fields that lost a parameter."""
+        with Session(self.engine) as session, session.begin():
+            for row in session.scalars(sa.select(t.Experiment).where(t.Experiment.model == model)):
+                if all(row.config[field] == value for field, value in fields.items()):
+                    call = _call(f"lost/{row.id}", model)
+                    call.experiment_id, call.not_applied = row.id, [name]
+                    session.add(call)
+
+    def served(
+        self, model: str, answered_by: Callable[[int, int], str], fingerprint: str | None = None
+    ) -> None:
+        """Write the call of each sample of a model; `answered_by` names who answered it.
+
+        It is given the position of the item and the replicate.
+        """
+        with Session(self.engine) as session, session.begin():
+            rows = session.execute(
+                sa.select(t.Sample, t.ExperimentItem.position)
+                .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+                .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+                .join(
+                    t.ExperimentItem,
+                    sa.and_(
+                        t.ExperimentItem.item_id == t.Sample.item_id,
+                        t.ExperimentItem.experiment_id == t.Experiment.id,
+                    ),
+                )
+                .where(t.Experiment.model == model)
+            )
+            for sample, position in rows.all():
+                call = _call(f"score/{sample.id}", model)
+                call.status, call.answer = "succeeded", "text"
+                call.served_model = answered_by(position, sample.replicate)
+                call.fingerprint = fingerprint and f"{fingerprint}{sample.replicate}"
+                session.add(call)
+                session.flush()
+                sample.call_id = call.id
 
     def view_by_model(self, view: str, *, simulated: bool) -> None:
         """Write a view of every document, as a model would make it."""
@@ -227,6 +285,21 @@ class Lab:
             )
             session.flush()
         return key
+
+
+def _call(key: str, model: str) -> t.Call:
+    return t.Call(
+        key=key,
+        workflow="w3-scoring",
+        agent="scorer",
+        model=model,
+        provider=model.partition("/")[0],
+        messages=[],
+        parameters={},
+        template="score",
+        template_hash="0" * 16,
+        status="failed",
+    )
 
 
 def _item_at(session: Session, experiment_id: int, position: int) -> int:

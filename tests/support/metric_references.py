@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from judge_gym.metrics.accuracy import both_orders_correct, cohens_kappa, set_utilities
-from judge_gym.metrics.agreement import Level, fleiss_kappa, gwet_ac, krippendorff_alpha
+from judge_gym.metrics.agreement import Level, gwet_ac, krippendorff_alpha
 from judge_gym.metrics.cells import pignistic
 from judge_gym.metrics.components import judge_icc, rating_scale, variance_components
 from judge_gym.metrics.consistency import replicate_icc, replicate_variance
@@ -229,7 +229,6 @@ def gwet(given):
     return {
         "ac1": gwet_ac(verdicts, RNG).estimate,
         "ac2_quadratic": gwet_ac(verdicts, RNG, Level.INTERVAL).estimate,
-        "fleiss": fleiss_kappa(verdicts, RNG).estimate,
         "krippendorff_nominal": krippendorff_alpha(verdicts, RNG, Level.NOMINAL).estimate,
     }
 

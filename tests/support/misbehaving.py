@@ -7,7 +7,7 @@ import asyncio
 import json
 import socket
 import struct
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +25,7 @@ class Provider:
     requests: list[dict[str, Any]] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
+    headers: list[Mapping[str, str]] = field(default_factory=list)
 
 
 def completion(text: str | None = "VERDICT: A", **changes: Any) -> dict[str, Any]:
@@ -121,10 +122,12 @@ async def misbehaving(*script: Step) -> AsyncIterator[Provider]:
         provider.bodies.append(await request.read())
         provider.requests.append(await request.json())
         provider.keys.append(request.headers.get("Authorization", ""))
+        provider.headers.append(request.headers)
         return await _step(script, len(provider.requests))(request)
 
     app = web.Application()
-    app.router.add_post("/v1/chat/completions", chat)
+    for path in ("/v1/chat/completions", "/v1/messages", "/v1/messages/batches"):
+        app.router.add_post(path, chat)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     try:

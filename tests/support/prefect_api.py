@@ -23,13 +23,18 @@ class PrefectApi(Protocol):
 
         def answer() -> httpx.Response | None:
             user, _, password = self.password.partition(":")
-            given = httpx.request(
-                method,
-                f"{self.api}{path}",
-                json=body or None,
-                auth=(user, password) if user else None,
-                timeout=30,
-            )
+            try:
+                given = httpx.request(
+                    method,
+                    f"{self.api}{path}",
+                    json=body or None,
+                    auth=(user, password) if user else None,
+                    timeout=30,
+                )
+            except httpx.ReadTimeout:
+                if method != "GET":
+                    raise
+                return None
             return None if given.status_code == httpx.codes.SERVICE_UNAVAILABLE else given
 
         given = until(answer, f"an answer to {method} {path}", every=0.5).raise_for_status()

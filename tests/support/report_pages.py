@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from judge_gym.report.evidence import Review
+from judge_gym.report.evidence import CellsToReview
 from judge_gym.report.facts import Facts
 from judge_gym.report.headlines import Summary
 from judge_gym.report.page import Report
@@ -25,12 +25,12 @@ def report(
     return Report(
         facts=Facts(run, "A trial.", ("acme/a-1",), *tables, (), ()),
         summary=Summary("1 experiment, 1 judge, 2 documents", "", "2 calls", (), ()),
-        said=(),
+        sentences=(),
         largest=(),
         findings=empty("Findings one by one"),
         results=results,
         planted=Planted(),
-        review=Review((), 0, 0),
+        review=CellsToReview((), 0, 0),
         evidence=(),
         csv="a,b\r\n",
         wholly_simulated=simulated,

@@ -9,9 +9,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from judge_gym.llm.gateway import Gateway
-from judge_gym.llm.providers import Price, Provider, Providers
+from judge_gym.llm.providers import ModelRules, Price, Provider, Providers
 from judge_gym.prompts import Prompt
-from judge_gym.records.calls import Answer, Call, Failure, Parameters, Row
+from judge_gym.records.calls import Answer, Call, Failure, Parameters, Row, TokenChance
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import tables as t
@@ -45,6 +45,27 @@ def an_answer(text: str = "answer", **changes: Any) -> Answer:
         "simulated": False,
     }
     return Answer(text, **(given | changes))
+
+
+def a_full_answer(text: str = "answer", **changes: Any) -> Answer:
+    """An answer with all that a provider may say of it, no two values alike."""
+    given: dict[str, Any] = {
+        "body": {"model": "m", "max_tokens": 50},
+        "served_model": "m-2026-10-01",
+        "response_id": "msg_1",
+        "fingerprint": "fp_1",
+        "finish_given": "end_turn",
+        "cached_tokens": 4,
+        "cache_written_tokens": 2,
+        "reasoning_tokens": 1,
+        "cost_source": "file",
+        "reasoning": 'A "thought".',
+        "chances": (
+            TokenChance("B", -0.25, (("B", -0.25), ("C", -1.5))),
+            TokenChance("\n", -0.125),
+        ),
+    }
+    return an_answer(text, **(given | changes))
 
 
 def ready_rubric(key: str, call_id: int, **changes: Any) -> Row:
@@ -99,9 +120,9 @@ def no_rows(_call_id: int, _outcome: Answer | Failure) -> Sequence[Row]:
 def providers_at(
     base_url: str, concurrency: int = 8, *, batch: bool = False, prices: Prices | None = None
 ) -> Providers:
-    """The provider `real`, with a key, and `sim`, without, both at one address.
+    """The provider `real`, with a key, and `sim` and `sim-anthropic`, without, at one address.
 
-    With `batch`, `sim` takes batches; `prices` are those of models of `real`.
+    With `batch`, the simulated ones take batches; `prices` are those of models of `real`.
     """
     real = Provider(
         name="real",
@@ -112,9 +133,26 @@ def providers_at(
         prices=prices or {},
     )
     sim = Provider(
-        name="sim", litellm="openai", base_url=base_url, concurrency=concurrency, batch=batch
+        name="sim",
+        litellm="openai",
+        base_url=base_url,
+        concurrency=concurrency,
+        batch=batch,
+        logprobs=20,
+        efforts=("none", "low", "medium", "high"),
+        default_effort="none",
     )
-    return Providers({"real": real, "sim": sim}, Path("providers.toml"))
+    messages = Provider(
+        name="sim-anthropic",
+        litellm="anthropic",
+        base_url=base_url,
+        path="/",
+        concurrency=concurrency,
+        batch=batch,
+        models={"*": ModelRules(refuses=("seed",))},
+    )
+    by_name = {provider.name: provider for provider in (real, sim, messages)}
+    return Providers(by_name, Path("providers.toml"))
 
 
 @asynccontextmanager

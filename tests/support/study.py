@@ -15,9 +15,12 @@ from judge_gym.design.experiment import Experiment
 from judge_gym.design.plans import SwapPlan
 from judge_gym.design.window import CorpusSource, Window
 from judge_gym.lab import evidence, judging, probing, rubrics, scoring, swapping
+from judge_gym.lab.evidence import utility_of
+from judge_gym.records.recipes import recipe_of
 from judge_gym.runtime import Runtime
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import register_experiment
+from judge_gym.store.recipes import identities
 from judge_gym.store.samples import Missing
 from judge_gym.store.windows import missing_views, register_window
 
@@ -81,10 +84,13 @@ class Study:
 
     def register(self, *experiments: Experiment) -> list[str]:
         """Store experiments; returns their tags."""
+        utility = utility_of(self.runtime.settings, UTILITY)
+        recipes = {one.key: recipe_of(one, utility) for one in experiments}
         with self.runtime.session() as session:
+            stored = identities(session, experiments, recipes).by_point
             for one in experiments:
-                register_experiment(session, one)
-        return [one.name for one in experiments]
+                register_experiment(session, one, stored[one.key])
+        return [stored[one.key].name for one in experiments]
 
     async def collect(self) -> dict[str, int]:
         """W1's first half."""
@@ -95,7 +101,8 @@ class Study:
     async def make(self, view: Any, model: str = UTILITY) -> Any:
         """One view of every document that lacks it."""
         window_id = self.all(sa.select(t.Window.id).where(t.Window.key == self.window.key))[0]
-        missing = missing_by(self.runtime, missing_views, window_id, view)
+        recipe = evidence.recipes_of_views(self.runtime.settings, model)[view]
+        missing = missing_by(self.runtime, missing_views, window_id, view, recipe)
         return await evidence.make_views(self.runtime, view, missing, model)
 
     async def write_rubrics(

@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 import typer
 
-from deployments.cli.app import app
+from deployments.bootstrap import Step
+from deployments.cli.app import app, main
+from deployments.cli.database import summary
 from deployments.cli.doctor import Finding, State, print_findings
+from judge_gym.asking.budgeting import BudgetExceededError
+from judge_gym.errors import ConfigError, JudgeGymError, StoreError
 
 MOST_AT_THE_TOP = 14
 LONGEST_HELP = 80
@@ -70,3 +74,36 @@ def test_the_doctor_prints_problems_first_and_settings_when_asked(
     assert not any("workers" in line for line in lines)
     assert print_findings(findings[:2], with_settings=True) == 0
     assert "setting workers: 4, from default" in capsys.readouterr().out
+
+
+def test_the_summary_of_a_setup_counts_deployments_apart() -> None:
+    steps = [
+        Step("work pool judge-gym (process)", "created"),
+        Step("limit tag:provider:sim: 2 at once", "created"),
+        Step("deployment sweep/default", "created"),
+        Step("deployment sweep/demo", "changed"),
+        Step("deployment panel/default", "unchanged"),
+    ]
+    assert summary(steps) == ("1 deployment created, 2 other objects created, 1 deployment changed")
+    assert summary(steps[-1:]) == "nothing changed"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (JudgeGymError("The provider is down."), 1),
+        (StoreError("The database is down."), 1),
+        (ConfigError("a.yaml: unknown key."), 3),
+        (BudgetExceededError("The budget is used up."), 4),
+    ],
+)
+def test_bad_input_and_a_used_up_budget_have_exit_codes_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, error: JudgeGymError, code: int
+) -> None:
+    def raising() -> None:
+        raise error
+
+    monkeypatch.setattr("deployments.cli.app.app", raising)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == code

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from judge_gym.asking.budgeting import highest_cost
 from judge_gym.asking.estimating import (
     USUAL_ANSWER_TOKENS,
     USUAL_LATENCY_S,
@@ -13,10 +14,13 @@ from judge_gym.asking.estimating import (
     estimate,
     per_call,
 )
+from judge_gym.design.experiment import Effort
+from judge_gym.llm.capabilities import fitted, taken_by
 from judge_gym.llm.pricing import count_tokens, price_of
-from judge_gym.llm.providers import Price, Provider, Providers
+from judge_gym.llm.providers import Price, Provider, Providers, load_providers
 from judge_gym.prompts import Prompt
-from judge_gym.settings import Settings
+from judge_gym.records.calls import Call, Parameters
+from judge_gym.settings import REPOSITORY, Settings
 from judge_gym.store.calls import Past
 
 OWN = Price(prompt=1, completion=2)
@@ -29,7 +33,16 @@ PROVIDERS = Providers(
     },
     Path("providers.toml"),
 )
-CALL = PerCall(prompt_tokens=1000, answer_tokens=100, reserved_tokens=2000, latency_s=4, price=OWN)
+CALL = PerCall(
+    prompt_tokens=1000,
+    answer_tokens=100,
+    answer_limit=1000,
+    reserved_tokens=2000,
+    latency_s=4,
+    price=OWN,
+    model="p/m",
+    batch_price=Price(prompt=0.5, completion=1),
+)
 
 
 def used(calls: int = 120, provider: Any = None, **settings: Any) -> Any:
@@ -44,9 +57,37 @@ def test_cost_is_tokens_times_prices() -> None:
     assert of.cost_usd == pytest.approx(0.144)
 
 
+@pytest.mark.parametrize(
+    ("calls", "batched", "cost"),
+    [
+        # A call costs 0.0012 USD, in a batch half of that.
+        ((9,), 0, 0.0108),
+        # Two kinds of one model fill batches together: 50 and 50, and 3 are left.
+        ((60, 43), 100, 0.0636),
+        ((60, 46), 106, 0.0636),
+    ],
+)
+def test_batches_cost_their_own_price_and_what_is_left_over_the_full_one(
+    calls: tuple[int, ...], batched: int, cost: float
+) -> None:
+    settings = Settings(batch_minimum=10, batch_fallback=5, batch_maximum=50)
+    provider = Provider(name="openai", batch="openai")
+    of = estimate(settings, provider, [(count, CALL) for count in calls])
+    assert of.batched == batched
+    assert of.batched_usd == pytest.approx(batched * 0.0006)
+    assert of.cost_usd == pytest.approx(cost)
+
+
+def test_the_highest_cost_of_a_call_is_its_prompt_and_its_longest_answer() -> None:
+    """40 characters are 10 tokens: (10 x 1 + 100 x 2) / 1e6."""
+    prompt = Prompt(({"role": "user", "content": "x" * 40},), "t", "h")
+    call = Call("k", "w", "a", "local/mine", prompt, Parameters(1, 1, max_tokens=100, seed=1))
+    assert highest_cost(PROVIDERS, call) == pytest.approx(2.1e-4)
+
+
 def test_a_cost_with_an_unknown_part_is_unknown() -> None:
     provider = Provider(name="p")
-    unpriced = PerCall(1000, 100, 2000, 4, None)
+    unpriced = PerCall(1000, 100, 1000, 2000, 4, None, "p/m", None)
     assert estimate(Settings(), provider, [(1, CALL), (1, unpriced)]).cost_usd is None
     # What is not asked at all costs nothing, whatever its price.
     assert estimate(Settings(), provider, [(0, unpriced)]).cost_usd == 0
@@ -81,36 +122,65 @@ def test_the_tightest_limit_sets_the_time(
 def test_a_call_is_foreseen_from_its_prompt_and_from_the_past() -> None:
     """40 and 80 characters are 10 and 20 tokens; the longest answer is 50."""
     prompts = [Prompt(({"role": "user", "content": "x" * n},), "score", "0") for n in (40, 80)]
-    past = {("local/mine", "scorer"): Past(answer_tokens=33, latency_s=2.5)}
+    past = {("local/mine", "scorer", None): Past(answer_tokens=33, latency_s=2.5)}
     known = per_call(PROVIDERS, "local/mine", "scorer", prompts, 50, past)
-    assert known == PerCall(15, 33, 65, 2.5, OWN)
+    assert known == PerCall(15, 33, 50, 65, 2.5, OWN, "local/mine", None)
     # Without a past: the usual, but no more than the longest answer.
     new = per_call(PROVIDERS, "local/other", "scorer", prompts, 50, past)
-    assert new == PerCall(15, 50, 65, USUAL_LATENCY_S, None)
+    assert new == PerCall(15, 50, 50, 65, USUAL_LATENCY_S, None, "local/other", None)
     # Answers of batches have tokens, and no time of their own.
-    batches = {("local/mine", "scorer"): Past(answer_tokens=33, latency_s=None)}
+    batches = {("local/mine", "scorer", None): Past(answer_tokens=33, latency_s=None)}
     assert per_call(PROVIDERS, "local/mine", "scorer", prompts, 50, batches) == PerCall(
-        15, 33, 65, USUAL_LATENCY_S, OWN
+        15, 33, 50, 65, USUAL_LATENCY_S, OWN, "local/mine", None
     )
     longer = per_call(PROVIDERS, "local/other", "scorer", prompts, 5000, past)
     assert longer.answer_tokens == USUAL_ANSWER_TOKENS["scorer"]
+    assert longer.answer_limit == 5000
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "limit"),
+    [
+        # It thinks only when it is asked to, within 4096 tokens at effort high.
+        ("anthropic/claude-sonnet-4-5", "none", 1024),
+        ("anthropic/claude-sonnet-4-5", None, 1024),
+        ("anthropic/claude-sonnet-4-5", "high", 1024 + 4096),
+        # It thinks unless it is asked not to.
+        ("gemini/gemini-2.5-flash", "none", 1024),
+        ("gemini/gemini-2.5-flash", "low", 1024 + 1024),
+        ("gemini/gemini-2.5-flash", None, 1024 + 16_384),
+        # It cannot be kept from thinking.
+        ("openai/gpt-5-mini", None, 1024 + 16_384),
+    ],
+)
+def test_the_limit_of_an_answer_is_the_one_that_is_sent(
+    model: str, effort: Effort | None, limit: int
+) -> None:
+    """A plan's upper bound counts what the request allows, whatever answers had before."""
+    shipped = load_providers(REPOSITORY / "deployments" / "providers.toml")
+    prompt = Prompt(({"role": "user", "content": "x"},), "score", "0")
+    past = {(model, "scorer", effort): Past(33, 2.5)}
+    each = per_call(shipped, model, "scorer", [prompt], 1024, past, effort)
+    asked = Parameters(1, 1, 1024, seed=1, reasoning_effort=effort).asked()
+    sent = fitted(model, asked, taken_by(shipped, model))
+    assert (each.answer_tokens, each.answer_limit, sent.limit) == (33, limit, limit)
 
 
 def test_what_is_assumed_is_said() -> None:
-    past = {("local/mine", "scorer"): Past(33, 2.5)}
-    assert assumptions([("local/mine", "scorer")], past, thinking={}, stood_in=False) == []
+    past = {("local/mine", "scorer", None): Past(33, 2.5)}
+    assert assumptions([("local/mine", "scorer", None)], past, thinking={}, stood_in=False) == []
     length, answers = assumptions(
-        [("local/mine", "scorer"), ("local/mine", "prober"), ("sim/a", "critic")],
+        [("local/mine", "scorer", None), ("local/mine", "prober", None), ("sim/a", "critic", None)],
         past,
         thinking={},
         stood_in=True,
     )
     assert "800 words an article" in length
     assert "prober 200, critic 30; and to take 0.1 or 10 s each" in answers
-    only_batches = {("local/mine", "scorer"): Past(33, None)}
-    assert assumptions([("local/mine", "scorer")], only_batches, thinking={}, stood_in=False) == [
-        "Answers without a history are taken to take 10 s each."
-    ]
+    only_batches = {("local/mine", "scorer", None): Past(33, None)}
+    assert assumptions(
+        [("local/mine", "scorer", None)], only_batches, thinking={}, stood_in=False
+    ) == ["Answers without a history are taken to take 10 s each."]
 
 
 @pytest.mark.parametrize(

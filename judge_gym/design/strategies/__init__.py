@@ -24,7 +24,7 @@ class Strategies(Mapping[str, Any]):
         self._by_type = {type(strategy): strategy for strategy in resolved.values()}
 
     def of(self, kind: type[T]) -> T:
-        """Return the strategy of a type, e.g. `strategies.of(Scale).letters`."""
+        """Return the strategy of a type, e.g. `strategies.of(StageScale).letters`."""
         strategy: T = self._by_type[kind]
         return strategy
 

@@ -1,10 +1,10 @@
-"""Axes `temperature`, `top_p` and `max_tokens`: sampling of judgements and probes."""
+"""Axes of sampling: what a request for a judgement or a probe sets beside its prompt."""
 
 from dataclasses import dataclass
 
-from judge_gym.design.experiment import Experiment
+from judge_gym.design.experiment import Effort, Experiment
 
-AXES = ("temperature", "top_p", "max_tokens")
+AXES = ("temperature", "top_p", "max_tokens", "reasoning_effort", "logprobs")
 
 
 @dataclass(frozen=True)
@@ -12,7 +12,18 @@ class Sampling:
     temperature: float
     top_p: float
     max_tokens: int
+    reasoning_effort: Effort | None = None
+    """None: the model's own default."""
+    logprobs: bool = False
+    """Judgements alone ask for them: a probe has no letter."""
 
 
 def resolve(experiment: Experiment) -> Sampling:
-    return Sampling(experiment.temperature, experiment.top_p, experiment.max_tokens)
+    effort = experiment.reasoning_effort
+    return Sampling(
+        experiment.temperature,
+        experiment.top_p,
+        experiment.max_tokens,
+        None if effort == "default" else effort,
+        experiment.logprobs,
+    )

@@ -9,7 +9,7 @@ AXES = ("scale_size",)
 
 
 @dataclass(frozen=True)
-class Scale:
+class StageScale:
     """`letters` are the labels of the stages, in alphabetical order."""
 
     stages: int
@@ -18,13 +18,13 @@ class Scale:
     """The middle stage (1-based) of an odd scale."""
 
 
-def resolve(experiment: Experiment) -> Scale:
+def resolve(experiment: Experiment) -> StageScale:
     return scale_of(experiment.scale_size)
 
 
-def scale_of(stages: int) -> Scale:
+def scale_of(stages: int) -> StageScale:
     """Return the scale with this number of stages."""
-    return Scale(
+    return StageScale(
         stages=stages,
         letters=tuple(ascii_uppercase[:stages]),
         midpoint=(stages + 1) // 2 if stages % 2 else None,

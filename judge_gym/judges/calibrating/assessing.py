@@ -35,6 +35,7 @@ from judge_gym.metrics.expert_labels import (
     prediction_powered_mean,
 )
 from judge_gym.metrics.points import HIGHEST, Scores, to_points
+from judge_gym.model_names import Answered
 from judge_gym.planted.editing import Expectation
 from judge_gym.records.items import Item
 from judge_gym.seeds import derive_seed
@@ -66,9 +67,11 @@ class Assessment:
     `checks` begin with whether answers can be read, and whether they agree with people's labels
     where there are any. `curves` are perturbation → severity → mean points; `truth` what labels
     make of the judge's scores, empty without any. `statuses` counts judgements however they ended.
+    `decision` names served models that differ from the model asked for.
     """
 
     judge: Judge
+    answered: Answered
     decision: Decision
     checks: list[Check]
     scores: Scores
@@ -85,8 +88,18 @@ class Assessment:
         return sum(check.result is result for check in self.checks)
 
 
-def assess(judge: Judge, texts: Texts, results: Results, design: CalibrationDesign) -> Assessment:
-    """Return everything that is said of one judge; the same results give the same figures."""
+def assess(
+    judge: Judge,
+    texts: Texts,
+    results: Results,
+    design: CalibrationDesign,
+    answered: Answered | None = None,
+) -> Assessment:
+    """Return everything that is said of one judge; the same results give the same figures.
+
+    `answered` says who answered, by default the model asked for.
+    """
+    answered = answered or Answered(judge.answered_by)
     rng = np.random.default_rng(derive_seed("calibration", design.name, judge.key))
     points = {key: points_of(judge, some) for key, some in results.items()}
     means = {key: float(np.mean(given)) for key, given in points.items() if given}
@@ -94,8 +107,8 @@ def assess(judge: Judge, texts: Texts, results: Results, design: CalibrationDesi
     effects = [_effect(texts, means, design, name) for name in _names(design)]
     curves = [_curve(texts, means, design, name) for name in _names(design)]
     labels, labelled, others = _labelled(judge, texts, means, design)
-    known, calibrated = _truth(labels, labelled, others, rng)
-    said = [one for some in results.values() for one in some]
+    truths, calibrated = _truth(labels, labelled, others, rng)
+    flat = [result for some in results.values() for result in some]
     steps = _steps(judge, texts, results)
     spread = distribution_checks(scores, design.margins, rng, steps=steps, labels=labels)
     readable = _readable(judge, [results[key] for key in results], design.margins)
@@ -109,21 +122,27 @@ def assess(judge: Judge, texts: Texts, results: Results, design: CalibrationDesi
         *spread,
         *repetition_checks(scores, design.margins, rng),
     ]
+    decision = decide(judge.name, checks, len(flat), len(results) * design.repeats)
+    if note := answered.note():
+        decision = replace(decision, why=f"{decision.why} {note}.")
     return Assessment(
         judge=judge,
-        decision=decide(judge.name, checks),
+        answered=answered,
+        decision=decision,
         checks=checks,
         scores=scores,
         curves={
-            one.perturbation: list(zip(one.severities.tolist(), severity_means(one), strict=True))
-            for one in curves
+            curve.perturbation: list(
+                zip(curve.severities.tolist(), severity_means(curve), strict=True)
+            )
+            for curve in curves
         },
         cases=_cases(texts, means, design),
-        truth=known,
+        truth=truths,
         calibrated=calibrated,
-        statuses=Counter(one.status for one in said),
-        call_ids=[call for one in said for call in one.call_ids],
-        simulated=any(one.simulated for one in said),
+        statuses=Counter(result.status for result in flat),
+        call_ids=[call for result in flat for call in result.call_ids],
+        simulated=any(result.simulated for result in flat),
     )
 
 
@@ -137,8 +156,8 @@ def assess_together(
     table = np.array(
         [
             [
-                _mean(points_of(judge, said[item.key]))
-                for judge, said in zip(judges, results, strict=True)
+                _mean(points_of(judge, by_item[item.key]))
+                for judge, by_item in zip(judges, results, strict=True)
             ]
             for item in texts.originals
         ]
@@ -156,29 +175,28 @@ def recommended(
 ) -> tuple[int | None, str]:
     """Return the place of the judge to use, None where none is, and why in a sentence.
 
-    By their decisions; of those that may be used, a judge that has judged less than others, as
-    after a stop, comes last: what was not tested cannot have failed. Of equal decisions come first:
-    who does not agree with people
-    clearly less than another, by intervals; telling texts apart; fewest checks that fail; fewest
-    that are open; closest to people's labels; cheapest, where a cost of NaN, which is not known, is
-    taken for dear.
+    By their decisions. Of equal decisions come first: who has judged as much as the others; who
+    does not agree with people clearly less than another, by intervals; telling texts apart; fewest
+    checks that fail; fewest that are open; closest to people's labels; cheapest, where a cost of
+    NaN, which is not known, is taken for dear.
     """
-    most = max(one.statuses.total() for one in assessments)
-    agreed = [_agreement_of(one) for one in assessments]
-    reached = max((one.lower for one in agreed if one and one.lower is not None), default=-1.0)
+    most = max(assessment.statuses.total() for assessment in assessments)
+    agreed = [_agreement_of(assessment) for assessment in assessments]
+    reached = max(
+        (estimate.lower for estimate in agreed if estimate and estimate.lower is not None),
+        default=-1.0,
+    )
 
-    def standing(place: int) -> tuple[bool, bool, int, bool, bool, bool, int, int, float, float]:
-        one, agreement = assessments[place], agreed[place]
-        unfit = not one.decision.recommends
-        less = one.statuses.total() < most
+    def standing(place: int) -> tuple[int, bool, bool, bool, int, int, float, float]:
+        assessment, agreement = assessments[place], agreed[place]
+        less = assessment.statuses.total() < most
         behind = bool(agreement and agreement.upper is not None and agreement.upper < reached)
         agrees = (agreement.estimate if agreement else None) or 0.0
-        tells = all(c.result is not Result.FAILS for c in one.checks if c.name in _FIRST)
-        fails, still_open = one.count(Result.FAILS), one.count(Result.INCONCLUSIVE)
+        tells = all(c.result is not Result.FAILS for c in assessment.checks if c.name in _FIRST)
+        fails, still_open = assessment.count(Result.FAILS), assessment.count(Result.INCONCLUSIVE)
         cost = float(np.nan_to_num(costs[place], nan=np.inf))
-        verdict = one.decision.verdict
-        last = less and not unfit
-        return unfit, last, verdict, less, behind, not tells, fails, still_open, -agrees, cost
+        verdict = assessment.decision.verdict
+        return verdict, less, behind, not tells, fails, still_open, -agrees, cost
 
     best = min(range(len(assessments)), key=standing)
     decision = assessments[best].decision
@@ -187,12 +205,12 @@ def recommended(
     return None, f"None of these {len(assessments)} judges is recommended. {decision.why}"
 
 
-def _agreement_of(one: Assessment) -> Estimate | None:
-    return next((check.estimate for check in one.checks if check.name == AGREEMENT), None)
+def _agreement_of(assessment: Assessment) -> Estimate | None:
+    return next((check.estimate for check in assessment.checks if check.name == AGREEMENT), None)
 
 
 def _names(design: CalibrationDesign) -> list[tuple[str, Expectation]]:
-    return [(one.name, design.expectation(one)) for one in design.chosen]
+    return [(perturbation.name, design.expectation(perturbation)) for perturbation in design.chosen]
 
 
 def _effect(
@@ -204,7 +222,7 @@ def _effect(
     """Return the effect at the highest severity."""
     name, expectation = named
     pairs = _pairs(texts, means, texts.changed[name, design.severities[-1]])
-    before = np.array([one for one, _ in pairs], dtype=np.float64)
+    before = np.array([original for original, _ in pairs], dtype=np.float64)
     after = np.array([other for _, other in pairs], dtype=np.float64)
     return Effect(name, expectation, before, after, texts.not_applicable[name])
 
@@ -222,9 +240,9 @@ def _curve(
         place: [means[item.key]] for place, item in enumerate(texts.originals) if item.key in means
     }
     for severity in graded:
-        for one in texts.changed[name, severity]:
-            if one.original in by_item and one.item.key in means:
-                by_item[one.original].append(means[one.item.key])
+        for text in texts.changed[name, severity]:
+            if text.original in by_item and text.item.key in means:
+                by_item[text.original].append(means[text.item.key])
     complete = [row for row in by_item.values() if len(row) == 1 + len(graded)]
     points = np.array(complete, dtype=np.float64).reshape(len(complete), 1 + len(graded))
     return Curve(name, expectation, np.array([0.0, *graded]), points)
@@ -234,28 +252,30 @@ def _pairs(
     texts: Texts, means: Mapping[str, float], changed: Sequence[Changed]
 ) -> list[tuple[float, float]]:
     return [
-        (means[texts.originals[one.original].key], means[one.item.key])
-        for one in changed
-        if texts.originals[one.original].key in means and one.item.key in means
+        (means[texts.originals[text.original].key], means[text.item.key])
+        for text in changed
+        if texts.originals[text.original].key in means and text.item.key in means
     ]
 
 
 def _cases(texts: Texts, means: Mapping[str, float], design: CalibrationDesign) -> list[Case]:
     """Return the most surprising variants, the worst first; one an item and perturbation."""
-    found = []
+    shifts = []
     severity = design.severities[-1]
     for name, expectation in _names(design):
-        for one in texts.changed[name, severity]:
-            original = texts.originals[one.original]
-            before, after = means.get(original.key), means.get(one.item.key)
+        for text in texts.changed[name, severity]:
+            original = texts.originals[text.original]
+            before, after = means.get(original.key), means.get(text.item.key)
             if before is None or after is None:
                 continue
             moved = after - before
             surprise = {Expectation.DROP: moved, Expectation.RISE: -moved}.get(
                 expectation, abs(moved)
             )
-            found.append(Case(name, expectation, severity, original, one, before, after, surprise))
-    return sorted(found, key=lambda case: -case.surprise)[:SHOWN_CASES]
+            shifts.append(
+                Case(name, expectation, severity, original, text, before, after, surprise)
+            )
+    return sorted(shifts, key=lambda case: -case.surprise)[:SHOWN_CASES]
 
 
 def _labelled(
@@ -267,9 +287,9 @@ def _labelled(
         for item in texts.originals
         if item.key in means
     ]
-    judged, known = np.array(rows, dtype=np.float64).reshape(len(rows), 2).T
-    given = ~np.isnan(known)
-    return known[given], judged[given], judged[~given]
+    judged, truths = np.array(rows, dtype=np.float64).reshape(len(rows), 2).T
+    given = ~np.isnan(truths)
+    return truths[given], judged[given], judged[~given]
 
 
 def _truth(
@@ -282,19 +302,21 @@ def _truth(
     return [corrected], isotonic_calibration(labels, judged)
 
 
-def _readable(judge: Judge, said: Sequence[Sequence[JudgeResult]], margins: Margins) -> Check:
-    of_all = readable_of(judge, [one for some in said for one in some])
+def _readable(judge: Judge, results: Sequence[Sequence[JudgeResult]], margins: Margins) -> Check:
+    of_all = readable_of(judge, [result for some in results for result in some])
     answers = replace(of_all, judge=judge.name)  # what answers it stands beside
-    scored = np.array([sum(one.score is not None for one in some) for some in said], dtype=np.int64)
-    asked = np.array([len(some) for some in said], dtype=np.int64)
-    return readable_check(scored, asked, answers, margins)
+    scored = np.array(
+        [sum(result.score is not None for result in some) for some in results], dtype=np.int64
+    )
+    counts = np.array([len(some) for some in results], dtype=np.int64)
+    return readable_check(scored, counts, answers, margins)
 
 
 def _steps(judge: Judge, texts: Texts, results: Results) -> int:
     """Return how many scores the judge's scale has, as it is used: many once one lies between."""
     if isinstance(judge, BinaryJudge):
         return 2
-    given = [one.score for item in texts.originals for one in results[item.key]]
+    given = [result.score for item in texts.originals for result in results[item.key]]
     lowest, highest = judge.score_range
     whole = all(score is None or score == round(score) for score in given)
     return round(highest - lowest) + 1 if whole else int(HIGHEST)
@@ -315,14 +337,16 @@ def known_points(judge: Judge, item: Item, scale: tuple[float, float] | None = N
 
 def points_of(judge: Judge, results: Sequence[JudgeResult]) -> list[float]:
     """Return the scores among the results in points of 100, whatever the judge's scale."""
-    given = np.array([one.score for one in results if one.score is not None], dtype=np.float64)
-    found: list[float] = to_points(given, *judge.score_range).tolist()
-    return found
+    given = np.array(
+        [result.score for result in results if result.score is not None], dtype=np.float64
+    )
+    points: list[float] = to_points(given, *judge.score_range).tolist()
+    return points
 
 
 def _scores(runs: Sequence[Sequence[float]]) -> Scores:
-    item = np.repeat(np.arange(len(runs)), [len(one) for one in runs])
-    points: FloatArray = np.array([p for one in runs for p in one], dtype=np.float64)
+    item = np.repeat(np.arange(len(runs)), [len(run) for run in runs])
+    points: FloatArray = np.array([p for run in runs for p in run], dtype=np.float64)
     judge = np.zeros(len(item), dtype=np.int64)
     return Scores(judge=judge, item=item, points=points, n_judges=1, n_items=len(runs))
 

@@ -8,6 +8,7 @@ import numpy as np
 from judge_gym.calibration.checks import Margins, span
 from judge_gym.calibration.comparisons import Replacement, compare_judges
 from judge_gym.calibration.verdict import LEAST_LABELS
+from judge_gym.counting import counted
 from judge_gym.formats import plain
 from judge_gym.judges import Item, Judge, JudgeResult
 from judge_gym.judges.calibrating.assessing import known_points, points_of
@@ -60,7 +61,10 @@ class Agreement:
     labels: int
     scored: int
     met: Estimate | None
-    """The share of labels met; None without a text that has both."""
+    """The share of labels met, of texts with an answer; None without a text that has a score.
+
+    A judge of pairs that decides by order gives an answer and no score: the label is not met.
+    """
     concordance: Estimate | None
     """Lin's concordance; for two verdicts it is Cohen's κ."""
     near: float
@@ -71,23 +75,34 @@ class Agreement:
         if not self.labels:
             return ""
         missing = self.labels - self.scored
-        without = f" {missing} labelled texts have no score." if missing else ""
+        without = (
+            f" {counted(missing, 'labelled text')} {'has' if missing == 1 else 'have'} no score."
+            if missing
+            else ""
+        )
         if self.met is None or self.concordance is None:
             return f"Agreement with labels: none to say.{without}"
-        count = round((self.met.estimate or 0.0) * self.scored)
-        how = "" if self.near == _HALF_WAY else f" within {plain(self.near)} points of 100"
-        said = f"Agreement with labels: {count} of {self.scored} met{how}"
+        answered = self.met.n_items
+        count = round((self.met.estimate or 0.0) * answered)
+        how = (
+            "judged as labelled"
+            if self.near == _HALF_WAY
+            else f"scored within {plain(self.near)} points of their label (the whole scale is 100)"
+        )
+        sentence = f"Agreement with labels: {count} of {answered} texts are {how}"
         if self.scored < LEAST_LABELS:
-            return f"{said}; too few to say more: {LEAST_LABELS} labels are the fewest.{without}"
-        return f"{said} (share {span(self.met)}); concordance {span(self.concordance)}.{without}"
+            return (
+                f"{sentence}; too few to say more: {LEAST_LABELS} labels are the fewest.{without}"
+            )
+        return f"{sentence}, share {span(self.met)}; concordance {span(self.concordance)}.{without}"
 
 
 def agreement(judge: Judge, texts: Sequence[Item], results: Sequence[JudgeResult]) -> Agreement:
     """Return how the results on these texts, each given once, agree with their labels."""
     by_text: dict[str, list[JudgeResult]] = {}
-    for one in results:
+    for result in results:
         # A text that is in several rows has the same results in each.
-        by_text.setdefault(one.item_key, []).append(one)
+        by_text.setdefault(result.item_key, []).append(result)
     near = _HALF_WAY if judge.verdict_scores else Margins().near
     labelled = [item for item in texts if item.truth is not None]
     pairs = [
@@ -98,7 +113,11 @@ def agreement(judge: Judge, texts: Sequence[Item], results: Sequence[JudgeResult
     if not pairs:
         return Agreement(len(labelled), 0, None, None, near)
     labels, judged = np.array(pairs, dtype=np.float64).T
-    met = (np.abs(labels - judged) <= near).astype(np.int64)
+    answered = sum(
+        any(result.status != "failed" for result in by_text.get(item.key, [])) for item in labelled
+    )
+    met = np.zeros(answered, dtype=np.int64)
+    met[: len(pairs)] = np.abs(labels - judged) <= near
     rng = np.random.default_rng(derive_seed("labels", judge.key))
     return Agreement(
         len(labelled),

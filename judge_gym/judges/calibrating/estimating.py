@@ -1,11 +1,14 @@
 """From what is stored to everything that is estimated of a calibration."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
+from sqlalchemy.orm import Session
 
+from judge_gym.asking.budgeting import budget_warning, spender_of
 from judge_gym.calibration.checks import Check
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.escalating import Asked, PolicyFigures, policies
@@ -31,7 +34,7 @@ from judge_gym.judges.calibrating.texts import Texts
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.points import bin_of
 from judge_gym.runtime import Runtime
-from judge_gym.store.judges import item_costs, replace_checks
+from judge_gym.store.judges import answered, item_costs, replace_checks
 
 
 @dataclass(frozen=True)
@@ -52,11 +55,13 @@ class CalibrationFindings:
     chosen: int | None
     why: str
     written: datetime
+    stopped: Sequence[str] = ()
+    """The messages of budgets that do not suffice for the judgements that are missing."""
 
     @property
     def simulated(self) -> bool:
         """Whether a score is of a simulated judge."""
-        return any(one.simulated for one in self.assessments)
+        return any(assessment.simulated for assessment in self.assessments)
 
     @property
     def expected(self) -> int:
@@ -66,7 +71,7 @@ class CalibrationFindings:
     @property
     def missing(self) -> int:
         """How many of them are not there."""
-        return self.expected - sum(one.statuses.total() for one in self.assessments)
+        return self.expected - sum(assessment.statuses.total() for assessment in self.assessments)
 
     @property
     def related(self) -> Sequence[str]:
@@ -76,9 +81,10 @@ class CalibrationFindings:
             return ()
         family = family_of(perturber.model)
         return [
-            one.judge.name
-            for one in self.assessments
-            if isinstance(one.judge, ModelJudge) and family_of(one.judge.model) == family
+            assessment.judge.name
+            for assessment in self.assessments
+            if isinstance(assessment.judge, ModelJudge)
+            and family_of(assessment.judge.model) == family
         ]
 
 
@@ -93,14 +99,18 @@ def read_findings(runtime: Runtime, design: CalibrationDesign) -> CalibrationFin
         texts = load_texts(session, design)
         results = [results_of(session, judge, texts.items, design.repeats) for judge in judges]
         assessments = [
-            assess(judge, texts, of_judge, design)
+            assess(judge, texts, of_judge, design, answered(session, judge.record, of_judge))
             for judge, of_judge in zip(judges, results, strict=True)
         ]
         costs = [
             item_costs(session, judge.record, of_judge)
             for judge, of_judge in zip(judges, results, strict=True)
         ]
-    if not any(one.statuses for one in assessments):
+        stopped = [
+            _budget_stop(session, file, assessment, len(texts.items) * design.repeats)
+            for file, assessment in zip(design.judges, assessments, strict=True)
+        ]
+    if not any(assessment.statuses for assessment in assessments):
         raise StoreError(f"Nothing is judged of calibration {design.name}.", "Run it first.")
     totals = [sum(by_item.values()) for by_item in costs]
     chosen, why = recommended(assessments, totals)
@@ -114,21 +124,31 @@ def read_findings(runtime: Runtime, design: CalibrationDesign) -> CalibrationFin
         chosen=chosen,
         why=why,
         written=datetime.now(UTC),
+        stopped=[message for message in stopped if message],
     )
+
+
+def _budget_stop(session: Session, file: Path, assessment: Assessment, expected: int) -> str:
+    """Return why the budget of a judge does not suffice for what is missing; empty if it does."""
+    judge, missing = assessment.judge, expected - assessment.statuses.total()
+    if not isinstance(judge, ModelJudge):
+        return ""
+    spender = replace(spender_of(judge), file=file)
+    return budget_warning(session, spender, missing * judge.calls_per_item, None)
 
 
 def store_checks(runtime: Runtime, findings: CalibrationFindings) -> None:
     """Store the checks as rows, in place of those of the same judges and texts."""
     corpus = findings.texts.originals[0].corpus
     with runtime.session() as session:
-        for one in findings.assessments:
+        for assessment in findings.assessments:
             replace_checks(
                 session,
-                one.judge.record,
+                assessment.judge.record,
                 corpus,
                 findings.design.name,
-                one.checks,
-                simulated=one.simulated,
+                assessment.checks,
+                simulated=assessment.simulated,
             )
 
 
@@ -147,43 +167,45 @@ def escalation(
     means lie in different bins of 20 points. Empty without two judges or two such texts.
     """
     truth = [known_points(judges[0], item, design.label_scale) for item in texts.originals]
-    points = [[points_of(judge, said[item.key]) for item in texts.originals]
-              for judge, said in zip(judges, results, strict=True)]  # fmt: skip
+    points = [[points_of(judge, by_item[item.key]) for item in texts.originals]
+              for judge, by_item in zip(judges, results, strict=True)]  # fmt: skip
     shared = [
         place
-        for place, known in enumerate(truth)
-        if not np.isnan(known) and all(given[place] for given in points)
+        for place, label in enumerate(truth)
+        if not np.isnan(label) and all(given[place] for given in points)
     ]
     if len(judges) < 2 or len(shared) < 2:
         return []
-    known = np.array([truth[place] for place in shared])
+    truths = np.array([truth[place] for place in shared])
     keys = [texts.originals[place].key for place in shared]
-    asked = [
+    options = [
         _asked(
-            judge, [given[place] for place in shared], known,
+            judge, [given[place] for place in shared], truths,
             [cost[key] for key in keys], design.margins.near,
         )
         for judge, given, cost in zip(judges, points, costs, strict=True)
     ]  # fmt: skip
     # What is not known is taken for dear.
-    first, *others = sorted(asked, key=lambda one: float(np.nan_to_num(one.cost, nan=np.inf).sum()))
-    second = max(others, key=lambda one: float(one.right.mean()))
-    return policies(first, second, [one for one in others if one is not second])
+    first, *others = sorted(
+        options, key=lambda option: float(np.nan_to_num(option.cost, nan=np.inf).sum())
+    )
+    second = max(others, key=lambda option: float(option.right.mean()))
+    return policies(first, second, [other for other in others if other is not second])
 
 
 def _asked(
     judge: Judge,
     runs: Sequence[Sequence[float]],
-    known: FloatArray,
+    truths: FloatArray,
     cost: Sequence[float],
     near: float,
 ) -> Asked:
-    means = np.array([np.mean(one) for one in runs])
+    means = np.array([np.mean(run) for run in runs])
     return Asked(
         judge=judge.name,
         family=family_of(judge.model) if isinstance(judge, ModelJudge) else judge.answered_by,
         answer=bin_of(means).astype(np.float64),
-        right=np.abs(means - known) <= near,
+        right=np.abs(means - truths) <= near,
         cost=np.array(cost),
-        doubt=np.array([np.std(one) for one in runs]),
+        doubt=np.array([np.std(run) for run in runs]),
     )

@@ -89,22 +89,23 @@ def missing(
     *,
     retry_failed: bool,
     review_day: str = "",
-) -> list[Item]:
+) -> tuple[list[Item], int]:
     """Return the items that a judge has not judged `repeats` times, each text once.
 
-    They are stored first.
-
-    With `retry_failed` what is kept as failed is forgotten first.
+    The number is that of their missing judgements. The items are stored first. With `retry_failed`
+    what is kept as failed is forgotten first.
     """
     judge_id, ids = store.save_judge(session, judge.record), store.save_items(session, items)
     if retry_failed:
         store.forget_failures(session, judge_id, ids.values(), repeats, review_day)
     done = store.judged(session, judge_id, ids.values(), repeats, review_day)
-    return [
+    left = [
         item
         for item in distinct(items)
-        if any((ids[item.key], repeat) not in done for repeat in range(repeats))
+        for repeat in range(repeats)
+        if (ids[item.key], repeat) not in done
     ]
+    return distinct(left), len(left)
 
 
 def results_of(
@@ -112,21 +113,21 @@ def results_of(
 ) -> dict[str, list[JudgeResult]]:
     """Return item key → what the judge said of it so far, by repeat."""
     judge_id, ids = store.save_judge(session, judge.record), store.save_items(session, items)
-    said = store.results(session, judge.record, judge_id, items, ids, repeats, review_day)
-    return {item.key: list(some.values()) for item, some in zip(items, said, strict=True)}
+    stored = store.results(session, judge.record, judge_id, items, ids, repeats, review_day)
+    return {item.key: list(some.values()) for item, some in zip(items, stored, strict=True)}
 
 
 def answers_of(
     session: Session, judge: Judge, items: Sequence[Item], repeats: int, review_day: str = ""
 ) -> Answers:
     """Return how many of a judge's answers so far can be read."""
-    said = results_of(session, judge, items, repeats, review_day)
-    return readable_of(judge, [one for results in said.values() for one in results])
+    stored = results_of(session, judge, items, repeats, review_day)
+    return readable_of(judge, [result for results in stored.values() for result in results])
 
 
 def readable_of(judge: Judge, results: Iterable[JudgeResult]) -> Answers:
     """Return how many of these answers of a judge can be read."""
-    failures = Counter(one.failure for one in results)
+    failures = Counter(result.failure for result in results)
     readable = failures.pop(None, 0)
     called = f"{judge.name} ({judge.answered_by})"
     kept = {why: count for why, count in failures.items() if why}

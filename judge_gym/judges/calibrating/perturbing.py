@@ -43,37 +43,42 @@ def missing(
     session: Session, wanted: Sequence[Rewriting], *, retry_failed: bool = False
 ) -> list[Rewriting]:
     """Return what has not been asked yet; with `retry_failed` what failed is forgotten first."""
-    keys = [one.key for one in wanted]
+    keys = [rewriting.key for rewriting in wanted]
     if retry_failed:
         store.forget_failed_perturbations(session, keys)
-    known = store.perturbed_texts(session, keys)
-    return [one for one in wanted if one.key not in known]
+    stored = store.perturbed_texts(session, keys)
+    return [rewriting for rewriting in wanted if rewriting.key not in stored]
 
 
 def found(session: Session, wanted: Sequence[Rewriting]) -> dict[str, Found]:
     """Return key → what came of a rewriting, of those that have been asked."""
-    rows = store.perturbed_texts(session, [one.key for one in wanted])
-    originals = {one.key: one.text for one in wanted}
+    rows = store.perturbed_texts(session, [rewriting.key for rewriting in wanted])
+    originals = {rewriting.key: rewriting.text for rewriting in wanted}
     return {key: Found(_made(originals[key], row), row.simulated) for key, row in rows.items()}
 
 
 def expected(session: Session, wanted: Sequence[Rewriting]) -> dict[str, Found]:
     """Return what came of each, and of one not asked yet the text itself, for plans to count."""
     # With a mark of its own, or it would be taken for its original, and not be counted.
-    stand_ins = {one.key: Found(Perturbed(f"{one.text} {one.key}", ())) for one in wanted}
+    stand_ins = {
+        rewriting.key: Found(Perturbed(f"{rewriting.text} {rewriting.key}", ()))
+        for rewriting in wanted
+    }
     return stand_ins | found(session, wanted)
 
 
 async def perturb(
-    runtime: Runtime, perturber: Perturber, wanted: Sequence[Rewriting]
+    runtime: Runtime, perturber: Perturber, wanted: Sequence[Rewriting], *, workers: int = 1
 ) -> Counter[str]:
-    """Have the model make these; returns how many ended in each status, `waiting` among them.
+    """Have the model make these, as one of `workers` at once.
+
+    Returns how many ended in each status, `waiting` among them.
 
     Raises `ConfigError` for a model of no provider, `BudgetExceededError` once the budget is used
     up.
     """
-    questions = (_question(runtime.settings, perturber, one) for one in wanted)
-    return (await ask_all(runtime, questions, budget=spender_of(perturber))).counts
+    questions = (_question(runtime.settings, perturber, rewriting) for rewriting in wanted)
+    return (await ask_all(runtime, questions, budget=spender_of(perturber, workers))).counts
 
 
 def _question(settings: Settings, perturber: Perturber, wanted: Rewriting) -> Question[None]:
@@ -101,35 +106,42 @@ def _question(settings: Settings, perturber: Perturber, wanted: Rewriting) -> Qu
         last = turns[-1]
         read = read_rewritten(wanted.text, last.outcome)
         if isinstance(read, Rewritten):
-            return end(turns, "changed", text=read.text)
+            return _end(wanted, turns, "changed", text=read.text)
         if not isinstance(read, Unusable):
-            return end(turns, read.status, failure=read.failure)
+            return _end(wanted, turns, read.status, failure=read.failure)
         if not may_retry(turns):
-            return end(turns, "unusable", failure=read.reason)
+            return _end(wanted, turns, "unusable", failure=read.reason)
         assert isinstance(last.outcome, Answer)
         messages, text = last.call.prompt.messages, last.outcome.text
         return call("again", perturb_again_prompt(messages, text, read.reason))
 
-    def end(
-        turns: Turns, status: str, *, text: str | None = None, failure: str | None = None
-    ) -> End[None]:
-        values: dict[str, Any] = {
-            "key": wanted.key,
-            "perturbation": wanted.perturbation,
-            "severity": wanted.severity,
-            "seed": wanted.seed,
-            "model": wanted.model,
-            "status": status,
-            "text": text,
-            "failure": failure,
-            "call_ids": [turn.call_id for turn in turns],
-            "simulated": wanted.simulated or any_simulated(turns),
-        }
-        return End(status, (Row("perturbed_texts", values),))
-
     mark_from = seed_source(settings, key, "0").key
     prompt = perturb_prompt(wanted.text, wanted.description, wanted.severity, mark_from)
     return Question((call("0", prompt),), then)
+
+
+def _end(
+    wanted: Rewriting,
+    turns: Turns,
+    status: str,
+    *,
+    text: str | None = None,
+    failure: str | None = None,
+) -> End[None]:
+    """Return the end of a rewriting, with its row."""
+    values: dict[str, Any] = {
+        "key": wanted.key,
+        "perturbation": wanted.perturbation,
+        "severity": wanted.severity,
+        "seed": wanted.seed,
+        "model": wanted.model,
+        "status": status,
+        "text": text,
+        "failure": failure,
+        "call_ids": [turn.call_id for turn in turns],
+        "simulated": wanted.simulated or any_simulated(turns),
+    }
+    return End(status, (Row("perturbed_texts", values),))
 
 
 def _made(original: str, row: store.StoredPerturbation) -> Made:

@@ -41,7 +41,7 @@ class Texts:
     @property
     def items(self) -> list[Item]:
         """Every text to be judged, once: the originals first."""
-        changed = (one.item for some in self.changed.values() for one in some)
+        changed = (text.item for some in self.changed.values() for text in some)
         return distinct([*self.originals, *changed])
 
 
@@ -65,8 +65,8 @@ class Rewriting:
     @cached_property
     def key(self) -> str:
         """16-digit identity: everything that the answer depends on."""
-        asked = (self.model, prompt_hash(), self.description, self.severity, self.seed)
-        return digest("perturbed text", *asked, self.text)
+        identity = (self.model, prompt_hash(), self.description, self.severity, self.seed)
+        return digest("perturbed text", *identity, self.text)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ def rewritings(originals: Sequence[Item], design: CalibrationDesign) -> list[Rew
         for item in originals
         if len(item.text) <= LONGEST_ORIGINAL
     )
-    return list({one.key: one for one in wanted}.values())
+    return list({rewriting.key: rewriting for rewriting in wanted}.values())
 
 
 def changed_texts(
@@ -106,12 +106,12 @@ def changed_texts(
         for severity in design.severities_of(perturbation):
             at = perturbation.name, severity
             changed[at], left_out[at], not_applicable[perturbation.name] = [], Counter(), 0
-            for place, found in _made(originals, perturbation, severity, design, rewritten or {}):
-                if isinstance(found.made, Perturbed):
-                    changed[at].append(_changed(place, originals[place], at, design, found))
+            for place, change in _made(originals, perturbation, severity, design, rewritten or {}):
+                if isinstance(change.made, Perturbed):
+                    changed[at].append(_changed(place, originals[place], at, design, change))
                     continue
-                left_out[at][found.made.reason] += 1
-                if isinstance(found.made, NothingToChange):
+                left_out[at][change.made.reason] += 1
+                if isinstance(change.made, NothingToChange):
                     not_applicable[perturbation.name] += 1
     return Texts(originals, changed, not_applicable, left_out)
 
@@ -130,8 +130,8 @@ def _made(
         elif len(item.text) > LONGEST_ORIGINAL:
             too_long = f"a model is not given more than {LONGEST_ORIGINAL:,} characters to change"
             yield place, Found(NothingToChange(too_long))
-        elif found := rewritten.get(_rewriting(item, perturbation, severity, design).key):
-            yield place, found
+        elif stored := rewritten.get(_rewriting(item, perturbation, severity, design).key):
+            yield place, stored
 
 
 def _rewriting(
@@ -148,9 +148,9 @@ def _rewriting(
 
 
 def _changed(
-    place: int, item: Item, at: tuple[str, float], design: CalibrationDesign, found: Found
+    place: int, item: Item, at: tuple[str, float], design: CalibrationDesign, change: Found
 ) -> Changed:
-    assert isinstance(found.made, Perturbed)
+    assert isinstance(change.made, Perturbed)
     name, severity = at
     variant = Variant(
         perturbation=name,
@@ -159,8 +159,8 @@ def _changed(
         perturber=design.made_by(perturbations()[name]) or None,
     )
     given = {
-        "text": found.made.text,
+        "text": change.made.text,
         "variant": variant,
-        "simulated": item.simulated or found.simulated,
+        "simulated": item.simulated or change.simulated,
     }
-    return Changed(place, item.model_copy(update=given), found.made.edits)
+    return Changed(place, item.model_copy(update=given), change.made.edits)

@@ -45,7 +45,7 @@ class Case:
 
 
 @dataclass(frozen=True, eq=False)
-class Review:
+class LoadedReview:
     """A review file with everything that it names."""
 
     file: ReviewFile
@@ -81,7 +81,7 @@ def verdicts_of(judge: Judge) -> tuple[str, ...]:
     return ("first", "second") if isinstance(judge, PairwiseJudge) else ()
 
 
-def load_review(path: Path) -> Review:
+def load_review(path: Path) -> LoadedReview:
     """Read a review file, its judges and its texts.
 
     Raises `ConfigError` or `EvidenceError` naming the file, the key and what is wrong, before
@@ -98,7 +98,7 @@ def load_review(path: Path) -> Review:
             place = node.items["judge"].place
             raise place.problem("is reviewed on the same texts above", "Review it once.")
         seen.add((case.judge.key, case.corpus))
-    return Review(file, tuple(cases))
+    return LoadedReview(file, tuple(cases))
 
 
 def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> Case:
@@ -136,16 +136,16 @@ def _check_calibration(
 
 def _alternatives(folder: Path, reviewed: Reviewed, node: Node, judge: Judge) -> tuple[Judge, ...]:
     """Read the alternatives; no two judges of a case may be the same, or have one name."""
-    found: list[Judge] = []
+    judges: list[Judge] = []
     nodes = node.items["alternatives"].entries if reviewed.alternatives else ()
     for given, entry in zip(reviewed.alternatives, nodes, strict=True):
         if given.judge is not None:
             other: Judge = load_judge(folder / given.judge)
         else:
             other = _changed(folder / reviewed.judge, entry.items["change"])
-        _check(judge, (judge, *found), other, entry)
-        found.append(other)
-    return tuple(found)
+        _check(judge, (judge, *judges), other, entry)
+        judges.append(other)
+    return tuple(judges)
 
 
 def _changed(base: Path, change: Node) -> Judge:
@@ -157,9 +157,9 @@ def _changed(base: Path, change: Node) -> Judge:
 
 
 def _check(judge: Judge, others: Sequence[Judge], new: Judge, node: Node) -> None:
-    if new.key in {one.key for one in others}:
+    if new.key in {other.key for other in others}:
         raise node.place.problem("is a judge that stands above", "Name judges that differ.")
-    if new.name in {one.name for one in others}:
+    if new.name in {other.name for other in others}:
         raise node.place.problem(
             f"is named {new.name!r}, as one above is", "Give it a name of its own."
         )

@@ -20,15 +20,17 @@ from judge_gym.judges import Item, Judge, JudgeResult, ModelJudge
 from judge_gym.judges.calibrating.assessing import Results, assess, known_points, points_of
 from judge_gym.judges.calibrating.comparing import compare
 from judge_gym.judges.calibrating.judging import results_of
-from judge_gym.judges.reviewing.cases import Case, Review, verdicts_of
+from judge_gym.judges.reviewing.cases import Case, LoadedReview, verdicts_of
 from judge_gym.metrics.estimate import Estimate, mean_over_items
 from judge_gym.metrics.inference import holm_over, sign_flip_p
 from judge_gym.metrics.margins import ALPHA, Claim, Direction
+from judge_gym.model_names import Answered
 from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
 from judge_gym.store.calls import cost_of
 from judge_gym.store.judges import (
     ReviewRow,
+    answered,
     check_values,
     earlier_reviews,
     replace_reviews,
@@ -45,13 +47,14 @@ class Said:
 
     `before` is day → what the judge in use said at its last review and, after it, at its first, so
     that what creeps is seen too; `passed` names the checks it passed at the last. `costs` are US
-    dollars a judgement on the day, None where that is not known.
+    dollars a judgement on the day, None where that is not known. `answered` is who answered then.
     """
 
     now: Sequence[Results]
     before: Mapping[date, Results]
     passed: frozenset[str]
     costs: Sequence[float | None]
+    answered: Sequence[Answered]
 
     @property
     def since(self) -> date | None:
@@ -76,7 +79,9 @@ class Finding:
     simulated: bool
 
 
-def review_findings(cases: Sequence[Case], said: Sequence[Said], margins: Margins) -> list[Finding]:
+def review_findings(
+    cases: Sequence[Case], answers: Sequence[Said], margins: Margins
+) -> list[Finding]:
     """Return the findings, case by case, the judge in use first.
 
     Drift is corrected by Holm over all judges in use and both earlier reviews, and so are gains in
@@ -85,24 +90,24 @@ def review_findings(cases: Sequence[Case], said: Sequence[Said], margins: Margin
     rng = np.random.default_rng(derive_seed("review", *(case.judge.key for case in cases)))
     drifts = iter(drift_checks([
         _drift(case, some, since)
-        for case, some in zip(cases, said, strict=True)
+        for case, some in zip(cases, answers, strict=True)
         for since in some.before
     ], margins, rng))  # fmt: skip
     gains = iter(holm_over([
         _gain(case, some.now[0], other, theirs, rng)
-        for case, some in zip(cases, said, strict=True)
+        for case, some in zip(cases, answers, strict=True)
         for other, theirs in zip(case.alternatives, some.now[1:], strict=True)
     ]))  # fmt: skip
-    found: list[Finding] = []
-    for case, some in zip(cases, said, strict=True):
+    findings: list[Finding] = []
+    for case, some in zip(cases, answers, strict=True):
         checks = [_checks(case, place, some) for place in range(len(case.judges))]
         since = {day: next(drifts) for day in some.before}
-        found.append(_of_judge(case, some, since, checks[0]))
+        findings.append(_of_judge(case, some, since, checks[0]))
         for place in range(1, len(case.judges)):
             agreement, figures = _agreement(case, place, some, margins)
-            one = _Against(place, agreement, next(gains), checks[0], checks[place])
-            found.append(_of_alternative(case, some, one, figures))
-    return found
+            against = _Against(place, agreement, next(gains), checks[0], checks[place])
+            findings.append(_of_alternative(case, some, against, figures))
+    return findings
 
 
 @dataclass(frozen=True)
@@ -117,41 +122,45 @@ class _Against:
 
 
 def _of_judge(
-    case: Case, said: Said, drifts: Mapping[date, Check], checks: tuple[Check, ...]
+    case: Case, answers: Said, drifts: Mapping[date, Check], checks: tuple[Check, ...]
 ) -> Finding:
     grounds = [
         f"It no longer judges as on {day}: {drift.reason}."
         for day, drift in drifts.items()
         if drift.result is Result.FAILS
     ]
-    failing = [one.name for one in checks if one.result is Result.FAILS and one.name in said.passed]
+    failing = [
+        check.name
+        for check in checks
+        if check.result is Result.FAILS and check.name in answers.passed
+    ]
     if failing:
-        grounds.append(f"It passed on {said.since} and fails now: {', '.join(failing)}.")
+        grounds.append(f"It passed on {answers.since} and fails now: {', '.join(failing)}.")
     reason = "It has no earlier review on these texts: drift shows from the next one on."
-    if said.since is not None:
-        last = drifts[said.since]
-        reason = f"It judges as on {said.since}: {last.reason}."
+    if answers.since is not None:
+        last = drifts[answers.since]
+        reason = f"It judges as on {answers.since}: {last.reason}."
         if last.result is not Result.PASSES:
             reason = f"inconclusive: {last.reason}. {last.action}".strip()
     dated = [
         replace(drift, question=f"{drift.question} since {day}") for day, drift in drifts.items()
     ]
-    return _finding(case, said, 0, grounds, reason, (*dated, *checks), ())
+    return _finding(case, answers, 0, grounds, reason, (*dated, *checks), ())
 
 
 def _of_alternative(
-    case: Case, said: Said, one: _Against, figures: tuple[Estimate, ...]
+    case: Case, answers: Said, against: _Against, figures: tuple[Estimate, ...]
 ) -> Finding:
-    alike = {check.result for check in one.agreement}
-    cost, other_cost = said.costs[0], said.costs[one.place]
+    alike = {check.result for check in against.agreement}
+    cost, other_cost = answers.costs[0], answers.costs[against.place]
     grounds = []
-    nearer = one.gain.upper is not None and one.gain.upper < 0
-    if nearer and one.gain.p is not None and one.gain.p < ALPHA:
-        grounds.append(f"It is nearer to what is known: {span(one.gain)}.")
+    nearer = against.gain.upper is not None and against.gain.upper < 0
+    if nearer and against.gain.p is not None and against.gain.p < ALPHA:
+        grounds.append(f"It is nearer to what is known: {span(against.gain)}.")
     cheaper = cost is not None and other_cost is not None and other_cost < cost
     if alike == {Result.PASSES} and cheaper:
         grounds.append(f"It judges alike for {dollars(other_cost)} instead of {dollars(cost)} USD.")
-    mended, broken = _turned(one.mine, one.theirs), _turned(one.theirs, one.mine)
+    mended, broken = _turned(against.mine, against.theirs), _turned(against.theirs, against.mine)
     if mended and not broken:
         grounds.append(f"It passes what the judge in use fails: {', '.join(mended)}.")
     if Result.FAILS in alike:
@@ -159,30 +168,33 @@ def _of_alternative(
     elif alike == {Result.PASSES}:
         reason = "It judges alike, and is not shown to be better or to cost less."
     else:
-        actions = dict.fromkeys(check.action or check.reason for check in one.agreement
+        actions = dict.fromkeys(check.action or check.reason for check in against.agreement
                                 if check.result is not Result.PASSES)  # fmt: skip
         reason = f"inconclusive: {' '.join(actions)}"
-    shown = (one.gain, *figures) if one.gain.n_items else figures
-    return _finding(case, said, one.place, grounds, reason, (*one.agreement, *one.theirs), shown)
+    shown = (against.gain, *figures) if against.gain.n_items else figures
+    return _finding(
+        case, answers, against.place, grounds, reason, (*against.agreement, *against.theirs), shown
+    )
 
 
 def _finding(
-    case: Case, said: Said, place: int, grounds: Sequence[str], otherwise: str,
+    case: Case, answers: Said, place: int, grounds: Sequence[str], otherwise: str,
     checks: tuple[Check, ...], figures: tuple[Estimate, ...],
 ) -> Finding:  # fmt: skip
-    results = [one for some in said.now[place].values() for one in some]
+    results = [result for some in answers.now[place].values() for result in some]
+    reason, note = " ".join(grounds) or otherwise, answers.answered[place].note()
     return Finding(
         case=case,
         alternative=case.alternatives[place - 1] if place else None,
         recommendation=RECONSIDER if grounds else KEEP,
-        reason=" ".join(grounds) or otherwise,
+        reason=f"{reason} {note}." if note else reason,
         checks=checks,
         figures=figures,
-        statuses=Counter(one.status for one in results),
+        statuses=Counter(result.status for result in results),
         missing=len(case.texts.items) * case.repeats - len(results),
-        cost=said.costs[place],
-        since=None if place else said.since,
-        simulated=any(one.simulated for one in results),
+        cost=answers.costs[place],
+        since=None if place else answers.since,
+        simulated=any(result.simulated for result in results),
     )
 
 
@@ -192,37 +204,41 @@ def _turned(fails: Sequence[Check], passes: Sequence[Check]) -> list[str]:
     return [c.name for c in passes if c.result is Result.PASSES and c.name in failing]
 
 
-def _checks(case: Case, place: int, said: Said) -> tuple[Check, ...]:
+def _checks(case: Case, place: int, answers: Said) -> tuple[Check, ...]:
     if case.design is None:
         return ()
-    return tuple(assess(case.judges[place], case.texts, said.now[place], case.design).checks)
+    return tuple(assess(case.judges[place], case.texts, answers.now[place], case.design).checks)
 
 
-def _drift(case: Case, said: Said, since: date) -> Drift:
+def _drift(case: Case, answers: Said, since: date) -> Drift:
     """Return how the originals moved since an earlier review, those that have a value on both."""
     judge = case.judge
     pairs = [
-        (_value(judge, said.before[since][item.key]), _value(judge, said.now[0][item.key]))
+        (_value(judge, answers.before[since][item.key]), _value(judge, answers.now[0][item.key]))
         for item in case.texts.originals
     ]
-    moved = [_apart(one, other) for one, other in pairs if one is not None and other is not None]
+    moved = [
+        _apart(before, after) for before, after in pairs if before is not None and after is not None
+    ]
     return Drift(np.array(moved, dtype=np.float64), verdicts=bool(verdicts_of(judge)))
 
 
 def _agreement(
-    case: Case, place: int, said: Said, margins: Margins
+    case: Case, place: int, answers: Said, margins: Margins
 ) -> tuple[tuple[Check, ...], tuple[Estimate, ...]]:
     """Return the checks of an alternative against the judge in use, and figures to be read."""
     judge, other = case.judge, case.judges[place]
     originals = case.texts.originals
     if not verdicts_of(judge):
-        sides = [[one for item in originals for one in said.now[side][item.key]]
+        sides = [[result for item in originals for result in answers.now[side][item.key]]
                  for side in (0, place)]  # fmt: skip
         replacement = compare((judge, other), originals, (sides[0], sides[1]), margins).replacement
         return replacement.checks, replacement.figures
-    values = [(_value(judge, said.now[0][item.key]), _value(other, said.now[place][item.key]))
+    values = [(_value(judge, answers.now[0][item.key]), _value(other, answers.now[place][item.key]))
               for item in originals]  # fmt: skip
-    differ = [one != two for one, two in values if one is not None and two is not None]
+    differ = [
+        first != second for first, second in values if first is not None and second is not None
+    ]
     check = claimed(
         "verdicts",
         f"fewer than {percent(margins.changed_verdicts)} of the verdicts differ",
@@ -249,12 +265,14 @@ def _gain(
         )
         for item in case.texts.originals
     ]
-    further = np.array([two - one for one, two in errors if one is not None and two is not None])
+    further = np.array(
+        [second - first for first, second in errors if first is not None and second is not None]
+    )
     unit, reach = ("share", 1.0) if verdicts_of(case.judge) else ("points", 100.0)
-    found = mean_over_items(
+    gain = mean_over_items(
         "further_from_truth", further, n=len(further), unit=unit, bounds=(-reach, reach)
     )
-    return replace(found, p=sign_flip_p(further, rng)) if len(further) else found
+    return replace(gain, p=sign_flip_p(further, rng)) if len(further) else gain
 
 
 def _error(
@@ -269,8 +287,8 @@ def _error(
         return None
     if isinstance(value, str):
         label = judge.label(item)
-        known = next(name for name, score in judge.verdict_scores.items() if score == label)
-        return float(value != known)
+        label_name = next(name for name, score in judge.verdict_scores.items() if score == label)
+        return float(value != label_name)
     points = known_points(judge, item, scale)
     return None if np.isnan(points) else abs(value - points)
 
@@ -284,19 +302,21 @@ def _value(judge: Judge, results: Sequence[JudgeResult]) -> float | str | None:
         points = points_of(judge, results)
         return float(np.mean(points)) if points else None
     given = Counter(
-        one.verdict or one.status for one in results if one.status in ("scored", "inconsistent")
+        result.verdict or result.status
+        for result in results
+        if result.status in ("scored", "inconsistent")
     )
     most = max(given.values(), default=0)
     return " or ".join(sorted(name for name, count in given.items() if count == most)) or None
 
 
-def _apart(one: float | str, other: float | str) -> float:
-    if isinstance(one, str) or isinstance(other, str):
-        return float(one != other)
-    return other - one
+def _apart(before: float | str, after: float | str) -> float:
+    if isinstance(before, str) or isinstance(after, str):
+        return float(before != after)
+    return after - before
 
 
-def store_findings(runtime: Runtime, review: Review, day: date) -> list[ReviewRow]:
+def store_findings(runtime: Runtime, review: LoadedReview, day: date) -> list[ReviewRow]:
     """Store what a review finds in what is judged so far; returns all reviews of that day.
 
     Replaces what the same review found on that day before. The rows are those of other review
@@ -305,7 +325,9 @@ def store_findings(runtime: Runtime, review: Review, day: date) -> list[ReviewRo
     with runtime.session() as session:
         stored = [_stored(session, review.file.name, case, day) for case in review.cases]
         findings = review_findings(review.cases, stored, review.file.margins)
-        replace_reviews(session, review.file.name, day, [_row(session, one) for one in findings])
+        replace_reviews(
+            session, review.file.name, day, [_row(session, finding) for finding in findings]
+        )
         return reviews_of(session, day)
 
 
@@ -320,43 +342,47 @@ def _stored(session: Session, name: str, case: Case, day: date) -> Said:
         for since in earlier
     }
     last: list[dict[str, Any]] = next(iter(earlier.values()), {}).get("checks", [])
-    passed = frozenset(one["name"] for one in last if one["result"] == "passes")
-    return Said(now, before, passed, _costs(session, case, now))
+    passed = frozenset(check["name"] for check in last if check["result"] == "passes")
+    by = [
+        answered(session, judge.record, results)
+        for judge, results in zip(case.judges, now, strict=True)
+    ]
+    return Said(now, before, passed, _costs(session, case, now), by)
 
 
 def _costs(
     session: Session, case: Case, now: Sequence[dict[str, list[JudgeResult]]]
 ) -> list[float | None]:
     """Return US dollars a judgement, by judge."""
-    found: list[float | None] = []
+    costs: list[float | None] = []
     for judge, results in zip(case.judges, now, strict=True):
-        made = [one for some in results.values() for one in some]
-        cost, unpriced = cost_of(session, [call for one in made for call in one.call_ids])
-        known = isinstance(judge, ModelJudge) and made and not unpriced
-        found.append(cost / len(made) if known else None)
-    return found
+        made = [result for some in results.values() for result in some]
+        cost, unpriced = cost_of(session, [call for result in made for call in result.call_ids])
+        is_priced = isinstance(judge, ModelJudge) and made and not unpriced
+        costs.append(cost / len(made) if is_priced else None)
+    return costs
 
 
-def _row(session: Session, one: Finding) -> dict[str, Any]:
-    other = one.alternative
+def _row(session: Session, finding: Finding) -> dict[str, Any]:
+    other = finding.alternative
     return {
-        "judge_id": save_judge(session, one.case.judge.record),
+        "judge_id": save_judge(session, finding.case.judge.record),
         "alternative_id": save_judge(session, other.record) if other else None,
-        "corpus": one.case.corpus,
-        "decision": one.case.decision,
+        "corpus": finding.case.corpus,
+        "decision": finding.case.decision,
         "figures": {
-            "judge": _named(one.case.judge),
+            "judge": _named(finding.case.judge),
             "alternative": _named(other) if other else None,
-            "since": one.since.isoformat() if one.since else None,
-            "checks": [check_values(check) for check in one.checks],
-            "figures": [asdict(figure) for figure in one.figures],
-            "judgements": dict(one.statuses),
-            "missing": one.missing,
-            "usd_a_judgement": one.cost,
+            "since": finding.since.isoformat() if finding.since else None,
+            "checks": [check_values(check) for check in finding.checks],
+            "figures": [asdict(figure) for figure in finding.figures],
+            "judgements": dict(finding.statuses),
+            "missing": finding.missing,
+            "usd_a_judgement": finding.cost,
         },
-        "recommendation": one.recommendation,
-        "reason": one.reason,
-        "simulated": one.simulated,
+        "recommendation": finding.recommendation,
+        "reason": finding.reason,
+        "simulated": finding.simulated,
     }
 
 

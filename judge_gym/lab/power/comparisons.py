@@ -4,8 +4,9 @@ Derived from the sweep file alone: no calls are made and no database is read.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from judge_gym.counting import counted
 from judge_gym.design.experiment import Experiment
@@ -15,10 +16,20 @@ from judge_gym.errors import ConfigError
 from judge_gym.lab.evidence import views_needed
 from judge_gym.lab.power.study import PLANTABLE
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS, Hypothesis
+from judge_gym.metrics.polarization import MIN_REPLICATES
 from judge_gym.planted.truths import StudyDesign
 from judge_gym.settings import settings
 
 _BY_KEY = {hypothesis.key: hypothesis for hypothesis in (*HYPOTHESES, *VALIDITY_CHECKS)}
+IN_WORDS = {
+    "H1": "Disagreement between judge families",
+    "H2": "Overconfidence in agreement",
+    "H3": "Loss of confidence under a rival's rubric",
+    "V1.polarization": "Agreement on the control",
+}
+"""What `sweep power` and `sweep plan` call the hypotheses, beside their keys."""
+UNITS = {"H1": "bits", "H2": "probability", "H3": "probability", "V1.polarization": "bits"}
+"""The units of their figures."""
 WITHOUT_PLAN = ("H1", "H2", "H3")
 """The hypotheses compared when a sweep has no plan."""
 CALLS_A_JUDGEMENT = 2.1
@@ -93,6 +104,31 @@ def not_simulated(sweep: Sweep) -> list[str]:
     return [key for key in (sweep.plan.margin_of if sweep.plan else ()) if key not in PLANTABLE]
 
 
+def replicate_warnings(sweep: Sweep) -> list[str]:
+    """Return a sentence per claim about polarization that the sweep's replicates put at risk."""
+    about: dict[tuple[str, float], list[str]] = defaultdict(list)
+    experiments = list(sweep.experiments())
+    for hypothesis in (*HYPOTHESES, *VALIDITY_CHECKS):
+        if hypothesis.metric != "polarization_excess":
+            continue
+        for group in _peers(hypothesis, experiments):
+            replicates = median(experiment.replicates for experiment in group)
+            enough = MIN_REPLICATES + group[0].abstain
+            if _families(group) and replicates < enough:
+                about[hypothesis.key, replicates].append(group[0].concept)
+    return [
+        f"{IN_WORDS[key]} ({key}) on {', '.join(dict.fromkeys(concepts))} is tested where the "
+        f"median cell holds {MIN_REPLICATES} scored replicates. "
+        + (
+            f"With {replicates:g}, it cannot be tested: raise replicates."
+            if replicates < MIN_REPLICATES
+            else f"With {replicates:g}, abstentions may leave too few: raise replicates, or set "
+            "abstain to false."
+        )
+        for (key, replicates), concepts in about.items()
+    ]
+
+
 def level(compared: Sequence[Comparison], comparison: Comparison, alpha: float) -> float:
     """Return the level of a figure's test: for primary figures the strictest step of Holm."""
     members = sum(other.figures for other in compared if other.primary)
@@ -102,28 +138,40 @@ def level(compared: Sequence[Comparison], comparison: Comparison, alpha: float) 
 def _of_hypothesis(
     sweep: Sweep, hypothesis: Hypothesis, experiments: Sequence[Experiment]
 ) -> Iterator[Comparison]:
-    groups: dict[str, list[Experiment]] = defaultdict(list)
-    for experiment in experiments:
-        # The simulated verdicts are single stages.
-        if experiment.task_type in hypothesis.tasks and experiment.scoring_method != "subset":
-            groups[experiment.peers_key].append(experiment)
-    for group in groups.values():
+    # The simulated verdicts are single stages.
+    single = [experiment for experiment in experiments if experiment.scoring_method != "subset"]
+    for group in _peers(hypothesis, single):
         if hypothesis.key == "H3":
             yield from _swaps(sweep, hypothesis, group)
         else:
             yield from _across(sweep, hypothesis, group)
 
 
+def _peers(hypothesis: Hypothesis, experiments: Sequence[Experiment]) -> Iterable[list[Experiment]]:
+    """Return the experiments that a hypothesis is about, in groups that differ in the judge."""
+    groups: dict[str, list[Experiment]] = defaultdict(list)
+    for experiment in experiments:
+        if experiment.task_type in hypothesis.tasks:
+            groups[experiment.peers_key].append(experiment)
+    return groups.values()
+
+
+def _families(group: Sequence[Experiment]) -> list[str]:
+    """Return the families that polarization compares; none without two under a common rubric."""
+    names = sorted({experiment.family for experiment in group})
+    return names if group[0].rubric.kind != "own" and len(names) > 1 else []
+
+
 def _across(
     sweep: Sweep, hypothesis: Hypothesis, group: Sequence[Experiment]
 ) -> Iterator[Comparison]:
-    names = sorted({one.family for one in group})
+    names = sorted({experiment.family for experiment in group})
     by_judge = hypothesis.key == "H2"
     if group[0].rubric.kind == "own" or len(group if by_judge else names) < 2:
         return
     yield _comparison(
         sweep, hypothesis, group, {"concept": group[0].concept},
-        families=tuple(names.index(one.family) for one in group),
+        families=tuple(names.index(experiment.family) for experiment in group),
         figures=len(group) if by_judge else 1, judgements=len(group),
     )  # fmt: skip
 
@@ -170,7 +218,9 @@ def _comparison(
     by_library = ["cleaned"] if settings().cleaner == "library" else []
     views = [view for view in views_needed(group) if view not in by_library]
     items = int(first.window.max_documents // first.bundle_size * kept)
-    design = StudyDesign(max(1, items), min(one.replicates for one in group), first.scale_size)
+    design = StudyDesign(
+        max(1, items), min(experiment.replicates for experiment in group), first.scale_size
+    )
     margin = plan.margin_of.get(hypothesis.key, hypothesis.margin) if plan else hypothesis.margin
     primary_scope = {**scope, "country": first.country}
     return Comparison(

@@ -416,7 +416,8 @@ def _advice(components: Components, costs: Costs, judges: int, now: Plan) -> str
     by_replicate = standard_error(components, now.items, now.replicates + 1) / now.standard_error
     by_items = (now.items / (now.items + added)) ** 0.5
     comparison = (
-        f"from {now.items} items of {now.replicates}, one more replicate cuts the error by "
-        f"{1 - by_replicate:.1%}, as much money in items by {1 - by_items:.1%}"
+        f"one more replicate of each of {now.items} items cuts the error by "
+        f"{1 - by_replicate:.1%}, and more items of {now.replicates} for the same money by "
+        f"{1 - by_items:.1%}"
     )
     return f"more {'replicates' if by_replicate < by_items else 'items'}: {comparison}"

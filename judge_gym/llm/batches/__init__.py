@@ -1,6 +1,7 @@
-"""Batches: calls that go to a provider as a file and come back within a day.
+"""Batches: calls that go to a provider together and are answered within a day.
 
-`policy` says how many go, `lines` is what stands in the files, `rows` is what stands in the
-database, and `desk` does it, so that a client can be killed at any moment and nothing is sent or
-lost twice (docs/decisions/0008-batches.md).
+`policy` decides how many calls go. `openai` and `anthropic` speak to the providers, each as a
+`clients.BatchClient`, and `submitting` uses them so that a client can be killed at any moment and
+no call is sent or lost twice. The rows are in `judge_gym.store.batches`. See
+docs/decisions/0008-batches.md.
 """

@@ -4,26 +4,39 @@ Every step can be repeated: what was done is found again, in the database or at 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
 from sqlalchemy import Engine
 
 from judge_gym.errors import ConfigError, JudgeGymError
-from judge_gym.llm.batches.lines import read_line, request_file
-from judge_gym.llm.client_batches import BatchClient
+from judge_gym.llm.batches.anthropic import AnthropicBatches
+from judge_gym.llm.batches.clients import BatchClient, Bodies
+from judge_gym.llm.batches.openai import OpenAIBatches
 from judge_gym.llm.gateway import ProviderRefusedError, refusal
+from judge_gym.llm.hourly import Hourly
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Provider, Providers
+from judge_gym.llm.responses import without_messages
 from judge_gym.records.batches import ProviderBatch, StoredBatch
-from judge_gym.records.calls import PASSING, SHARED, Answer, Failure, FailureKind, ProviderError
+from judge_gym.records.calls import (
+    NO_ANSWER,
+    PASSING,
+    SHARED,
+    Answer,
+    Failure,
+    FailureKind,
+    ProviderError,
+)
 from judge_gym.store import batches as store
 
 AT_ONCE = 4
 """Batches asked after at once; each holds a connection to the database meanwhile."""
-_LATER: frozenset[FailureKind] = PASSING | {"authentication", "quota"}
+_LATER: frozenset[FailureKind] = PASSING | {"authentication", "quota", "no_access", "unreachable"}
 """Failures after which a batch stays planned: it may be sent later, or may have been."""
+_MAYBE_DONE: frozenset[FailureKind] = NO_ANSWER | {"server"}
+"""Failures after which the provider may have done what it was asked."""
 _WITHOUT_ANSWER = {
     "completed": "the batch ended without a line about it",
     "expired": "the batch expired before it was answered",
@@ -32,18 +45,30 @@ _WITHOUT_ANSWER = {
 }
 
 
+Count = Callable[[str, Mapping[str, Answer | Failure]], None]
+"""(model, call key → outcome): counts the outcomes of a batch for the early stop."""
+
+
 class BatchError(JudgeGymError):
     """A batch that a person named cannot be cancelled."""
 
 
 class Batches:
-    """Submits batches and fetches their answers; holds no state of its own."""
+    """Submits batches and fetches their answers; gives `count` the outcomes of each."""
 
-    def __init__(self, engine: Engine, providers: Providers, keys: Keys, timeout_s: float) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        providers: Providers,
+        keys: Keys,
+        timeout_s: float,
+        count: Count,
+    ) -> None:
         self._engine = engine
         self._providers = providers
         self._keys = keys
         self._timeout_s = timeout_s
+        self._count = count
 
     async def submit(self, model: str, call_ids: Sequence[int]) -> None:
         """Plan a batch of calls to one model and send it.
@@ -53,6 +78,7 @@ class Batches:
         """
         provider = self._providers.of(model)
         await self._keys.of(provider)
+        await Hourly(self._engine, self._providers).count(model, len(call_ids))
         batch_id = await asyncio.to_thread(store.plan, self._engine, provider.name, model, call_ids)
         if batch_id is None:
             return
@@ -131,10 +157,7 @@ class Batches:
     async def _send(self, client: BatchClient, batch: StoredBatch) -> None:
         """Have the provider work on a planned batch, once, whoever was killed at it before."""
         try:
-            theirs = await self._sent(client, batch)
-            if theirs is None:
-                file_id = batch.input_file_id or await self._upload(client, batch)
-                theirs = await client.create(file_id, batch.key)
+            theirs = await self._sent(client, batch) or await self._create(client, batch)
         except ProviderError as error:
             if error.kind in _LATER:
                 raise
@@ -147,20 +170,26 @@ class Batches:
         """Return the provider's batch if it was made already; only a listing can tell."""
         if batch.provider_batch_id:
             return await client.retrieve(batch.provider_batch_id)
-        if not batch.input_file_id:
+        if batch.requested_at is None:
             return None
-        return await client.find(batch.key, batch.input_file_id, batch.created_at)
+        return await self._find(client, batch)
 
-    async def _upload(self, client: BatchClient, batch: StoredBatch) -> str:
-        content = await asyncio.to_thread(self._request_file, batch)
-        file_id = await client.upload(f"judge-gym-{batch.key}.jsonl", content)
-        # Before it is used: a batch is found again by its input file.
-        await self._write(store.uploaded, batch.id, file_id)
-        return file_id
+    async def _find(self, client: BatchClient, batch: StoredBatch) -> ProviderBatch | None:
+        others = await asyncio.to_thread(store.other_ids, self._engine, batch)
+        return await client.find(batch, others)
 
-    def _request_file(self, batch: StoredBatch) -> bytes:
-        calls = store.calls_of_batch(self._engine, batch.id)
-        return request_file(self._provider(batch), batch.model, calls)
+    async def _create(self, client: BatchClient, batch: StoredBatch) -> ProviderBatch:
+        async def announce(bodies: Bodies, file_id: str | None) -> None:
+            sent = {call_id: without_messages(body) for call_id, body in bodies.items()}
+            await self._write(store.announced, batch.id, sent, file_id)
+
+        calls = await asyncio.to_thread(store.calls_of_batch, self._engine, batch.id)
+        try:
+            return await client.create(batch, calls, announce)
+        except ProviderError as error:
+            if error.kind not in _MAYBE_DONE:
+                await self._write(store.refused, batch.id)
+            raise
 
     async def _ask_after(self, client: BatchClient, batch: StoredBatch) -> None:
         assert batch.provider_batch_id is not None
@@ -168,7 +197,7 @@ class Batches:
             theirs = await client.retrieve(batch.provider_batch_id)
         except ProviderError as error:
             # A wrong address knows no batch either: it is lost when the list lacks it as well.
-            if error.kind != "not_found" or await self._listed(client, batch):
+            if error.kind != "not_found" or await self._find(client, batch):
                 raise
             why = _WITHOUT_ANSWER["vanished"]
             await self._write(store.ended, batch.id, "vanished", {}, why)
@@ -178,37 +207,18 @@ class Batches:
         else:
             await self._take_in(client, batch, theirs)
 
-    async def _listed(self, client: BatchClient, batch: StoredBatch) -> bool:
-        assert batch.input_file_id is not None
-        found = await client.find(batch.key, batch.input_file_id, batch.created_at)
-        return found is not None
-
     async def _take_in(
         self, client: BatchClient, batch: StoredBatch, theirs: ProviderBatch
     ) -> None:
-        known = await asyncio.to_thread(store.call_ids_of, self._engine, batch.id)
+        keys = await asyncio.to_thread(store.keys_of_batch, self._engine, batch.id)
         outcomes: dict[int, Answer | Failure] = {}
-        for file_id in (theirs.output_file_id, theirs.error_file_id):
-            async for raw in self._lines(client, file_id):
-                line = read_line(self._provider(batch), batch.model, raw, client.secret)
-                if line is None or line[0] not in known:
-                    continue
-                call_id, outcome = line
-                if not isinstance(outcomes.get(call_id), Answer):  # the first answer counts
-                    outcomes[call_id] = outcome
+        async for call_id, outcome in client.outcomes(batch, theirs):
+            # The first answer counts.
+            if call_id in keys and not isinstance(outcomes.get(call_id), Answer):
+                outcomes[call_id] = outcome
         why = _WITHOUT_ANSWER.get(theirs.status) or f"the batch did not pass: {theirs.error}"
         await self._write(store.ended, batch.id, theirs.status, outcomes, why, theirs)
-
-    async def _lines(self, client: BatchClient, file_id: str | None) -> AsyncIterator[bytes]:
-        """Yield the lines of a file; of one that is gone, none."""
-        if file_id is None:
-            return
-        try:
-            async for raw in client.lines(file_id):
-                yield raw
-        except ProviderError as error:
-            if error.kind != "not_found":
-                raise
+        self._count(batch.model, {keys[call_id]: end for call_id, end in outcomes.items()})
 
     @asynccontextmanager
     async def _claimed(self, batch_id: int) -> AsyncIterator[StoredBatch | None]:
@@ -225,7 +235,8 @@ class Batches:
     async def _client(self, batch: StoredBatch) -> BatchClient:
         provider = self._provider(batch)
         key = await self._keys.of(provider)
-        return BatchClient(provider, key.get_secret_value(), self._timeout_s)
+        client = AnthropicBatches if provider.batch == "anthropic" else OpenAIBatches
+        return client(provider, key.get_secret_value(), self._timeout_s)
 
     def _provider(self, batch: StoredBatch) -> Provider:
         return self._providers.of(batch.model)

@@ -46,25 +46,25 @@ class PolicyFigures:
 
 @dataclass(frozen=True, eq=False)
 class _Others:
-    """The documents a policy may learn from, for one it is applied to."""
+    """The documents that a policy is fitted to: all but the one it is applied to."""
 
     scores: FloatArray
     truth: FloatArray
     scale: FloatArray
-    known: pooling.Record
+    record: pooling.Record
 
-    def error(self, asked: Sequence[int]) -> FloatArray:
-        """Return the absolute error of each document, had these raters been asked."""
-        return np.abs(_pooled(self.scores, asked, self.scale, self.known) - self.truth)
+    def error(self, raters: Sequence[int]) -> FloatArray:
+        """Return the absolute error of each document, for the pooled score of these raters."""
+        return np.abs(_pooled(self.scores, raters, self.scale, self.record) - self.truth)
 
-    def apart(self, scores: FloatArray, asked: Sequence[int]) -> FloatArray:
-        """Return how far those asked lie apart without their biases, to the nearest point."""
-        unbiased = (scores - self.known.bias)[..., list(asked)]
+    def apart(self, scores: FloatArray, raters: Sequence[int]) -> FloatArray:
+        """Return the range of these raters' scores without their biases, in whole points."""
+        unbiased = (scores - self.record.bias)[..., list(raters)]
         return pooling.rounded(np.ptp(unbiased, axis=-1))
 
-    def alike(self, said: FloatArray, asked: Sequence[int]) -> BoolArray:
-        """Return the documents on which those asked lay as far apart as on this one."""
-        alike = self.apart(self.scores, asked) == self.apart(said, asked)
+    def alike(self, scores: FloatArray, raters: Sequence[int]) -> BoolArray:
+        """Return the documents on which these raters' range is that of `scores`."""
+        alike = self.apart(self.scores, raters) == self.apart(scores, raters)
         return alike if alike.sum() >= FEWEST_ALIKE else np.ones_like(alike)
 
 
@@ -81,15 +81,23 @@ def policies(
     names = [ONE, *[TWO] * (len(scored.raters) > 2), GAIN, *[AS_FILED] * bool(filed), ALL]
     if because := _obstacle(scored, prices):
         return [_absent(name, because, len(scored.truth)) for name in names]
-    asked = {name: np.zeros(scored.scores.shape, dtype=np.bool_) for name in names}
-    given = {name: np.zeros(len(scored.truth)) for name in names}
+    was_asked = {name: np.zeros(scored.scores.shape, dtype=np.bool_) for name in names}
+    final_scores = {name: np.zeros(len(scored.truth)) for name in names}
     for place in range(len(scored.truth)):
         for name, (chosen, score) in applied(scored, prices, error_price, place, filed).items():
-            if name in asked:
-                asked[name][place, chosen] = True
-                given[name][place] = score
+            if name in was_asked:
+                was_asked[name][place, chosen] = True
+                final_scores[name][place] = score
     return [
-        _figures(name, asked[name], given[name], given[ALL], scored, prices, error_price)
+        _figures(
+            name,
+            was_asked[name],
+            final_scores[name],
+            final_scores[ALL],
+            scored,
+            prices,
+            error_price,
+        )
         for name in names
     ]
 
@@ -108,26 +116,26 @@ def applied(
     rest = np.arange(len(scored.truth)) != place
     scores, truth = scored.scores[rest], scored.truth[rest]
     others = _Others(scores, truth, scored.scale, pooling.record(scores, truth))
-    price, said = prices[rest].mean(axis=0), scored.scores[place]
+    price, scores_here = prices[rest].mean(axis=0), scored.scores[place]
     everybody = list(range(len(price)))
-    order, worth_it = _order(others, price, error_price, said)
+    order, worth_it = _order(others, price, error_price, scores_here)
     chosen = {
         ONE: order[:1],
-        TWO: everybody if others.apart(said, order[:2]) else order[:2],
+        TWO: everybody if others.apart(scores_here, order[:2]) else order[:2],
         GAIN: order[:worth_it],
         ALL: everybody,
     }
     if filed is not None:
-        agree = np.ptp(said[: filed.first]) <= filed.within
+        agree = np.ptp(scores_here[: filed.first]) <= filed.within
         chosen[AS_FILED] = everybody[: filed.first] if agree else everybody
     return {
-        name: (asked, float(_pooled(said[None], asked, scored.scale, others.known)[0]))
-        for name, asked in chosen.items()
+        name: (raters, float(_pooled(scores_here[None], raters, scored.scale, others.record)[0]))
+        for name, raters in chosen.items()
     }
 
 
 def _order(
-    others: _Others, price: FloatArray, error_price: float, said: FloatArray
+    others: _Others, price: FloatArray, error_price: float, scores: FloatArray
 ) -> tuple[list[int], int]:
     """Return the raters in the order to ask them, and how many are worth asking.
 
@@ -136,43 +144,45 @@ def _order(
     worth most beyond its price; as soon as that is nothing, no more are worth it.
     """
     left = list(range(len(price)))
-    first = min(left, key=lambda one: price[one] + error_price * float(others.error([one]).mean()))
-    asked, worth_it, going_on = [first], 1, True
+    first = min(
+        left, key=lambda rater: price[rater] + error_price * float(others.error([rater]).mean())
+    )
+    raters, worth_it, going_on = [first], 1, True
     left.remove(first)
     while left:
-        alike, before = others.alike(said, asked), others.error(asked)
+        alike, before = others.alike(scores, raters), others.error(raters)
         net = {
-            one: error_price * float((before - others.error([*asked, one]))[alike].mean())
-            - price[one]
-            for one in left
+            rater: error_price * float((before - others.error([*raters, rater]))[alike].mean())
+            - price[rater]
+            for rater in left
         }
-        following = max(left, key=lambda one: net[one])
+        following = max(left, key=lambda rater: net[rater])
         going_on = going_on and net[following] > 0
         worth_it += going_on
-        asked.append(following)
+        raters.append(following)
         left.remove(following)
-    return asked, worth_it
+    return raters, worth_it
 
 
 def _pooled(
-    scores: FloatArray, asked: Sequence[int], scale: FloatArray, known: pooling.Record
+    scores: FloatArray, raters: Sequence[int], scale: FloatArray, record: pooling.Record
 ) -> FloatArray:
-    among: IntArray = np.array(asked, dtype=np.int64)
-    return pooling.weighted(scores[:, among], scale, known.of(among))
+    among: IntArray = np.array(raters, dtype=np.int64)
+    return pooling.weighted(scores[:, among], scale, record.of(among))
 
 
 def _figures(
     name: str,
-    asked: BoolArray,
-    given: FloatArray,
+    was_asked: BoolArray,
+    final_scores: FloatArray,
     by_all: FloatArray,
     scored: Scored,
     prices: FloatArray,
     error_price: float,
 ) -> PolicyFigures:
-    n = len(given)
-    errors, of_all = np.abs(given - scored.truth), np.abs(by_all - scored.truth)
-    costs, reviews = (asked * prices).sum(axis=1), asked.sum(axis=1).astype(np.float64)
+    n = len(final_scores)
+    errors, errors_of_all = np.abs(final_scores - scored.truth), np.abs(by_all - scored.truth)
+    costs, reviews = (was_asked * prices).sum(axis=1), was_asked.sum(axis=1).astype(np.float64)
     most = prices.sum(axis=1)
     saved_cost = (
         mean_over_items("saved_cost", (most - costs) / most.mean(), n=n, unit="share")
@@ -182,13 +192,17 @@ def _figures(
     return PolicyFigures(
         name,
         mean_over_items("absolute_error", errors, n=n, unit=UNIT, bounds=NOT_NEGATIVE),
-        mean_over_items("reviews", reviews, n=n, unit="reviews", bounds=(1.0, asked.shape[1])),
+        mean_over_items("reviews", reviews, n=n, unit="reviews", bounds=(1.0, was_asked.shape[1])),
         mean_over_items("cost", costs, n=n, unit="USD", bounds=NOT_NEGATIVE),
         mean_over_items(
-            "saved_reviews", 1 - reviews / asked.shape[1], n=n, unit="share", bounds=UNIT_INTERVAL
+            "saved_reviews",
+            1 - reviews / was_asked.shape[1],
+            n=n,
+            unit="share",
+            bounds=UNIT_INTERVAL,
         ),
         saved_cost,
-        mean_over_items("error_loss", errors - of_all, n=n, unit=UNIT),
+        mean_over_items("error_loss", errors - errors_of_all, n=n, unit=UNIT),
         mean_over_items(
             "total_cost", costs + error_price * errors, n=n, unit="USD", bounds=NOT_NEGATIVE
         ),

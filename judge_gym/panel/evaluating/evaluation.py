@@ -69,11 +69,11 @@ class Evaluation:
     @property
     def left_out(self) -> list[tuple[str, str]]:
         """The other documents by id, and why each is in no figure."""
-        found = []
+        reasons = []
         for document, state in zip(self.labelled, self.reviewed.states, strict=True):
             if why := _lacking(state):
-                found.append((document.id, why))
-        return found
+                reasons.append((document.id, why))
+        return reasons
 
     @property
     def unseen(self) -> int:
@@ -102,22 +102,22 @@ class Evaluation:
         better = [way.name for way in sure if (way.gained.lower or 0.0) > 0]
         worse = [way.name for way in sure if (way.gained.upper or 0.0) < 0]
         still_open = [way.name for way in pooled if way.name not in (*better, *worse)]
-        said = " ".join(
-            f"{said}: {', '.join(names)}."
-            for said, names in (
+        text = " ".join(
+            f"{heading}: {', '.join(names)}."
+            for heading, names in (
                 ("Less error than the best of these raters", better),
                 ("More error than the best of these raters", worse),
                 ("Not decided by these documents", still_open),
             )
             if names
         )
-        return f"{said} By 95% intervals, each by itself." if better or worse else said
+        return f"{text} By 95% intervals, each by itself." if better or worse else text
 
     @property
     def cheapest(self) -> PolicyFigures | None:
         """The policy whose reviews and errors together cost least, where that can be told."""
-        told = [one for one in self.policies if one.total.estimate is not None]
-        return min(told, key=lambda one: one.total.estimate or 0.0, default=None)
+        priced = [policy for policy in self.policies if policy.total.estimate is not None]
+        return min(priced, key=lambda policy: policy.total.estimate or 0.0, default=None)
 
     @property
     def call_ids(self) -> list[int]:
@@ -141,18 +141,20 @@ def evaluate(
     if not complete:
         raise _nothing(panel, labelled, reviewed)
     rng = np.random.default_rng(
-        derive_seed("panel evaluation", panel.key, *(one.document.key for one in labelled))
+        derive_seed(
+            "panel evaluation", panel.key, *(document.document.key for document in labelled)
+        )
     )
-    whole, of_items = _whole(panel, complete), _items(panel, complete)
+    whole, item_scores = _whole(panel, complete), _items(panel, complete)
     costs = np.array([_costs(state, prices) for _, state in complete])
-    of_whole = _figures(whole, rng)
+    whole_figures = _figures(whole, rng)
     return Evaluation(
         panel=panel,
         labelled=labelled,
         reviewed=reviewed,
-        whole=of_whole,
-        items=_figures(of_items, rng) if len(of_items.truth) else None,
-        costs=_costs_of_ways([way.name for way in of_whole.ways], costs.mean(axis=0)),
+        whole=whole_figures,
+        items=_figures(item_scores, rng) if len(item_scores.truth) else None,
+        costs=_costs_of_ways([way.name for way in whole_figures.ways], costs.mean(axis=0)),
         policies=policies(whole, costs[:, :-1], error_price, panel.escalate),
         error_price=error_price,
     )
@@ -168,15 +170,15 @@ def _lacking(state: PanelState | None) -> str:
         return "not reviewed: the panel's budget was used up"
     if state.phase != DONE:
         return f"ended in error: {state.error}"
-    failed = [f"{one.name}: {one.error}" for one in state.raters if one.review is None]
+    failed = [f"{rater.name}: {rater.error}" for rater in state.raters if rater.review is None]
     return f"without every review: {'; '.join(failed)}" if failed else ""
 
 
 def _complete(
     labelled: Sequence[LabelledDocument], reviewed: Reviewed
 ) -> list[tuple[LabelledDocument, PanelState]]:
-    both = zip(labelled, reviewed.states, strict=True)
-    return [(one, state) for one, state in both if state and not _lacking(state)]
+    entries = zip(labelled, reviewed.states, strict=True)
+    return [(document, state) for document, state in entries if state and not _lacking(state)]
 
 
 def _nothing(
@@ -193,9 +195,9 @@ def _nothing(
 
 def _whole(panel: Panel, complete: Sequence[tuple[LabelledDocument, PanelState]]) -> Scored:
     rows = [
-        (one.truth, [rater.review.overall_score for rater in state.raters if rater.review],
+        (document.truth, [rater.review.overall_score for rater in state.raters if rater.review],
          state.consensus.verdict.final_score)
-        for one, state in complete if state.consensus.verdict
+        for document, state in complete if state.consensus.verdict
     ]  # fmt: skip
     truth, scores, arbiter = zip(*rows, strict=True)
     return _scored(panel, truth, scores, range(len(rows)), np.array(arbiter, dtype=np.float64))
@@ -204,11 +206,13 @@ def _whole(panel: Panel, complete: Sequence[tuple[LabelledDocument, PanelState]]
 def _items(panel: Panel, complete: Sequence[tuple[LabelledDocument, PanelState]]) -> Scored:
     """Return the items whose truth is known, of those that raters saw."""
     rows = []
-    for place, (one, state) in enumerate(complete):
+    for place, (labelled_document, state) in enumerate(complete):
         reviews = [rater.review.items for rater in state.raters if rater.review]
-        for item, *said in zip(one.items, *reviews, strict=False):  # raters see the first ones
+        for item, *reviewed_items in zip(
+            labelled_document.items, *reviews, strict=False
+        ):  # raters see the first ones
             if item.truth is not None:
-                rows.append((item.truth, [review.score for review in said], place))
+                rows.append((item.truth, [review.score for review in reviewed_items], place))
     truth, scores, document = zip(*rows, strict=True) if rows else ((), (), ())
     _, numbered = np.unique(document, return_inverse=True)
     return _scored(panel, truth, scores, numbered.tolist(), None)

@@ -94,35 +94,35 @@ def ways(scored: Scored, rng: np.random.Generator) -> list[WayFigures]:
 
     What is pooled by reliabilities or weights has those of the other documents.
     """
-    found = pooled_scores(scored)
+    pooled = pooled_scores(scored)
     errors = {
-        name: _by_document(np.abs(given - scored.truth), scored)
-        for name, given in found.items()
-        if given is not None
+        name: _by_document(np.abs(values - scored.truth), scored)
+        for name, values in pooled.items()
+        if values is not None
     }
     best = min(scored.raters, key=lambda name: float(errors[name].mean()))
     return [
-        _way(name, given, scored, errors[best] - errors[name], rng)
-        if given is not None
+        _way(name, values, scored, errors[best] - errors[name], rng)
+        if values is not None
         else _not_fitted(name, scored)
-        for name, given in found.items()
+        for name, values in pooled.items()
     ]
 
 
 def pooled_scores(scored: Scored) -> dict[str, FloatArray | None]:
     """Return each way with its score of every unit, None for one that cannot be fitted."""
-    scores, scale, known = scored.scores, scored.scale, _known(scored)
-    found: dict[str, FloatArray | None] = dict(zip(scored.raters, scores.T, strict=True))
-    found |= {
+    scores, scale, record = scored.scores, scored.scale, _known(scored)
+    pooled: dict[str, FloatArray | None] = dict(zip(scored.raters, scores.T, strict=True))
+    pooled |= {
         MEAN: pooling.mean(scores),
         MEDIAN: pooling.median(scores),
         MAJORITY: pooling.majority(scores, scale),
-        DEMPSTER_SHAFER: pooling.dempster_shafer(scores, scale, known.reliability)
-        if known
+        DEMPSTER_SHAFER: pooling.dempster_shafer(scores, scale, record.reliability)
+        if record
         else None,
-        WEIGHTED: pooling.weighted(scores, scale, known) if known else None,
+        WEIGHTED: pooling.weighted(scores, scale, record) if record else None,
     }
-    return found if scored.arbiter is None else found | {ARBITER: scored.arbiter}
+    return pooled if scored.arbiter is None else pooled | {ARBITER: scored.arbiter}
 
 
 def pairs(scored: Scored, rng: np.random.Generator) -> list[PairFigures]:
@@ -147,8 +147,8 @@ def second_family(scored: Scored) -> list[SecondFamily]:
     """
     partners = _partners(scored.families)
     reason = _no_partners(scored.families) if not partners else ""
-    known = _known(scored)
-    without = None if known is None else scored.scores - known.bias
+    record = _known(scored)
+    without = None if record is None else scored.scores - record.bias
     few = f"it needs {FEWEST_DOCUMENTS} documents, and there are {scored.n_documents}"
     return [
         _second_family(scored, scored.scores, partners, reason, unbiased=False),
@@ -157,19 +157,19 @@ def second_family(scored: Scored) -> list[SecondFamily]:
 
 
 def _way(
-    name: str, given: FloatArray, scored: Scored, gained: FloatArray, rng: np.random.Generator
+    name: str, scores: FloatArray, scored: Scored, gained: FloatArray, rng: np.random.Generator
 ) -> WayFigures:
-    errors, n = given - scored.truth, len(given)
+    errors, n = scores - scored.truth, len(scores)
     widest = float(scored.scale[-1] - scored.scale[0])
-    said = np.clip(pooling.rounded(given), scored.scale[0], scored.scale[-1])
-    right = np.bincount(scored.document, weights=said == scored.truth).astype(np.int64)
+    rounded = np.clip(pooling.rounded(scores), scored.scale[0], scored.scale[-1])
+    right = np.bincount(scored.document, weights=rounded == scored.truth).astype(np.int64)
     accuracy = clustered_share("accuracy", right, np.bincount(scored.document))
     return WayFigures(
         name,
         _mean("absolute_error", np.abs(errors), scored, (0.0, widest)),
         _mean("bias", errors, scored, (-widest, widest)),
         accuracy,
-        kappa_of_tables(_tables(said, scored), rng, quadratic=True),
+        kappa_of_tables(_tables(rounded, scored), rng, quadratic=True),
         mean_over_items("error_gained", gained, n=n, unit=UNIT, bounds=(-widest, widest)),
     )
 
@@ -200,18 +200,18 @@ def _known(scored: Scored) -> pooling.Record | None:
     return pooling.records_without(scored.scores, scored.truth, scored.document)
 
 
-def _tables(said: FloatArray, scored: Scored) -> FloatArray:
+def _tables(scores: FloatArray, scored: Scored) -> FloatArray:
     """Return documents x true scores x scores said: counts."""
     size, low = len(scored.scale), scored.scale[0]
     code = (scored.document * size + (scored.truth - low).astype(np.int64)) * size
-    code = code + (said - low).astype(np.int64)
+    code = code + (scores - low).astype(np.int64)
     counts = np.bincount(code, minlength=scored.n_documents * size * size)
     return counts.reshape(scored.n_documents, size, size).astype(np.float64)
 
 
 def _mean(metric: str, values: FloatArray, scored: Scored, bounds: tuple[float, float]) -> Estimate:
-    of_document = _by_document(values, scored)
-    return mean_over_items(metric, of_document, n=len(values), unit=UNIT, bounds=bounds)
+    per_document = _by_document(values, scored)
+    return mean_over_items(metric, per_document, n=len(values), unit=UNIT, bounds=bounds)
 
 
 def _by_document(values: FloatArray, scored: Scored) -> FloatArray:
@@ -221,14 +221,14 @@ def _by_document(values: FloatArray, scored: Scored) -> FloatArray:
 
 def _partners(families: Sequence[str]) -> dict[int, tuple[list[int], list[int]]]:
     """Return rater → the others of its family and those of another, where there are both."""
-    found = {}
+    partners = {}
     for i, family in enumerate(families):
         others = [j for j in range(len(families)) if j != i]
         own = [j for j in others if families[j] == family]
         foreign = [j for j in others if families[j] != family]
         if own and foreign:
-            found[i] = (own, foreign)
-    return found
+            partners[i] = (own, foreign)
+    return partners
 
 
 def _no_partners(families: Sequence[str]) -> str:

@@ -55,31 +55,32 @@ def read_labelled(path: Path, scale: Scale) -> tuple[LabelledDocument, ...]:
         raise ConfigError(
             f"{path} is not a labelled set.", f"Use a file that ends in {' or '.join(_SUFFIXES)}."
         )
-    found: dict[str, LabelledDocument] = {}
+    documents: dict[str, LabelledDocument] = {}
     lines: dict[str, int] = {}
     for row in read_rows(path):
         place = Place(path, row.line)
         if row.fault:
             raise place.problem(f"cannot be read: {row.fault}")
-        one = _labelled(_node(row.values, place), scale)
-        if one.id in found:
+        document = _labelled(_node(row.values, place), scale)
+        if document.id in documents:
             raise Place(path, row.line, "id").problem(
-                f"is {one.id!r}, as on line {lines[one.id]}", "Give each document its own id."
+                f"is {document.id!r}, as on line {lines[document.id]}",
+                "Give each document its own id.",
             )
-        if len(found) == MOST_DOCUMENTS:
+        if len(documents) == MOST_DOCUMENTS:
             raise place.problem(f"is more than {MOST_DOCUMENTS} documents", "Split it.")
-        found[one.id], lines[one.id] = one, row.line
-    if not found:
+        documents[document.id], lines[document.id] = document, row.line
+    if not documents:
         raise ConfigError(f"{path} has no document.", "Add one line of JSON for each document.")
-    return tuple(found.values())
+    return tuple(documents.values())
 
 
 def _labelled(node: Node, scale: Scale) -> LabelledDocument:
-    one = read_model(LabelledDocument, node)
+    document = read_model(LabelledDocument, node)
     _check(node, scale)
     for item in node.items["items"].entries:
         _check(item, scale)
-    return one
+    return document
 
 
 def _check(node: Node, scale: Scale) -> None:

@@ -25,19 +25,25 @@ def plan_reviews(runtime: Runtime, panel: Panel, labelled: Sequence[LabelledDocu
 
     The calls are the fewest: an answer that cannot be read is asked for once more.
     """
-    documents = [one.document for one in labelled]
+    documents = [document.document for document in labelled]
     with runtime.session() as session:
         reviewed, reconciled = answered(session, panel.key, len(panel.raters))
     uses = []
     for name, rater in zip(panel.names, panel.raters, strict=True):
-        left = [one for one in documents if (one.key, name) not in reviewed]
-        prompts = [prompting.review_prompt(panel, rater, one, name) for one in _some(left)]
+        left = [document for document in documents if (document.key, name) not in reviewed]
+        prompts = [
+            prompting.review_prompt(panel, rater, document, name) for document in _some(left)
+        ]
         uses.append(_use(runtime, name, "rater", rater, len(left), prompts))
     done = {
-        one.key for one in documents if all((one.key, name) in reviewed for name in panel.names)
+        document.key
+        for document in documents
+        if all((document.key, name) in reviewed for name in panel.names)
     }
-    left = [one for one in documents if one.key not in reconciled & done]
-    prompts = [prompting.verdict_prompt(panel, _usual(panel, one), "plan") for one in _some(left)]
+    left = [document for document in documents if document.key not in reconciled & done]
+    prompts = [
+        prompting.verdict_prompt(panel, _usual(panel, document), "plan") for document in _some(left)
+    ]
     return [*uses, _use(runtime, "arbiter", "arbiter", panel.arbiter, len(left), prompts)]
 
 
@@ -45,17 +51,19 @@ def _use(
     runtime: Runtime,
     name: str,
     agent: str,
-    asked: AskedModel,
+    model: AskedModel,
     calls: int,
     prompts: Sequence[Prompt],
 ) -> Use:
+    provider = runtime.providers.of(model.model)
     if not calls:
-        return Use(name, None)
+        return Use(name, model.model, 0, estimate(runtime.settings, provider, []))
     with runtime.session() as session:
-        past = past_answers(session, [asked.model])
-    each = per_call(runtime.providers, asked.model, agent, prompts, asked.max_tokens, past)
-    provider = runtime.providers.of(asked.model)
-    return Use(name, asked.model, calls, estimate(runtime.settings, provider, [(calls, each)]))
+        past = past_answers(session, [model.model])
+    per_answer = per_call(runtime.providers, model.model, agent, prompts, model.max_tokens, past)
+    return Use(
+        name, model.model, calls, estimate(runtime.settings, provider, [(calls, per_answer)])
+    )
 
 
 def _some(left: Sequence[PanelDocument]) -> Sequence[PanelDocument]:
@@ -65,7 +73,7 @@ def _some(left: Sequence[PanelDocument]) -> Sequence[PanelDocument]:
 def _usual(panel: Panel, document: PanelDocument) -> list[RaterState]:
     """Return raters that have reviewed a document at usual length."""
     score = panel.rubric.scale.lowest
-    items = tuple(ItemReview(id=one.id, score=score, comment=_COMMENT) for one in document.shown)
+    items = tuple(ItemReview(id=item.id, score=score, comment=_COMMENT) for item in document.shown)
     review = Review(items=items, overall_score=score, overall_comment=_COMMENT)
     return [
         RaterState(name=name, label=rater.label, model=rater.model, status="done", review=review)

@@ -50,7 +50,7 @@ async def review_all(
     if await any_batch_open(runtime):
         await collect_batches(runtime)
     everybody = panel.model_copy(update={"escalate": None})
-    reviews = [PanelProgress(runtime, everybody, one.document) for one in labelled]
+    reviews = [PanelProgress(runtime, everybody, document.document) for document in labelled]
     missing: list[PanelProgress] = []
     batched = any(runtime.providers.of(model).batch for model in panel.models)
     most, waiting, ended = len(reviews) if batched else GROUP, 0, 0
@@ -74,14 +74,14 @@ async def review_all(
             stopped = error
             break
         group, missing = missing[:size], missing[size:]
-        async with locked(runtime.engine, "panels", [one.key for one in group], lambda: None):
+        async with locked(runtime.engine, "panels", [review.key for review in group], lambda: None):
             try:
                 waiting += await _review(runtime, everybody, group, count)
             except asyncio.CancelledError:
                 for review in group:
                     review.cancelled()
                 raise
-    states = [one.state if one.state.has_ended else None for one in reviews]
+    states = [review.state if review.state.has_ended else None for review in reviews]
     return Reviewed(states, stopped, waiting)
 
 
@@ -105,17 +105,19 @@ async def _review(
     runtime: Runtime, panel: Panel, group: Sequence[PanelProgress], count: Callable[[], None]
 ) -> int:
     """Review these documents; returns how many wait in batches."""
-    asked: list[tuple[PanelProgress, int]] = []
+    to_review: list[tuple[PanelProgress, int]] = []
     for review in group:
         review.load()
         for index in range(len(panel.raters)):
             if (stored := review.stored_review(index)) is not None:
                 review.change(raters=review.rater_changes(index, **stored))
             else:
-                asked.append((review, index))
-    questions = (review.rater_question(index) for review, index in asked)
+                to_review.append((review, index))
+    questions = (review.rater_question(index) for review, index in to_review)
     waiting: set[str] = set()
-    for (review, index), end in zip(asked, (await ask_all(runtime, questions)).ends, strict=True):
+    for (review, index), end in zip(
+        to_review, (await ask_all(runtime, questions)).ends, strict=True
+    ):
         if end is None or end.value is None:
             waiting.add(review.key)
         else:
@@ -149,10 +151,10 @@ def prices_of(runtime: Runtime, call_ids: Sequence[int]) -> dict[int, float]:
     model, so that there is something to weigh.
     """
     with runtime.session() as session:
-        found = call_costs(session, call_ids)
+        costs = call_costs(session, call_ids)
         used = token_use(session, call_ids)
-    for row in filter(lambda one: is_simulated_model(one.model), used):
+    for row in filter(lambda use: is_simulated_model(use.model), used):
         price = runtime.providers.of(row.model).prices.get(row.model.partition("/")[2], FREE)
         prompt, completion = row.prompt_tokens or 0, row.completion_tokens or 0
-        found[row.call_id] = (prompt * price.prompt + completion * price.completion) / 1e6
-    return found
+        costs[row.call_id] = (prompt * price.prompt + completion * price.completion) / 1e6
+    return costs

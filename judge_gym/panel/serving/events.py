@@ -34,23 +34,23 @@ def read_input(body: bytes) -> tuple[RunAgentInput, PanelDocument]:
     The error says nothing of the values: they may be the document's text.
     """
     try:
-        given = RunAgentInput.model_validate_json(body)
+        request = RunAgentInput.model_validate_json(body)
     except ValidationError as error:
         raise _unfit("input", error, "Send an AG-UI RunAgentInput.") from None
-    properties = given.forwarded_props
+    properties = request.forwarded_props
     document = properties.get("document") if isinstance(properties, dict) else None
     if document is None:
         raise Refused(400, "There is no document.", "Put it into forwardedProps.document.")
     try:
-        return given, PanelDocument.model_validate(document)
+        return request, PanelDocument.model_validate(document)
     except ValidationError as error:
         has = f"an id, a title and 1 to {MOST_ITEMS} items, each with an id and a text"
         raise _unfit("document", error, f"A document has {has}.") from None
 
 
-def _unfit(what: str, error: ValidationError, remedy: str) -> Refused:
+def _unfit(part: str, error: ValidationError, remedy: str) -> Refused:
     fault = error.errors()[0]
-    place = ".".join(map(str, (what, *fault["loc"])))
+    place = ".".join(map(str, (part, *fault["loc"])))
     reason = fault["msg"].removeprefix("Value error, ")
     if fault["type"] == "string_pattern_mismatch":  # of pydantic's reasons the one for machines
         reason = f"an id is {LEGAL_ID}"
@@ -58,7 +58,7 @@ def _unfit(what: str, error: ValidationError, remedy: str) -> Refused:
 
 
 async def tell_run(
-    runtime: Runtime, panel: Panel, document: PanelDocument, given: RunAgentInput, send: Send
+    runtime: Runtime, panel: Panel, document: PanelDocument, request: RunAgentInput, send: Send
 ) -> None:
     """Run a panel and send its events, the last one of them how it ended.
 
@@ -70,7 +70,7 @@ async def tell_run(
     async def emit(state: PanelState) -> None:
         await send(StateSnapshotEvent(snapshot=state.model_dump(mode="json")))
 
-    await send(RunStartedEvent(thread_id=given.thread_id, run_id=given.run_id))
+    await send(RunStartedEvent(thread_id=request.thread_id, run_id=request.run_id))
     try:
         state = await run_panel(runtime, panel, document, emit=emit)
         if error := no_consensus(state):
@@ -86,8 +86,8 @@ async def tell_run(
         frames = traceback.extract_tb(error.__traceback__)
         places = ", ".join(f"{frame.filename}:{frame.lineno}" for frame in frames)
         _log.error("Unexpected %s at %s.", type(error).__name__, places)
-        said = f"Unexpected {type(error).__name__}; the server's log says where."
-        await send(RunErrorEvent(message=said, code="Unexpected"))
+        message = f"Unexpected {type(error).__name__}; the server's log says where."
+        await send(RunErrorEvent(message=message, code="Unexpected"))
     else:
-        ids = {"thread_id": given.thread_id, "run_id": given.run_id}
+        ids = {"thread_id": request.thread_id, "run_id": request.run_id}
         await send(RunFinishedEvent(**ids, outcome=RunFinishedSuccessOutcome()))

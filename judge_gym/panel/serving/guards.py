@@ -30,7 +30,7 @@ class Rate:
         now = time.monotonic()
         while self._served and self._served[0][0] <= now - _WINDOW_S:
             self._served.popleft()
-        times = [at for at, one in self._served if one == address]
+        times = [at for at, served in self._served if served == address]
         if len(times) >= self._most:
             seconds = int(times[0] + _WINDOW_S - now) + 1
             raise Refused(
@@ -72,8 +72,8 @@ def check_token(request: web.Request, token: SecretStr | None) -> None:
     if token is None:
         return
     expected = f"Bearer {token.get_secret_value()}".encode()
-    given = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
-    if not hmac.compare_digest(given, expected):
+    header = request.headers.get("Authorization", "").encode("utf-8", "surrogateescape")
+    if not hmac.compare_digest(header, expected):
         raise Refused(
             401,
             "The token is missing or is another one.",

@@ -109,9 +109,9 @@ class _Served:
         """Run the panel on the document of a request, which is told as it goes on."""
         guards.check_origin(request)
         guards.check_token(request, self.token)
-        given, document = read_input(await self._body(request))
-        this = asyncio.current_task()
-        assert this is not None
+        run_input, document = read_input(await self._body(request))
+        task = asyncio.current_task()
+        assert task is not None
         if len(self.runs) >= self.limits.runs_at_once:
             raise Refused(
                 429,
@@ -119,7 +119,7 @@ class _Served:
                 "Try again when one has ended.",
                 {"Retry-After": "10"},
             )
-        self.runs.add(this)
+        self.runs.add(task)
         try:
             encoder = EventEncoder()
             response = web.StreamResponse(headers={"Content-Type": encoder.get_content_type()})
@@ -131,14 +131,14 @@ class _Served:
                     await response.write(encoder.encode(event).encode())
 
             try:
-                await tell_run(self.runtime, self.panel, document, given, send)
+                await tell_run(self.runtime, self.panel, document, run_input, send)
             finally:
                 # Without an end, a browser throws away what it has not read yet.
                 with suppress(ConnectionError):
                     await response.write_eof()
             return response
         finally:
-            self.runs.discard(this)
+            self.runs.discard(task)
 
     async def stop(self, _: web.Application) -> None:
         """Cancel every run; returns when each has kept that it was."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from itertools import groupby
+from textwrap import fill
 from typing import Any
 
 import altair as alt
@@ -11,7 +12,7 @@ from judge_gym.formats import number, ranged
 from judge_gym.report.plots import charts_of_verdicts, style
 from judge_gym.report.plots.plot import Kind, Rows
 
-_ROW_HIGH = 26
+_ROW_HIGH, _TWO_LINES_HIGH = 26, 36
 _FOREST_WIDE, _HEADLINES_WIDE = 240, 260
 _SMALL_HIGH, _HISTOGRAM_WIDE, _CURVE_WIDE = 120, 300, 200
 
@@ -26,7 +27,7 @@ def forest(rows: Rows) -> ChartType:
     without an interval) and `unit`, one for all. Order is kept.
     """
     names = style.short_names((row["change"] for row in rows), longest=_LONGEST_CHANGE)
-    drawn = [{**row, "change": names[row["change"]], "said": _said(row)} for row in rows]
+    drawn = [{**row, "change": names[row["change"]], "said": _effect_text(row)} for row in rows]
     base = style.chart(drawn).encode(
         y=alt.Y("change:N", sort=list(names.values())).axis(ticks=False, domain=False).title(None)
     )
@@ -49,13 +50,15 @@ def forest(rows: Rows) -> ChartType:
     ).properties(width=_FOREST_WIDE, height=_ROW_HIGH * len(names))
 
 
-def _said(row: Mapping[str, Any]) -> str:
+def _effect_text(row: Mapping[str, Any]) -> str:
     if row["lower"] is None:
         return f"{number(row['effect'])} (no interval)"
     return ranged(row["effect"], row["lower"], row["upper"])
 
 
-_LONGEST_LABEL = 40
+_LABEL_LINE = 40
+_LONGEST_LABEL = 2 * _LABEL_LINE - 4
+"""Characters of a label, which may take two lines."""
 _LONGEST_QUESTION = 80
 _LABELS = 270
 """Pixels for labels, the same for each question, so that one axis serves them all."""
@@ -90,11 +93,18 @@ def headlines(rows: Rows) -> ChartType:
 
 
 def _question(question: str, rows: Rows, domain: list[float], *, has_axis: bool) -> ChartType:
-    names = style.short_names((row["label"] for row in rows), longest=_LONGEST_LABEL)
+    short = style.short_names((row["label"] for row in rows), longest=_LONGEST_LABEL)
+    names = {label: fill(name, _LABEL_LINE) for label, name in short.items()}
     drawn = [{**row, "label": names[row["label"]]} for row in rows]
     base = style.chart(drawn).encode(
         y=alt.Y("label:N", sort=list(names.values()))
-        .axis(ticks=False, domain=False, minExtent=_LABELS, maxExtent=_LABELS)
+        .axis(
+            labelExpr=r"split(datum.label, '\n')",
+            ticks=False,
+            domain=False,
+            minExtent=_LABELS,
+            maxExtent=_LABELS,
+        )
         .title(None)
     )
     scale = alt.Scale(domain=domain, nice=False)
@@ -120,7 +130,8 @@ def _question(question: str, rows: Rows, domain: list[float], *, has_axis: bool)
         base.mark_text(align="left", dx=12).encode(x=alt.value(_HEADLINES_WIDE), text="said:N"),
     ).properties(
         width=_HEADLINES_WIDE,
-        height=_ROW_HIGH * len(names),
+        height=(_TWO_LINES_HIGH if any("\n" in name for name in names.values()) else _ROW_HIGH)
+        * len(names),
         title=alt.Title(heading, anchor="start", frame="bounds", fontWeight="bold"),
     )
 

@@ -103,11 +103,11 @@ def _shade(stage: int, stages: int) -> float:
 
 def _without_verdict(rows: Rows, judge: str) -> str:
     """Return the number of samples, and how many gave no verdict."""
-    of_judge = [row for row in rows if row["judge"] == judge]
-    samples = of_judge[0]["samples"]
+    judge_rows = [row for row in rows if row["judge"] == judge]
+    samples = judge_rows[0]["samples"]
     without = (
         f"{round(row['share'] * samples)} {row['category']}"
-        for row in sorted(of_judge, key=_order)
+        for row in sorted(judge_rows, key=_order)
         if row["category"] in WITHOUT and row["share"] > 0
     )
     return ", ".join([f"of {samples}", *without])
@@ -155,8 +155,8 @@ def heat_map(rows: Rows) -> ChartType:
     framed = cells.mark_rect(filled=False, color=style.INK, strokeWidth=1.5).transform_filter(
         alt.datum.beyond
     )
-    said = cells.mark_text().encode(text="said:N")
-    return alt.layer(shaded, framed, said).properties(
+    text = cells.mark_text().encode(text="said:N")
+    return alt.layer(shaded, framed, text).properties(
         width=_CELL_WIDE * len(pairs), height=_ROW_HIGH * len(items)
     )
 
@@ -194,12 +194,12 @@ def _chosen(rows: Rows, names: dict[str, str]) -> ChartType:
     order = list(label.values())
     scale = rows[0]["scale"]
     high = _ROW_HIGH * len(order)
-    held = [
+    members = [
         {"set": text, "stage": stage, "first": min(stages), "last": max(stages)}
         for stages, text in label.items()
         for stage in stages or ()
     ]
-    dots = style.chart(held).encode(
+    dots = style.chart(members).encode(
         y=alt.Y("set:N", sort=order).scale(domain=order).axis(ticks=False, domain=False).title(None)
     )
     axis = alt.Axis(values=list(range(1, scale + 1)), format="d", orient="top", domain=False)
@@ -222,7 +222,7 @@ def _chosen(rows: Rows, names: dict[str, str]) -> ChartType:
         if row["share"] > 0
     ]
     bars = [
-        _bars([one for one in shares if one["judge"] == name], name, order, high)
+        _bars([share for share in shares if share["judge"] == name], name, order, high)
         for name in names.values()
     ]
     return alt.hconcat(matrix, *bars, spacing=14)
@@ -279,8 +279,8 @@ def _overlaps(rows: Rows) -> ChartType:
         x2="end:Q",
         fillOpacity=alt.FillOpacity("shade:Q").scale(None).legend(None),
     )
-    said = base.mark_text().encode(x="middle:Q", text="said:N")
-    return alt.layer(bars, said).properties(
+    text = base.mark_text().encode(x="middle:Q", text="said:N")
+    return alt.layer(bars, text).properties(
         width=460,
         height=_ROW_HIGH * len(pairs),
         title=alt.Title("Overlap", anchor="start"),
@@ -308,7 +308,7 @@ def reliability(rows: Rows) -> ChartType:
     scale = alt.Scale(domain=[0, 1])
     x = alt.X("stated:Q", axis=axis, scale=scale, title="stated")
     y = alt.Y("realised:Q", axis=axis, scale=scale, title="realised")
-    found = alt.Chart().encode(x=x, y=y)
+    bins = alt.Chart().encode(x=x, y=y)
     once = alt.Chart().transform_filter("datum.first")
     squares: ChartType = (
         alt.layer(
@@ -318,12 +318,12 @@ def reliability(rows: Rows) -> ChartType:
             once.mark_text(align="right", color=style.SOFT, text="too sure").encode(
                 x=alt.datum(0.98), y=alt.datum(0.06)
             ),
-            found.mark_rule(color=style.BLUE, strokeWidth=1.5)
+            bins.mark_rule(color=style.BLUE, strokeWidth=1.5)
             .encode(y=alt.Y("lower:Q"), y2="upper:Q")
             .transform_filter("isValid(datum.lower)"),
-            found.mark_line(color=style.BLUE),
-            found.mark_point(filled=True, size=60, color=style.BLUE, opacity=1),
-            found.mark_text(dy=-8, color=style.SOFT).encode(
+            bins.mark_line(color=style.BLUE),
+            bins.mark_point(filled=True, size=60, color=style.BLUE, opacity=1),
+            bins.mark_text(dy=-8, color=style.SOFT).encode(
                 x="nearest:Q", y=alt.value(0), text="probes:Q"
             ),
             data=style.data(drawn),
@@ -364,7 +364,7 @@ def swaps(rows: Rows) -> ChartType:
     point = centre.mark_point(
         filled=True, shape="diamond", size=110, color=style.RED, opacity=1
     ).encode(y=y)
-    said = centre.mark_text(dy=-8, fontWeight="bold").encode(y=alt.value(0), text="said:N")
+    text = centre.mark_text(dy=-8, fontWeight="bold").encode(y=alt.value(0), text="said:N")
     return alt.layer(
-        lines, interval.transform_filter("isValid(datum.lower)"), point, said
+        lines, interval.transform_filter("isValid(datum.lower)"), point, text
     ).properties(width=84 * len(arms), height=220)

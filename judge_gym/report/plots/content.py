@@ -128,7 +128,7 @@ class Study:
         for group, heading in zip(self.groups, self.headings, strict=True):
             yield group, f"{heading or 'own rubrics'} ({_MIXES})" if group.mixed else heading
 
-    def of_metric(self, metric: str) -> list[ResultRow]:
+    def rows_of_metric(self, metric: str) -> list[ResultRow]:
         """Return the figures of a metric, those that mix rubrics among them."""
         return [row for row in self.figures if row.metric in (metric, metric + MIXED)]
 
@@ -151,18 +151,18 @@ def read_plots(
 
 def polarization_map(study: Study) -> Plot:
     """Return the polarization of each pair of families on each item, beside the cell's floor."""
-    pairs = _estimated(study.of_metric("polarization_pair"))
+    pairs = _estimated(study.rows_of_metric("polarization_pair"))
     compared = [
-        (group, heading, of_pairs)
+        (group, heading, pair_rows)
         for group, heading in study.named_groups()
-        if (of_pairs := _of_group(pairs, group, "pair"))
+        if (pair_rows := _group_rows(pairs, group, "pair"))
     ]
     if not compared:
-        rows = [*study.of_metric("polarization_pair"), *study.of_metric("polarization")]
+        rows = [*study.rows_of_metric("polarization_pair"), *study.rows_of_metric("polarization")]
         return replace(_MAP, missing=_why_not(rows, "no two judges judged the same"))
     panels = tuple(
-        Panel(heading, _cells(study, group, of_pairs))
-        for group, heading, of_pairs in compared[:MAX_PANELS]
+        Panel(heading, _cells(study, group, pair_rows))
+        for group, heading, pair_rows in compared[:MAX_PANELS]
     )
     numbers = _numbers(
         _MAP,
@@ -179,10 +179,10 @@ def polarization_map(study: Study) -> Plot:
     )
 
 
-def _cells(study: Study, group: Group, of_pairs: Sequence[ResultRow]) -> Rows:
+def _cells(study: Study, group: Group, pair_rows: Sequence[ResultRow]) -> Rows:
     """Return the cells of a group, items and pairs furthest apart first, then the pairs' own."""
-    of_pair = {row.scope["pair"]: row for row in of_pairs}
-    excess = {pair: (row.estimate or 0) - (row.floor or 0) for pair, row in of_pair.items()}
+    row_by_pair = {row.scope["pair"]: row for row in pair_rows}
+    excess = {pair: (row.estimate or 0) - (row.floor or 0) for pair, row in row_by_pair.items()}
     pairs = sorted(excess, key=lambda pair: -excess[pair])[:MAX_PAIRS]
     cells = divergence_by_item(group, pairs, MAX_ITEMS)
     items = list(dict.fromkeys(cell.item for cell in cells))
@@ -194,7 +194,13 @@ def _cells(study: Study, group: Group, of_pairs: Sequence[ResultRow]) -> Rows:
             for cell in cells
         ),
         *(
-            _cell(ALL_ITEMS, pair, of_pair[pair].estimate, of_pair[pair].floor, of_pair[pair].p)
+            _cell(
+                ALL_ITEMS,
+                pair,
+                row_by_pair[pair].estimate,
+                row_by_pair[pair].floor,
+                row_by_pair[pair].p,
+            )
             for pair in pairs
         ),
     ]
@@ -218,9 +224,9 @@ def _distinct(titles: Sequence[str]) -> list[str]:
 
 def _not_mapped(compared: Sequence[tuple[Group, str, list[ResultRow]]]) -> Iterator[str]:
     yield from _more_groups([(group, heading) for group, heading, _ in compared])
-    for group, heading, of_pairs in compared[:MAX_PANELS]:
+    for group, heading, pair_rows in compared[:MAX_PANELS]:
         where = _where(heading)
-        if (n_pairs := len(of_pairs)) > MAX_PAIRS:
+        if (n_pairs := len(pair_rows)) > MAX_PAIRS:
             yield f"Shown: the {MAX_PAIRS} of {n_pairs} pairs furthest above their floor{where}."
         if (n_items := int(group.common.sum())) > MAX_ITEMS:
             yield f"Shown: the {MAX_ITEMS} of {n_items} items on which P is largest{where}."
@@ -228,11 +234,11 @@ def _not_mapped(compared: Sequence[tuple[Group, str, list[ResultRow]]]) -> Itera
 
 def stated_against_realised(study: Study) -> Plot:
     """Return, per judge and bin of stated shares, the share of other judges that agreed."""
-    figures = study.of_metric("overconfidence")
+    figures = study.rows_of_metric("overconfidence")
     probed = [
         (group, heading)
         for group, heading in study.named_groups()
-        if _estimated(_of_group(figures, group, "judge"))
+        if _estimated(_group_rows(figures, group, "judge"))
     ]
     if not probed:
         return replace(_STATED, missing=_why_not(figures, _STATED.missing))
@@ -256,14 +262,14 @@ def stated_against_realised(study: Study) -> Plot:
 def _bins(group: Group) -> Rows:
     return [
         {
-            "judge": one.judge,
-            "nearest": one.nearest,
-            "stated": one.stated,
-            "realised": one.realised.value,
-            **_ends(one.realised),
-            "probes": one.probes,
+            "judge": probe_bin.judge,
+            "nearest": probe_bin.nearest,
+            "stated": probe_bin.stated,
+            "realised": probe_bin.realised.value,
+            **_ends(probe_bin.realised),
+            "probes": probe_bin.probes,
         }
-        for one in stated_and_realised(group, MAX_PROBED)
+        for probe_bin in stated_and_realised(group, MAX_PROBED)
     ]
 
 
@@ -273,7 +279,7 @@ def _ends(mean: Mean) -> dict[str, float | None]:
 
 def confidence_under_swaps(study: Study) -> Plot:
     """Return the confidence of each judge on each item under its own and other rubrics."""
-    effects = study.of_metric("swap_sensitivity")
+    effects = study.rows_of_metric("swap_sensitivity")
     largest = sorted(_estimated(effects), key=lambda row: -abs(row.estimate or 0))
     if not largest:
         return replace(_SWAPS, missing=_why_not(effects, _SWAPS.missing))
@@ -304,10 +310,10 @@ def _swap(study: Study, effect: ResultRow) -> Panel:
     [(group, heading)] = [
         (group, heading)
         for group, heading in study.named_groups()
-        if _of_group([effect], group, "judge", "rival")
+        if _group_rows([effect], group, "judge", "rival")
     ]
     model, rival = effect.scope["judge"], effect.scope["rival"]
-    shams = _of_group(_estimated(study.of_metric("sham_sensitivity")), group, "judge")
+    shams = _group_rows(_estimated(study.rows_of_metric("sham_sensitivity")), group, "judge")
     sham = [row for row in shams if row.scope["judge"] == model]
     says = [f"rival's less own: {figure(effect)}", *(f"sham less own: {figure(r)}" for r in sham)]
     title = f"{model}, rival {rival}"
@@ -318,11 +324,11 @@ def _swap(study: Study, effect: ResultRow) -> Panel:
 
 def _swapped(study: Study) -> set[str]:
     """Return the headings of the groups with a swap."""
-    effects = study.of_metric("swap_sensitivity")
+    effects = study.rows_of_metric("swap_sensitivity")
     return {
         heading
         for group, heading in study.named_groups()
-        if _of_group(effects, group, "judge", "rival")
+        if _group_rows(effects, group, "judge", "rival")
     }
 
 
@@ -375,8 +381,8 @@ def _bar(group: Group, heading: str, judge: int) -> list[dict[str, Any]]:
         "stages": group.n_stages,
     }
     return [
-        {**about, "category": one.category, "samples": one.samples, "share": one.share}
-        for one in outcome_shares(group, judge)
+        {**about, "category": outcome.category, "samples": outcome.samples, "share": outcome.share}
+        for outcome in outcome_shares(group, judge)
     ]
 
 
@@ -404,18 +410,23 @@ def chosen_sets(study: Study) -> Plot:
 def _set_rows(group: Group) -> Rows:
     return [
         *(
-            {"stages": one.stages, "scale": group.n_stages, "judge": one.judge, "share": one.share}
-            for one in set_shares(group, MAX_CHOOSING, MAX_SETS)
+            {
+                "stages": chosen_set.stages,
+                "scale": group.n_stages,
+                "judge": chosen_set.judge,
+                "share": chosen_set.share,
+            }
+            for chosen_set in set_shares(group, MAX_CHOOSING, MAX_SETS)
         ),
         *(
-            {"pair": _pair(one), "overlap": one.overlap, "share": one.share}
-            for one in set_overlaps(group, MAX_CHOOSING)
+            {"pair": _pair(overlap), "overlap": overlap.overlap, "share": overlap.share}
+            for overlap in set_overlaps(group, MAX_CHOOSING)
         ),
     ]
 
 
-def _pair(of: OverlapShare) -> str:
-    first, second = of.judges
+def _pair(overlap: OverlapShare) -> str:
+    first, second = overlap.judges
     return f"{first} with itself" if first == second else f"{first} and {second}"
 
 
@@ -428,8 +439,8 @@ def _set_cells(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 def axis_effects(study: Study) -> Plot:
     """Return the pooled effect of each change of an axis, on verdicts and on confidence."""
-    rows = {metric: study.of_metric(metric) for metric in _EFFECTS}
-    every = [row for of_metric in rows.values() for row in of_metric]
+    rows = {metric: study.rows_of_metric(metric) for metric in _EFFECTS}
+    every = [row for metric_rows in rows.values() for row in metric_rows]
     panels, notes = [], []
     for metric, (heading, unit) in _EFFECTS.items():
         largest = sorted(_estimated(rows[metric]), key=lambda row: -abs(row.estimate or 0))
@@ -498,7 +509,7 @@ def _numbers(
     return Table(f"{plot.title}: the numbers", explanation, columns, tuple(rows), words=words)
 
 
-def _of_group(rows: Iterable[ResultRow], group: Group, *more: str) -> list[ResultRow]:
+def _group_rows(rows: Iterable[ResultRow], group: Group, *more: str) -> list[ResultRow]:
     """Return the rows about this group, whatever they say of the parts `more` of their scope."""
     return [
         row

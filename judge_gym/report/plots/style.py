@@ -89,8 +89,10 @@ def short_names(names: Iterable[str], longest: int = LONGEST_NAME) -> dict[str, 
 
 
 def _plain(name: str) -> str:
-    kept = "".join(" " if unicodedata.category(one)[0] in "CZ" else one for one in name)
-    return " ".join(kept.split()) or _CUT
+    cleaned = "".join(
+        " " if unicodedata.category(character)[0] in "CZ" else character for character in name
+    )
+    return " ".join(cleaned.split()) or _CUT
 
 
 def _cut(name: str, longest: int) -> str:

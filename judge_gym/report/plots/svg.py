@@ -89,11 +89,11 @@ def _drawn(plot: Plot, panel: Panel, place: int, older: Mapping[str, str]) -> st
     name = f"{plot.kind.replace('_', '-')}-{place}"
     mark = "".join(f"{word}. " for word in plot.marks)
     label = ". ".join(filter(None, (mark + plot.title, panel.heading, plot.how_to_read)))
-    of = sha256(_code(), name, label, [dict(row) for row in panel.rows])
-    if of in older:
-        return older[of]
+    digest = sha256(_code(), name, label, [dict(row) for row in panel.rows])
+    if digest in older:
+        return older[digest]
     svg = draw(plot.kind, panel.rows, name, label)
-    return svg.replace("<svg ", f'<svg data-of="{of}" ', 1)
+    return svg.replace("<svg ", f'<svg data-of="{digest}" ', 1)
 
 
 @cache
@@ -124,10 +124,10 @@ def on_page(svg: str, name: str, label: str) -> str:
     svg = _TAG.sub(lambda tag: _themed(tag[0], name, ids), _UNSEEN.sub("", svg))
     [wide] = _WIDTH.findall(svg)[:1]
     head, _, rest = svg.partition(">")
-    said = escape(label)
+    escaped_label = escape(label)
     return (
-        f'{head} id="{name}" role="img" aria-label="{said}" style="--wide:{wide}px">'
-        f"<title>{said}</title>{_patterns(rest, name)}{rest}"
+        f'{head} id="{name}" role="img" aria-label="{escaped_label}" style="--wide:{wide}px">'
+        f"<title>{escaped_label}</title>{_patterns(rest, name)}{rest}"
     )
 
 
@@ -139,9 +139,9 @@ def _themed(tag: str, name: str, ids: dict[str, str]) -> str:
     tag = _LONG.sub(lambda match: number(float(match[0])), _DROPPED.sub("", tag))
     tag = _SIZE.sub(f'font-size="{_WRITTEN_SIZE}px"', tag)
     tag = _NAMED.sub(
-        lambda found: found[1] + ids.setdefault(found[2], f"{name}-{len(ids) + 1}"), tag
+        lambda match: match[1] + ids.setdefault(match[2], f"{name}-{len(ids) + 1}"), tag
     )
-    return _PAINTED.sub(lambda found: f'{found[1]}="{_paint(found[2], name)}"', tag)
+    return _PAINTED.sub(lambda match: f'{match[1]}="{_paint(match[2], name)}"', tag)
 
 
 def _paint(colour: str, name: str) -> str:

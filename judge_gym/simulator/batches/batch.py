@@ -1,6 +1,7 @@
-"""A batch: its lines, answered as chat requests are, and its state at a moment.
+"""A batch of OpenAI's: its lines, answered as chat requests are, and its state at a moment.
 
-Pure but for the answers: the moment is an argument, in seconds since the epoch.
+Pure but for the answers: the moment is an argument, in seconds since the epoch. `message_batch` has
+Anthropic's.
 """
 
 import asyncio
@@ -12,10 +13,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from judge_gym.seeds import digest, generator
-from judge_gym.simulator.answering import answer
-from judge_gym.simulator.chat import completion, read_body
 from judge_gym.simulator.faults import plan
-from judge_gym.simulator.faults.injection import Injector, broken, refusal, subject_of
+from judge_gym.simulator.faults.injection import Injector, reply, subject_of
 from judge_gym.simulator.faults.plan import (
     AnyFate,
     BatchDuplicateLines,
@@ -24,6 +23,8 @@ from judge_gym.simulator.faults.plan import (
     BatchVanished,
 )
 from judge_gym.simulator.http import Refusal, Stats, read_model
+from judge_gym.simulator.vendors import NOTHING_ASKED
+from judge_gym.simulator.vendors.registry import OPENAI
 
 ENDPOINT = "/v1/chat/completions"
 """The one endpoint whose requests batches take."""
@@ -64,6 +65,14 @@ def custom_id_of(raw: bytes) -> str | None:
     return name if isinstance(name, str) else None
 
 
+def failing_lines(names: Sequence[str | None], fate: plan.Fault | None) -> set[int]:
+    """Return the indices of the lines that fail together with their batch."""
+    if not isinstance(fate, plan.BatchHalfFailed):
+        return set()
+    rng = generator("failing lines", *names)
+    return set(rng.sample(range(len(names)), round(len(names) * fate.lines)))
+
+
 class Answering:
     """Answers the lines of one batch and counts them."""
 
@@ -74,10 +83,7 @@ class Answering:
 
     async def answer_all(self, lines: Sequence[bytes], fate: plan.Fault | None) -> list[Line]:
         """Answer every line; the event loop serves other requests in between."""
-        failing: set[int] = set()
-        if isinstance(fate, plan.BatchHalfFailed):
-            rng = generator("failing lines", *(custom_id_of(raw) for raw in lines))
-            failing = set(rng.sample(range(len(lines)), round(len(lines) * fate.lines)))
+        failing = failing_lines([custom_id_of(raw) for raw in lines], fate)
         answered = []
         for number, raw in enumerate(lines):
             answered.append(self._answer(raw, fails=number in failing))
@@ -95,10 +101,10 @@ class Answering:
             return error_line(self._batch_id, custom_id_of(raw), "invalid_request", str(error))
         try:
             if fails:
-                raise refusal(plan.ServerError())
+                raise OPENAI.fault(plan.ServerError())
             body, status = self._completion(request), 200
         except Refusal as error:
-            body, status = error.body, error.status
+            body, status = OPENAI.refused(error), error.status
         request_id = f"req_{digest(self._batch_id, request.custom_id)}"
         response = {"status_code": status, "request_id": request_id, "body": body}
         return _line(self._batch_id, request.custom_id, response, None)
@@ -107,20 +113,14 @@ class Answering:
         """Return the body that the chat route would give; raises `Refusal`."""
         if (request.method, request.url) != ("POST", ENDPOINT):
             raise Refusal(f"{request.method} {request.url} is not POST {ENDPOINT}", "url")
-        chat = read_body(request.body)
+        chat = OPENAI.read(request.body, NOTHING_ASKED)
         fault = (
             self._injector.fault_for(subject_of(chat, "line")) if self._injector.active else None
         )
         if isinstance(fault, plan.Refused):
-            raise refusal(fault)
-        answered = answer(chat.request)
-        self._stats.calls[chat.request.model][answered.role] += 1
+            raise OPENAI.fault(fault)
         self._stats.batch_lines += 1
-        return (
-            broken(fault, chat, answered)
-            if isinstance(fault, plan.Content)
-            else completion(chat, answered)
-        )
+        return reply(OPENAI, chat, fault, self._stats)
 
 
 def error_line(batch_id: str, custom_id: str | None, code: str, message: str) -> Line:
@@ -158,34 +158,69 @@ WORKED = 0.9
 EXPIRED = "This request could not be executed before the completion window expired."
 
 
-class Batch(BaseModel):
-    """A batch as created, and when it was cancelled; its state follows from the time."""
+class Timed(BaseModel):
+    """What batches of every API share: their lines, and how far they have come at a moment."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     id: str
-    input_file_id: str
-    endpoint: str
-    completion_window: str
-    metadata: Mapping[str, str] | None
     created_at: float
     seconds: float = Field(ge=0)
     """From its creation to its end."""
     lines: tuple[Line, ...]
     """Every line of the input, answered, in its order; none when validation fails."""
-    errors: tuple[Mapping[str, Any], ...] = ()
-    """Why validation fails."""
     fate: AnyFate | None = Field(default=None, discriminator="kind")
     cancelled_at: float | None = None
+
+    def vanished(self, now: float) -> bool:
+        """Whether the provider has lost it."""
+        return isinstance(self.fate, BatchVanished) and now >= self.created_at + self.fate.after
+
+    def cancelled(self, now: float) -> bool:
+        """Whether its cancellation is done."""
+        at = self.cancelled_at
+        return at is not None and now >= at + VALIDATED * self.seconds
+
+    def done(self, now: float) -> int:
+        """Return how many lines are answered; a cancellation stops the count."""
+        until = now if self.cancelled_at is None else min(now, self.cancelled_at)
+        share = min(1.0, max(0.0, (self.passed(until) - VALIDATED) / (WORKED - VALIDATED)))
+        if isinstance(self.fate, BatchExpired):
+            share *= self.fate.done
+        return round(len(self.lines) * share)
+
+    def passed(self, now: float) -> float:
+        """Return the share of its duration that has passed by then, in [0, 1]."""
+        if not self.seconds:
+            return 1.0
+        return min(1.0, max(0.0, (now - self.created_at) / self.seconds))
+
+    def with_duplicates(self, lines: list[str], rng: Random) -> list[str]:
+        """Return the lines, some of them twice where that is its fate."""
+        if not (isinstance(self.fate, BatchDuplicateLines) and lines):
+            return lines
+        count = max(1, round(len(lines) * self.fate.lines))
+        twice = set(rng.sample(range(len(lines)), count))
+        return [text for i, text in enumerate(lines) for _ in range(1 + (i in twice))]
+
+
+class Batch(Timed):
+    """A batch as created, and when it was cancelled; its state follows from the time."""
+
+    input_file_id: str
+    endpoint: str
+    completion_window: str
+    metadata: Mapping[str, str] | None
+    errors: tuple[Mapping[str, Any], ...] = ()
+    """Why validation fails."""
     output_file_id: str | None = None
     error_file_id: str | None = None
 
     def status(self, now: float) -> Status:
         """Return its status at a moment."""
         if self.cancelled_at is not None:
-            cancelled = now >= self.cancelled_at + VALIDATED * self.seconds
-            return "cancelled" if cancelled else "cancelling"
-        passed = self._passed(now)
+            return "cancelled" if self.cancelled(now) else "cancelling"
+        passed = self.passed(now)
         if passed < VALIDATED:
             return "validating"
         if self.errors:
@@ -196,29 +231,13 @@ class Batch(BaseModel):
             return "in_progress"
         return "completed" if passed >= 1 else "finalizing"
 
-    def vanished(self, now: float) -> bool:
-        """Whether the provider has lost it."""
-        return isinstance(self.fate, BatchVanished) and now >= self.created_at + self.fate.after
-
-    def done(self, now: float) -> int:
-        """Return how many lines are answered; a cancellation stops the count."""
-        until = now if self.cancelled_at is None else min(now, self.cancelled_at)
-        share = min(1.0, max(0.0, (self._passed(until) - VALIDATED) / (WORKED - VALIDATED)))
-        if isinstance(self.fate, BatchExpired):
-            share *= self.fate.done
-        return round(len(self.lines) * share)
-
     def output(self, now: float) -> list[str]:
         """Return the lines of the output file: the answered ones."""
         lines = [line.text for line in self.lines[: self.done(now)] if line.succeeded]
         rng = generator("output", digest(*lines))
         if isinstance(self.fate, BatchOutOfOrder):
-            return _shuffled(lines, rng)
-        if isinstance(self.fate, BatchDuplicateLines) and lines:
-            count = max(1, round(len(lines) * self.fate.lines))
-            twice = set(rng.sample(range(len(lines)), count))
-            return [text for i, text in enumerate(lines) for _ in range(1 + (i in twice))]
-        return lines
+            return shuffled(lines, rng)
+        return self.with_duplicates(lines, rng)
 
     def failures(self, now: float) -> list[str]:
         """Return the lines of the error file: those that failed or ran out of time."""
@@ -252,12 +271,6 @@ class Batch(BaseModel):
             "metadata": self.metadata,
         }
 
-    def _passed(self, now: float) -> float:
-        """Return the share of its duration that has passed by then, in [0, 1]."""
-        if not self.seconds:
-            return 1.0
-        return min(1.0, max(0.0, (now - self.created_at) / self.seconds))
-
     def _times(self, now: float) -> dict[str, int | None]:
         status, end = self.status(now), self.created_at + self.seconds
         validated = self.created_at + VALIDATED * self.seconds
@@ -279,7 +292,7 @@ class Batch(BaseModel):
         return {name: None if at is None else int(at) for name, at in times.items()}
 
 
-def _shuffled(lines: list[str], rng: Random) -> list[str]:
+def shuffled(lines: list[str], rng: Random) -> list[str]:
     """Return the lines in a different order, if there is one."""
     shuffled = rng.sample(lines, len(lines))
     return shuffled if shuffled != lines else lines[1:] + lines[:1]

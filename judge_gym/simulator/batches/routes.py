@@ -11,7 +11,7 @@ import uuid
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from aiohttp import BodyPartReader, web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -19,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from judge_gym.errors import JudgeGymError
 from judge_gym.seeds import digest
 from judge_gym.simulator.batches.batch import ENDED, Answering, Batch, custom_id_of, read_lines
+from judge_gym.simulator.batches.message_batch import MessageBatch
 from judge_gym.simulator.faults import plan
 from judge_gym.simulator.faults.injection import INJECTOR, with_faults
 from judge_gym.simulator.http import STATS, Refusal, read_json, read_model
@@ -40,6 +41,12 @@ class StoredFile(BaseModel):
     status: Literal["processed"] = "processed"
 
 
+AnyBatch = Batch | MessageBatch
+B = TypeVar("B", Batch, MessageBatch)
+_FOLDERS: dict[type[AnyBatch], str] = {Batch: "batches", MessageBatch: "message_batches"}
+"""Where the batches of each API are stored."""
+
+
 class Store:
     """Files and batches by id. Raises `JudgeGymError` when `folder` cannot be used."""
 
@@ -47,7 +54,7 @@ class Store:
         self._folder = folder
         self._contents: dict[str, bytes] = {}
         self._files: dict[str, StoredFile] = {}
-        self._batches: dict[str, Batch] = {}
+        self._batches: dict[str, AnyBatch] = {}
         if folder is not None:
             self._load(folder)
 
@@ -76,54 +83,62 @@ class Store:
 
     def content(self, file_id: str) -> bytes:
         """Return the content of a file; raises `Refusal` for an unknown one."""
-        known = self.file(file_id).id
+        stored_id = self.file(file_id).id
         if self._folder is None:
-            return self._contents[known]
-        return (self._folder / "contents" / known).read_bytes()
+            return self._contents[stored_id]
+        return (self._folder / "contents" / stored_id).read_bytes()
 
     def delete_file(self, file_id: str) -> None:
         """Delete a file; raises `Refusal` for an unknown one."""
-        known = self.file(file_id).id
+        stored_id = self.file(file_id).id
         if self._folder is not None:
-            (self._folder / "files" / f"{known}.json").unlink()
-            (self._folder / "contents" / known).unlink()
-        del self._files[known]
-        self._contents.pop(known, None)
+            (self._folder / "files" / f"{stored_id}.json").unlink()
+            (self._folder / "contents" / stored_id).unlink()
+        del self._files[stored_id]
+        self._contents.pop(stored_id, None)
 
-    def put_batch(self, batch: Batch) -> Batch:
+    def put_batch(self, batch: B) -> B:
         """Store a batch."""
         if self._folder is not None:
-            self._write_record("batches", batch)
+            self._write_record(_FOLDERS[type(batch)], batch)
         self._batches[batch.id] = batch
         return batch
 
-    def batch(self, batch_id: str, now: float) -> Batch:
+    def batch(self, kind: type[B], batch_id: str, now: float) -> B:
         """Return a batch; raises `Refusal` for one that is unknown or has vanished."""
         batch = self._batches.get(batch_id)
-        if batch is None or batch.vanished(now):
+        if not isinstance(batch, kind) or batch.vanished(now):
             raise _unknown("batch", batch_id)
         return batch
 
-    def batches(self, now: float) -> list[Batch]:
-        """Return the batches that have not vanished, the newest first."""
-        known = [batch for batch in self._batches.values() if not batch.vanished(now)]
-        return sorted(known, key=lambda batch: (batch.created_at, batch.id), reverse=True)
+    def batches(self, kind: type[B], now: float) -> list[B]:
+        """Return the batches of a kind that have not vanished, the newest first."""
+        of_kind = [batch for batch in self._batches.values() if isinstance(batch, kind)]
+        visible = [batch for batch in of_kind if not batch.vanished(now)]
+        return sorted(visible, key=lambda batch: (batch.created_at, batch.id), reverse=True)
 
-    def _write_record(self, kind: str, record: StoredFile | Batch) -> None:
+    def delete_batch(self, batch: AnyBatch) -> None:
+        """Delete a batch."""
+        if self._folder is not None:
+            (self._folder / _FOLDERS[type(batch)] / f"{batch.id}.json").unlink()
+        del self._batches[batch.id]
+
+    def _write_record(self, kind: str, record: StoredFile | AnyBatch) -> None:
         assert self._folder is not None
         _write(self._folder / kind / f"{record.id}.json", record.model_dump_json().encode())
 
     def _load(self, folder: Path) -> None:
         path = folder
         try:
-            for name in ("files", "contents", "batches"):
+            for name in ("files", "contents", *_FOLDERS.values()):
                 (folder / name).mkdir(parents=True, exist_ok=True)
             for path in sorted((folder / "files").glob("*.json")):
                 file = StoredFile.model_validate_json(path.read_bytes())
                 self._files[file.id] = file
-            for path in sorted((folder / "batches").glob("*.json")):
-                batch = Batch.model_validate_json(path.read_bytes())
-                self._batches[batch.id] = batch
+            for kind, name in _FOLDERS.items():
+                for path in sorted((folder / name).glob("*.json")):
+                    batch = kind.model_validate_json(path.read_bytes())
+                    self._batches[batch.id] = batch
         except (OSError, ValidationError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not a record"
             raise JudgeGymError(
@@ -145,8 +160,8 @@ def _unknown(kind: str, name: str) -> Refusal:
 MAX_FILE_BYTES = 200 * 1024 * 1024
 MAX_LINES = 50_000
 _PAGE = 100
-_STORE = web.AppKey("store", Store)
-_SECONDS = web.AppKey("batch_seconds", float)
+STORE = web.AppKey("store", Store)
+SECONDS = web.AppKey("batch_seconds", float)
 
 
 class _Create(BaseModel):
@@ -162,8 +177,8 @@ class _Create(BaseModel):
 
 def add_batch_routes(app: web.Application, store: Store, seconds: float) -> None:
     """Serve files and batches out of `store`; a new batch takes `seconds` to its end."""
-    app[_STORE] = store
-    app[_SECONDS] = seconds
+    app[STORE] = store
+    app[SECONDS] = seconds
     router = app.router
     router.add_post("/v1/files", with_faults("files", _upload))
     router.add_get("/v1/files/{id}", with_faults("files", _file))
@@ -192,7 +207,7 @@ async def _upload(request: web.Request) -> web.Response:
     purpose = fields.get("purpose", b"").decode(errors="replace")
     if purpose != "batch":
         raise Refusal(f"purpose: is {purpose!r}; the simulator takes 'batch'", "purpose")
-    stored = request.app[_STORE].add_file(filename, "batch", fields["file"])
+    stored = request.app[STORE].add_file(filename, "batch", fields["file"])
     return web.json_response(stored.model_dump())
 
 
@@ -208,24 +223,24 @@ async def _read_part(part: BodyPartReader) -> bytes:
 
 
 async def _file(request: web.Request) -> web.Response:
-    return web.json_response(request.app[_STORE].file(request.match_info["id"]).model_dump())
+    return web.json_response(request.app[STORE].file(request.match_info["id"]).model_dump())
 
 
 async def _delete_file(request: web.Request) -> web.Response:
     name = request.match_info["id"]
-    request.app[_STORE].delete_file(name)
+    request.app[STORE].delete_file(name)
     return web.json_response({"id": name, "object": "file", "deleted": True})
 
 
 async def _content(request: web.Request) -> web.Response:
-    content = request.app[_STORE].content(request.match_info["id"])
+    content = request.app[STORE].content(request.match_info["id"])
     return web.Response(body=content, content_type="application/octet-stream")
 
 
 async def _create(request: web.Request) -> web.Response:
     body = read_model(_Create, await read_json(request))
     app, batch_id = request.app, f"batch_{uuid.uuid4().hex}"
-    content = app[_STORE].content(body.input_file_id)
+    content = app[STORE].content(body.input_file_id)
     raw = read_lines(content)
     injector = app[INJECTOR]
     key = digest(content.decode(errors="replace"))
@@ -237,11 +252,11 @@ async def _create(request: web.Request) -> web.Response:
         **body.model_dump(),
         lines=() if errors else tuple(await answering.answer_all(raw, fate)),
         created_at=time.time(),
-        seconds=app[_SECONDS],
+        seconds=app[SECONDS],
         errors=errors,
         fate=fate,
     )
-    return web.json_response(_settled(app[_STORE], app[_STORE].put_batch(batch), time.time()))
+    return web.json_response(_settled(app[STORE], app[STORE].put_batch(batch), time.time()))
 
 
 def _errors(raw: Sequence[bytes], fate: plan.Fault | None) -> tuple[dict[str, Any], ...]:
@@ -267,16 +282,18 @@ def _error(code: str, message: str, line: int | None) -> dict[str, Any]:
 
 
 async def _batch(request: web.Request) -> web.Response:
-    store, now = request.app[_STORE], time.time()
-    return web.json_response(_settled(store, store.batch(request.match_info["id"], now), now))
+    store, now = request.app[STORE], time.time()
+    return web.json_response(
+        _settled(store, store.batch(Batch, request.match_info["id"], now), now)
+    )
 
 
 async def _list(request: web.Request) -> web.Response:
-    store, now, after = request.app[_STORE], time.time(), request.query.get("after")
+    store, now, after = request.app[STORE], time.time(), request.query.get("after")
     limit = request.query.get("limit", "20")
     if not limit.isdecimal() or not 1 <= int(limit) <= _PAGE:
         raise Refusal(f"limit: is {limit!r}; use 1 to {_PAGE}", "limit")
-    batches = store.batches(now)
+    batches = store.batches(Batch, now)
     ids = [batch.id for batch in batches]
     if after is not None and after not in ids:
         raise Refusal(f"after: there is no batch {after!r}", "after")
@@ -294,8 +311,8 @@ async def _list(request: web.Request) -> web.Response:
 
 
 async def _cancel(request: web.Request) -> web.Response:
-    store, now = request.app[_STORE], time.time()
-    batch = store.batch(request.match_info["id"], now)
+    store, now = request.app[STORE], time.time()
+    batch = store.batch(Batch, request.match_info["id"], now)
     status = batch.status(now)
     if status in ENDED:
         message = f"A batch with status {status!r} cannot be cancelled."

@@ -7,22 +7,24 @@ retry is drawn anew; for a sticky table it is always 0.
 """
 
 import asyncio
-import email.utils
-import math
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
 
 from judge_gym.seeds import derive_seed, digest
-from judge_gym.simulator.answering import Answer
-from judge_gym.simulator.chat import Chat, completion, count_tokens
+from judge_gym.simulator.answering import answer
+from judge_gym.simulator.chat import Chat, Completion, completed
 from judge_gym.simulator.faults import plan
 from judge_gym.simulator.faults.plan import Fault, FaultPlan, Subject
-from judge_gym.simulator.http import Refusal
+from judge_gym.simulator.http import Stats
 from judge_gym.simulator.prompts import role_of
+from judge_gym.simulator.text_features import NOTHING, Known
+from judge_gym.simulator.vendors import Vendor
+from judge_gym.simulator.vendors.registry import vendor_at
 from judge_gym.simulator.verdicts import MALFORMED
 
 
@@ -78,11 +80,12 @@ class Injector:
 INJECTOR = web.AppKey("injector", Injector)
 
 
-REFUSAL_TEXT = "This request is declined by the content policy."
 _PAGE = (
     "<!DOCTYPE html>\n<html><head><title>Simulated page</title></head>"
     "<body><p>This page stands where an answer should be.</p></body></html>\n"
 )
+_THOUGHT_TOKENS = 600
+"""Thinking that takes all the room of a request without a limit."""
 _Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
@@ -94,69 +97,47 @@ def subject_of(chat: Chat, route: plan.Route = "chat") -> plan.Subject:
     return plan.Subject(route, key, request.model, role_of(request.messages))
 
 
-def refusal(fault: plan.Refused) -> Refusal:
-    """Return the refusal of this fault, without raising it."""
-    match fault:
-        case plan.RateLimit(code="insufficient_quota" | "credit_balance_exhausted" as code):
-            message = "You exceeded your current quota (simulated)."
-            kind = "insufficient_quota"
-            return Refusal(message, status=429, kind=kind, code=code, headers=_retry_after(fault))
-        case plan.RateLimit():
-            message = "Rate limit reached (simulated)."
-            return Refusal(
-                message, status=429, kind="requests", code=fault.code, headers=_retry_after(fault)
-            )
-        case plan.ServerError():
-            message = f"The server failed with status {fault.status} (simulated)."
-            return Refusal(message, status=fault.status, kind="server_error")
-        case plan.Unauthorized():
-            # OpenAI's own words: litellm tells a wrong key from a bad request by them.
-            message = "Incorrect API key provided (simulated)."
-            return Refusal(message, status=401, code="invalid_api_key")
-        case plan.ContextTooLong():
-            message = "This model's maximum context length is 8 tokens (simulated)."
-            return Refusal(message, "messages", code="context_length_exceeded")
-    raise TypeError(fault)
+def reply(
+    vendor: Vendor, chat: Chat, fault: Fault | None, stats: Stats, known: Known = NOTHING
+) -> dict[str, Any]:
+    """Return the body of an answer, with the fault that is in its content, and count it."""
+    answered = answer(chat.request, known)
+    stats.calls[chat.request.model][answered.role] += 1
+    if isinstance(fault, plan.ErrorIn200):
+        return vendor.error_in_200(fault.where)
+    done = completed(chat, answered)
+    return vendor.written(broken(fault, done) if isinstance(fault, plan.Content) else done)
 
 
-def _retry_after(fault: plan.RateLimit) -> dict[str, str]:
-    if fault.form == "absent":
-        return {}
-    if fault.form == "seconds":
-        return {"Retry-After": f"{fault.retry_after:g}"}
-    moment = math.ceil(time.time() + fault.retry_after)
-    return {"Retry-After": email.utils.formatdate(moment, usegmt=True)}
-
-
-def broken(fault: plan.Content, chat: Chat, given: Answer) -> dict[str, Any]:
-    """Return the response body with the fault; its usage counts the text returned."""
-    body = completion(chat, given)
-    choice = body["choices"][0]
-    text: str = choice["message"]["content"]
+def broken(fault: plan.Content, done: Completion) -> Completion:
+    """Return the answer with the fault; its usage counts the text that is left."""
     match fault:
         case plan.Empty():
-            _say(body, "")
+            return replace(done, text="", tokens=())
         case plan.Length():
-            _say(body, text[: len(text) // 2].rstrip())
-            choice["finish_reason"] = "length"
+            return replace(done, text=done.text[: len(done.text) // 2].rstrip(), finish="length")
         case plan.ContentRefusal():
-            _say(body, "")
-            choice["message"] |= {"content": None, "refusal": REFUSAL_TEXT}
-            choice["finish_reason"] = "content_filter"
+            return replace(done, text="", tokens=(), finish="content_filter")
+        case plan.Safety():
+            blocked = fault.at == "prompt"
+            changed = replace(done, text="", tokens=(), finish="refusal", reason=fault.reason)
+            return replace(changed, prompt_blocked=blocked)
+        case plan.ThoughtOnly():
+            thinking = done.chat.request.max_tokens or _THOUGHT_TOKENS
+            return replace(done, text="", tokens=(), finish="length", thinking=thinking)
+        case plan.NativeFinish():
+            return replace(done, native_finish=fault.value)
+        case plan.Cached():
+            read, written = int(done.prompt_tokens * fault.read), done.prompt_tokens * fault.written
+            return replace(done, cached=read, cache_written=int(written))
         case plan.MalformedVerdict():
-            _say(body, MALFORMED[len(text) % len(MALFORMED)])
+            text = MALFORMED[len(done.text) % len(MALFORMED)]
+            return replace(done, text=text, tokens=())
         case plan.WrongModel():
-            body["model"] = fault.answered_by
+            return replace(done, model=fault.answered_by)
         case plan.MissingUsage():
-            del body["usage"]
-    return body
-
-
-def _say(body: dict[str, Any], text: str) -> None:
-    body["choices"][0]["message"]["content"] = text
-    usage = body["usage"]
-    usage["completion_tokens"] = count_tokens(text)
-    usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
+            return replace(done, counted=False)
+    raise TypeError(fault)
 
 
 async def deliver(
@@ -177,21 +158,21 @@ async def deliver(
         case plan.Stall():
             return await _in_two_halves(request, response, fault.seconds)
         case plan.Cut():
-            return await _in_two_halves(request, response, None)
+            return await _in_two_halves(request, response, fault.seconds, whole=False)
     raise TypeError(fault)
 
 
 async def _in_two_halves(
-    request: web.Request, response: web.Response, pause: float | None
+    request: web.Request, response: web.Response, pause: float, *, whole: bool = True
 ) -> web.StreamResponse:
-    """Send the headers and half of the body, then the rest after `pause` seconds or never."""
+    """Send headers and half of the body; after `pause` seconds the rest, or close."""
     body = _body(response)
     length = {"Content-Length": str(len(body)), "Content-Type": response.content_type}
     stream = web.StreamResponse(status=response.status, headers=length)
     await stream.prepare(request)
     await stream.write(body[: len(body) // 2])
-    if pause is not None:
-        await asyncio.sleep(pause)
+    await asyncio.sleep(pause)
+    if whole:
         await stream.write(body[len(body) // 2 :])
     elif request.transport is not None:
         request.transport.close()
@@ -208,10 +189,10 @@ def with_faults(route: plan.Route, handler: _Handler) -> Callable[[web.Request],
 
     async def handle(request: web.Request) -> web.StreamResponse:
         injector = request.app[INJECTOR]
-        where = plan.Subject(route, f"{request.method} {request.path}")
-        fault = injector.fault_for(where) if injector.active else None
+        subject = plan.Subject(route, f"{request.method} {request.path}")
+        fault = injector.fault_for(subject) if injector.active else None
         if isinstance(fault, plan.Refused):
-            raise refusal(fault)
+            raise vendor_at(request.path).fault(fault)
         response = await handler(request)
         if isinstance(fault, plan.Delivered):
             return await deliver(fault, request, response)

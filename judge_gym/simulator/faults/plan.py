@@ -112,8 +112,9 @@ class RateLimit(Refused):
     )
     retry_after: float = Field(default=1.0, ge=0, le=86_400)
     """Seconds."""
-    form: Literal["seconds", "date", "absent"] = "seconds"
-    """How the Retry-After header says it; a date has whole seconds, rounded up."""
+    form: Literal["seconds", "date", "absent", "retry_info", "reset_header"] = "seconds"
+    """How it is said: in Retry-After, as a date with whole seconds, rounded up; in the body, as
+    Google does; or in the headers of the limit itself. An API without such a place says nothing."""
 
 
 class ServerError(Refused):
@@ -123,16 +124,56 @@ class ServerError(Refused):
     status: Literal[500, 502, 503, 529] = 500
 
 
+class Overloaded(Refused):
+    """Too much to do at the moment: each API has its own status and code for it."""
+
+    kind: Literal["overloaded"] = "overloaded"
+
+
+class Quota(Refused):
+    """The credit is used up."""
+
+    kind: Literal["quota"] = "quota"
+
+
+class SpendLimit(Refused):
+    """The account has reached its limit of spending."""
+
+    kind: Literal["spend_limit"] = "spend_limit"
+    own: bool = False
+    """Whether the account set it for itself; Anthropic then has another status."""
+
+
 class Unauthorized(Refused):
-    """401, as for a wrong key."""
+    """A wrong key."""
 
     kind: Literal["unauthorized"] = "unauthorized"
 
 
+class NoAccess(Refused):
+    """The account has no access to the model."""
+
+    kind: Literal["no_access"] = "no_access"
+
+
+class Retired(Refused):
+    """The model is no longer served."""
+
+    kind: Literal["retired"] = "retired"
+    status: Literal[404, 410] | None = None
+    """The API's own when not given."""
+
+
 class ContextTooLong(Refused):
-    """400 with OpenAI's code for a prompt over the model's context."""
+    """A prompt over the model's context."""
 
     kind: Literal["context_too_long"] = "context_too_long"
+
+
+class ContentPolicy(Refused):
+    """The request is refused for its content."""
+
+    kind: Literal["content_policy"] = "content_policy"
 
 
 class Delivered(RequestFault):
@@ -161,6 +202,8 @@ class Cut(Delivered):
     """The connection closes after half of the body."""
 
     kind: Literal["cut"] = "cut"
+    seconds: float = Field(default=0.0, ge=0, le=3600)
+    """From the half to the end of the connection."""
 
 
 class InvalidJson(Delivered):
@@ -198,6 +241,46 @@ class ContentRefusal(Content):
     """The finish reason `content_filter` and a refusal in place of the text."""
 
     kind: Literal["refusal"] = "refusal"
+
+
+class Safety(Content):
+    """A refusal with status 200, in the API's own shape."""
+
+    kind: Literal["safety"] = "safety"
+    reason: str = Field(default="", max_length=100)
+    """The API's own category or finish reason, such as "cyber" or "RECITATION"."""
+    at: Literal["answer", "prompt"] = "answer"
+    """Which of the two is refused, where the API tells them apart."""
+
+
+class ThoughtOnly(Content):
+    """Thinking took all the room: an empty answer that was cut."""
+
+    kind: Literal["thought_only"] = "thought_only"
+
+
+class NativeFinish(Content):
+    """The whole answer, with one of the API's rarer finish reasons."""
+
+    kind: Literal["native_finish"] = "native_finish"
+    value: str = Field(default="error", min_length=1, max_length=100)
+
+
+class ErrorIn200(Content):
+    """A failure with status 200, as OpenRouter has it."""
+
+    kind: Literal["error_in_200"] = "error_in_200"
+    where: Literal["body", "choice"] = "body"
+
+
+class Cached(Content):
+    """A part of the prompt was read from the provider's cache, or written to it."""
+
+    kind: Literal["cached"] = "cached"
+    read: float = Field(default=0.5, ge=0, le=0.5)
+    """Share of the prompt's tokens, rounded down."""
+    written: float = Field(default=0.0, ge=0, le=0.5)
+    """Share of the prompt's tokens, rounded down; only Anthropic counts them."""
 
 
 class MalformedVerdict(Content):
@@ -347,9 +430,11 @@ NEWS_KINDS: tuple[type[Fault], ...] = (
 )  # fmt: skip
 """The kinds of fault that only news has."""
 KINDS: tuple[type[Fault], ...] = (
-    RateLimit, ServerError, Unauthorized, ContextTooLong,
+    RateLimit, ServerError, Overloaded, Quota, SpendLimit, Unauthorized, NoAccess, Retired,
+    ContextTooLong, ContentPolicy,
     SlowFirstByte, Stall, Cut, InvalidJson, Html,
-    Empty, Length, ContentRefusal, MalformedVerdict, WrongModel, MissingUsage,
+    Empty, Length, ContentRefusal, Safety, ThoughtOnly, NativeFinish, ErrorIn200, Cached,
+    MalformedVerdict, WrongModel, MissingUsage,
     BatchHalfFailed, BatchExpired, BatchVanished, BatchOutOfOrder, BatchDuplicateLines,
     BatchFailed, *NEWS_KINDS,
 )  # fmt: skip

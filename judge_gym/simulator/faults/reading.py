@@ -39,9 +39,9 @@ class _Place:
         key = self.key + "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in steps)
         return replace(self, key=key.removeprefix("."))
 
-    def problem(self, what: str, remedy: str = "") -> ConfigError:
+    def problem(self, message: str, remedy: str = "") -> ConfigError:
         subject = self.key or "the file"
-        return ConfigError(f"{self.source}, line {self.line}: {subject} {what}.", remedy)
+        return ConfigError(f"{self.source}, line {self.line}: {subject} {message}.", remedy)
 
 
 def load_plan(path: Path) -> FaultPlan:
@@ -89,16 +89,16 @@ def _fault(table: Any, place: _Place) -> Fault:
 def _checked(model: type[M], table: Any, place: _Place) -> M:
     """Return a table as `model`, strictly: `true` is no number and "4" is not 4."""
     items = _known_items(table, model.model_fields, place)
-    given = {name: value for name, value in items.items() if value is not None}
+    values = {name: value for name, value in items.items() if value is not None}
     try:
-        return model.model_validate_json(json.dumps(given, default=str), strict=True)
+        return model.model_validate_json(json.dumps(values, default=str), strict=True)
     except ValidationError as error:
         fault = error.errors()[0]
     at = place.below(*fault["loc"])
     if fault["type"] == "value_error":
         raise at.problem(f"does not fit: {fault['msg'].removeprefix('Value error, ')}")
     name, *steps = fault["loc"]
-    value: Any = given[str(name)]
+    value: Any = values[str(name)]
     for step in steps:
         value = value[step]
     legal = _legal(model.model_fields[str(name)])
@@ -111,11 +111,13 @@ def _items(table: Any, place: _Place) -> Mapping[str, Any]:
     return table
 
 
-def _known_items(table: Any, known: Collection[str], place: _Place) -> Mapping[str, Any]:
+def _known_items(table: Any, allowed: Collection[str], place: _Place) -> Mapping[str, Any]:
     for name in _items(table, place):
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise place.below(name).problem("is not a known key", f"{hint}Use {', '.join(known)}.")
+        if name not in allowed:
+            hint = did_you_mean(name, allowed)
+            raise place.below(name).problem(
+                "is not a known key", f"{hint}Use {', '.join(allowed)}."
+            )
     return _items(table, place)
 
 

@@ -2,12 +2,13 @@
 
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, get_args
 
 from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, Index, Integer, UniqueConstraint
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
+from judge_gym.records.calls import CostSource
 from judge_gym.store.tables.base import Base, created, new_id, one_of, reference
 
 CALL_STATUSES = ("planned", "sent", "succeeded", "failed", "cancelled")
@@ -16,7 +17,7 @@ BATCH_STATUSES = (*OPEN_BATCHES, "completed", "failed", "expired", "cancelled", 
 
 
 class Batch(Base):
-    """Calls to one model that go to the provider as a file; written before anything is sent.
+    """Calls to one model that go to the provider together; written before anything is sent.
 
     `answered` and `failed` count calls and are known when it has ended; what it is linked to by
     `llm_calls.batch_id` waits while its status is one of `OPEN_BATCHES`.
@@ -25,7 +26,7 @@ class Batch(Base):
     __tablename__ = "llm_batches"
     id: Mapped[int] = new_id()
     key: Mapped[str] = mapped_column(unique=True)
-    """Our own name for it, which the provider keeps as metadata."""
+    """Our own name for it, which its metadata or its requests at the provider have."""
     provider: Mapped[str]
     model: Mapped[str]
     status: Mapped[str]
@@ -38,6 +39,8 @@ class Batch(Base):
     error_file_id: Mapped[str | None]
     error: Mapped[str | None]
     created_at: Mapped[datetime] = created()
+    requested_at: Mapped[datetime | None]
+    """When its creation was requested; NULL while the provider certainly does not have it."""
     submitted_at: Mapped[datetime | None]
     polled_at: Mapped[datetime | None]
     ended_at: Mapped[datetime | None]
@@ -82,14 +85,28 @@ class Call(Base):
     """What was sent for it; NULL in rows of judge-gym before this was recorded."""
     not_applied: Mapped[list[Any] | None]
     """Names of planned parameters that the model did not apply; NULL as above."""
+    sent_body: Mapped[dict[str, Any] | None]
+    """The body as sent, without the messages; this and the other columns of `records.Answer` are
+    NULL in rows of judge-gym before they were recorded, and where the provider does not say."""
     status: Mapped[str]
     attempts: Mapped[int] = mapped_column(Integer, server_default="0")
     errors: Mapped[list[Any]] = mapped_column(JSONB, server_default="[]")
     answer: Mapped[str | None]
+    reasoning: Mapped[str | None]
+    logprobs: Mapped[list[Any] | None]
+    """The tokens of the answer with their log probabilities and those of others in their place."""
+    served_model: Mapped[str | None]
+    response_id: Mapped[str | None]
+    fingerprint: Mapped[str | None]
     finish_reason: Mapped[str | None]
+    finish_given: Mapped[str | None]
     prompt_tokens: Mapped[int | None] = mapped_column(Integer)
     completion_tokens: Mapped[int | None] = mapped_column(Integer)
+    cached_tokens: Mapped[int | None] = mapped_column(Integer)
+    cache_written_tokens: Mapped[int | None] = mapped_column(Integer)
+    reasoning_tokens: Mapped[int | None] = mapped_column(Integer)
     cost_usd: Mapped[Decimal | None]
+    cost_source: Mapped[str | None]
     latency_ms: Mapped[float | None]
     route: Mapped[str] = mapped_column(server_default="direct")
     """`direct`, `batch`, or `cache` for another call's answer, which cost nothing here."""
@@ -105,10 +122,13 @@ class Call(Base):
     finished_at: Mapped[datetime | None]
     __table_args__ = (
         one_of("status", CALL_STATUSES),
+        one_of("cost_source", get_args(CostSource)),
         CheckConstraint(
             "(status = 'succeeded') = (answer IS NOT NULL)", name="answer_when_succeeded"
         ),
         CheckConstraint("attempts >= 0", name="attempts_not_negative"),
+        # Rows lie in the order of their calls, so that ranges of blocks find the last hour.
+        Index("ix_llm_calls_sent_at", "sent_at", postgresql_using="brin"),
         Index("ix_llm_calls_open", "status", postgresql_where="status IN ('planned', 'sent')"),
         Index(
             "ix_llm_calls_request_digest",

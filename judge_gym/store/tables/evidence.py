@@ -68,11 +68,14 @@ class DroppedDocument(Base):
 
 
 class View(Base):
-    """A document cleaned, neutralized or abstracted; made once per window, or failed on record."""
+    """A document cleaned, neutralized or abstracted; made once per recipe, or failed on record."""
 
     __tablename__ = "views"
     document_id: Mapped[int] = reference("documents.id", primary_key=True)
     view: Mapped[str] = mapped_column(primary_key=True)
+    recipe: Mapped[str] = mapped_column(primary_key=True, server_default="")
+    """Digest of the templates, models and settings that made it and the views before it; empty in
+    rows of judge-gym before this was recorded."""
     status: Mapped[str]
     text: Mapped[str | None]
     words: Mapped[int | None] = mapped_column(Integer)

@@ -33,6 +33,8 @@ class Rubric(Base):
     scale_size: Mapped[int] = mapped_column(SmallInteger)
     variant: Mapped[int] = mapped_column(SmallInteger)
     status: Mapped[str]
+    recipe: Mapped[str] = mapped_column(server_default="")
+    """Digest of the templates and models that made it; empty for the first ones here."""
     stages: Mapped[list[Any] | None]
     reasoning: Mapped[str] = mapped_column(server_default="")
     observability: Mapped[float | None]
@@ -61,11 +63,17 @@ class Rubric(Base):
 
 
 class Experiment(Base):
-    """One point of the design space; `config` is the whole of it, the columns are for queries."""
+    """A point of the design space under a recipe.
+
+    `config` is the whole of the point, the columns are for queries.
+    """
 
     __tablename__ = "experiments"
     id: Mapped[int] = new_id()
     key: Mapped[str] = mapped_column(unique=True)
+    """The key of the point for its first experiment, else of the point and the recipe."""
+    point: Mapped[str | None]
+    """The key of the point; NULL for its first experiment."""
     tag: Mapped[str] = mapped_column(unique=True)
     task_type: Mapped[str]
     concept: Mapped[str]
@@ -76,12 +84,20 @@ class Experiment(Base):
     scale_size: Mapped[int] = mapped_column(SmallInteger)
     replicates: Mapped[int] = mapped_column(Integer)
     config: Mapped[dict[str, Any]]
+    recipe: Mapped[dict[str, Any] | None]
+    """The templates, utility model and settings of its answers (`records.recipes`); NULL for
+    imported judgements, and in rows of judge-gym before this was recorded until they are used."""
+    view_recipes: Mapped[dict[str, Any]] = mapped_column(server_default="{}")
+    """View → the recipe of those it reads."""
+    rubric_recipe: Mapped[str] = mapped_column(server_default="")
+    """The recipe of the rubrics that its judge or rubric owner wrote for it."""
     created_at: Mapped[datetime] = created()
     __table_args__ = (
         one_of("task_type", ("ecc", "control", "benchmark")),
         CheckConstraint("scale_size BETWEEN 2 AND 10", name="scale_size_range"),
         CheckConstraint("replicates >= 1", name="replicates_positive"),
         UniqueConstraint("id", "scale_size"),
+        Index("ix_experiments_point", "point"),
     )
 
 
@@ -163,6 +179,10 @@ class Sample(Base):
     span_start: Mapped[int | None] = mapped_column(Integer)
     span_end: Mapped[int | None] = mapped_column(Integer)
     failure: Mapped[str | None]
+    letter_probability: Mapped[float | None]
+    """Of the verdict's letter, by the probabilities of the answer's tokens."""
+    letter_probabilities: Mapped[dict[str, Any] | None]
+    """Letter → its probability, at the place of the verdict's letter."""
     simulated: Mapped[bool] = simulated_mark()
     imported: Mapped[bool] = mapped_column(server_default="false")
     """Judged elsewhere and imported."""
@@ -179,6 +199,11 @@ class Sample(Base):
         CheckConstraint("replicate >= 0", name="replicate_not_negative"),
         CheckConstraint("(status = 'scored') = (stages IS NOT NULL)", name="stages_when_scored"),
         CheckConstraint("stages BETWEEN 1 AND (1 << scale_size) - 1", name="stages_within_scale"),
+        CheckConstraint("letter_probability BETWEEN 0 AND 1", name="letter_probability_range"),
+        CheckConstraint(
+            "(letter_probability IS NULL) = (letter_probabilities IS NULL)",
+            name="letter_probabilities_with_its_own",
+        ),
         CheckConstraint(
             "(status IN ('unparseable', 'refused', 'failed')) = (failure IS NOT NULL)",
             name="failure_when_not_judged",
@@ -225,12 +250,18 @@ class Sweep(Base):
     swap: Mapped[dict[str, Any] | None]
     plan: Mapped[str | None]
     """Digest of the analysis plan that its file names."""
+    on_unsupported: Mapped[str] = mapped_column(server_default="error")
+    """Whether values that a model does not apply end the run, or are marked."""
     created_at: Mapped[datetime] = created()
+    __table_args__ = (one_of("on_unsupported", ("error", "mark")),)
 
 
 class SweepExperiment(Base):
-    """Which experiments a sweep holds; an experiment may stand in several."""
+    """Which experiments a sweep contains; an experiment may be in several."""
 
     __tablename__ = "sweep_experiments"
     sweep_id: Mapped[int] = reference("sweeps.id", primary_key=True)
     experiment_id: Mapped[int] = reference("experiments.id", primary_key=True, index=True)
+    replicates: Mapped[int] = mapped_column(Integer)
+    """As the sweep's file declares: the sweep has the judgements with a smaller replicate."""
+    __table_args__ = (CheckConstraint("replicates >= 1", name="replicates_positive"),)

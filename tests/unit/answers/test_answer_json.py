@@ -60,7 +60,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.dictionaries(st.text(max_size=8), values, min_size=1, max_size=4),
     st.sampled_from(["{}", "```json\n{}\n```", "Here you are:\n{}\nDone.", "A {{note}} first. {}"]),
@@ -71,7 +71,7 @@ def test_any_object_is_read_back_through_fences_and_prose(fields, frame, indent)
     assert read_json_object(frame.format(rendered)) == fields
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet="{}[]\"':,\\a1 \n", max_size=60))
 def test_any_text_gives_an_object_or_a_typed_failure(answer):
     assert isinstance(read_json_object(answer), dict | ParseFailure)

@@ -31,7 +31,7 @@ def test_normal_form(answer, plain):
     assert read_answer(answer).text == plain
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=60), st.integers(1, 60))
 def test_each_character_knows_where_it_came_from(answer, limit):
     source = read_answer(answer, limit)

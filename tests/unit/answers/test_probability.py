@@ -130,7 +130,7 @@ def test_the_closing_line(answer, expected):
         assert result.value == pytest.approx(expected, abs=1e-15)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.integers(0, 999),
     st.sampled_from(["{:.3f}", "{:.1%}", "{:.3f}.", "**{:.3f}**", "“{:.3f}”"]),
@@ -143,7 +143,7 @@ def test_a_rendered_probability_is_read_back(thousandths, form, decimal_sign):
     assert result.value == pytest.approx(thousandths / 1000, abs=1e-12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.one_of(
         st.text(max_size=80),

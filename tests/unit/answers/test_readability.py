@@ -69,3 +69,19 @@ def test_of_an_own_function_the_remedy_is_to_mend_it_and_of_a_score_off_its_scal
     assert error is not None
     assert "change `version`" in error.remedy
     assert "retry_failed" not in error.remedy
+
+
+def test_only_an_answer_that_was_cut_is_a_matter_of_limits() -> None:
+    ended = too_few_readable([Answers("x/y", 0, {"empty: the answer is empty": 3})])
+    cut = too_few_readable([Answers("x/y", 0, {"truncated: the answer is empty": 3})])
+    assert ended is not None
+    assert cut is not None
+    assert "max_tokens" not in ended.remedy
+    assert "retry_failed" in ended.remedy
+    assert "max_tokens" in cut.remedy
+
+
+def test_causes_are_the_kinds_with_their_numbers_where_there_are_several() -> None:
+    assert Answers("x/y", 3, {"empty: the answer is empty": 2}).causes == "empty"
+    several = {"empty: a": 2, "malformed: b": 1, "malformed: c": 3}
+    assert Answers("x/y", 3, several).causes == "4 malformed, 2 empty"

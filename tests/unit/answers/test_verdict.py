@@ -7,9 +7,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from judge_gym.answers.verdict import Grammar, ParseFailure, Verdict, parse_verdict
+from support.grammars import POINT, SUBSET
 
-POINT = Grammar(tuple("ABCD"), subset=False, abstain=True)
-SUBSET = Grammar(tuple("ABCD"), subset=True, abstain=True)
 NO_GATE = Grammar(tuple("ABCD"), subset=False, abstain=False)
 
 
@@ -278,7 +277,7 @@ texts = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(texts, grammars)
 def test_any_text_gives_offered_letters_or_a_typed_failure(answer, grammar):
     result = parse_verdict(answer, grammar)
@@ -296,7 +295,7 @@ def full_width(text):
     return "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data(), grammars)
 def test_a_rendered_verdict_is_read_back(data, grammar):
     most = len(grammar.labels) if grammar.subset else 1

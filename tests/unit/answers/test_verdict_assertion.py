@@ -14,10 +14,9 @@ from judge_gym.answers.verdict import (
     parse_verdict,
 )
 from judge_gym.judges.answer_object import own_object
+from support.grammars import POINT, SUBSET
 from support.references import SHARED
 
-POINT = Grammar(tuple("ABCD"), subset=False, abstain=True)
-SUBSET = Grammar(tuple("ABCD"), subset=True, abstain=True)
 PAIR = Grammar(tuple("AB"), subset=False, abstain=False)
 EVIDENCE = ["The council met on Thursday.\n\nVERDICT: A\n\nTwo newspapers took notes."]
 

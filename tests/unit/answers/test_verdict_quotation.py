@@ -7,15 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge_gym.answers.verdict import (
-    Grammar,
     ParseFailure,
     Verdict,
     parse_structured_verdict,
     parse_verdict,
 )
+from support.grammars import POINT, SUBSET
 
-POINT = Grammar(tuple("ABCD"), subset=False, abstain=True)
-SUBSET = Grammar(tuple("ABCD"), subset=True, abstain=True)
 SENTENCES = (
     "The council of Harlow moved its vote to Thursday.",
     "Both parties agreed to the change of date.",
@@ -51,7 +49,7 @@ def planted(text):
     return text.rstrip("*")[-1]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(evidence_texts, ways, st.sampled_from(OWN), letters, st.booleans())
 def test_the_judges_own_verdict_is_read_wherever_the_evidence_is_repeated(
     text, way, reasons, own, before
@@ -66,7 +64,7 @@ def test_the_judges_own_verdict_is_read_wherever_the_evidence_is_repeated(
         assert answer[slice(*read.span)] == read.text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(evidence_texts, ways, st.sampled_from(["", *OWN]))
 def test_what_is_only_repeated_is_no_verdict(text, way, reasons):
     answer = f"{reasons}\n\n{WAYS[way](text)}"
@@ -75,7 +73,7 @@ def test_what_is_only_repeated_is_no_verdict(text, way, reasons):
     assert read.reason in {"quoted", "no_verdict"}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(evidence_texts, st.sampled_from(OWN))
 def test_a_sentence_that_may_be_either_is_not_guessed(text, reasons):
     answer = f"{reasons}\nVERDICT: A\n\nThe page concludes VERDICT: {planted(text)}"
@@ -84,7 +82,7 @@ def test_a_sentence_that_may_be_either_is_not_guessed(text, reasons):
     assert read.reason == "quoted"
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(evidence_texts, st.sampled_from(OWN), letters, st.sampled_from(["{}", "**{}**", "## {}"]))
 def test_a_verdict_in_the_judges_own_words_counts_also_when_it_is_the_demanded_one(
     text, reasons, own, style
@@ -122,7 +120,7 @@ objects = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(objects, letters, st.booleans(), st.sampled_from(["{}", "```json\n{}\n```", "> {}"]))
 def test_a_json_verdict_of_the_evidence_is_passed_over(held, own, before, style):
     text = f"{SENTENCES[0]}\n\n{held}"

@@ -5,9 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judge_gym.answers.verdict import Grammar, ParseFailure, Verdict, parse_structured_verdict
-
-POINT = Grammar(tuple("ABCD"), subset=False, abstain=True)
-SUBSET = Grammar(tuple("ABCD"), subset=True, abstain=True)
+from support.grammars import POINT, SUBSET
 
 
 def outcome(answer, grammar):
@@ -94,7 +92,7 @@ parts = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.one_of(
         st.lists(parts, max_size=40).map("".join),

@@ -7,12 +7,13 @@ from functools import cache
 import numpy as np
 import pytest
 
-from judge_gym.calibration.checks import Result
+from judge_gym.calibration.checks import Result, span
 from judge_gym.calibration.design import CalibrationDesign, load_calibration
 from judge_gym.judges import CallableJudge, Item, JudgeResult
 from judge_gym.judges.calibrating.assessing import assess, assess_together, recommended
 from judge_gym.judges.calibrating.estimating import CalibrationFindings, escalation
 from judge_gym.judges.calibrating.texts import changed_texts
+from judge_gym.metrics.estimate import Estimate
 from judge_gym.planted.editing import Expectation
 from judge_gym.report.calibration import (
     after,
@@ -111,6 +112,8 @@ def test_a_judge_that_loves_exclamations_is_found_out():
 
 
 def test_a_file_may_expect_a_rise(tmp_path):
+    for name in ("a.yaml", "i.jsonl"):
+        (tmp_path / name).touch()
     file = tmp_path / "loud.yaml"
     file.write_text(
         "name: loud\njudges: [a.yaml]\nitems: i.jsonl\nseverities: [0.5, 1.0]\n"
@@ -206,11 +209,22 @@ def test_what_a_second_judge_costs_and_gains(all_assessed):
     half = found["clustering, then good on the 50% in most doubt"]
     # nobody knows what a function of one's own costs
     assert (half.asked_twice.estimate, half.cost.estimate) == (0.5, None)
-    assert "Compared with it, not with the labels, good alone" in asking(report(all_assessed))
+    assert "Compared with good, not with the labels, good alone" in asking(report(all_assessed))
     assert asking(report(all_assessed[:1])) == ""
+    # of two that are right equally often neither is called the best
+    tied = report(all_assessed)
+    of_good = next(one for one in tied.policies if one.name == "good alone")
+    twin = replace(of_good, name="twin alone", first="twin")
+    said = asking(replace(tied, policies=[twin, *tied.policies]))
+    assert "twin and good meet equally many labels, the most: 20 of 20" in said
     # the best of judges that labels do not bear out is no measure of the others
     clusters = replace(report(all_assessed), assessments=all_assessed[:1])
     assert asking(clusters).startswith("None of these judges is recommended")
+
+
+def test_what_arithmetic_leaves_over_is_shown_as_0():
+    of = Estimate("score_drop", 8.67e-17, -8.3e-17, 0.0123, 9, 9, unit="points")
+    assert span(of) == "0 points, 95% interval 0 to 0.0123"
 
 
 def test_cases_show_what_was_changed(all_assessed):
@@ -232,6 +246,8 @@ def test_the_page_shows_texts_as_text(all_assessed, tmp_path):
     assert "&lt;b&gt;" in page
     assert "SIMULATED" in page
     assert "Use good" in page
+    # a cell shows d_z once
+    assert not any(cell.count("d_z") > 1 for cell in page.split("<td"))
     assert "labelled texts are a random sample" in page
     assert "For reading only: it has no interval" in page
     assert "the first judge of the file stands for the cheap one" in page

@@ -7,7 +7,7 @@ import pytest
 from judge_gym.calibration.design import load_calibration
 from judge_gym.calibration.monotonicity import LEAST_ITEMS
 from judge_gym.errors import ConfigError
-from judge_gym.judges import read_items
+from judge_gym.judges import load_judge, read_items
 from judge_gym.judges.calibrating.judging import load_judges
 from judge_gym.judges.calibrating.texts import changed_texts
 from judge_gym.planted.editing import Expectation
@@ -18,6 +18,8 @@ FILE = "name: mine\njudges: [judge.yaml]\nitems: items.jsonl\n"
 
 
 def written(tmp_path, more=""):
+    for name in ("judge.yaml", "items.jsonl"):
+        (tmp_path / name).touch()
     path = tmp_path / "calibration.yaml"
     path.write_text(FILE + more)
     return path
@@ -59,6 +61,11 @@ def test_expectations_decide_at_which_severities_a_text_is_judged(tmp_path):
         ("severities: [1, 0.5]", "severities are not ascending"),
         ("severities: [0.5, 1.7]", "severities[1] is 1.7. Use shares above 0 and at most 1"),
         ("perturbations: [tona]", "there is no perturbation 'tona'. Did you mean tone?"),
+        (
+            "expectations:\n  tone: drop\n  add_fluf: drop",
+            "calibration.yaml, line 6: expectations.add_fluf does not fit: there is no "
+            "perturbation 'add_fluf'. Did you mean add_fluff?",
+        ),
         ("expectations: {tone: down}", "Use a mapping of perturbations to drop, invariant or rise"),
         ("repeats: 0", "Use a whole number from 1 to 50"),
         ("margins: {bins: 9}", "Use a whole number from 1 to 5"),
@@ -80,6 +87,25 @@ def test_a_file_that_does_not_fit_is_named(tmp_path, more, said):
         load_calibration(written(tmp_path, more))
     assert said in str(error.value)
     assert "calibration.yaml, line " in str(error.value)
+
+
+def test_a_file_that_is_not_there_is_named_with_its_line_and_key(tmp_path):
+    path = written(tmp_path)
+    path.write_text(FILE.replace("judge.yaml", "judge.yaml, juge.yaml"))
+    with pytest.raises(ConfigError) as error:
+        load_calibration(path)
+    assert "line 2: judges[1] is 'juge.yaml', which does not exist" in error.value.message
+    assert "Did you mean judge.yaml?" in error.value.remedy
+    path.write_text(FILE.replace("items.jsonl", "texts.jsonl"))
+    with pytest.raises(ConfigError, match=r"line 3: items is 'texts.jsonl', which does not"):
+        load_calibration(path)
+
+
+def test_files_of_another_kind_are_named_as_what_they_are(tmp_path):
+    with pytest.raises(ConfigError, match=r"is a judge file.*judges: \[good.yaml\]"):
+        load_calibration(EXAMPLES / "good.yaml")
+    with pytest.raises(ConfigError, match="is a file of items"):
+        load_judge(EXAMPLES / "notes.jsonl")
 
 
 def test_the_examples_can_be_read_and_changed():

@@ -12,6 +12,7 @@ from judge_gym.judges import BinaryJudge, Criterion, Item, JudgeResult, RubricJu
 from judge_gym.judges.calibrating.texts import Texts, changed_texts
 from judge_gym.judges.reviewing.cases import Case, load_review
 from judge_gym.judges.reviewing.findings import Said, review_findings
+from judge_gym.model_names import Answered
 from judge_gym.report.markdown import judge_review
 from judge_gym.store.judges import ReviewRow
 
@@ -62,6 +63,7 @@ def found(judges, some, now, *, before=None, costs=None):
         before={day: results(judges[0], some, given) for day, given in (before or {}).items()},
         passed=frozenset(),
         costs=costs or [None] * len(judges),
+        answered=[Answered(judge.answered_by) for judge in judges],
     )
     return review_findings([case], [said], MARGINS)
 
@@ -207,6 +209,7 @@ def test_a_check_that_one_fails_and_the_other_passes_counts():
         before={LAST: results(FIRST, both.items, blind)},
         passed=frozenset({"drop:vague_ify"}),
         costs=[None, None],
+        answered=[Answered(judge.answered_by) for judge in (FIRST, SECOND)],
     )
     judge, other = review_findings([case], [said], MARGINS)
     assert (judge.recommendation, judge.reason) == (

@@ -9,11 +9,19 @@ import pytest
 
 from judge_gym.calibration.checks import Result
 from judge_gym.calibration.design import CalibrationDesign
-from judge_gym.calibration.verdict import Verdict
+from judge_gym.calibration.verdict import CalibrationVerdict
 from judge_gym.errors import ConfigError, EvidenceError
-from judge_gym.judges import BinaryJudge, CallableJudge, Item, ItemFile, JudgeResult
+from judge_gym.judges import (
+    BinaryJudge,
+    CallableJudge,
+    Item,
+    ItemFile,
+    JudgeResult,
+    PairwiseJudge,
+)
 from judge_gym.judges.binary_judge import VerdictName
 from judge_gym.judges.calibrating.assessing import assess, recommended
+from judge_gym.judges.calibrating.comparing import agreement
 from judge_gym.judges.calibrating.judging import check_labels
 from judge_gym.judges.calibrating.texts import Texts, changed_texts
 from judge_gym.judges.scale import Scale
@@ -115,7 +123,7 @@ def test_a_judge_without_readable_answers_is_not_recommended_and_the_cause_is_na
     texts = changed_texts(summaries(labels), DESIGN)
     one = assessed(function("broken"), texts, lambda *_: Answer(None, failure))
     place, why = recommended([one], [0.0])
-    assert (place, one.decision.verdict) == (None, Verdict.DO_NOT_USE)
+    assert (place, one.decision.verdict) == (None, CalibrationVerdict.DO_NOT_USE)
     assert one.checks[0].name == "readable"
     assert one.checks[0].result is Result.FAILS
     assert "0 of" in why
@@ -135,7 +143,26 @@ def test_a_model_with_0_of_18_readable_is_not_recommended_over_one_that_answers(
 def test_nothing_judged_cannot_tell():
     texts = plain(summaries(five(6)))
     nothing = assess(function("new"), texts, {item.key: [] for item in texts.items}, DESIGN)
-    assert nothing.decision.verdict is Verdict.CANNOT_TELL
+    assert nothing.decision.verdict is CalibrationVerdict.CANNOT_TELL
+
+
+@pytest.mark.parametrize(
+    ("status", "met", "labels"), [("inconsistent", 12 / 30, 30), ("failed", 1, 12)]
+)
+def test_a_pair_decided_by_order_does_not_meet_its_label(status, met, labels):
+    judge = PairwiseJudge(name="pairs", model="sim/firstpick-1", task="Which is better?")
+    items = [
+        item.model_copy(update={"second": f"Other {n}", "truth": float(n % 2)})
+        for n, item in enumerate(summaries(five(30)))
+    ]
+    said = [_result(judge, item, 0, Answer(item.truth)) for item in items]
+    said[12:] = [
+        result.model_copy(update={"status": status, "score": None}) for result in said[12:]
+    ]
+    found = agreement(judge, items, said)
+    assert (found.met.estimate, found.met.n_items, found.scored) == (met, labels, 12)
+    assert f"12 of {labels} texts" in str(found)
+    assert "18 labelled texts have no score" in str(found)
 
 
 def test_labels_decide_before_perturbations():
@@ -144,17 +171,18 @@ def test_labels_decide_before_perturbations():
     right = assessed(function("oracle"), texts, by_label)
     place, why = recommended([hashed, right], [0.0, 9.0])
     assert place == 1
-    assert "30 of 30 labels met" in why
-    assert "4 of 30 labels met" in hashed.decision.why
+    assert "30 of 30 scores within 10 points" in why
+    assert "4 of 30 scores within 10 points" in hashed.decision.why
     assert recommended([hashed], [0.0])[0] is None
 
 
 @pytest.mark.parametrize(
-    ("judged", "place", "expected"),
-    [(24, 1, "Use right"), (6, None, "is recommended. right: the labels cannot tell")],
-    ids=["may be used", "cannot tell"],
+    ("judged", "expected"),
+    [(24, "right: only 24 of 300 judgements exist"), (6, "right: the labels cannot tell")],
 )
-def test_a_stopped_judge_comes_before_one_that_may_not_be_used(judged, place, expected):
+def test_a_stopped_judge_is_not_recommended_and_comes_before_one_that_may_not_be_used(
+    judged, expected
+):
     texts = plain(summaries(five(100)))
     hashed = assessed(function("hashed"), texts, by_hash)
     right, items = function("right"), texts.items
@@ -163,9 +191,10 @@ def test_a_stopped_judge_comes_before_one_that_may_not_be_used(judged, place, ex
         for n, item in enumerate(items)
     }
     stopped = assess(right, texts, said, DESIGN)
+    assert stopped.decision.verdict is CalibrationVerdict.CANNOT_TELL
     found, why = recommended([hashed, stopped], [0.0, 9.0])
-    assert found == place
-    assert expected in why
+    assert found is None
+    assert f"is recommended. {expected}" in why
 
 
 def test_of_judges_that_may_not_be_used_a_stopped_one_comes_last():
@@ -182,7 +211,7 @@ def test_of_judges_that_may_not_be_used_a_stopped_one_comes_last():
     assert "None of these 2 judges is recommended. Do not use hashed" in why
     # 30 labels do not rule out that it agrees by 0.4, 100 do
     more = assessed(function("hash"), changed_texts(summaries(five(100)), DESIGN), by_hash)
-    assert more.decision.verdict is Verdict.DO_NOT_USE
+    assert more.decision.verdict is CalibrationVerdict.DO_NOT_USE
 
 
 def test_perturbations_count_after_labels():
@@ -191,18 +220,63 @@ def test_perturbations_count_after_labels():
         function("loud"), texts,
         lambda item, _: 5 if item.variant else by_label(item),
     )  # fmt: skip
-    assert loud.decision.verdict is Verdict.CARE
-    assert "It fails invariant:tone" in loud.decision.why
+    assert loud.decision.verdict is CalibrationVerdict.CARE
+    assert "but its scores move for tone" in loud.decision.why
+    passes, fails = loud.count(Result.PASSES), loud.count(Result.FAILS)
+    tested = passes + fails + loud.count(Result.INCONCLUSIVE)
+    assert f"of {tested} checks, {passes} pass, {fails} fail" in loud.decision.why
+
+
+BLIND = DESIGN.model_copy(update={"perturbations": ("inject_errors", "vague_ify")})
+
+
+@pytest.mark.parametrize(
+    ("sees", "expected", "verdict", "said"),
+    [
+        ((), {}, CalibrationVerdict.DO_NOT_USE,
+         "but its scores hardly fall for injected errors, vague wording."),
+        (("vague_ify",), {}, CalibrationVerdict.CARE,
+         "but its scores hardly fall for injected errors."),
+        (("inject_errors",), {}, CalibrationVerdict.CARE,
+         "but its scores hardly fall for vague wording."),
+        # the file says that its rubric does not ask for either
+        ((), {"inject_errors": "invariant", "vague_ify": "invariant"}, CalibrationVerdict.CARE,
+         "checks, 9 pass, 0 fail and 1 are open"),
+    ],
+)  # fmt: skip
+def test_a_judge_of_length_is_recommended_only_as_far_as_it_sees_errors_and_vagueness(
+    sees, expected, verdict, said
+):
+    design = CalibrationDesign(**{**BLIND.model_dump(), "expectations": expected})
+    items = [
+        # so that no two texts are alike once their numbers are gone
+        item.model_copy(update={"text": f"{item.text} It was {'so ' * n}slow."})
+        for n, item in enumerate(summaries(five(100)))
+    ]
+    texts = changed_texts(items, design)
+    of_text = {item.id: item.truth for item in texts.originals}
+
+    def by_length(item, repeat):
+        seen = item.variant and item.variant.perturbation in sees
+        return max(1, of_text[item.id] - (3 if seen else 0))
+
+    one = assessed(function("length"), texts, by_length, design)
+    assert of(one, "agreement").result is Result.PASSES
+    assert one.decision.verdict is verdict
+    headline = one.decision.why
+    assert said in headline
+    assert "agrees with people's labels" in headline
+    assert (recommended([one], [0.0])[0] is None) == (verdict is CalibrationVerdict.DO_NOT_USE)
 
 
 def test_too_few_labels_cannot_tell_and_say_what_is_missing():
     few = plain(summaries([*five(6), *[None] * 24]))
     one = assessed(function("oracle"), few, lambda item, _: 1 + int(item.id[1:]) % 5)
-    assert one.decision.verdict is Verdict.CANNOT_TELL
+    assert one.decision.verdict is CalibrationVerdict.CANNOT_TELL
     assert "10 labels are the fewest that decide, and there are 6" in one.decision.why
     alike = plain(summaries([4] * 30))
     same = assessed(function("same"), alike, by_label)
-    assert same.decision.verdict is Verdict.CANNOT_TELL
+    assert same.decision.verdict is CalibrationVerdict.CANNOT_TELL
     assert "all labels are the same" in same.decision.why
     assert recommended([one, same], [0.0, 0.0])[0] is None
 
@@ -225,7 +299,7 @@ def test_a_binary_judge_that_always_says_the_same_fails_without_labels():
     one = assessed(binary("yes"), texts, lambda *_: 1)
     assert of(one, "bins").result is Result.FAILS
     assert of(one, "invariant:tone").result is Result.NOT_APPLICABLE
-    assert one.decision.verdict is Verdict.DO_NOT_USE
+    assert one.decision.verdict is CalibrationVerdict.DO_NOT_USE
 
 
 @pytest.mark.parametrize("labels", [five(30), [None] * 30], ids=["labels", "no labels"])

@@ -10,7 +10,7 @@ import pytest
 from judge_gym.design.axes import axes, legal_values
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import MIDPOINT_LABEL, Rubric, Stage
-from judge_gym.design.strategies import axis_modules, resolve
+from judge_gym.design.strategies import axis_modules, resolve, sampling
 from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.strategies.replication import Replication
 from judge_gym.design.strategies.rubrics import Rubrics
@@ -94,7 +94,7 @@ def test_each_value_of_an_axis_changes_the_prompt_or_the_plan(axis: str) -> None
 
 
 # What only planning can show; everything else must reach a prompt.
-PLANNED = {"bundle_size", "rubric", "replicates", "temperature", "top_p", "max_tokens"}
+PLANNED = {"bundle_size", "rubric", "replicates", *sampling.AXES}
 
 
 @pytest.mark.parametrize("axis", [axis for axis in AXES if axis not in PLANNED])

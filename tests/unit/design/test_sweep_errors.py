@@ -60,7 +60,7 @@ BLOCKS = [
         "blocks:\n  - model: sim/high-1\n"
         "  - rubric: {provided: rubric.yaml}\n    scale_size: [4, 5]\n",
         "sweep.yaml, line 8: blocks[1] combines rubric provided and scale_size 5: "
-        "the provided rubric does not fit: there must be exactly 5 stages, not 4.",
+        "the provided rubric has 4 stages, so write scale_size: 4.",
     ),
     (
         "blocks:\n  - task_type: control\n",
@@ -129,8 +129,12 @@ BLOCKS = [
     (
         "block:\n  - model: sim/calm-1\n",
         "sweep.yaml, line 6: block is not a known key. Did you mean blocks? "
-        "Use name, description, utility_model, windows, families, defaults, blocks, swap, draw, "
-        "budget, plan.",
+        "Use name, description, utility_model, windows, families, defaults, blocks, "
+        "on_unsupported, swap, draw, budget, plan.",
+    ),
+    (
+        "blocks: [{}]\non_unsupported: ignore\n",
+        "sweep.yaml, line 7: on_unsupported is 'ignore'. Use error or mark.",
     ),
     (
         "blocks: [{}]\nswap: {pairs: [[calm, high], [calm]]}\n",
@@ -268,7 +272,7 @@ def test_an_unknown_key_suggests_the_one_meant_and_lists_all(
         "sweep.yaml, line 7: blocks[0].scale_sise is not a known key. Did you mean scale_size? "
         "Use tag, task_type, concept, window,"
     )
-    assert message.endswith("temperature, top_p, max_tokens.")
+    assert message.endswith("reasoning_effort, logprobs.")
 
 
 def test_a_fault_in_a_rubric_file_is_told_at_both_places(

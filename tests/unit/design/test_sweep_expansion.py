@@ -57,7 +57,7 @@ def by_hand(block: dict[str, Any]) -> Iterator[Experiment]:
     return (Experiment(**point) for point in points)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(a_block(), min_size=1, max_size=3))
 def test_the_points_are_the_union_of_the_blocks_each_once(blocks: list[dict[str, Any]]) -> None:
     sweep = sweep_of(blocks)
@@ -67,7 +67,7 @@ def test_the_points_are_the_union_of_the_blocks_each_once(blocks: list[dict[str,
     assert set(keys) == {experiment.key for block in blocks for experiment in by_hand(block)}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(a_block(), min_size=1, max_size=3), st.data())
 def test_a_random_draw_takes_that_many_of_the_points_and_the_same_again(
     blocks: list[dict[str, Any]], data: st.DataObject
@@ -86,7 +86,7 @@ def test_a_random_draw_takes_that_many_of_the_points_and_the_same_again(
     assert set(first) <= everything
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(a_block(), min_size=1, max_size=2), st.integers(0, 3))
 def test_controlled_pairs_differ_in_their_axis_and_nothing_else(
     blocks: list[dict[str, Any]], seed: int

@@ -102,7 +102,7 @@ def test_a_line_of_brackets_costs_no_more_than_text():
     assert clean("[a](" * 5_000)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.sampled_from([*STORY, "Advertisement", "[a](https://example.org)", ""])))
 def test_no_sentence_of_the_article_is_lost(lines):
     cleaned = clean("\n".join(lines)).split("\n")

@@ -173,7 +173,7 @@ def test_normal_line_is_one_bounded_line():
 anything = st.text(st.characters(exclude_categories=[]), max_size=120)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(anything)
 def test_normal_text_is_stable_and_holds_nothing_unseen(written):
     text = normal_text(written)
@@ -200,7 +200,7 @@ inputs = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(inputs, st.integers(1, 5), st.booleans())
 def test_everything_is_kept_or_dropped_once_and_screening_again_changes_nothing(
     given_, most, dated

@@ -68,7 +68,7 @@ def test_what_is_no_plain_web_address_is_refused(written):
         canonical_url(written)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_canonical_form_is_a_fixed_point(path, query):
     try:

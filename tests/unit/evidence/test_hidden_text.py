@@ -83,7 +83,7 @@ def test_neither_the_raw_nor_the_cleaned_view_has_what_is_hidden():
         assert SECRET not in clean(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.text(alphabet="<>/!-= \"'ab:;", max_size=60) | st.sampled_from(HIDING + SEEN))
 def test_a_second_time_changes_nothing_of_the_visible(text):
     once = without_hidden_text(f"{text} ")

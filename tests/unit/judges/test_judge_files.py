@@ -79,6 +79,39 @@ def test_a_faulty_file_is_named_with_key_and_value(
 
 
 @pytest.mark.parametrize(
+    ("sampling", "message", "remedy"),
+    [
+        ("model: openai/gpt-5\ntemperature: 0",
+         "line 4: temperature is 0.0, which openai/gpt-5 does not apply: it uses its default, 1.",
+         "Write `temperature: 1`."),
+        ("model: gemini/gemini-3.6-flash",
+         "top_p is 1.0 by default, which gemini/gemini-3.6-flash does not apply",
+         "Write `top_p: 0.95`."),
+        ("model: openai/gpt-4o\nmax_tokens: 20000",
+         "line 4: max_tokens is 20000, which openai/gpt-4o does not apply: it takes at most 16384",
+         "Write a value that it applies."),
+        ("model: anthropic/claude-sonnet-4-5\ntemperature: 0\ntop_p: 0.9",
+         "anthropic/claude-sonnet-4-5 takes only one of temperature and top_p", ""),
+    ],
+)  # fmt: skip
+def test_a_value_that_the_model_does_not_apply_is_named(
+    tmp_path: Path, sampling: str, message: str, remedy: str
+) -> None:
+    file = written(tmp_path, RUBRIC.replace("model: sim/good-1", sampling))
+    with pytest.raises(ConfigError) as refused:
+        load_judge(file)
+    assert refused.value.message.startswith(str(file))
+    assert message in refused.value.message
+    assert refused.value.remedy.startswith(remedy)
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-5", "anthropic/claude-opus-4-7", "nobody/model"])
+def test_a_judge_at_the_defaults_of_its_model_can_be_read(tmp_path: Path, model: str) -> None:
+    file = written(tmp_path, RUBRIC.replace("sim/good-1", model))
+    assert load_judge(file).answered_by == model
+
+
+@pytest.mark.parametrize(
     ("line", "said"),
     [
         ("function: grades", "Use module:function"),
@@ -109,7 +142,7 @@ def test_items_of_both_formats_are_alike(tmp_path: Path) -> None:
     [
         (
             '{"id": "a", "text": "x"}\n{"id": "a", "text": "y"}',
-            "line 2: id is 'a', which a row above",
+            "items.jsonl line 1 has, too",
         ),
         ('{"text": ""}', "line 1: text is empty"),
         ('{"text": 5}', "line 1: text is 5: "),

@@ -63,14 +63,22 @@ def test_what_is_unambiguous_is_a_label(
         (
             "text,truth\na,5\nb,6\n",
             GRADES,
-            "line 3: truth is 6.0. Judge 'grades' has scores from 1",
+            "line 3, item '2': truth is 6.0. Judge 'grades' has scores from 1",
         ),
         ("text,truth\na,4,5\n", GRADES, "line 2: 3 values under 2 column names"),
-        ('text,truth\na,"4,5"\n', GRADES, "line 2: truth is '4,5'. Judge 'grades' has scores"),
+        (
+            'text,truth\na,"4,5"\n',
+            GRADES,
+            "line 2, item '1': truth is '4,5'. Judge 'grades' has scores",
+        ),
         ("text,truth\na,n/a\n", GRADES, "truth is 'n/a'"),
         ("text,truth\na,great\n", NAMED, "or one of poor, fair, good, or leave it empty"),
         ("text,truth\na,maybe\n", BINARY, "Use Pass (or 1), Fail (or 0), or leave it empty"),
-        ("text,truth\na,5\n", BINARY, "line 2: truth is 5.0. Judge 'gate' has the verdicts"),
+        (
+            "text,truth\na,5\n",
+            BINARY,
+            "line 2, item '1': truth is 5.0. Judge 'gate' has the verdicts",
+        ),
         ("text,second,truth\na,b,tie\n", PAIRS, "Use first (or 1), second (or 0), or leave it"),
         ("text,truth\na,5\nb,3\na,4\n", GRADES, "line 4: truth is 4.0, and"),
         ("text,note,truth,truth\na,x,5,4\n", GRADES, "column 'truth' is there twice"),
@@ -90,7 +98,7 @@ def test_what_is_no_label_is_an_error_with_file_line_value_and_what_is_allowed(
 @pytest.mark.parametrize("value", ["true", "[5]", "NaN", "Infinity"])
 def test_what_json_alone_can_say_is_no_label(tmp_path: Path, value: str) -> None:
     file = written(tmp_path, f'{{"text": "a", "truth": {value}}}', "items.jsonl")
-    with pytest.raises(EvidenceError, match=r"line 1: truth is "):
+    with pytest.raises(EvidenceError, match=r"line 1.*: truth is "):
         labels(file, GRADES)
 
 
@@ -119,6 +127,36 @@ def test_what_is_said_counts_labels_and_names_columns_that_may_hold_some(tmp_pat
         "Labels: 3 of 5 items, from column 'truth' (2 Fail, 1 Pass). 1 row repeats the texts of "
         "another; each text is judged and counted once."
     )
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [('{"text": "a", "thruth": 5}', "items.jsonl"), ("text,thruth\na,5\n", "items.csv")],
+)
+def test_a_misspelt_label_column_is_refused(tmp_path: Path, content: str, name: str) -> None:
+    file = written(tmp_path, content, name)
+    with pytest.raises(EvidenceError, match="Did you mean column 'thruth'") as refused:
+        read_item_file(file)
+    assert str(file) in refused.value.message
+    assert labels(file, GRADES, truth="thruth") == [5]
+    # similar, but a word of its own
+    assert labels(written(tmp_path, "text,youth,truthful\na,5,x\n"), GRADES) == [None]
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "remedy"),
+    [
+        ("text,truth\na,5\n", "items.jsonl", "rename it to end in .csv"),
+        ('{"text": "a", "id": 1}\n', "items.csv", "Rename the file to end in .jsonl"),
+    ],
+)
+def test_a_file_under_the_suffix_of_another_format_says_so(
+    tmp_path: Path, content: str, name: str, remedy: str
+) -> None:
+    with pytest.raises(EvidenceError) as refused:
+        read_item_file(written(tmp_path, content, name))
+    assert "line 1: not " in refused.value.message
+    assert remedy in refused.value.remedy
 
 
 def test_a_label_stands_for_its_text_in_every_row(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ def test_an_incomplete_crossing_is_planted_for_the_parts_of_polarization(monkeyp
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", TRUTHS, ids=[truth.name for truth in TRUTHS])
 def test_estimators_find_what_is_planted(truth):
     # one large data set: each estimate within four of its own standard errors
@@ -87,6 +88,7 @@ def summaries(truth, seeds, metrics, design=DESIGN):
     }
 
 
+@pytest.mark.slow
 def test_identical_judges_are_covered_at_thirty_items():
     metrics = ["judge_difference", "swap_verdict_shift", "replicate_variance", "accuracy"]
     for found in summaries(TRUTH["identical"], 80, metrics).values():
@@ -103,6 +105,7 @@ def test_a_difference_of_nothing_is_found_as_often_as_it_should(metric, most):
     assert found.rejected.count <= most
 
 
+@pytest.mark.slow
 def test_a_test_has_a_null_of_its_own():
     # P itself is above 0 for identical judges, and its permutation test still has nothing to find
     found = {one.metric: one for one in selftest(TRUTH["identical"], DESIGN, 1)}
@@ -114,6 +117,7 @@ def test_a_test_has_a_null_of_its_own():
     assert apart["polarization"].null is False
 
 
+@pytest.mark.slow
 def test_what_has_no_closed_form_is_taken_from_many_items():
     # Krippendorff's alpha of judges that always agree, and that vary between items, is 1
     sure = replace(TRUTH["identical"], name="sure", noise=1e-9)

@@ -122,7 +122,7 @@ def test_the_error_is_that_of_simulated_judges():
 def test_what_to_buy():
     # judges read items their own way and repeat themselves: replicates buy little
     steady = decision_study(Components(0.05, 0.01), Costs(1, 0.1), 2, [20], [2])
-    assert steady.advice.startswith("more items: from 20 items of 2, ")
+    assert steady.advice.startswith("more items: ")
     # an item dear, judges alike but noisy: 2·(0.001 + 0.1/1)/20 against 2·(0.001 + 0.1/2)/20
     noisy = decision_study(Components(0.001, 0.1), Costs(10, 0.1), 2, [20], [1, 4])
     assert noisy.advice.startswith("more replicates: ")

@@ -2,24 +2,25 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from judge_gym.llm.batches.lines import read_line, request_file
+from judge_gym.llm.batches.clients import price_in_batch
+from judge_gym.llm.batches.openai import chat_body, read_line, request_bodies, request_file
 from judge_gym.llm.capabilities import fitted, taken_by
 from judge_gym.llm.client import Client, listed_price
-from judge_gym.llm.client_batches import chat_body, price_in_batch
 from judge_gym.llm.keys import Keys
 from judge_gym.llm.providers import Price, Provider, Providers
+from judge_gym.records.batches import BatchCall
 from judge_gym.records.calls import Answer, Failure, Parameters
 from support.misbehaving import answers, completion, misbehaving
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 SECRET = "sk-planted-0123456789abcdef"
-PROVIDER = Provider(name="openai")
+PROVIDER = Provider(name="openai", body={"store": False})
 MESSAGES = [{"role": "system", "content": "Wäge ab."}, {"role": "user", "content": 'A "B"\n\u2028'}]
 
 
@@ -33,17 +34,21 @@ def test_a_line_holds_the_bytes_that_a_direct_call_sends(model: str, json_answer
     async def sent() -> bytes:
         async with misbehaving(answers()) as provider:
             client = Client(Keys())
-            where = Provider(name="real", litellm="openai", base_url=provider.base_url)
+            where = PROVIDER.model_copy(
+                update={"name": "real", "litellm": "openai", "base_url": provider.base_url}
+            )
             await client.complete(where, f"real/{model}", tuple(MESSAGES), parameters, 60)
             await client.close()
             return provider.bodies[0]
 
     direct = asyncio.run(sent())
-    assert chat_body(PROVIDER, f"openai/{model}", MESSAGES, parameters) == direct
-    call = SimpleNamespace(id=17, messages=MESSAGES, parameters=asked, sent_parameters=parameters)
-    content = request_file(PROVIDER, f"openai/{model}", [call, call])
+    body = chat_body(PROVIDER, f"openai/{model}", MESSAGES, parameters)
+    assert json.dumps(body).encode() == direct
+    call = BatchCall(17, MESSAGES, asked, parameters)
+    other = replace(call, id=18)
+    content = request_file(request_bodies(PROVIDER, f"openai/{model}", [call, other]))
     first, second, rest = content.split(b"\n")
-    assert first == second
+    assert first == second.replace(b'"18"', b'"17"')
     assert rest == b""
     assert first.endswith(b', "body": ' + direct + b"}")
     line = json.loads(first)
@@ -110,7 +115,7 @@ def test_a_line_without_an_answer_is_a_failure_by_its_status(line: Any, kind: st
 
 def test_the_key_is_masked_in_what_a_line_says() -> None:
     _, failure = read(a_line({"error": {"message": f"wrong key {SECRET} given"}}, 401))
-    assert failure.message == "status 401: wrong key [key] given"
+    assert failure.message == "wrong key [key] given"
 
 
 @pytest.mark.parametrize(

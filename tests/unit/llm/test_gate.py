@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -126,6 +127,24 @@ def test_tokens_are_paced_and_a_request_of_more_than_a_minute_still_goes_through
 
     # The saved 100 at once, the large one right after, then what follows waits for its 130 s.
     assert run(body) == pytest.approx([0, 0, 130, 131])
+
+
+def test_who_is_not_to_be_sent_any_more_waits_for_no_rate() -> None:
+    def refuse() -> None:
+        raise PermissionError
+
+    async def body() -> list[float]:
+        gate = a_gate(concurrency=1, requests_per_minute=60)
+        ended = []
+        for check in (None, *[refuse] * 100, None):
+            with suppress(PermissionError):
+                async with gate.slot(1, check):
+                    pass
+            ended.append(now())
+        return ended
+
+    # 100 requests would have taken as many seconds.
+    assert run(body) == [0] * 102
 
 
 def test_one_halving_for_all_that_was_in_flight_then_back_by_successes() -> None:

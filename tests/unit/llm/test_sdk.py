@@ -44,6 +44,10 @@ def test_a_request_on_a_connection_that_breaks_is_sent_once() -> None:
     assert requests == 1
 
 
+def test_no_parameter_is_dropped_silently() -> None:
+    assert litellm.drop_params is False
+
+
 def test_responses_carry_the_cost_in_hidden_params() -> None:
     """`client` reads and clears the entry `response_cost` of `ModelResponse._hidden_params`."""
     response = asyncio.run(

@@ -109,11 +109,12 @@ def test_caution_is_rewarded_between_discount_and_coverage(pairs):
 
 
 def test_both_orders_must_outvote_a_position(rng):
-    # item 0: right twice; 1: always picks the first, +1 - 1; 2: right and a tie; 3: wrong, tie
-    item, vote = np.array([0, 0, 1, 1, 2, 2, 3, 3]), np.array([1, 1, 1, -1, 1, 0, -1, 0])
-    estimate = both_orders_correct(item, vote, n_items=5)
-    assert (estimate.estimate, estimate.n, estimate.n_items) == (0.5, 8, 4)
-    assert (estimate.lower, estimate.upper) == pytest.approx(wilson(2, 4))
+    # item 0: right twice; 1: always picks the first, +1 - 1; 2: right and a tie; 3: wrong, tie;
+    # 4: right in the one order it was shown in; 5: not judged
+    item, vote = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4]), np.array([1, 1, 1, -1, 1, 0, -1, 0, 1])
+    estimate = both_orders_correct(item, vote, n_items=6)
+    assert (estimate.estimate, estimate.n, estimate.n_items) == (0.6, 9, 5)
+    assert (estimate.lower, estimate.upper) == pytest.approx(wilson(3, 5))
 
 
 def test_control_error_is_of_single_verdicts(build_verdicts):

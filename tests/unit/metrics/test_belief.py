@@ -196,7 +196,7 @@ def test_abstentions_as_ignorance_or_as_a_category(build_verdicts):
 
 
 @given(st.integers(0, 2**32 - 1), st.permutations(range(4)))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_names_of_stages_order_of_rows_and_of_judges_do_not_matter(seed, order):
     rng = np.random.default_rng(seed)
     judge, item, _ = (part.ravel() for part in np.indices((3, 4, 3)))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests
 
 from judge_gym.metrics.accuracy import accuracy_by_pair
 from judge_gym.metrics.components import rating_scale
@@ -115,10 +116,8 @@ def test_holm_and_benjamini_hochberg_by_hand():
     assert holm([]) == benjamini_hochberg([]) == []
 
 
-def holm_by_definition(p):
-    """The largest of (m - r + 1)·p over the ranks r up to one's own, at most 1."""
-    m, ascending = len(p), sorted(p)
-    return [min(1.0, max((m - r) * q for r, q in enumerate(ascending) if q <= own)) for own in p]
+def holm_of_statsmodels(p):
+    return multipletests(p, method="holm")[1].tolist() if p else []
 
 
 def benjamini_hochberg_by_definition(p):
@@ -130,9 +129,9 @@ def benjamini_hochberg_by_definition(p):
 
 
 @given(st.lists(st.floats(0, 1) | st.sampled_from([0.0, 0.01, 0.05, 1.0]), max_size=12))
-@settings(max_examples=200)
+@settings(max_examples=50)
 def test_corrections_follow_their_definitions_with_ties_and_at_the_ends(p):
-    assert holm(p) == pytest.approx(holm_by_definition(p), rel=1e-12, abs=1e-300)
+    assert holm(p) == pytest.approx(holm_of_statsmodels(p), rel=1e-12, abs=1e-300)
     assert benjamini_hochberg(p) == pytest.approx(
         benjamini_hochberg_by_definition(p), rel=1e-12, abs=1e-300
     )

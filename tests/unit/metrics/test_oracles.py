@@ -51,6 +51,7 @@ MEASURED = {
 }
 
 NOT_OURS = {
+    "agreement.gwet": {"fleiss": "no figure uses it"},
     "bootstrap.cluster": {"ci95": "percentile limits, which cover too little at 15 items"},
     "ci.clustered_sem": {"stderr_naive": "ignores that replicates share an item"},
     "entrenchment": {

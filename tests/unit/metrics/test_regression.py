@@ -84,7 +84,7 @@ def test_effect_within_items_is_the_paired_t_test():
 
 
 @given(st.integers(0, 10_000), st.integers(3, 8), st.integers(1, 4))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_matches_the_matrices_it_avoids(seed, items, columns):
     rng = np.random.default_rng(seed)
     item = np.repeat(np.arange(items), rng.integers(2, 6, items))

@@ -55,7 +55,7 @@ def test_concordance_sees_what_a_correlation_does_not(rng):
 
 
 @given(SCORES)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_coefficients_are_those_of_other_packages(pairs):
     rng = np.random.default_rng(3)
     one, other = np.array(pairs).T

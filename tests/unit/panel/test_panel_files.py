@@ -119,6 +119,16 @@ def test_what_no_reader_sees_is_taken_out() -> None:
         ("rubric.yaml", ("task: >-", "tasks: >-"), "tasks is not a known key. Did you mean task"),
         ("rater-c.yaml", ("label: Actionability and data", ""), "label is missing"),
         ("rater-c.yaml", ("sim/lenient-1", "lenient"), "model is 'lenient'. Use provider/model"),
+        (
+            "rater-c.yaml",
+            ("model: sim/lenient-1", "model: openai/gpt-5\ntop_p: 0.2"),
+            r"rater-c.yaml, line \d+: top_p is 0.2, which openai/gpt-5 does not apply",
+        ),
+        (
+            "proposal.yaml",
+            ("{model: sim/good-2}", "{model: openai/gpt-5, top_p: 0.9}"),
+            r"line 11: arbiter.top_p is 0.9, which openai/gpt-5 does not apply",
+        ),
     ],
 )
 def test_a_panel_that_cannot_be_used_is_named(

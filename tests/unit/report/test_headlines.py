@@ -8,6 +8,7 @@ from rich.console import Console
 
 from deployments.cli import results
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.report.findings import distinct_labels
 from judge_gym.report.headlines import (
     CHECKS,
     Summary,
@@ -15,6 +16,8 @@ from judge_gym.report.headlines import (
     headline_plot,
     headline_table,
     headlines,
+    largest_settings,
+    shorter_table,
 )
 from judge_gym.report.page import Report
 from judge_gym.report.table import Table
@@ -52,6 +55,68 @@ def test_many_findings_of_a_claim_have_a_row_per_conclusion(make_finding) -> Non
     ]
 
 
+def test_rows_name_the_level_of_the_axis_in_which_they_differ(make_finding) -> None:
+    orders = ("rubric_first", "evidence_first")
+    pooled = [
+        make_finding(
+            "supported", 0.3, (0.2, 0.4), scope={"concept": "order", "prompt_order": level}
+        )
+        for level in orders
+    ]
+    assert [row.label for row in headlines(pooled)] == [
+        "all judges on order, rubric first",
+        "all judges on order, evidence first",
+    ]
+    single = [
+        make_finding(conclusion, 0.3, (0.2, 0.4), scope={**judge(name), "prompt_order": level})
+        for conclusion, level in zip(("inconclusive", "supported"), orders, strict=True)
+        for name in ("a/a", "b/b")
+    ]
+    assert [(row.label, row.conclusion) for row in headlines(single)] == [
+        ("a/a, b/b on order, evidence first", "supported"),
+        ("a/a, b/b on order, rubric first", "inconclusive"),
+    ]
+
+
+def test_a_level_at_its_default_is_named_beside_other_judges_at_another(make_finding) -> None:
+    levels = (("a/a", 0.3), ("a/a", 1.0), ("b/b", 1.0))
+    found = [
+        make_finding("supported", 0.3, (0.2, 0.4), scope={**judge(name), "temperature": level})
+        for name, level in levels
+    ]
+    # b/b was only tested at 1, the default.
+    assert distinct_labels(found) == [
+        f"{name} on order, temperature {level}" for name, level in levels
+    ]
+
+
+def test_figures_that_differ_in_more_than_the_judge_are_counted(make_finding) -> None:
+    given = [("supported", "a/a", "own"), ("supported", "b/b", "provided"),
+             ("refuted", "a/a", "provided"), ("refuted", "b/b", "own")]  # fmt: skip
+    found = [
+        make_finding(conclusion, 0.3, (0.2, 0.4), scope={**judge(name), "rubric": rubric})
+        for conclusion, name, rubric in given
+    ]
+    assert [row.label for row in headlines(found)] == ["2 of 4 figures on order"] * 2
+
+
+def test_settings_that_changed_are_named_with_their_effect_largest_first(make_row) -> None:
+    scopes = [{"axis": "prompt_order", "from": "rubric_first", "to": level} for level in "abcd"]
+    values = zip(scopes, (0.05, -0.3, 0.01, 0.2), (0.1, 0.1, 0.1, 0.3), strict=True)
+    effects = largest_settings(
+        [
+            make_row("axis_effect", value, (value - half, value + half), scope=scope)
+            for scope, value, half in values
+        ]
+    )
+    assert [row.cells[1:] for row in headline_table([], effects).rows] == [
+        ("-0.30 [-0.40, -0.20]", "moved"),
+        ("0.20 [-0.10, 0.50]", "not shown"),
+        ("0.05 [-0.05, 0.15]", "not shown"),
+    ]
+    assert shorter_table([], effects).rows[0].cells[1] == "1 moved, 3 not shown"
+
+
 def test_what_a_plan_confirms_is_the_headline_and_the_rest_says_it_explores(make_finding) -> None:
     explored = make_finding("supported", 0.9, (0.8, 1.0), scope=judge("a/a", "chaos"))
     planned = make_finding("refuted", 0.0, (-0.1, 0.04), scope=judge("a/a"), confirmatory=True)
@@ -75,8 +140,32 @@ def test_a_check_is_one_row_with_its_counts(make_finding) -> None:
     assert table.rows[0].heading == CHECKS
 
 
-def test_what_cannot_be_tested_is_no_headline(make_finding) -> None:
-    assert headlines([make_finding("not testable here")]) == []
+def test_a_claim_without_a_testable_figure_is_a_line_with_its_reason(make_finding) -> None:
+    found = [
+        make_finding("not testable here", reason="4 replicates are too few: raise replicates"),
+        make_finding("supported", 0.2, (0.1, 0.3), hypothesis="H2", scope=judge("a/a")),
+    ]
+    lines = headline_table(headlines(found)).rows
+    assert [row.cells for row in lines] == [(), ("a/a on order", "0.20 [0.10, 0.30]", "supported")]
+    assert "4 replicates are too few: raise replicates" in lines[0].heading
+    [first, _] = answers(headlines(found))
+    assert first.conclusions == [("not testable", ["4 replicates are too few: raise replicates"])]
+    assert len(headline_plot(headlines(found)).panels[0].rows) == 1
+
+
+def test_figures_that_cannot_be_tested_stand_beside_those_that_can(make_finding) -> None:
+    found = [
+        make_finding("supported", 0.3, (0.2, 0.4), scope=judge("a/a")),
+        make_finding("not testable here", scope=judge("b/b")),
+    ]
+    assert rows(headline_table(headlines(found))) == [
+        ("a/a on order", "0.30 [0.20, 0.40]", "supported"),
+        ("b/b on order", "–", "not testable"),
+    ]
+
+
+def test_a_claim_that_the_sweep_has_no_figure_for_is_no_headline(make_finding) -> None:
+    assert headlines([make_finding("not testable here", scope={})]) == []
     assert headline_plot([]).missing
 
 
@@ -96,7 +185,7 @@ def test_answers_put_what_came_out_alike_together(make_finding) -> None:
         )
     ]
     [answer] = answers(headlines(found))
-    assert answer.told == [
+    assert answer.conclusions == [
         ("supported", ["b/b on order", "c/c on order"]),
         ("inconclusive", ["a/a on order"]),
     ]

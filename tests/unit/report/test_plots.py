@@ -230,7 +230,19 @@ def test_names_from_outside_are_text_and_short(kind: Kind) -> None:
         svg = ElementTree.fromstring(written)
         assert svg.get("aria-label") == svg.findtext("title") == name
         assert {one.tag for one in svg.iter()} <= {
-            *("svg", "title", "defs", "pattern", "g", "path", "line", "text", "circle", "rect")
+            *(
+                "svg",
+                "title",
+                "defs",
+                "pattern",
+                "g",
+                "path",
+                "line",
+                "text",
+                "tspan",
+                "circle",
+                "rect",
+            )
         }
         assert max(len(text) for text in texts(svg)) <= 80
         assert float(svg.get("width", "")) < 1100

@@ -10,7 +10,7 @@ from judge_gym.design.experiment import Experiment
 from judge_gym.design.window import CorpusSource, Window
 from judge_gym.planted.families import Family, planted
 from judge_gym.planted.judging import Case
-from judge_gym.planted.reading import Reading
+from judge_gym.planted.reading import DocumentReading
 from judge_gym.report.planted import parameter_table
 from judge_gym.seeds import canonical_json
 
@@ -37,7 +37,7 @@ def planted_judge(
         family_name="test",
         family=family,
         cases={
-            item: Case(Reading(theta, tau, 1.0), contested=1.0, stages=4)
+            item: Case(DocumentReading(theta, tau, 1.0), contested=1.0, stages=4)
             for item, theta in enumerate(thetas)
         },
         own=PlantedArm("own", model, own_words=True, scored=counts),
@@ -161,7 +161,10 @@ def test_variance_leaves_out_items_with_too_few_replicates(make_row) -> None:
 
 def test_abstention_follows_how_little_a_text_tells(make_row) -> None:
     judge = planted_judge(abstention=0.8)
-    dull = {0: Case(Reading(0.5, 0.0, 0.0), 1.0, 4), 1: Case(Reading(0.5, 0.0, 1.0), 1.0, 4)}
+    dull = {
+        0: Case(DocumentReading(0.5, 0.0, 0.0), 1.0, 4),
+        1: Case(DocumentReading(0.5, 0.0, 1.0), 1.0, 4),
+    }
     judge = PlantedJudge(
         judge.experiment, judge.family_name, judge.family, dull, judge.own, judge.others
     )
@@ -180,13 +183,23 @@ def test_accuracy_is_compared_on_claims_alone(make_row) -> None:
     row = make_row("accuracy", 0.8, scope={**SCOPE, "judge": "sim/calm-1"})
     judge = planted_judge(accuracy=0.9, first_bias=0.2, experiment=truth)
     assert recoveries.claim_accuracy(sweep_of((SCOPE, (judge,))), row) is None
-    claims = {item: Case(Reading(0.5, 0.0, 0.0), 0.0, 4, truth=bool(item)) for item in judge.cases}
+    claims = {
+        item: Case(DocumentReading(0.5, 0.0, 0.0), 0.0, 4, truth=bool(item)) for item in judge.cases
+    }
     judge = PlantedJudge(
         judge.experiment, judge.family_name, judge.family, claims, judge.own, judge.others
     )
     expected = recoveries.claim_accuracy(sweep_of((SCOPE, (judge,))), row)
     assert expected is not None
     assert expected.value == pytest.approx(0.8 * 0.9 + 0.2 / 4)
+
+    # The stage shown first takes a fifth of p, so p is (0.08, 0, 0, 0.92) where that is the right
+    # one, (0.28, 0, 0, 0.72) where it is the wrong end, else (0.08, 0.2, 0, 0.72). Σp² - p(right)
+    # is then -0.0672, -0.1232 and twice -0.1552; Σp(p - r)² is 0.0064, 0.0784 and twice 0.06496.
+    for metric, value in (("letter_overconfidence", -0.1252), ("letter_brier_score", 0.05368)):
+        row = make_row(metric, 0.1, scope={**SCOPE, "judge": "sim/calm-1"})
+        expected = recoveries.letter_calibration(sweep_of((SCOPE, (judge,))), row)
+        assert expected == recoveries.Expectation(pytest.approx(value), "0.90")
 
 
 def test_subsets_have_no_closed_form_but_their_width(make_row) -> None:

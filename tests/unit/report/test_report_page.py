@@ -1,6 +1,9 @@
 """The page: one file that loads nothing, escapes everything, and marks what is simulated."""
 
+import errno
 import re
+import resource
+from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -8,8 +11,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from judge_gym.report.files import results_csv
-from judge_gym.report.page import ReportError, render_page, save_report
+from judge_gym.report.files import ReportError, replace_file, results_csv, unwritable
+from judge_gym.report.page import render_page, save_report
 from judge_gym.report.table import Row, Table
 from judge_gym.report.tables import result_tables
 from support.report_pages import NOW, report
@@ -129,7 +132,7 @@ def test_imported_judgements_are_told_as_plainly_as_simulated_ones(
 
 def test_the_findings_are_said_before_any_table(make_row) -> None:
     said = ("H1, entrenchment, is refuted.", HOSTILE)
-    page = render_page(replace(report(results=figures(make_row)), said=said))
+    page = render_page(replace(report(results=figures(make_row)), sentences=said))
     assert page.index("entrenchment, is refuted.") < page.index("<table>")
     assert "script" not in Elements(page).names
 
@@ -203,3 +206,36 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     taken.write_text("a file")
     with pytest.raises(ReportError, match=re.escape(str(taken))):
         save_report(report(), taken)
+
+
+@pytest.fixture
+def small_files() -> Iterator[int]:
+    """No file of this process may grow beyond this many bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
+    yield 1000
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_page_that_is_cut_off_leaves_the_older_one_and_no_draft(
+    tmp_path: Path, small_files: int
+) -> None:
+    page = tmp_path / "report.html"
+    replace_file(page, "older")
+    with pytest.raises(OSError, match="too large"):
+        replace_file(page, "x" * (small_files + 1))
+    assert list(tmp_path.iterdir()) == [page]
+    assert page.read_text() == "older"
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [(errno.ENOSPC, "Free space"), (errno.EDQUOT, "Free space"), (errno.EACCES, "Let your user")],
+)
+def test_the_remedy_of_an_unwritable_report_fits_the_cause(number: int, remedy: str) -> None:
+    folder = Path("/reports")
+    error = unwritable("The report /reports/a.html", folder, OSError(number, "no"))
+    assert error.remedy.startswith(remedy)
+    assert "/reports" in error.remedy
+    # That setting would move the embedded database too.
+    assert "JUDGE_GYM_DATA_DIR" not in error.remedy

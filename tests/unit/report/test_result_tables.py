@@ -81,7 +81,7 @@ def test_judges_stand_under_the_group_they_are_compared_in(make_row) -> None:
     table = titled(result_tables(rows), "Confidence and overconfidence")
     assert table.columns[0] == "judge"
     assert [(heading, [row.cells[0] for row in rows]) for heading, rows in table.sections()] == [
-        ("default settings", ["acme/a-1", "acme/b-1"]),
+        ("single stages", ["acme/a-1", "acme/b-1"]),
         ("subsets", ["acme/a-1", "acme/b-1"]),
     ]
 
@@ -97,9 +97,9 @@ def test_rows_at_the_defaults_do_not_stand_under_the_heading_of_others(make_row)
     ]
     tables = result_tables(rows)
     by_judge = titled(tables, "Confidence and overconfidence")
-    assert [row.heading for row in by_judge.rows] == ["temperature 0.2", "default settings"]
+    assert [row.heading for row in by_judge.rows] == ["temperature 0.2", "temperature 1.0"]
     by_group = titled(tables, "Agreement beyond chance")
-    assert [row.cells[0] for row in by_group.rows] == ["temperature 0.2", "default settings"]
+    assert [row.cells[0] for row in by_group.rows] == ["temperature 0.2", "temperature 1.0"]
 
 
 def test_settings_are_told_in_words_and_only_where_they_vary(make_row) -> None:
@@ -110,7 +110,7 @@ def test_settings_are_told_in_words_and_only_where_they_vary(make_row) -> None:
         for axes in (fixed, free)
     ]
     table = titled(result_tables(rows), "Confidence and overconfidence")
-    assert [row.heading for row in table.rows] == ["fixed display", "default settings"]
+    assert [row.heading for row in table.rows] == ["fixed display", "random display"]
     assert table.notes == ("All rows: order, rubric by acme/a-1, forced choice.",)
 
 

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from deployments.cli import results
 from judge_gym.report.table import Row, Table, TerminalTable
+from support.command_line import SWEEPS
 
 TABLE = Table(
     "Confidence",
@@ -70,7 +71,10 @@ def test_what_to_type_next_survives_being_pasted(
     monkeypatch.setenv("PATH", str(tmp_path))
     commands = dict(results.next_steps("my sweep", tmp_path / "sweeps" / "a b.yaml"))
     assert commands["Progress"] == "'my tools/judge-gym' sweep status 'my sweep'"
-    assert "'sweeps/a b.yaml'" in commands["Your own sweep"]
+    assert "'sweeps/a b.yaml'" in commands["Extend it"]
+    assert "Your own sweep" not in commands
+    shipped = dict(results.next_steps("quick", SWEEPS / "quick.yaml"))
+    assert "quick.yaml" in shipped["Your own sweep"]
     assert "FILE" in dict(results.next_steps("demo", None))["Your own sweep"]
     assert "Your own sweep" not in dict(results.next_steps("demo", None, imported=True))
 

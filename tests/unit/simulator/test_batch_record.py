@@ -118,7 +118,7 @@ def test_duplicates_stand_beside_their_line(share, doubled):
     assert list(dict.fromkeys(output)) == a_batch().output(T + 100)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 12), st.sets(st.integers(0, 11)), st.data())
 def test_whatever_its_fate_it_only_moves_forward_and_loses_no_line(lines, failing, data):
     fates = (
@@ -145,7 +145,7 @@ def test_whatever_its_fate_it_only_moves_forward_and_loses_no_line(lines, failin
         assert counts["completed"] + counts["failed"] == lines
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(2, 20))
 def test_out_of_order_is_another_order_of_the_same_lines(lines):
     batch = a_batch(lines, fate=BatchOutOfOrder())

@@ -8,7 +8,7 @@ import pytest
 from judge_gym.planted import expected
 from judge_gym.planted.families import Family, planted
 from judge_gym.planted.judging import IN_ORDER, Case, Display, case_of
-from judge_gym.planted.reading import Reading
+from judge_gym.planted.reading import DocumentReading
 
 VOICE = planted()["calm"].voice
 MILD = (
@@ -22,7 +22,7 @@ def _family(**parameters: float) -> Family:
 
 
 def _case(theta: float = 0.5, tau: float = 0.0, contested: float = 0.0, stages: int = 4) -> Case:
-    return Case(Reading(theta, tau, 1.0), contested, stages)
+    return Case(DocumentReading(theta, tau, 1.0), contested, stages)
 
 
 def test_graded_response_by_hand() -> None:
@@ -79,7 +79,7 @@ def test_accuracy_and_abstention_by_hand() -> None:
     family = _family(accuracy=0.9, first_bias=0.2, label_a_bias=0.1)
     assert expected.accuracy(family) == pytest.approx(0.78)
     assert expected.accuracy(_family(noise=0.0, fixed_reading=0.9)) == pytest.approx(0.5)
-    half_blank = Case(Reading(0.5, 0.0, 0.5), 0.5, 4)
+    half_blank = Case(DocumentReading(0.5, 0.0, 0.5), 0.5, 4)
     assert expected.abstention(_family(abstention=0.8), [half_blank]) == pytest.approx(0.4)
 
 

@@ -66,7 +66,7 @@ def test_the_first_table_drawn_strikes_and_the_second_gets_its_share_of_the_rest
     assert injector.given == Counter(kind for kind in met.values() if kind)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.permutations(["a", "b", "a", "c", "b", "a"]), st.integers(0, 2**31))
 def test_the_order_of_arrival_changes_nothing_about_what_each_request_meets(order, seed):
     def outcomes(keys):

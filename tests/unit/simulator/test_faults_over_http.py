@@ -15,10 +15,11 @@ from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.scoring import Scoring
 from judge_gym.errors import ConfigError
 from judge_gym.questions.scorer import read_verdict
-from judge_gym.simulator.chat import read_body
 from judge_gym.simulator.faults.injection import draw, subject_of
 from judge_gym.simulator.launch import running
 from judge_gym.simulator.server import serving
+from judge_gym.simulator.vendors import NOTHING_ASKED
+from judge_gym.simulator.vendors.registry import OPENAI
 
 STAGES = '"Oz" Judge.\nA: "No signs"\n   - none\nB: "All signs"\n   - all\n'
 SCORING = f'How far does the evidence show "fascism" in {STAGES}TASK\nVERDICT: <one letter of A, B>'
@@ -196,7 +197,7 @@ def test_answers_that_are_not_what_was_asked_for():
     text, usage = sound.json["choices"][0]["message"]["content"], sound.json["usage"]
     prompt = usage["prompt_tokens"]
     assert _but(broken.json) == _but(sound.json, content="")
-    none = {"prompt_tokens": prompt, "completion_tokens": 0, "total_tokens": prompt}
+    none = usage | {"completion_tokens": 0, "total_tokens": prompt}
     assert broken.json["usage"] == none
 
     _, broken, _ = ask_once(kind="length")
@@ -235,7 +236,7 @@ def test_no_verdict_can_be_read_in_a_malformed_one(bench, axes):
 def test_shares_over_http_are_exactly_those_of_the_draw():
     faults = ({"kind": "rate_limit", "share": 0.05}, {"kind": "empty", "share": 0.1})
     asked = [{**ASK, "seed": number} for number in range(2000)]
-    keys = [subject_of(read_body(body)).key for body in asked]
+    keys = [subject_of(OPENAI.read(body, NOTHING_ASKED)).key for body in asked]
     limited = {n for n, key in enumerate(keys) if draw(5, 0, key, 1) < 0.05}
     empty = {n for n, key in enumerate(keys) if draw(5, 1, key, 1) < 0.1} - limited
 

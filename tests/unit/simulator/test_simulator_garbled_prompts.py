@@ -47,7 +47,7 @@ messages = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(messages, st.sampled_from(served_models()), st.sampled_from([0.0, 1.0, 2.0]))
 def test_garbled_prompts_are_answered_in_text(conversation, model, temperature):
     given_answer = answer(Request(model, tuple(conversation), temperature=temperature, seed=1))

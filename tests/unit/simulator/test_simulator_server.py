@@ -73,7 +73,11 @@ def test_answer_has_the_shape_marks_and_counts_of_a_provider(base_url):
     assert answer["choices"][0]["message"]["content"] == (
         "This is the judge-gym simulator. It answers the prompts of judge-gym and no others."
     )
-    assert answer["usage"] == {"prompt_tokens": 4, "completion_tokens": 20, "total_tokens": 24}
+    assert answer["usage"] == {
+        "prompt_tokens": 4, "completion_tokens": 20, "total_tokens": 24,
+        "prompt_tokens_details": {"cached_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": 0},
+    }  # fmt: skip
 
 
 def test_equal_requests_have_equal_answers_byte_for_byte(base_url):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from judge_gym.report.markdown import MOST_ROWS, records, told
+from judge_gym.report.markdown import MOST_ROWS, caption, records
 from judge_gym.report.table import Row, Table, escaped
 
 
@@ -39,8 +39,8 @@ def test_text_of_others_is_shown_as_it_is(text: str, shown: str) -> None:
 
 def test_a_long_table_is_cut_and_says_so() -> None:
     assert len(records(table(MOST_ROWS + 1))) == MOST_ROWS
-    assert told(table(MOST_ROWS + 1)).endswith("The first 60 of 61 rows.")
-    assert told(table(MOST_ROWS)) == "Findings. What was found."
+    assert caption(table(MOST_ROWS + 1)).endswith("The first 60 of 61 rows.")
+    assert caption(table(MOST_ROWS)) == "Findings. What was found."
 
 
 def test_rows_have_the_figure_beside_its_subject_and_say_what_they_rest_on() -> None:
@@ -53,4 +53,4 @@ def test_rows_have_the_figure_beside_its_subject_and_say_what_they_rest_on() -> 
         ("conclusion", "open"),
         ("source", "SIMULATED and IMPORTED"),
     ]
-    assert told(simulated) == "**SIMULATED** **IMPORTED** Findings. What was found."
+    assert caption(simulated) == "**SIMULATED** **IMPORTED** Findings. What was found."

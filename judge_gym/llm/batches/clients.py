@@ -1,0 +1,106 @@
+"""What every provider's batch API offers to `submitting`, and what their clients share."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, Protocol, TypeVar
+
+from judge_gym.llm.client import listed_price
+from judge_gym.llm.failures import classified
+from judge_gym.llm.providers import Price, Provider
+from judge_gym.llm.responses import read_answer
+from judge_gym.records.batches import BatchCall, ProviderBatch, StoredBatch
+from judge_gym.records.calls import Answer, Failure, ProviderError
+
+T = TypeVar("T")
+Outcome = tuple[int, Answer | Failure]
+"""(call id, outcome)"""
+Bodies = dict[int, dict[str, Any]]
+"""Call id → the body of its request, as a direct call sends it."""
+Announce = Callable[[Bodies, str | None], Awaitable[None]]
+"""Stores, before a batch is created, what it will send and the id of its input file."""
+
+LONGEST_LINE = 2_000_000
+"""Bytes; an answer may have 200,000 characters of at most 6 bytes each."""
+CLOCKS_APART = timedelta(days=1)
+"""How far a provider's clock and ours may be apart when its list is searched."""
+_ANTHROPICS_SHARE = 0.5
+"""Anthropic charges half of every price in a batch, also for cached tokens; litellm's list does
+not have that."""
+
+
+class BatchClient(Protocol):
+    """One provider's batches; every method raises `ProviderError`."""
+
+    async def create(
+        self, batch: StoredBatch, calls: Sequence[BatchCall], announce: Announce
+    ) -> ProviderBatch:
+        """Have the calls of a batch worked on, within a day; `announce` right before that."""
+
+    async def find(self, batch: StoredBatch, others: Collection[str]) -> ProviderBatch | None:
+        """Search the provider's list for a batch; `others` are the ids of other batches."""
+
+    async def retrieve(self, batch_id: str) -> ProviderBatch:
+        """Ask how far a batch is."""
+
+    async def cancel(self, batch_id: str) -> ProviderBatch:
+        """End a batch; what it has answered until then can still be read."""
+
+    def outcomes(self, batch: StoredBatch, theirs: ProviderBatch) -> AsyncIterator[Outcome]:
+        """Yield what a batch that has ended says of calls, without those it did not execute.
+
+        Ids are as the provider gives them; the same one may come twice.
+        """
+
+
+async def within(timeout_s: float, secret: str | None, asking: Awaitable[T]) -> T:
+    """Await one request to a provider; raises `ProviderError` with `secret` masked."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await asking
+    except TimeoutError as error:
+        raise ProviderError("timeout", f"no answer within {timeout_s:g} s") from error
+    except Exception as error:
+        # Without its cause, which may repeat the key in a trace.
+        raise classified(error, secret) from None
+
+
+async def lines_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the lines of a download as they arrive, without those over `LONGEST_LINE`."""
+    rest = b""
+    async for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            if len(line) <= LONGEST_LINE:
+                yield line
+        rest = rest[: LONGEST_LINE + 1]
+    if len(rest) <= LONGEST_LINE:
+        yield rest
+
+
+def answer_in_batch(
+    provider: Provider, model: str, response: Any, body: Mapping[str, Any]
+) -> Answer:
+    """Return an answer at the price of a batch; `response` is litellm's reading of `body`."""
+    name = model.partition("/")[2]
+    answer = read_answer(response, body, model, price_in_batch(provider, name))
+    if answer.cost_source == "file" and name not in provider.prices:
+        return replace(answer, cost_source="litellm")
+    return answer
+
+
+def price_in_batch(provider: Provider, name: str) -> Price | None:
+    """Return what a model costs in a batch: by the providers file, else by litellm's list.
+
+    The list's price of a batch, or of a direct call where it has none; None without either.
+    """
+    if own := provider.prices.get(name):
+        return own
+    if listed := listed_price(provider, name, "_batches"):
+        return listed
+    direct = listed_price(provider, name)
+    if direct is None or provider.batch != "anthropic":
+        return direct
+    prices = direct.model_dump(exclude_none=True)
+    return Price(**{part: price * _ANTHROPICS_SHARE for part, price in prices.items()})

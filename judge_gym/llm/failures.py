@@ -1,0 +1,355 @@
+"""What a provider's error means: its kind, its own words, and how long to wait.
+
+Read from the response as received, in any provider's form: litellm's classes and statuses mislead
+(Anthropic's 529 and Gemini's 503 are 500 there), and its messages repeat the JSON.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import aiohttp
+import httpx
+
+from judge_gym.errors import causes
+from judge_gym.llm.responses import storable
+from judge_gym.llm.sdk import exceptions
+from judge_gym.records.calls import FailureKind, ProviderError
+from judge_gym.retry_after import retry_after_seconds
+
+LONGEST_MESSAGE = 500
+"""Characters of an error that are kept."""
+_CLUTTER = re.compile(r"^(litellm\.\w+: )?(\w+Error: )?(\w+Exception - )?| ssl:<[^>]*>")
+"""What litellm and aiohttp put around what went wrong."""
+_KEYS = {
+    "sk-ant-": "Anthropic",
+    "sk-or-": "OpenRouter",
+    "sk-proj-": "OpenAI",
+    "AIza": "Gemini",
+    "xai-": "xAI",
+    "gsk_": "Groq",
+}
+"""How the keys of some providers begin."""
+
+
+@dataclass(frozen=True)
+class _Error:
+    """The body of an error, in any provider's form."""
+
+    message: str = ""
+    codes: frozenset[str] = frozenset()
+    """Its codes, types and reasons, in lower case."""
+    status: int | None = None
+    """The status in the body: the provider's own, where the response has status 200."""
+    parameter: str | None = None
+    wait_s: float | None = None
+    flagged: bool = False
+    """Whether it says what in the prompt was flagged."""
+
+    def has(self, *codes: str) -> bool:
+        return not self.codes.isdisjoint(codes)
+
+    def says(self, words: re.Pattern[str]) -> bool:
+        return words.search(self.message) is not None
+
+
+def _words(*alternatives: str) -> re.Pattern[str]:
+    return re.compile("|".join(alternatives), re.IGNORECASE)
+
+
+_QUOTA_CODES = (
+    "insufficient_quota", "credit_balance_exhausted", "organization_spend_limit_exceeded",
+    "project_spend_limit_exceeded", "organization_usage_limit_exceeded",
+    "enforced_spend_limit_reached", "billing_error", "blocked_api_access",
+)  # fmt: skip
+"""Codes of accounts without money: waiting brings none."""
+_QUOTA = _words(
+    r"credit balance is too low", r"insufficient (balance|credits|funds)", r"API usage limits",
+    r"(have any|all available) credits", r"credits are depleted", r"(spend|spending) (limit|cap)",
+)  # fmt: skip
+_POLICY_CODES = (
+    "content_policy_violation", "invalid_prompt", "content_filter", "guardrail_blocked",
+    "responsibleaipolicyviolation",
+)  # fmt: skip
+_POLICY = _words(
+    r"usage (guidelines|polic)", r"content[ _](filtering |management )?policy", r"was flagged",
+    r"content exists risk", r"safety system", r"blocked by a guardrail",
+)  # fmt: skip
+_CONTEXT = _words(
+    r"prompt is too long", r"maximum (context|prompt) length", r"exceed context limit",
+    r"input token count.* exceeds", r"context (length|window)",
+    r"reduce the length of the (input |)messages",
+)  # fmt: skip
+_KEY = _words(
+    r"(incorrect|invalid) (x-)?api[ -]?key", r"api[ -]?key (not|is in)valid",
+    r"unregistered callers",
+)  # fmt: skip
+_RETIRED_CODES = ("model_decommissioned", "modeldeprecated", "model_deprecated", "model_retired")
+_RETIRED = _words(
+    r"\b(deprecated|retired|decommissioned|shut down|no longer (available|supported))"
+)
+_UNKNOWN_MODEL = _words(r"model not exist", r"invalid model")
+_NO_ACCESS = _words(r"no allowed providers", r"data policy")
+"""What OpenRouter says with status 404 of models that the account's settings exclude."""
+_NO_ENDPOINT_TAKES = _words(r"no endpoints found that")
+"""What OpenRouter says with status 404 of parameters that no endpoint takes."""
+_LIMIT = _words(r"could not finish the message because max_tokens")
+"""What OpenAI says, with status 400, when thinking used up the whole output limit."""
+_PAGE = re.compile(r"\s*<(!doctype|html|head|body)\b", re.IGNORECASE)
+_PAGES = (401, 403, 404, 405)
+"""Statuses of web pages that stand where an API was expected."""
+_KIND_BY_STATUS: dict[int, FailureKind] = {
+    401: "authentication",
+    402: "quota",
+    403: "no_access",
+    404: "not_found",
+    408: "timeout",
+    410: "retired",
+    413: "context_too_long",
+    429: "rate_limit",
+}
+_STATUS_BY_CODE = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "api_error": 500,
+    "overloaded_error": 529,
+    "timeout_error": 504,
+}
+"""What the types of errors mean where no status comes with them."""
+_RESET = re.compile(r"(?:x|anthropic)-ratelimit-(?:(.+)-reset|reset-(requests|tokens))")
+_SPAN = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
+"""A duration as OpenAI writes it: 1s, 6m0s, 20ms."""
+
+
+def classified(error: Exception, key: str | None, received: Any = None) -> ProviderError:
+    """Return an exception of litellm's as ours, with the key masked.
+
+    `received` is the body of a response with status 200, as litellm logged it.
+    """
+    chain = list(causes(error, contexts=True))
+    response = next(_responses(reversed(chain)), None)
+    if response is not None:
+        failure = failure_of(response.status_code, response.text, response.headers, key)
+        # litellm knows more ways of saying that a prompt is too long, or not allowed.
+        if failure.kind == "bad_request":
+            failure.kind = _by_class(error) or "bad_request"
+        return failure
+    if isinstance(error, exceptions.Timeout | TimeoutError):
+        return ProviderError("timeout", speakable(str(error), key))
+    # litellm calls a lost connection a server error.
+    lost = next((one for one in chain if isinstance(one, OSError | aiohttp.ClientError)), None)
+    if lost is not None:
+        return ProviderError("connection", speakable(_told(lost), key))
+    broken = next((one for one in chain if isinstance(one, json.JSONDecodeError)), None)
+    if broken is not None:
+        message = f"The answer is no JSON: {broken.doc.strip() or 'it is empty'}"
+        page = _PAGE.match(broken.doc) is not None
+        return ProviderError("unreadable", speakable(message, key), status=200, page=page)
+    if received is not None:
+        return failure_of(200, received, {}, key)
+    status = getattr(error, "status_code", None)
+    kind = _by_class(error) or ("bad_request" if status == 400 else "unreadable")
+    return ProviderError(kind, speakable(_told(error), key))
+
+
+def failure_of(
+    status: int, body: Any, headers: Mapping[str, str], key: str | None
+) -> ProviderError:
+    """Return the failure in a response of this status; `body` is text or JSON."""
+    error = _read(_parsed(body))
+    page = isinstance(body, str) and _PAGE.match(body) is not None
+    misplaced = page and status in (200, *_PAGES)
+    kind = "unreachable" if page and status in _PAGES else _kind(status, error)
+    message = error.message or str(body or "").strip() or f"status {status} without a word"
+    if status == 200 and error == _Error():
+        kind, message = "unreadable", f"The answer is no completion: {message}"
+    if page:
+        message = f"status {status} with a web page: {message}"
+    wait_s = retry_after_seconds(headers.get("retry-after") or "")
+    if wait_s is None and status == 429:
+        wait_s = error.wait_s if error.wait_s is not None else _until_reset(headers)
+    return ProviderError(
+        kind, speakable(message, key), wait_s, error.parameter, status=status, page=misplaced
+    )
+
+
+def speakable(message: str, key: str | None) -> str:
+    """Return what a provider said in one line of at most 500 characters that can be stored."""
+    said = storable(" ".join(message.split()))
+    # Some providers repeat the key they refuse.
+    return (said.replace(key, "[key]") if key else said)[:LONGEST_MESSAGE]
+
+
+def look_of(key: str) -> str | None:
+    """Return the provider whose keys look like this one."""
+    return next((name for start, name in _KEYS.items() if key.startswith(start)), None)
+
+
+def _kind(status: int, error: _Error) -> FailureKind:
+    """Classify by the provider's codes and words, then by the status."""
+    if status == 200:
+        status = error.status or 500
+    if status in (400, 402, 403, 429) and (error.has(*_QUOTA_CODES) or error.says(_QUOTA)):
+        return "quota"
+    if status in (400, 422) and error.says(_LIMIT):
+        return "output_limit"
+    if status in (400, 403, 422):
+        if error.flagged or error.has(*_POLICY_CODES) or error.says(_POLICY):
+            return "content_policy"
+        if error.has("api_key_invalid") or error.says(_KEY):
+            return "authentication"
+    if status in (400, 422):
+        if error.has("context_length_exceeded") or error.says(_CONTEXT):
+            return "context_too_long"
+        if error.has(*_RETIRED_CODES):
+            return "retired"
+        if error.has("model_not_found", "invalid_model") or error.says(_UNKNOWN_MODEL):
+            return "not_found"
+    if status == 404:
+        return _kind_of_404(error)
+    return _KIND_BY_STATUS.get(status, "server" if status >= 500 else "bad_request")
+
+
+def _kind_of_404(error: _Error) -> FailureKind:
+    if error.says(_NO_ENDPOINT_TAKES):
+        return "bad_request"
+    if error.says(_NO_ACCESS):
+        return "no_access"
+    return "retired" if error.says(_RETIRED) or error.has(*_RETIRED_CODES) else "not_found"
+
+
+def _by_class(error: Exception) -> FailureKind | None:
+    if isinstance(error, exceptions.ContextWindowExceededError):
+        return "context_too_long"
+    if isinstance(error, exceptions.ContentPolicyViolationError):
+        return "content_policy"
+    return None
+
+
+def _responses(errors: Iterable[BaseException]) -> Iterator[httpx.Response]:
+    """Yield the responses that errors of HTTP clients have; litellm makes up others."""
+    for error in errors:
+        if isinstance(error, httpx.HTTPStatusError) and error.response.is_closed:
+            yield error.response
+
+
+def _told(error: BaseException) -> str:
+    """Return what an exception that is no response says, without litellm's wrapping."""
+    told = _CLUTTER.sub("", " ".join(str(error).split()))
+    return told.partition(" Traceback (most recent call last)")[0] or type(error).__name__
+
+
+def _parsed(body: Any) -> Any:
+    if isinstance(body, str | bytes):
+        try:
+            return json.loads(body)
+        except ValueError:
+            return None
+    return body
+
+
+def _read(body: Any) -> _Error:
+    """Read the body of an error; an empty one is returned for a form that is not known."""
+    if not isinstance(body, dict):
+        return _Error()
+    inner = body.get("error")
+    if isinstance(inner, str):  # xAI, Ollama
+        return _Error(inner, _codes(body))
+    if isinstance(inner, dict):  # OpenAI and those like it, Anthropic, Gemini
+        return _read_fields(inner)
+    if "detail" in body:  # Mistral, and servers made with FastAPI
+        return _read_detail(body["detail"])
+    return _read_fields(body)  # Mistral
+
+
+def _read_fields(fields: Mapping[str, Any]) -> _Error:
+    parts = [*_objects(fields.get("details")), *_objects(fields.get("innererror"))]
+    codes = frozenset[str]().union(*map(_codes, (fields, *parts)))
+    waits = [_span_seconds(str(part["retryDelay"])) for part in parts if "retryDelay" in part]
+    violations = [one for part in parts for one in _objects(part.get("fieldViolations"))]
+    message, status = str(fields.get("message") or ""), fields.get("code")
+    metadata = next(iter(_objects(fields.get("metadata"))), {})
+    if raw := metadata.get("raw"):  # the words of the provider behind OpenRouter
+        message = f"{message}: {_read(_parsed(raw)).message or raw}"
+    return _Error(
+        message,
+        codes,
+        status if isinstance(status, int) else _status_of(codes),
+        _last_name(fields.get("param") or next((one.get("field") for one in violations), None)),
+        next(iter(waits), None),
+        flagged="flagged_input" in metadata or "reasons" in metadata,
+    )
+
+
+def _read_detail(detail: Any) -> _Error:
+    if isinstance(detail, str):
+        return _Error(detail)
+    first = next(iter(_objects(detail)), {})
+    name = ".".join(str(step) for step in first.get("loc") or () if step != "body")
+    said = str(first.get("msg") or "")
+    return _Error(f"{name}: {said}" if name else said, parameter=_last_name(name))
+
+
+def _objects(value: Any) -> list[Mapping[str, Any]]:
+    values = value if isinstance(value, list) else [value]
+    return [one for one in values if isinstance(one, dict)]
+
+
+def _codes(fields: Mapping[str, Any]) -> frozenset[str]:
+    given = (fields.get(name) for name in ("code", "type", "status", "reason", "error_code"))
+    return frozenset(value.lower() for value in given if isinstance(value, str))
+
+
+def _status_of(codes: frozenset[str]) -> int | None:
+    return next((status for code, status in _STATUS_BY_CODE.items() if code in codes), None)
+
+
+def _last_name(path: Any) -> str | None:
+    """Return the name at the end of a path: generation_config.temperature."""
+    return path.rpartition(".")[2] if isinstance(path, str) and path else None
+
+
+def _span_seconds(text: str) -> float | None:
+    """Return a duration as OpenAI and Google write it, in seconds; None for another text."""
+    match = _SPAN.fullmatch(text)
+    if match is None or not text:
+        return None
+    hours, minutes, seconds, thousandths = (float(part or 0) for part in match.groups())
+    return hours * 3600 + minutes * 60 + seconds + thousandths / 1000
+
+
+def _until_reset(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds until the limits that are used up are reset; None where none is."""
+    waits = []
+    for name, value in headers.items():
+        match = _RESET.fullmatch(name.lower())
+        if match and _is_used_up(headers, match[1] or match[2]):
+            waits.append(_until(value))
+    return max((wait for wait in waits if wait is not None), default=None)
+
+
+def _is_used_up(headers: Mapping[str, str], limit: str) -> bool:
+    names = (f"x-ratelimit-remaining-{limit}", f"anthropic-ratelimit-{limit}-remaining")
+    return any(headers.get(name) == "0" for name in names)
+
+
+def _until(value: str) -> float | None:
+    """Return the seconds until a moment, or in a duration."""
+    if (span := _span_seconds(value)) is not None:
+        return span
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return max(
+        0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
+    )

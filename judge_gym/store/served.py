@@ -1,0 +1,118 @@
+"""Which models and configurations answered, by what the providers say of themselves."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.records.calls import IMPORTED
+from judge_gym.store import tables as t
+from judge_gym.store.calls import among
+from judge_gym.store.experiments import within
+
+
+@dataclass(frozen=True)
+class Served:
+    """Who answered the judgements and probes of one arm."""
+
+    experiment_id: int
+    models: tuple[str, ...]
+    """The served models; empty where the provider names none."""
+    fingerprints: int
+    """How many configurations the provider names."""
+    mixed: int
+    """Cells of the arm, an item each, that several served models answered."""
+
+
+def served(session: Session, experiment_ids: Sequence[int], sweep: str) -> list[Served]:
+    """Return who answered under each arm of a sweep's experiments."""
+    samples = (
+        sa.select(
+            t.Arm.experiment_id, t.Sample.arm_id, t.Sample.item_id, t.Sample.call_id, t.Sample.id
+        )
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .where(t.Arm.experiment_id.in_(experiment_ids), t.Arm.arm.in_(t.ARMS_IN_USE))
+    )
+    judged = within(samples, sweep).cte("judged")
+    cell = (judged.c.experiment_id, judged.c.arm_id, judged.c.item_id)
+    asked = sa.union_all(
+        sa.select(*cell, judged.c.call_id),
+        sa.select(*cell, t.Probe.call_id).join(t.Probe, t.Probe.sample_id == judged.c.id),
+    ).subquery("asked")
+    models = sa.func.array_agg(sa.distinct(t.Call.served_model))
+    cells = (
+        sa.select(
+            asked.c.experiment_id,
+            asked.c.arm_id,
+            models.filter(t.Call.served_model.is_not(None)).label("models"),
+            sa.func.array_agg(sa.distinct(t.Call.fingerprint))
+            .filter(t.Call.fingerprint.is_not(None))
+            .label("fingerprints"),
+        )
+        .join(t.Call, t.Call.id == asked.c.call_id)
+        .group_by(asked.c.experiment_id, asked.c.arm_id, asked.c.item_id)
+    )
+    arms: dict[tuple[int, int], tuple[set[str], set[str], list[bool]]] = {}
+    for experiment_id, arm_id, names, marks in session.execute(cells):
+        of_arm = arms.setdefault((experiment_id, arm_id), (set(), set(), []))
+        of_arm[0].update(names or ())
+        of_arm[1].update(marks or ())
+        of_arm[2].append(len(names or ()) > 1)
+    return [
+        Served(experiment_id, tuple(sorted(names)), len(marks), sum(mixed))
+        for (experiment_id, _), (names, marks, mixed) in sorted(arms.items())
+    ]
+
+
+def served_models(session: Session, call_ids: Iterable[int]) -> tuple[str, ...]:
+    """Return the served models of these calls, sorted; none where the provider names none."""
+    named = t.Call.served_model.is_not(None)
+    names = sa.select(t.Call.served_model).distinct().where(among(call_ids), named)
+    return tuple(sorted(filter(None, session.scalars(names))))
+
+
+@dataclass(frozen=True)
+class ServedChange:
+    """A model that began to be answered by another served model."""
+
+    model: str
+    before: str
+    now: str
+    since: datetime
+    """When the new one first answered."""
+    experiments: tuple[str, ...]
+    """Tags of the experiments that it answered since."""
+
+
+def served_changes(session: Session, start: datetime) -> Iterator[ServedChange]:
+    """Yield the changes of served models among the answers to calls sent since `start`.
+
+    Answers of batches that ended since count, too. The first served model of a model is no change.
+    """
+    own = t.Call.route.not_in(("cache", IMPORTED)) & t.Call.served_model.is_not(None)
+    ended = sa.select(t.Batch.id).where(t.Batch.ended_at >= start)
+    rows = session.execute(
+        sa.select(
+            t.Call.model,
+            t.Call.served_model,
+            sa.func.min(t.Call.finished_at),
+            sa.func.array_agg(sa.distinct(t.Experiment.tag)).filter(t.Experiment.tag.is_not(None)),
+        )
+        .outerjoin(t.Experiment, t.Experiment.id == t.Call.experiment_id)
+        .where(own, (t.Call.sent_at >= start) | t.Call.batch_id.in_(ended))
+        .group_by(t.Call.model, t.Call.served_model)
+        .order_by(t.Call.model, sa.func.min(t.Call.finished_at))
+    ).all()
+    last: dict[str, str | None] = {}
+    for model, now, since, tags in rows:
+        if model not in last:
+            earlier = sa.select(t.Call.served_model).where(
+                own, t.Call.model == model, t.Call.finished_at < start
+            )
+            last[model] = session.scalar(earlier.order_by(t.Call.id.desc()).limit(1))
+        before = last[model]
+        if before is not None and before != now:
+            yield ServedChange(model, before, now, since, tuple(tags or ()))
+        last[model] = now

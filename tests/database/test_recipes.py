@@ -1,0 +1,373 @@
+"""What answers were made with is part of what they are: another recipe starts new cells."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym import prompts
+from judge_gym.analysis import load
+from judge_gym.analysis.data import load_sweep_data
+from judge_gym.analysis.finished import finished_run
+from judge_gym.analysis.running import analyse
+from judge_gym.design.sweep import load_sweep
+from judge_gym.errors import ConfigError, StoreError
+from judge_gym.lab.planning import Plan, plan_sweep
+from judge_gym.lab.sweeps import check_templates_kept
+from judge_gym.llm.providers import load_providers
+from judge_gym.settings import Settings
+from judge_gym.settings import settings as program_settings
+from judge_gym.store import migrate
+from judge_gym.store import tables as t
+from judge_gym.store.bundle_reading import import_bundle
+from judge_gym.store.bundles import export, measured
+from support.command_line import CommandLine, sweep_text
+from support.postgres import temporary_database
+from support.rig import run
+from support.whole_sweep import whole_sweep
+
+Change = Callable[[str], str]
+SMALL = (("max_documents: 5", "max_documents: 2"), ("replicates: 2", "replicates: 1"))
+JUDGEMENTS = 3 * 2 + 2 + 3 * 2
+"""Own, swap and sham judgements of three judges about two documents."""
+CELLS = JUDGEMENTS
+"""Each arm and item is judged once."""
+VIEWS = 2 * 2
+"""Two documents, cleaned and neutralized."""
+RUBRICS = 3 * 2
+
+
+@pytest.fixture
+def change(monkeypatch: pytest.MonkeyPatch) -> Iterator[Change]:
+    """Adds a sentence to a template; returns the hash that it had before."""
+    loader = prompts._environment.loader
+    assert loader is not None
+
+    def add_to(name: str) -> str:
+        before = prompts.template_hash(name)
+        source, _, _ = loader.get_source(prompts._environment, f"{name}.j2")
+        changed = source.replace("{% block user %}", "{% block user %}\nTake your time.", 1)
+        assert changed != source
+        new = jinja2.DictLoader({f"{name}.j2": changed})
+        monkeypatch.setattr(prompts._environment, "loader", jinja2.ChoiceLoader([new, loader]))
+        prompts.template_hash.cache_clear()
+        return before
+
+    yield add_to
+    monkeypatch.undo()
+    prompts.template_hash.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def finished(
+    postgres_server: str, migrated_template: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The name of a database with a small sweep, run and analysed; nobody connects to it."""
+    file = tmp_path_factory.mktemp("finished") / "quick.yaml"
+    file.write_text(sweep_text("quick.yaml", *SMALL))
+    with temporary_database(postgres_server, migrated_template) as url:
+        run(whole_sweep(url, file))
+        engine = sa.create_engine(url, poolclass=sa.NullPool)
+        analyse(engine, "quick")
+        assert engine.url.database is not None
+        yield engine.url.database
+
+
+@pytest.fixture
+def engine(postgres_server: str, finished: str) -> Iterator[sa.Engine]:
+    """A copy of the finished sweep's database, for one test alone."""
+    with temporary_database(postgres_server, finished) as url:
+        yield sa.create_engine(url, poolclass=sa.NullPool)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "quick.yaml"
+    file.write_text(sweep_text("quick.yaml", *SMALL))
+    return file
+
+
+def url_of(engine: sa.Engine) -> str:
+    return engine.url.render_as_string(hide_password=False)
+
+
+def plan(engine: sa.Engine, file: Path) -> Plan:
+    configured = Settings()
+    with Session(engine) as session:
+        return plan_sweep(session, load_sweep(file), load_providers(configured.providers_file))
+
+
+def left(engine: sa.Engine, file: Path) -> dict[str, int]:
+    """Calls that the plan says are to do at most."""
+    return {line.what: line.to_do for line in plan(engine, file).lines}
+
+
+def rows(engine: sa.Engine) -> dict[str, int]:
+    with engine.connect() as connection:
+        tables = (t.Experiment, t.View, t.Rubric, t.Arm, t.Sample, t.Call)
+        return {
+            one.__tablename__: connection.scalar(sa.select(sa.func.count()).select_from(one)) or 0
+            for one in tables
+        }
+
+
+def answers(engine: sa.Engine, *agents: str) -> dict[str, str]:
+    with Session(engine) as session:
+        chosen = sa.select(t.Call.key, t.Call.answer).where(t.Call.agent.in_(agents))
+        return dict(session.execute(chosen).tuples().all())
+
+
+@pytest.mark.parametrize(
+    ("template", "views", "rubrics"),
+    [
+        ("score", 0, 0),
+        ("probe", 0, 0),
+        ("neutralize", 2, 0),
+        ("rubric", 0, RUBRICS),
+        ("rubric_again", 0, RUBRICS),
+        ("critic", 0, RUBRICS),
+    ],
+)
+def test_a_changed_template_starts_new_cells_and_keeps_the_old_ones(
+    engine: sa.Engine, file: Path, change: Change, template: str, views: int, rubrics: int
+) -> None:
+    before, old = rows(engine), answers(engine, "scorer", "prober")
+    assert (before["views"], before["rubrics"], before["samples"]) == (VIEWS, RUBRICS, JUDGEMENTS)
+    change(template)
+    planned = plan(engine, file)
+    [said] = planned.changed
+    assert f"template {template}.j2 changed" in said
+    assert f"{CELLS} cells are asked again" in said
+    to_do = {line.what: line.to_do for line in planned.lines}
+    assert (to_do["judgements"], to_do["views"], to_do["rubrics"]) == (6, views, rubrics)
+    assert rows(engine) == before  # a plan writes nothing
+    assert finished_run(engine, Settings(), load_sweep(file)) is None
+    run(whole_sweep(url_of(engine), file))
+    after = rows(engine)
+    assert after["experiments"] == 2 * 3
+    assert after["samples"] == 2 * JUDGEMENTS
+    assert after["views"] == VIEWS + views
+    assert after["rubrics"] == RUBRICS + rubrics
+    assert old.items() <= answers(engine, "scorer", "prober").items()
+    with Session(engine) as session:
+        data = load_sweep_data(session, "quick")
+        assert len(data.samples.arm) == JUDGEMENTS
+        new = {
+            call.template_hash
+            for call in session.scalars(
+                sa.select(t.Call)
+                .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Call.experiment_id)
+                .where(t.Call.template == template)
+            )
+        }
+    assert new <= {prompts.template_hash(template)}
+    assert not plan(engine, file).changed
+    assert left(engine, file)["judgements"] == 0
+
+
+def test_analysts_see_the_recipe_and_another_setting_for_each(
+    engine: sa.Engine, file: Path, change: Change
+) -> None:
+    old = change("score")
+    run(whole_sweep(url_of(engine), file))
+    experiments = load("experiments", url=url_of(engine))
+    recipes = {recipe["score"] for recipe in map(_read, experiments["recipe"])}
+    assert recipes == {old, prompts.template_hash("score")}
+    assert set(experiments.groupby("point").size()) == {2}
+    assert len(set(experiments["setting"])) == 2
+
+
+def _read(recipe: object) -> dict[str, str]:
+    read = json.loads(recipe) if isinstance(recipe, str) else recipe
+    assert isinstance(read, dict)
+    return read
+
+
+def test_a_template_that_is_put_back_finds_its_old_cells(
+    engine: sa.Engine, file: Path, change: Change
+) -> None:
+    loader = prompts._environment.loader
+    change("score")
+    run(whole_sweep(url_of(engine), file))
+    prompts._environment.loader = loader
+    prompts.template_hash.cache_clear()
+    between = rows(engine)
+    assert not plan(engine, file).changed
+    run(whole_sweep(url_of(engine), file))
+    assert rows(engine) == between
+
+
+def test_templates_that_are_to_be_kept_refuse_a_changed_one(
+    engine: sa.Engine, file: Path, change: Change
+) -> None:
+    sweep = load_sweep(file)
+    with Session(engine) as session:
+        check_templates_kept(session, Settings(), sweep)
+        old = change("score")
+        with pytest.raises(ConfigError) as refused:
+            check_templates_kept(session, Settings(), sweep)
+    message = refused.value.message
+    for part in (str(file), "score.j2", old, prompts.template_hash("score"), f"{CELLS} cells"):
+        assert part in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize("part", ["plan", "run"])
+def test_the_commands_refuse_in_one_line_before_anything_is_spent(
+    engine: sa.Engine, file: Path, tmp_path: Path, change: Change, part: str
+) -> None:
+    before = rows(engine)
+    command = CommandLine(tmp_path, {"JUDGE_GYM_DATABASE_URL": url_of(engine)}, in_process=True)
+    old = change("score")
+    refused = command("sweep", part, file.name, "--keep-templates")
+    assert refused.code == 3
+    [line] = [one for one in refused.errors.splitlines() if "score.j2" in one]
+    for named in (old, prompts.template_hash("score"), f"{CELLS} cells"):
+        assert named in line
+    assert rows(engine) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "settings", "name"),
+    [
+        ("utility_model: sim/utility-2\n", {}, "utility_model"),
+        ("", {"summary_words": 100}, "summary_words"),
+    ],
+)
+def test_another_utility_model_or_setting_makes_new_views_and_cells(
+    engine: sa.Engine,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    line: str,
+    settings: dict[str, int],
+    name: str,
+) -> None:
+    file.write_text(line + file.read_text())
+    for key, value in settings.items():
+        monkeypatch.setenv(f"JUDGE_GYM_{key.upper()}", str(value))
+    program_settings.cache_clear()
+    old = answers(engine, "neutralizer")
+    assert any(name in sentence for sentence in plan(engine, file).changed)
+    run(whole_sweep(url_of(engine), file, **settings))
+    after = answers(engine, "neutralizer")
+    assert old.items() < after.items()
+    assert len(after) == 2 * len(old)
+    assert rows(engine)["samples"] == 2 * JUDGEMENTS
+    assert rows(engine)["views"] == VIEWS + 2
+    program_settings.cache_clear()
+
+
+def test_a_finished_sweep_of_an_older_schema_is_still_finished(
+    engine: sa.Engine, file: Path
+) -> None:
+    before = rows(engine)
+    migrate.downgrade(url_of(engine), "0031")
+    migrate.upgrade(url_of(engine))
+    planned = plan(engine, file)
+    assert not planned.changed
+    assert sum(line.to_do for line in planned.lines if line.workflow != "w5-probe") == 0
+    assert finished_run(engine, Settings(), load_sweep(file)) == 1
+    with Session(engine) as session:
+        recipes = list(session.scalars(sa.select(t.Experiment.recipe)))
+    assert [recipe and recipe["score"] for recipe in recipes] == [
+        prompts.template_hash("score")
+    ] * 3
+    run(whole_sweep(url_of(engine), file))
+    assert rows(engine) == before
+
+
+@pytest.mark.parametrize("template", ["score", "neutralize", "rubric"])
+def test_a_sweep_of_an_older_schema_and_an_older_template_is_asked_again(
+    engine: sa.Engine, file: Path, template: str
+) -> None:
+    migrate.downgrade(url_of(engine), "0031")
+    with engine.begin() as connection:
+        older = sa.text("UPDATE llm_calls SET template_hash = 'old' WHERE template = :name")
+        connection.execute(older, {"name": template})
+    migrate.upgrade(url_of(engine))
+    [said] = plan(engine, file).changed
+    assert f"{template}.j2 changed from old to {prompts.template_hash(template)}" in said
+    run(whole_sweep(url_of(engine), file))
+    after = rows(engine)
+    assert (after["experiments"], after["samples"]) == (6, 2 * JUDGEMENTS)
+    assert after["views"] == VIEWS + (2 if template == "neutralize" else 0)
+    assert after["rubrics"] == RUBRICS + (RUBRICS if template == "rubric" else 0)
+    assert not plan(engine, file).changed
+
+
+@pytest.fixture
+def elsewhere(postgres_server: str, migrated_template: str) -> Iterator[sa.Engine]:
+    with temporary_database(postgres_server, migrated_template) as url:
+        yield sa.create_engine(url, poolclass=sa.NullPool)
+
+
+def exported(engine: sa.Engine, folder: Path) -> Path:
+    export(engine, folder, sweep="quick")
+    return folder
+
+
+def made_older(folder: Path) -> Path:
+    """Take what migration 0032 added out of a bundle."""
+    added = {
+        "experiments": ["point", "recipe", "view_recipes", "rubric_recipe"],
+        "rubrics": ["recipe"],
+        "views": ["recipe"],
+    }
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for table, columns in added.items():
+        cells = pd.read_csv(folder / f"{table}.csv", dtype=str, keep_default_na=False)
+        cells.drop(columns=columns).to_csv(folder / f"{table}.csv", index=False)
+        for column in columns:
+            del manifest["tables"][table]["columns"][column]
+        csv = measured(folder / f"{table}.csv").model_dump()
+        manifest["tables"][table]["csv"] = csv
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"migration": "0031"}))
+    return folder
+
+
+def test_a_bundle_carries_the_recipe(
+    engine: sa.Engine, elsewhere: sa.Engine, file: Path, tmp_path: Path, change: Change
+) -> None:
+    change("neutralize")
+    run(whole_sweep(url_of(engine), file))
+    folder = exported(engine, tmp_path / "bundle")
+    import_bundle(elsewhere, folder)
+    assert rows(elsewhere)["samples"] == JUDGEMENTS
+    assert not plan(elsewhere, file).changed
+    there = rows(elsewhere)
+    run(whole_sweep(url_of(elsewhere), file))
+    assert rows(elsewhere) == there
+
+
+def test_an_older_bundle_comes_in_and_its_sweep_is_finished(
+    engine: sa.Engine, elsewhere: sa.Engine, file: Path, tmp_path: Path
+) -> None:
+    folder = made_older(exported(engine, tmp_path / "bundle"))
+    import_bundle(elsewhere, folder)
+    there = rows(elsewhere)
+    run(whole_sweep(url_of(elsewhere), file))
+    assert rows(elsewhere) == there
+    _, new = import_bundle(elsewhere, folder)
+    assert not any(new.values())
+
+
+def test_answers_of_another_recipe_do_not_join_an_experiment(
+    engine: sa.Engine, elsewhere: sa.Engine, file: Path, tmp_path: Path, change: Change
+) -> None:
+    newer, older = tmp_path / "newer", tmp_path / "older"
+    exported(engine, newer)
+    made_older(exported(engine, older))
+    change("score")
+    run(whole_sweep(url_of(elsewhere), file))
+    with Session(elsewhere) as session, session.begin():
+        # Nothing contradicts then but the template.
+        session.execute(sa.delete(t.Call).where(t.Call.agent.in_(("scorer", "prober"))))
+        session.execute(sa.delete(t.Sample))
+    for bundle in (newer, older):
+        with pytest.raises(StoreError, match=r"recipe|score\.j2"):
+            import_bundle(elsewhere, bundle)
