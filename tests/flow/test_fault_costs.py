@@ -55,16 +55,25 @@ def test_rate_limits_of_one_in_twenty_cost_no_more_than_a_tenth(
 def test_a_poisoned_item_fails_alone_and_nobody_waits_for_it(
     database: str, simulator: Simulator, tmp_path: Path, poison: str
 ) -> None:
-    """Its calls never succeed; chunks that it is in and chunks that it is not in go on."""
+    """Its calls never succeed; chunks that it is in and chunks that it is not in go on.
+
+    Where they fail, the server holds them back until all others are answered: a run that waited
+    for one of them would wait until the call's time is up.
+    """
     file = tmp_path / "scoring.yaml"
     file.write_text(scoring_sweep("scoring", "local/judge-1", documents=10, replicates=4))
     good, bad = answers("VERDICT: A"), refuses(500, "this one, always")
+    answered = 0
+    others_are_done = asyncio.Event()
 
     async def step(request: web.Request) -> web.StreamResponse:
+        nonlocal answered
         if title not in await request.text():
+            answered += 1
+            if answered == 36:
+                others_are_done.set()
             return await good(request)
-        if poison == "hangs":
-            await asyncio.sleep(600)
+        await (asyncio.sleep(600) if poison == "hangs" else others_are_done.wait())
         return await bad(request)
 
     async def score(run: SweepRun) -> None:
@@ -78,7 +87,7 @@ def test_a_poisoned_item_fails_alone_and_nobody_waits_for_it(
         JUDGE_GYM_DATABASE_URL=database,
         JUDGE_GYM_SIMULATOR_URL=simulator.url,
         JUDGE_GYM_CALL_ATTEMPTS="2",
-        JUDGE_GYM_CALL_TIMEOUT_S="5",
+        JUDGE_GYM_CALL_TIMEOUT_S="15",
         JUDGE_GYM_CHUNK_SIZE="20",
         LOCAL_BASE_URL="http://127.0.0.1:9/v1",
     ):
