@@ -20,6 +20,8 @@ from judge_gym.errors import ConfigError, did_you_mean
 MAX_TEXT_BYTES = 1_000_000
 """Maximum size of a sweep or rubric file."""
 CORPUS_SUFFIXES = (".jsonl", ".ndjson", ".csv")
+COMPRESSED = ".gz"
+"""May follow a suffix of a corpus file: the file is decompressed while it is read."""
 _SHOWN_NAMES = 12
 
 
@@ -50,6 +52,12 @@ def what_exists(path: Path) -> str:
     return f"{where} has {', '.join(names[:_SHOWN_NAMES]) or 'no files'}{more}."
 
 
+def corpus_suffix(path: Path) -> str:
+    """Return the suffix that says how a corpus file is written, in small letters, without .gz."""
+    compressed = path.suffix.lower() == COMPRESSED
+    return (path.with_suffix("") if compressed else path).suffix.lower()
+
+
 def corpus_files(path: Path) -> list[Path]:
     """Return the corpus files of `path`, sorted: the file itself, or the files in a folder.
 
@@ -58,8 +66,11 @@ def corpus_files(path: Path) -> list[Path]:
     """
     allowed = ", ".join(CORPUS_SUFFIXES)
     if path.is_file():
-        if path.suffix.lower() not in CORPUS_SUFFIXES:
-            raise ConfigError(f"{path} is not a corpus file.", f"Use one of {allowed}.")
+        if corpus_suffix(path) not in CORPUS_SUFFIXES:
+            raise ConfigError(
+                f"{path} is not a corpus file.",
+                f"Use one of {allowed}, or one of them followed by {COMPRESSED}.",
+            )
         return [path]
     if not path.is_dir():
         raise ConfigError(f"{path} does not exist.", what_exists(path))
@@ -84,7 +95,7 @@ def corpus_digest(path: Path) -> str:
 
 def _is_corpus_file(file: Path, folder: Path) -> bool:
     hidden = any(part.startswith(".") for part in file.relative_to(folder).parts)
-    return not hidden and file.suffix.lower() in CORPUS_SUFFIXES and file.is_file()
+    return not hidden and corpus_suffix(file) in CORPUS_SUFFIXES and file.is_file()
 
 
 def _sha256(file: Path) -> bytes:

@@ -4,16 +4,19 @@
 """
 
 import csv
+import gzip
 import json
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from judge_gym.design.config import corpus_files, shown
+from judge_gym.design.config import COMPRESSED, corpus_files, corpus_suffix, shown
 from judge_gym.errors import EvidenceError, did_you_mean
 
 MAX_ROW_CHARACTERS = 10_000_000
@@ -36,27 +39,40 @@ class Row:
 def read_rows(file: Path) -> Iterator[Row]:
     """Yield the records of `file` one at a time.
 
-    A record that cannot be read is a row with a fault. Raises `EvidenceError` when the file cannot
-    be opened or parsed any further.
+    A file that ends in .gz is decompressed. A record that cannot be read is a row with a fault.
+    Raises `EvidenceError` when the file cannot be opened, decompressed or parsed any further.
     """
     try:
-        if file.suffix.lower() == ".csv":
-            yield from _csv_rows(file)
-        else:
-            with file.open("rb") as handle:
-                yield from _json_rows(handle)
+        with _opened(file) as handle:
+            yield from _csv_rows(file, handle) if _is_csv(file) else _json_rows(handle)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise EvidenceError(
+            f"{file} cannot be decompressed: {error}.", "Download or compress it again."
+        ) from error
     except OSError as error:
         raise _unreadable(file, error) from error
+
+
+def _is_csv(file: Path) -> bool:
+    return corpus_suffix(file) == ".csv"
+
+
+def _opened(file: Path) -> BinaryIO:
+    if file.suffix.lower() == COMPRESSED:
+        return cast(BinaryIO, gzip.open(file, "rb"))
+    return file.open("rb")
 
 
 def _unreadable(file: Path, error: OSError) -> EvidenceError:
     return EvidenceError(f"{file} cannot be read: {error.strerror or error}.")
 
 
-def _csv_rows(file: Path) -> Iterator[Row]:
+def _csv_rows(file: Path, content: BinaryIO) -> Iterator[Row]:
     # The limit is global to the csv module. Raising it does not affect other readers.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_ROW_CHARACTERS))
-    with file.open(encoding="utf-8-sig", errors="surrogateescape", newline="") as handle:
+    with TextIOWrapper(
+        content, encoding="utf-8-sig", errors="surrogateescape", newline=""
+    ) as handle:
         first = handle.readline(MAX_ROW_CHARACTERS)
         # A line in which Excel names the separator.
         given = _SEPARATOR.fullmatch(first)

@@ -2,7 +2,14 @@
 
 from pathlib import Path
 
-from judge_gym.design.config import CORPUS_SUFFIXES, Node, read_model, read_tree, shown
+from judge_gym.design.config import (
+    CORPUS_SUFFIXES,
+    Node,
+    corpus_suffix,
+    read_model,
+    read_tree,
+    shown,
+)
 from judge_gym.design.fields import Frozen
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.judges.binary_judge import BinaryJudge
@@ -21,7 +28,7 @@ class _File(Frozen):
 
 def load_judge(path: Path) -> AnyJudge:
     """Read a judge; `kind` says which. Raises `ConfigError` naming file, line, key and value."""
-    if path.suffix.lower() in CORPUS_SUFFIXES:
+    if corpus_suffix(path) in CORPUS_SUFFIXES:
         raise ConfigError(f"{path} is a file of items.", "Name a judge file (YAML).")
     return judge_in(read_tree(path))
 

@@ -9,6 +9,7 @@ figures each:
 - `entrenchment`: polarization times confidence, and overconfidence
 - `presentation`: swap sensitivity, position bias and label bias
 - `consistency`: outcome rates and repeatability
+- `people`: the alternative annotator test, and the distance to people beside their own
 - `accuracy`: accuracy against a known answer or an index
 - `agreement`, `components`: agreement beyond chance, variance components, severity of judges
 - `decomposition`: rubric and judgement, separated in the crossed design

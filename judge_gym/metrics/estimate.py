@@ -163,6 +163,8 @@ class RemarkKind(StrEnum):
     """`number` samples are left out, because the variable `names[0]` is missing."""
     PAIRS_LEFT_OUT = "pairs left out"
     """`number` pairs are left out, because their differences do not vary."""
+    PEOPLE_LEFT_OUT = "people left out"
+    """`number` people are left out, because they labelled fewer than `advised` items."""
     JUDGES_LEFT_OUT = "judges left out"
     """The judges `names` are left out, because they have no verdict."""
     NOT_APPLIED = "not applied"

@@ -32,6 +32,9 @@ _TEXTS: Mapping[RemarkKind, Callable[[Remark], str]] = {
         f"{_number(remark)} samples without {remark.names[0]} are left out"
     ),
     RemarkKind.PAIRS_LEFT_OUT: lambda remark: f"{_number(remark)} without spread left out",
+    RemarkKind.PEOPLE_LEFT_OUT: lambda remark: (
+        f"{_number(remark)} people with fewer than {_advised(remark)} items left out"
+    ),
     RemarkKind.JUDGES_LEFT_OUT: lambda remark: (
         f"without a verdict and left out: {', '.join(remark.names)}"
     ),

@@ -2,6 +2,7 @@
 
 import asyncio
 import csv
+import gzip
 import json
 from datetime import date
 from pathlib import Path
@@ -279,3 +280,16 @@ def test_real_benchmark_items():
     assert len(found.documents) + len(found.dropped) == 146
     assert {one.truth for one in found.documents} == {1.0, 2.0}
     assert set(found.dropped_by_reason()) <= {"duplicate_content"}
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_a_compressed_file_reads_as_it_was(tmp_path, name):
+    plain = tmp_path / name
+    text = {"a.csv": "sep=;\nitem;label\né;1\n", "a.jsonl": '{"item": "é", "label": 1}\n'}[name]
+    plain.write_text(text, encoding="utf-8")
+    packed = tmp_path / f"{name}.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert list(row_files.read_rows(packed)) == list(row_files.read_rows(plain))
+    packed.write_bytes(packed.read_bytes()[:-9])
+    with pytest.raises(EvidenceError, match=f"{name}.gz cannot be decompressed"):
+        list(row_files.read_rows(packed))

@@ -1,0 +1,307 @@
+"""People as the reference: whether a judge may stand in for one of them, and how far off it is.
+
+People's labels are compared with each other and with a judge's item by item, so that their
+disagreement is kept: no majority is taken. A label may be a set of acceptable labels.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Samples, Verdicts
+from judge_gym.metrics.estimate import (
+    EPSILON,
+    SIGNED_UNIT,
+    UNIT_INTERVAL,
+    Estimate,
+    Remark,
+    RemarkKind,
+    mean_over_items,
+    not_estimable,
+    remarked,
+    resampled_interval,
+    with_interval,
+)
+from judge_gym.metrics.masses import jaccard
+
+MIN_ITEMS = 30
+"""Fewest items of a person who is compared with a judge (Calderon et al. 2025)."""
+MIN_PEOPLE = 2
+"""Fewest people of an item."""
+FALSE_DISCOVERIES = 0.05
+PASSES = 0.5
+"""Least winning rate with which a judge may stand in for people."""
+EPSILONS = {"expert": 0.2, "skilled": 0.15, "crowd": 0.1}
+"""What the authors advise to grant a judge, by who the people are: a judge costs less."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Labels(Samples):
+    """Labels of people, or of a judge: `label` numbers the rows of a matrix of alignments."""
+
+    label: IntArray
+
+
+def labels_of(*verdicts: Verdicts) -> tuple[IntArray, list[Labels]]:
+    """Return the sets of stages that occur (bitmasks, ascending), and verdicts numbered by them."""
+    sets = np.unique(np.concatenate([some.stages for some in verdicts]))
+    return sets, [
+        Labels(
+            judge=some.judge,
+            item=some.item,
+            label=np.searchsorted(sets, some.stages),
+            n_judges=some.n_judges,
+            n_items=some.n_items,
+        )
+        for some in verdicts
+    ]
+
+
+def same(n_labels: int) -> FloatArray:
+    """Return the alignment 1 of equal labels and 0 of others: accuracy, (K, K)."""
+    return np.eye(n_labels)
+
+
+def negative_square(values: FloatArray) -> FloatArray:
+    """Return the alignment -(v - w)² of numbers, (K, K).
+
+    It orders two labels as -RMSE over the same people does.
+    """
+    return np.asarray(-(np.subtract.outer(values, values) ** 2))
+
+
+def overlap(sets: IntArray) -> FloatArray:
+    """Return the alignment |A∩B| / |A∪B| of sets of labels, (K, K); of single labels `same`."""
+    return jaccard(sets, sets)
+
+
+@dataclass(frozen=True)
+class PersonTest:
+    """A judge compared with one person on what the others say.
+
+    `advantage` is the share of their items on which the judge agrees with the others at least as
+    well, `lead` the same share for the person less that of the judge, in [-1, 1]. `p_adjusted` is
+    that of `lead` below epsilon, by Benjamini and Yekutieli.
+    """
+
+    person: int
+    n_items: int
+    advantage: float
+    lead: float
+    p: float
+    p_adjusted: float
+
+    @property
+    def won(self) -> bool:
+        """Whether the judge is taken to be no worse than the person."""
+        return self.p_adjusted <= FALSE_DISCOVERIES
+
+
+@dataclass(frozen=True)
+class AlternativeAnnotator:
+    """The alternative annotator test: its two figures, and the test of each person."""
+
+    winning_rate: Estimate
+    advantage: Estimate
+    people: tuple[PersonTest, ...]
+
+
+def alternative_annotator(
+    people: Labels,
+    judge: Labels,
+    alignment: FloatArray,
+    epsilon: float,
+    rng: np.random.Generator,
+    *,
+    min_items: int = MIN_ITEMS,
+) -> AlternativeAnnotator:
+    """Test whether a judge may stand in for people (alt-test), from a label per person and item.
+
+    Each person is left out in turn. On an item the judge wins when its label's mean `alignment`
+    with the other people's labels is at least that of the person's label. The null hypothesis that
+    the person wins on a share of items larger by `epsilon` or more is tested by a one-sided t test,
+    adjusted over people for false discoveries (Benjamini and Yekutieli 2001) at 5%.
+
+    The winning rate ω is the share of people for whom it is rejected, and 0.5 passes. The
+    advantage probability ρ is the mean over people of the share of items that the judge wins,
+    ties included; t interval with the standard error of resampling items, people being fixed.
+    Replicates of a judge count as draws of it: an item counts their mean. Needs two people
+    an item, and a person with `min_items` of these. Source: Calderon, Reichart and Dror, ACL 2025.
+    """
+    item_wins, item_leads, taken = _duels(people, judge, alignment)
+    counts = taken.sum(axis=1)
+    kept = np.flatnonzero(counts >= min_items)
+    n, n_items = len(judge), int(taken.any(axis=0).sum())
+    if not len(kept):
+        most = int(counts.max(initial=0))
+        because = (
+            f"it needs a person with {min_items} items that the judge and another person "
+            f"labelled, and the most of one person are {most}"
+        )
+        return AlternativeAnnotator(
+            not_estimable("alt_test_winning_rate", because, n=n, n_items=n_items, unit="share"),
+            not_estimable("alt_test_advantage", because, n=n, n_items=n_items, unit="probability"),
+            (),
+        )
+    wins, taken = item_wins[kept], taken[kept]
+    leads = [item_leads[person][taken[row]] for row, person in enumerate(kept)]
+    p_values = [_below(lead, epsilon) for lead in leads]
+    tests = tuple(
+        PersonTest(
+            person=int(person),
+            n_items=len(lead),
+            advantage=float(wins[row][taken[row]].mean()),
+            lead=float(lead.mean()),
+            p=p,
+            p_adjusted=adjusted,
+        )
+        for row, (person, lead, p, adjusted) in enumerate(
+            zip(kept, leads, p_values, benjamini_yekutieli(p_values), strict=True)
+        )
+    )
+    rate = Estimate(
+        "alt_test_winning_rate",
+        sum(test.won for test in tests) / len(tests),
+        None,
+        None,
+        n,
+        n_items,
+        method=f"alt-test of {len(tests)} people, epsilon {epsilon:g}; passes at {PASSES:g}",
+        unit="share",
+        because="it counts tests that share the judge's labels",
+    )
+    advantage = Estimate(
+        "alt_test_advantage",
+        float(np.mean([test.advantage for test in tests])),
+        None,
+        None,
+        n,
+        n_items,
+        method=f"mean over {len(tests)} people; t interval, items resampled",
+        unit="probability",
+    )
+
+    def mean_advantage(weights: FloatArray) -> FloatArray:
+        total = weights @ taken.T
+        share = np.divide(
+            weights @ wins.T, total, where=total > 0, out=np.full(total.shape, np.nan)
+        )
+        return np.asarray(share.mean(axis=1))
+
+    some = taken.any(axis=0)
+    wins, taken = wins[:, some], taken[:, some].astype(np.float64)
+    interval = resampled_interval(mean_advantage, n_items, rng)
+    advantage = with_interval(advantage, interval, UNIT_INTERVAL)
+    left_out = int((counts < min_items).sum())
+    if left_out:
+        remark = Remark(RemarkKind.PEOPLE_LEFT_OUT, left_out, min_items)
+        rate, advantage = remarked(rate, remark), remarked(advantage, remark)
+    return AlternativeAnnotator(rate, advantage, tests)
+
+
+def _duels(
+    people: Labels, judge: Labels, alignment: FloatArray
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Return, people x items, the judge's wins, the person's lead, and where they were compared."""
+    counts = _counts(people, len(alignment))
+    total = counts @ alignment.T
+    several = counts.sum(axis=1) >= MIN_PEOPLE
+    shape = (people.n_judges, people.n_items)
+    own = np.full(shape, -1, dtype=np.int64)
+    own[people.judge, people.item] = people.label
+    wins, leads, draws = np.zeros(shape), np.zeros(shape), np.zeros(people.n_items)
+    for item, label in zip(judge.item, judge.label, strict=True):
+        draws[item] += 1
+        there = own[:, item]
+        # Sums over the same other people: they compare as means do.
+        of_person = total[item, there] - alignment[there, there]
+        of_judge = total[item, label] - alignment[label, there]
+        judge_wins, person_wins = of_judge >= of_person - EPSILON, of_person >= of_judge - EPSILON
+        wins[:, item] += judge_wins
+        leads[:, item] += person_wins.astype(np.float64) - judge_wins
+    taken = (own >= 0) & several & (draws > 0)
+    each = np.maximum(draws, 1)
+    return np.where(taken, wins / each, 0.0), np.where(taken, leads / each, 0.0), taken
+
+
+def _counts(labels: Labels, n_labels: int) -> FloatArray:
+    """Return how often each item got each label, items x K."""
+    code = labels.item * n_labels + labels.label
+    counts = np.bincount(code, minlength=labels.n_items * n_labels)
+    return counts.reshape(labels.n_items, n_labels).astype(np.float64)
+
+
+def _below(values: FloatArray, bound: float) -> float:
+    """Return the p of a mean at or above `bound`, by a one-sided t test."""
+    from scipy.special import stdtr
+
+    gap = float(values.mean()) - bound
+    error = float(values.std(ddof=1)) / len(values) ** 0.5
+    if error <= EPSILON:
+        return 0.0 if gap < -EPSILON else 1.0
+    return float(stdtr(len(values) - 1, gap / error))
+
+
+def benjamini_yekutieli(p_values: Sequence[float]) -> list[float]:
+    """Return p values adjusted for false discoveries under any dependence, in the order given.
+
+    Source: Benjamini and Yekutieli 2001, Annals of Statistics 29.
+    """
+    from statsmodels.stats.multitest import fdrcorrection  # takes seconds to import
+
+    return [float(p) for p in fdrcorrection(p_values, method="negcorr")[1]]
+
+
+@dataclass(frozen=True)
+class DistanceToPeople:
+    """How far a judge is from people, beside how far they are from each other.
+
+    `excess` is the first less the second, item by item.
+    """
+
+    distance: Estimate
+    excess: Estimate
+
+
+def distance_to_people(
+    people: Labels, judge: Labels, distance: FloatArray, metric: str, unit: str
+) -> DistanceToPeople:
+    """Return the mean distance of a judgement from people's labels, with people's own as floor.
+
+    `distance` (K, K) holds distances between labels in [0, 1]. For each person left out, a
+    judgement and that person's own label are both compared with the labels of the others: the floor
+    is what one more person would have, so an excess above 0 says that the judge is further from
+    people than they are from each other, and below 0 that it is nearer to what they have in common.
+    Means over people, then over the judge's replicates, then over items; t intervals over items.
+    Needs an item with two people and a judgement.
+    """
+    counts = _counts(people, len(distance))
+    given = _counts(judge, len(distance))
+    n_people, n_given = counts.sum(axis=1), given.sum(axis=1)
+    kept = (n_people >= MIN_PEOPLE) & (n_given > 0)
+    counts, given = counts[kept], given[kept]
+    n_people, n_given = n_people[kept], n_given[kept]
+    of_judge = ((given @ distance) * counts).sum(axis=1) / (n_given * n_people)
+    pairs = ((counts @ distance) * counts).sum(axis=1) - counts @ np.diag(distance)
+    of_people = pairs / (n_people * (n_people - 1))
+    n = int(n_given.sum())
+    if not kept.any():
+        because = "no item has the labels of two people and a judgement"
+        missing = [not_estimable(name, because, unit=unit) for name in (metric, f"{metric}_excess")]
+        return DistanceToPeople(*missing)
+    far = mean_over_items(metric, of_judge, n=n, unit=unit, bounds=UNIT_INTERVAL)
+    excess = mean_over_items(
+        f"{metric}_excess", of_judge - of_people, n=n, unit=unit, bounds=SIGNED_UNIT
+    )
+    floor = float(of_people.mean())
+    method = f"{far.method}; floor: each person against the others"
+    return DistanceToPeople(replace(far, floor=floor, method=method), excess)
+
+
+def ordinal_distance(sets: IntArray, n_stages: int) -> FloatArray:
+    """Return |s - t| / (S - 1) of stages, for sets the mean over their stages' pairs; (K, K)."""
+    chosen = ((sets[:, None] >> np.arange(n_stages)) & 1).astype(np.float64)
+    share = chosen / chosen.sum(axis=1, keepdims=True)
+    stages = np.arange(n_stages)
+    return np.asarray(share @ (np.abs(stages[:, None] - stages) / (n_stages - 1)) @ share.T)
