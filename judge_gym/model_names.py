@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 SIMULATED = "sim/"
 """How the names of simulated models begin that are asked through OpenAI's API."""
+RECORDED = "recorded"
+"""The provider of judges whose judgements were recorded elsewhere and imported."""
 _VERSION = re.compile(
     r"[-@:](?:preview-|exp-)?(?:latest|\d{3,4}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{2,4})"
 )
@@ -21,6 +23,11 @@ def is_simulated_model(model: str) -> bool:
     """Whether the simulator plays this model, so that it costs nothing and shows nothing."""
     provider, slash, _ = model.partition("/")
     return bool(slash) and is_simulated_provider(provider)
+
+
+def is_recorded_model(model: str) -> bool:
+    """Whether the judgements of this model were recorded elsewhere and imported."""
+    return model.startswith(f"{RECORDED}/")
 
 
 def planted_name(model: str) -> str:

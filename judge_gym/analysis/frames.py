@@ -23,7 +23,7 @@ _NAMES = """
     experiment_b family family_a family_b finish_reason judge metric model model_a model_b
     owner_family owner_model pair probe_window prompt_order provider rival route rubric
     rubric_family rubric_owner scoring_method source status sweep task_type template tier unit
-    version window_name workflow
+    version window_name wording workflow
 """
 CATEGORIES = frozenset(_NAMES.split())
 """Columns of text that names one of few things."""

@@ -19,22 +19,29 @@ class AxisInfo:
     """The default as a sweep file writes it."""
     why: str
     """Why the axis exists, on one line."""
+    facet: bool
+    """Whether its levels are draws, to be averaged over instead of compared."""
     modules: tuple[str, ...]
     """Dotted names of the strategy modules that list the axis in `AXES`."""
 
 
 def axes() -> list[AxisInfo]:
     """Return every axis in the order of `Experiment`'s fields."""
+    marked = {
+        name: [mark for mark in field.metadata if isinstance(mark, Axis)]
+        for name, field in Experiment.model_fields.items()
+    }
     return [
         AxisInfo(
             name=name,
             legal=legal_text(field),
             default=_written(field.default),
             why=" ".join((field.description or "").split()),
+            facet=any(mark.facet for mark in marked[name]),
             modules=_modules_of(name),
         )
         for name, field in Experiment.model_fields.items()
-        if any(isinstance(mark, Axis) for mark in field.metadata)
+        if marked[name]
     ]
 
 

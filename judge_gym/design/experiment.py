@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.rubric import Rubric, rubric_faults
 from judge_gym.design.window import Window
-from judge_gym.model_names import is_simulated_model
+from judge_gym.model_names import is_recorded_model, is_simulated_model
 from judge_gym.seeds import digest
 
 TaskType = Literal["ecc", "control", "benchmark"]
@@ -28,6 +28,10 @@ Effort = Literal["none", "low", "medium", "high"]
 """How much a model is to think before it answers."""
 ReasoningEffort = Literal["default", Effort]
 
+STANDARD_WORDING = "standard"
+WORDINGS = (STANDARD_WORDING,)
+"""The wordings of the judging prompt that judge-gym has, for every scoring method."""
+
 _TAG = (
     "at most 120 small letters, digits, dots, underscores and hyphens, "
     "beginning with a letter or digit"
@@ -37,6 +41,10 @@ _TAG = (
 @dataclass(frozen=True)
 class Axis:
     """Marks a field of `Experiment` as an axis of the design space."""
+
+    facet: bool = False
+    """Whether its levels are draws of one thing, such as paraphrases of a prompt. The levels of a
+    facet are averaged over with their variance; they are compared only where a sweep asks."""
 
 
 class GroundTruth(Frozen):
@@ -138,7 +146,20 @@ def _rubric_fits_scale(rubric: RubricSource, scale_size: int) -> str:
     return f"the provided rubric does not fit: {'; '.join(faults)}" if faults else ""
 
 
+def _wording_is_known(model: str, wording: str) -> str:
+    if wording in WORDINGS or is_recorded_model(model):
+        return ""
+    known = ", ".join(WORDINGS)
+    return f"judge-gym has no such wording; use {known} (recorded judgements may name any)"
+
+
+def _rubric_has_draws(rubric: RubricSource, rubric_draw: int) -> str:
+    return "a provided rubric has one draw, 0" if rubric.rubric and rubric_draw else ""
+
+
 RULES = (
+    Rule(("model", "wording"), _wording_is_known),
+    Rule(("rubric", "rubric_draw"), _rubric_has_draws),
     Rule(("task_type", "ground_truth"), _truth_fits_task),
     Rule(("task_type", "bundle_size"), _bundle_fits_task),
     Rule(("rubric", "scale_size"), _rubric_fits_scale),
@@ -205,6 +226,13 @@ class Experiment(Frozen):
     model's own default holds."""
     logprobs: Annotated[bool, Axis()] = False
     """Whether to record the token probability of the verdict's letter, beside the probe's."""
+    wording: Annotated[
+        str, Axis(facet=True), Legal("a wording of the judging prompt: " + ", ".join(WORDINGS))
+    ] = Field(default=STANDARD_WORDING, min_length=1, max_length=80)
+    """The paraphrase of the judging prompt. A figure of one wording has the luck of its words."""
+    rubric_draw: Annotated[int, Axis(facet=True)] = Field(default=0, ge=0, le=99)
+    """The draw of the rubric among those that its owner writes from the same prompt. A figure of
+    one draw has the luck of that rubric."""
     _rubric_recipe: str = PrivateAttr(default="")
     _view_recipe: str = PrivateAttr(default="")
 

@@ -111,7 +111,8 @@ class ControlledDraw(Frozen):
     controlled: int = Field(ge=1)
     """Number of pairs."""
     axes: tuple[str, ...] = ()
-    """The axes to vary; by default every axis with two or more values."""
+    """The axes to vary; by default every axis with two or more values that is
+    not a facet such as `wording`."""
     seed: int = Field(default=0, ge=0)
     """Seed of the draw."""
 

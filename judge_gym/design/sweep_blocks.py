@@ -215,8 +215,12 @@ def read_draw(node: Node, boxes: Sequence[Box]) -> RandomDraw | ControlledDraw:
 
 
 def pair_spaces(boxes: Sequence[Box], chosen: Sequence[str]) -> Mapping[str, PairSpace]:
-    """Return the pairs for each of the `chosen` axes; by default for every axis with pairs."""
-    spaces = {name: PairSpace(boxes, DIMENSIONS.index(name)) for name in chosen or _axis_names()}
+    """Return the pairs for each of the `chosen` axes; by default for every axis with pairs.
+
+    Facets such as `wording` have to be chosen.
+    """
+    names = chosen or [axis.name for axis in axes() if not axis.facet and axis.name in DIMENSIONS]
+    spaces = {name: PairSpace(boxes, DIMENSIONS.index(name)) for name in names}
     return {name: space for name, space in spaces.items() if space.size or name in chosen}
 
 

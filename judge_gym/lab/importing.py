@@ -16,6 +16,7 @@ from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.labels import Labels
 from judge_gym.design.window import RecordedSource, Window
 from judge_gym.errors import ConfigError
+from judge_gym.model_names import RECORDED
 from judge_gym.questions.scorer import Judgement, read_judgement
 from judge_gym.recorded import (
     Given,
@@ -42,7 +43,6 @@ from judge_gym.store.rubrics import add_arm, own_arm, provided_key, rubric_by_ke
 from judge_gym.store.samples import save_samples
 from judge_gym.store.windows import register_window, save_documents
 
-PROVIDER = "recorded"
 """The first part of an imported judge's model string; nobody can be asked by it."""
 _ROWS = 5_000
 """Rows of one statement."""
@@ -115,7 +115,7 @@ def import_verdicts(
 
 
 def _check_name(session: Session, name: str) -> None:
-    if was_run_here(session, name, PROVIDER):
+    if was_run_here(session, name, RECORDED):
         raise ConfigError(
             f"name is {name!r}, a sweep that was run here.", "Give the recorded one another name."
         )
@@ -135,7 +135,7 @@ def _experiment(
         task_type="benchmark" if truth else "ecc",
         concept=recorded.concept,
         window=window,
-        model=f"{PROVIDER}/{judge}",
+        model=f"{RECORDED}/{judge}",
         family=recorded.families.get(judge, judge)[:80],
         ground_truth=truth,
         scoring_method="subset" if subset else recorded.scoring_method,
@@ -258,7 +258,7 @@ def _save_calls(
             "key": row["call"],
             "workflow": "import-verdicts",
             "agent": "scorer",
-            "provider": PROVIDER,
+            "provider": RECORDED,
             "model": experiment.model,
             "experiment_id": experiment_id,
             "messages": [],

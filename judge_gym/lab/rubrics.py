@@ -62,9 +62,9 @@ def requests_of(experiments: Iterable[Experiment], *, sham: bool = False) -> lis
     """
     requests: dict[str, RubricRequest] = {}
     for experiment in experiments:
-        owner = resolve(experiment).of(Rubrics).owner
-        if owner and not (sham and experiment.rubric.kind != "own"):
-            request = _request(experiment, owner, store.SHAM if sham else 0)
+        owned = resolve(experiment).of(Rubrics)
+        if owned.owner and not (sham and experiment.rubric.kind != "own"):
+            request = _request(experiment, owned, sham=sham)
             requests[request_key(request)] = request
     return list(requests.values())
 
@@ -140,7 +140,8 @@ def _end(values: dict[str, Any], author: Turn) -> End[None]:
     return End(values["status"], (Row("rubrics", values),))
 
 
-def _request(experiment: Experiment, owner: str, variant: int) -> RubricRequest:
+def _request(experiment: Experiment, owned: Rubrics, *, sham: bool) -> RubricRequest:
+    owner = owned.owner
     own = owner == experiment.model
     return RubricRequest(
         owner_model=owner,
@@ -148,8 +149,8 @@ def _request(experiment: Experiment, owner: str, variant: int) -> RubricRequest:
         concept=experiment.concept,
         country=experiment.country,
         scale_size=experiment.scale_size,
-        variant=variant,
-        temperature=experiment.temperature if variant == store.SHAM else 0.0,
+        variant=store.SHAM if sham else store.variant_of(owned.draw),
+        temperature=experiment.temperature if sham else store.temperature_of(owned.draw),
         recipe=experiment.rubric_recipe,
     )
 
@@ -162,8 +163,8 @@ def _call(
     source: SeedSource,
     temperature: float = 0.0,
 ) -> Call:
-    # Rubrics and marks are instruments, not measurements: no sampling noise but in a sham, which
-    # shows what that noise alone does.
+    # Rubrics and marks are instruments, not measurements: no sampling noise but in shams and
+    # further draws, which show what that noise alone does.
     parameters = Parameters(
         temperature=temperature,
         top_p=1,

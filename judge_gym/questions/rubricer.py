@@ -27,7 +27,8 @@ class RubricRequest:
     country: str
     scale_size: int
     variant: int
-    """0 is the owner's rubric; `store.rubrics.SHAM` is another draw of the same prompt."""
+    """0 is the owner's first rubric; others are further draws of the same prompt: a sham
+    (`store.rubrics.SHAM`) or those of `rubric_draw` (`store.rubrics.variant_of`)."""
     temperature: float
     recipe: str = ""
     """What tells it from rubrics that earlier templates or critics made; empty for the first."""

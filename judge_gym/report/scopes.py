@@ -33,6 +33,8 @@ _PHRASES: Mapping[str, Callable[[Any], str]] = {
     "probe_window": lambda value: (
         "fresh probes" if value == "fresh" else "probed in the same conversation"
     ),
+    "wording": lambda value: f"{value} wording",
+    "rubric_draw": lambda value: f"rubric draw {value}",
     "bundle_size": lambda value: f"bundles of {value}",
 }
 _MOST_LEVELS = 2

@@ -28,7 +28,7 @@ from judge_gym.store.recipes import (
     rows_by_point,
     stored_as,
 )
-from judge_gym.store.rubrics import generated_key
+from judge_gym.store.rubrics import drawn_key
 from judge_gym.store.windows import register_window
 
 
@@ -273,6 +273,7 @@ def rubric_keys_of_other_recipes(session: Session, experiment_id: int) -> set[st
     owner = sa.func.coalesce(
         sa.func.nullif(t.Experiment.config["rubric"]["model"].astext, ""), t.Experiment.model
     )
+    draw = mine.config.get("rubric_draw", 0)
     columns = (t.Experiment.concept, t.Experiment.country, t.Experiment.scale_size)
     by_recipe: defaultdict[str, set[str]] = defaultdict(set)
     for name, recipe, mark in session.execute(
@@ -281,7 +282,7 @@ def rubric_keys_of_other_recipes(session: Session, experiment_id: int) -> set[st
         .distinct()
     ):
         if made_with := rubric_recipe(recipe):
-            by_recipe[made_with].add(generated_key(name, *subject, recipe=mark))
+            by_recipe[made_with].add(drawn_key(name, *subject, draw, mark))
     same = by_recipe.pop(rubric_recipe(mine.recipe), set())
     return set().union(*by_recipe.values()) - same
 

@@ -17,6 +17,9 @@ from judge_gym.store import tables as t
 
 SHAM = 2
 """The variant number of a sham: the judge's rubric drawn again, from the same prompt."""
+DRAW_TEMPERATURE = 1.0
+"""The temperature of the draws of `rubric_draw` after the first, whatever the judge's own is: the
+same draws serve all judgements, so they are crossed with every other axis."""
 OLD_SHAM = 1
 """The variant number of shams from an earlier prompt, which required other criteria "than those
 that come to mind first". They stay in arms of kind `old_sham`; no figure includes them."""
@@ -53,6 +56,24 @@ def generated_key(
     return digest("generated rubric", owner_model, concept, country, scale, variant, *drawn, *made)
 
 
+def variant_of(draw: int) -> int:
+    """Return the variant number of a draw of `rubric_draw`."""
+    return SHAM + draw if draw else 0
+
+
+def temperature_of(draw: int) -> float:
+    """Return the temperature at which a draw of `rubric_draw` is written."""
+    return DRAW_TEMPERATURE if draw else 0.0
+
+
+def drawn_key(
+    owner_model: str, concept: str, country: str, scale: int, draw: int, recipe: str
+) -> str:
+    """Return the natural key of a draw of a model's rubric."""
+    subject = (owner_model, concept, country, scale)
+    return generated_key(*subject, variant_of(draw), temperature_of(draw), recipe)
+
+
 def provided_key(rubric: Rubric, concept: str, country: str) -> str:
     """Return the natural key of a rubric that a file provides."""
     return digest("provided rubric", rubric.key, concept, country)
@@ -65,7 +86,7 @@ def applied_key(experiment: Experiment) -> str:
     if rubric.provided is not None:
         return provided_key(rubric.provided, concept, country)
     subject = (concept, country, experiment.scale_size)
-    return generated_key(rubric.owner, *subject, recipe=experiment.rubric_recipe)
+    return drawn_key(rubric.owner, *subject, rubric.draw, experiment.rubric_recipe)
 
 
 def sham_key(experiment: Experiment) -> str:
@@ -97,7 +118,7 @@ def rubrics_of_rivals(
 ) -> list[StoredRubric]:
     """Return the usable rubrics that other models wrote for an experiment's subject, by model.
 
-    Without the keys of `left_out`.
+    Of the experiment's draw, without the keys of `left_out`.
     """
     rows = session.scalars(
         sa.select(t.Rubric)
@@ -107,7 +128,7 @@ def rubrics_of_rivals(
             t.Rubric.scale_size == experiment.scale_size,
             t.Rubric.owner_model != experiment.model,
             t.Rubric.source == "generated",
-            t.Rubric.variant == 0,
+            t.Rubric.variant == variant_of(experiment.rubric_draw),
             t.Rubric.status == "ready",
             t.Rubric.key.not_in(left_out),
         )

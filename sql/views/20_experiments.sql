@@ -32,13 +32,15 @@ SELECT
     (x.config ->> 'max_tokens')::integer AS max_tokens,
     coalesce(x.config ->> 'reasoning_effort', 'default') AS reasoning_effort,
     coalesce((x.config ->> 'logprobs')::boolean, false) AS logprobs,
+    coalesce(x.config ->> 'wording', 'standard') AS wording,
+    coalesce((x.config ->> 'rubric_draw')::integer, 0) AS rubric_draw,
     x.config #>> '{ground_truth,source}' AS truth_source,
     (x.config #>> '{ground_truth,value}')::double precision AS truth_value,
     x.config #>> '{ground_truth,label}' AS truth_label,
     -- Text of jsonb has one order of keys, so equal settings have equal digests. Axes that
     -- experiments of older versions lack are at their default there.
     md5((
-        '{"reasoning_effort": "default", "logprobs": false}'::jsonb
+        '{"reasoning_effort": "default", "logprobs": false, "wording": "standard", "rubric_draw": 0}'::jsonb
         || (x.config - '{tag,window,model,family,replicates}'::text[])
     )::text || x.window_id || coalesce(x.recipe::text, '')) AS setting,
     x.config,
@@ -75,6 +77,8 @@ COMMENT ON COLUMN analysis.experiments.top_p IS 'Axis: top_p, above 0 to 1.';
 COMMENT ON COLUMN analysis.experiments.max_tokens IS 'Axis: maximum length of an answer, in tokens.';
 COMMENT ON COLUMN analysis.experiments.reasoning_effort IS 'Axis: none, low, medium or high; default leaves it to the model.';
 COMMENT ON COLUMN analysis.experiments.logprobs IS 'Axis: whether judgements come with the token probability of the verdict''s letter.';
+COMMENT ON COLUMN analysis.experiments.wording IS 'Axis: the paraphrase of the judging prompt.';
+COMMENT ON COLUMN analysis.experiments.rubric_draw IS 'Axis: the draw of the rubric among those that its owner wrote from the same prompt; 0 is the first.';
 COMMENT ON COLUMN analysis.experiments.truth_source IS 'Source of the truth; NULL without a truth (ecc).';
 COMMENT ON COLUMN analysis.experiments.truth_value IS 'Truth of every item as an index from 0 to 1; NULL when it is a label, differs by item, or is unknown.';
 COMMENT ON COLUMN analysis.experiments.truth_label IS 'Truth of every item as a stage label; NULL when it is an index, differs by item, or is unknown.';

@@ -37,7 +37,7 @@ COMMENT ON COLUMN analysis.rubrics.owner_family IS 'Family of that model; empty 
 COMMENT ON COLUMN analysis.rubrics.concept IS 'The concept it is for.';
 COMMENT ON COLUMN analysis.rubrics.country IS 'The country or setting it is for.';
 COMMENT ON COLUMN analysis.rubrics.scale_size IS 'Number of stages, 2 to 10.';
-COMMENT ON COLUMN analysis.rubrics.variant IS '0 for the rubric in use, 2 for the second draw of it for a sham, 1 for a second one from another prompt.';
+COMMENT ON COLUMN analysis.rubrics.variant IS '0 for the first rubric, 2 for its second draw for a sham, 2 + d for rubric_draw d from 1, 1 for a second one from another prompt.';
 COMMENT ON COLUMN analysis.rubrics.status IS 'ready, refused (its ratings are too low) or failed.';
 COMMENT ON COLUMN analysis.rubrics.stage IS 'Number of the stage, from 1; stages of different rubrics are not comparable.';
 COMMENT ON COLUMN analysis.rubrics.label IS 'Label of the stage.';

@@ -27,6 +27,8 @@ SELECT
     x.max_tokens,
     x.reasoning_effort,
     x.logprobs,
+    x.wording,
+    x.rubric_draw,
     x.setting,
     s.item_id,
     i.item_key,
@@ -112,6 +114,8 @@ COMMENT ON COLUMN analysis.samples.top_p IS 'Axis: top_p, above 0 to 1.';
 COMMENT ON COLUMN analysis.samples.max_tokens IS 'Axis: maximum length of an answer, in tokens.';
 COMMENT ON COLUMN analysis.samples.reasoning_effort IS 'Axis: none, low, medium or high; default leaves it to the model.';
 COMMENT ON COLUMN analysis.samples.logprobs IS 'Axis: whether judgements come with the token probability of the verdict''s letter.';
+COMMENT ON COLUMN analysis.samples.wording IS 'Axis: the paraphrase of the judging prompt.';
+COMMENT ON COLUMN analysis.samples.rubric_draw IS 'Axis: the draw of the rubric among those that its owner wrote from the same prompt; 0 is the first.';
 COMMENT ON COLUMN analysis.samples.setting IS 'Digest of all but the judge: equal for experiments whose judges can be compared.';
 COMMENT ON COLUMN analysis.samples.item_id IS 'The item judged, in analysis.items.';
 COMMENT ON COLUMN analysis.samples.item_key IS '16-digit identity of the item; the same in every database.';

@@ -75,6 +75,21 @@ def test_an_axis_that_no_judge_applied_has_no_effect_to_estimate(database: str) 
     assert (row.estimate, row.because) == (None, "no judge applied top_p as set")
 
 
+def test_wordings_are_groups_of_their_own_and_no_contrast(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 2)
+    for wording in ("standard", "Vanilla"):
+        for model in ("recorded/alpha", "recorded/beta"):
+            lab.own(model, [[1], [2]], wording=wording)
+    rows = lab.analyse()
+
+    assert {row.scope["wording"] for row in rows if row.metric == "polarization_mixed"} == {
+        "standard",
+        "Vanilla",
+    }
+    assert not [row for row in rows if row.metric in ("contrast", "axis_effect")]
+
+
 def test_labels_and_order_may_be_switched_together(database: str) -> None:
     lab = Lab(database)
     lab.documents([None])

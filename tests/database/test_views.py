@@ -133,6 +133,7 @@ def test_every_axis_is_a_column_with_the_value_of_the_experiment(lab: Lab) -> No
         "max_tokens": 99,
         "reasoning_effort": "low",
         "logprobs": True,
+        "rubric_draw": 1,
     }
     lab.documents([None] * 2)
     lab.judge(ALPHA, **given)

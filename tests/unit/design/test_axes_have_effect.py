@@ -23,7 +23,8 @@ from judge_gym.records.shown import ShownDocument, present
 
 WINDOW = Window(country="Valmora", source=CorpusSource(path=Path("corpus.jsonl"), digest="d"))
 DOCUMENT = ShownDocument(title="Court closed in Valmora", text="The court of Valmora was closed.")
-AXES = [axis.name for axis in axes()]
+# Only recorded judgements have other wordings yet.
+AXES = [axis.name for axis in axes() if axis.name != "wording"]
 
 
 def a_rubric(size: int) -> Rubric:
@@ -46,6 +47,7 @@ SOME_VALUES: dict[str, list[Any]] = {
     "temperature": [0, 0.7],
     "top_p": [0.5, 1],
     "max_tokens": [512, 1024],
+    "rubric_draw": [0, 1, 2],
 }
 
 
@@ -75,7 +77,7 @@ def plan(experiment: Experiment) -> dict[str, Any]:
     return {
         "replicates": strategies.of(Replication).replicates,
         "items": strategies.of(Bundling).group(["a", "b", "c", "d", "e", "f"]),
-        "rubric": (rubrics.owner, rubrics.provided),
+        "rubric": (rubrics.owner, rubrics.provided, rubrics.draw),
         "views": strategies.of(View).to_make,
         "sent": asdict(strategies.of(Sampling)),
     }
@@ -94,7 +96,7 @@ def test_each_value_of_an_axis_changes_the_prompt_or_the_plan(axis: str) -> None
 
 
 # What only planning can show; everything else must reach a prompt.
-PLANNED = {"bundle_size", "rubric", "replicates", *sampling.AXES}
+PLANNED = {"bundle_size", "rubric", "rubric_draw", "replicates", *sampling.AXES}
 
 
 @pytest.mark.parametrize("axis", [axis for axis in AXES if axis not in PLANNED])

@@ -59,6 +59,8 @@ OTHER: dict[str, dict[str, Any]] = {
     "max_tokens": {"max_tokens": 2048},
     "reasoning_effort": {"reasoning_effort": "none"},
     "logprobs": {"logprobs": True},
+    "wording": {"model": "recorded/gpt", "wording": "Vanilla"},
+    "rubric_draw": {"rubric_draw": 1},
 }
 
 
@@ -117,6 +119,19 @@ def test_an_experiment_survives_being_stored() -> None:
 
     assert read == experiment
     assert read.key == experiment.key
+
+
+def test_only_recorded_judgements_name_wordings_of_their_own() -> None:
+    assert an_experiment(model="recorded/gpt", wording="Vanilla").wording == "Vanilla"
+    with pytest.raises(ValidationError, match="no such wording; use standard"):
+        an_experiment(wording="Vanilla")
+
+
+def test_a_provided_rubric_has_one_draw() -> None:
+    provided = {"provided": a_rubric("w", "x", "y", "z")}
+
+    with pytest.raises(ValidationError, match="has one draw, 0"):
+        an_experiment(rubric=provided, rubric_draw=1)
 
 
 def test_a_changed_copy_has_its_own_key() -> None:

@@ -272,7 +272,7 @@ def test_an_unknown_key_suggests_the_one_meant_and_lists_all(
         "sweep.yaml, line 7: blocks[0].scale_sise is not a known key. Did you mean scale_size? "
         "Use tag, task_type, concept, window,"
     )
-    assert message.endswith("reasoning_effort, logprobs.")
+    assert message.endswith("logprobs, wording, rubric_draw.")
 
 
 def test_a_fault_in_a_rubric_file_is_told_at_both_places(
