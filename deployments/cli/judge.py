@@ -184,15 +184,14 @@ def _ledger_of(
 ) -> tuple[dict[str, Any], "Answered"]:
     """Return what the calls behind the results cost, and who answered them."""
     from deployments.cli.environment import database
-    from judge_gym.model_names import Answered
     from judge_gym.store.calls import cost_of
-    from judge_gym.store.served import served_models
+    from judge_gym.store.judges import answered
 
     # Items with the same text share a judgement and its calls.
     calls = list(dict.fromkeys(call for result in results for call in result.call_ids))
     with database() as session:
         cost, unpriced = cost_of(session, calls)
-        by = Answered(judge.answered_by, served_models(session, calls))
+        by = answered(session, judge.record, [results])
     return {"calls": len(calls), "cost_usd": cost, "unpriced_calls": unpriced}, by
 
 

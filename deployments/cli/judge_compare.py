@@ -60,26 +60,22 @@ def compare(
     from judge_gym.calibration.checks import Margins
     from judge_gym.judges.calibrating.comparing import agreement
     from judge_gym.judges.calibrating.comparing import compare as compared
-    from judge_gym.model_names import Answered
-    from judge_gym.store.served import served_models
+    from judge_gym.store.judges import answered
 
     judges, texts = _load(old, new, items, fields)
     results = _judge(judges, texts, repeats, retry_failed=retry_failed)
     margins = Margins(replacement_bias=bias, replacement_limits=limits)
     with database() as session:
-        answered = [
-            Answered(
-                judge.answered_by,
-                served_models(session, {call for result in own for call in result.call_ids}),
-            )
+        by_judge = [
+            answered(session, judge.record, [own])
             for judge, own in zip(judges, results, strict=True)
         ]
-    titles = [f"{judge.name}, {by}" for judge, by in zip(judges, answered, strict=True)]
+    titles = [f"{judge.name}, {by}" for judge, by in zip(judges, by_judge, strict=True)]
     _show_comparison(titles, compared(judges, texts, results, margins), len(texts), shown)
     for judge, own_results in zip(judges, results, strict=True):
         if (labels := agreement(judge, texts, own_results)).labels:
             console.print(f"{judge.name}: {labels}", markup=False, soft_wrap=True)
-    for by in answered:
+    for by in by_judge:
         show_note(by)
     if any(result.simulated for own_results in results for result in own_results):
         say_simulated()

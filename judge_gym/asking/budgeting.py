@@ -248,5 +248,4 @@ def highest_cost(providers: Providers, call: Call) -> float:
     # As the gateway sends it: with the room that the model has for thinking.
     parameters = call.parameters.asked()
     longest = fitted(call.model, parameters, taken_by(providers, call.model)).limit
-    prompt = call.tokens_at_most(longest) - longest
-    return (prompt * price.prompt + longest * price.completion) / 1e6
+    return price.cost_usd(call.tokens_at_most(longest) - longest, longest)

@@ -207,8 +207,7 @@ def _cost(count: int, kind: PerCall, price: Price | None) -> float | None:
         return 0.0
     if price is None:
         return None
-    prompt, answer = kind.prompt_tokens, kind.answer_tokens
-    return count * (prompt * price.prompt + answer * price.completion) / 1e6
+    return count * price.cost_usd(kind.prompt_tokens, kind.answer_tokens)
 
 
 def _seconds(settings: Settings, provider: Provider, calls: Sequence[tuple[int, PerCall]]) -> float:

@@ -227,7 +227,7 @@ def read_report(runtime: Runtime, loaded: LoadedGym) -> GymReport:
     with runtime.session() as session:
         results = results_of(session, loaded.judge, items_of(loaded, outputs), 1)
         cost = sum(item_costs(session, loaded.judge.record, results).values())
-        by = answered(session, loaded.judge.record, results)
+        by = answered(session, loaded.judge.record, results.values())
     entries = [
         [_entry(loaded, case, output, results) for output in row]
         for case, row in zip(loaded.cases, outputs, strict=True)

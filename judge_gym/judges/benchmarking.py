@@ -132,7 +132,7 @@ def read_report(session: Session, chosen: BenchmarkSet, judges: Sequence[Judge])
         judges=judges,
         results=results,
         answered=[
-            answered(session, judge.record, by_item)
+            answered(session, judge.record, by_item.values())
             for judge, by_item in zip(judges, by_judge, strict=True)
         ],
         figures=benchmark_figures(judges, results, chosen),

@@ -1,7 +1,7 @@
 """The plan of a sweep before it runs: calls per workflow, their estimated use, and calls done."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy.orm import Session
@@ -171,12 +171,7 @@ def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
         lines=lines,
         unpriced=sorted({kind.model for kind in amounts if each[kind].price is None}),
         unapplied=[lost.note for lost in unapplied(providers, configured, sweep, experiments)],
-        changed=[
-            f"{change}: {counted(cells, 'cell')} "
-            f"{'is' if cells == 1 else 'are'} asked again as new cells; "
-            "the old answers stay under the old recipe."
-            for change, cells in changed_parts(identities.values()).items()
-        ],
+        changed=_changed(identities.values()),
         warnings=[
             *dropped,
             *replicate_warnings(sweep),
@@ -195,6 +190,15 @@ def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
             stood_in=examples.stood_in,
         ),
     )
+
+
+def _changed(identities: Iterable[Identity]) -> list[str]:
+    """Return what changed in recipes, and how many cells are asked again for it."""
+    return [
+        f"{change}: {counted(cells, 'cell')} {'is' if cells == 1 else 'are'} asked again as new "
+        "cells; the old answers stay under the old recipe."
+        for change, cells in changed_parts(identities).items()
+    ]
 
 
 def _most(thinking: Mapping[_Kind, int]) -> dict[str, int]:

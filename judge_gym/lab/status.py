@@ -249,8 +249,7 @@ def _unknown(calls: Sequence[SentCall]) -> UnknownOutcomes:
         if price is None:
             unpriced += 1
             continue
-        prompt = call.characters / 4
-        cost += (prompt * price.prompt + call.output_limit * price.completion) / 1e6
+        cost += price.cost_usd(call.characters / 4, call.output_limit)
     return UnknownOutcomes(len(calls), cost, unpriced)
 
 

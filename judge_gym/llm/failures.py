@@ -126,7 +126,7 @@ _STATUS_BY_CODE = {
 }
 """What the types of errors mean where no status comes with them."""
 _RESET = re.compile(r"(?:x|anthropic)-ratelimit-(?:(.+)-reset|reset-(requests|tokens))")
-_SPAN = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:([\d.]+)s)?(?:([\d.]+)ms)?")
+_SPAN = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+(?:\.\d+)?)s)?(?:(\d+(?:\.\d+)?)ms)?")
 """A duration as OpenAI writes it: 1s, 6m0s, 20ms."""
 
 

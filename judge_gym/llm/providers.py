@@ -37,6 +37,10 @@ class Price(BaseModel):
     reasoning: float | None = Field(default=None, ge=0)
     """For tokens of the reasoning; as those of the answer when left out."""
 
+    def cost_usd(self, prompt: float, completion: float) -> float:
+        """Return what so many tokens cost in US dollars, none of them at a price of its own."""
+        return (prompt * self.prompt + completion * self.completion) / 1e6
+
 
 Parameter = Literal[
     "temperature",

@@ -88,10 +88,9 @@ def view_recipes(recipe: Recipe) -> dict[str, str]:
     digests: dict[str, str] = {}
     before = ""
     for view in VIEWS[1:]:
-        first, *_ = _NEEDED_BY_VIEW[view]
-        if first not in recipe:
-            break
         needed = _NEEDED_BY_VIEW[view]
+        if needed[0] not in recipe:
+            break
         if view == "cleaned" and recipe[CLEANER] != LIBRARY:
             needed = (*needed, UTILITY_MODEL)
         parts = {name: recipe[name] for name in needed if name in recipe}

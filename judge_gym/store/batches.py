@@ -159,9 +159,10 @@ def other_ids(engine: sa.Engine, batch: StoredBatch) -> frozenset[str]:
     known = sa.select(t.Batch.provider_batch_id).where(
         t.Batch.provider == batch.provider,
         t.Batch.id != batch.id,
+        t.Batch.provider_batch_id > "",
     )
     with engine.connect() as connection:
-        return frozenset(one for one in connection.scalars(known) if one)
+        return frozenset(connection.scalars(known))
 
 
 def announced(

@@ -12,6 +12,7 @@ from judge_gym.design.plans import EVIDENCE, PROBE, RUBRIC, SCORING, SWAP
 from judge_gym.errors import StoreError
 from judge_gym.records.calls import FailureKind
 from judge_gym.store import tables as t
+from judge_gym.store.calls import among
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.selecting import (
     EMPTY,
@@ -149,7 +150,7 @@ def forget_failures(session: Session, selection: Selection) -> None:
     _plan_again(
         session, calls(Selection(selection.experiments, selection.workflow, selection.failure))
     )
-    _free(session, t.Call.id == sa.any_(sa.literal(call_ids, _IDS)))
+    _free(session, among(call_ids))
 
 
 def _failures(selection: Selection) -> Iterator[tuple[str, Any, Any, sa.ColumnElement[bool]]]:
@@ -280,10 +281,7 @@ def clean(session: Session, selection: Selection, *, keep_derived: bool) -> None
         session.execute(sa.delete(t.Sample).where(_samples(selection)))
         if not selection.failure and selection.workflow != PROBE:
             session.execute(sa.delete(t.Arm).where(t.Arm.id.in_(arms(selection))))
-    session.execute(sa.delete(t.Call).where(t.Call.id == sa.any_(sa.literal(going, _IDS))))
-
-
-_IDS = sa.ARRAY(sa.BigInteger)
+    session.execute(sa.delete(t.Call).where(among(going)))
 
 
 def _calls(session: Session, selection: Selection, *, keep_derived: bool) -> sa.ColumnElement[bool]:

@@ -25,7 +25,9 @@ from judge_gym.store.recipes import (
     Recipes,
     adopt,
     identities,
+    point_key,
     rows_by_point,
+    rubric_owner,
     stored_as,
 )
 from judge_gym.store.rubrics import drawn_key
@@ -179,7 +181,7 @@ class Leaving:
 def leaving(session: Session, sweep: str, experiments: Iterable[Experiment]) -> Leaving | None:
     """Return what leaves a stored sweep if these become its experiments; None if nothing does."""
     points = [experiment.key for experiment in experiments]
-    stays = sa.func.coalesce(t.Experiment.point, t.Experiment.key).in_(points)
+    stays = point_key().in_(points)
     ids = (
         sa.select(t.Experiment.id)
         .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Experiment.id)
@@ -270,14 +272,11 @@ def rubric_keys_of_other_recipes(session: Session, experiment_id: int) -> set[st
     if mine.recipe is None:
         return set()
     subject = (mine.concept, mine.country, mine.scale_size)
-    owner = sa.func.coalesce(
-        sa.func.nullif(t.Experiment.config["rubric"]["model"].astext, ""), t.Experiment.model
-    )
     draw = mine.config.get("rubric_draw", 0)
     columns = (t.Experiment.concept, t.Experiment.country, t.Experiment.scale_size)
     by_recipe: defaultdict[str, set[str]] = defaultdict(set)
     for name, recipe, mark in session.execute(
-        sa.select(owner, t.Experiment.recipe, t.Experiment.rubric_recipe)
+        sa.select(rubric_owner(), t.Experiment.recipe, t.Experiment.rubric_recipe)
         .where(sa.tuple_(*columns).in_([subject]), t.Experiment.recipe.is_not(None))
         .distinct()
     ):

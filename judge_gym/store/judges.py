@@ -138,10 +138,13 @@ def item_costs(
 
 
 def answered(
-    session: Session, judge: JudgeRecord, results: Mapping[str, Sequence[JudgeResult]]
+    session: Session, judge: JudgeRecord, results: Iterable[Sequence[JudgeResult]]
 ) -> Answered:
-    """Return who answered for a judge; a custom judge has no calls that could name a model."""
-    calls = {call for repeats in results.values() for result in repeats for call in result.call_ids}
+    """Return who answered for a judge, by its results of every item.
+
+    A custom judge has no calls that could name a model.
+    """
+    calls = {call for repeats in results for result in repeats for call in result.call_ids}
     return Answered(judge.model, served_models(session, calls))
 
 

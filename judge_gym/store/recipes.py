@@ -39,6 +39,17 @@ def view_recipe(view: Any) -> sa.ColumnElement[str]:
     return sa.func.coalesce(t.Experiment.view_recipes[view].astext, "")
 
 
+def rubric_owner() -> sa.ColumnElement[str]:
+    """Return the model whose rubric an experiment applies: its own unless it names another."""
+    named = sa.func.nullif(t.Experiment.config["rubric"]["model"].astext, "")
+    return sa.func.coalesce(named, t.Experiment.model)
+
+
+def point_key() -> sa.ColumnElement[str]:
+    """Return the key of an experiment's point of the design space."""
+    return sa.func.coalesce(t.Experiment.point, t.Experiment.key)
+
+
 @dataclass(frozen=True)
 class Identity:
     """What an experiment of a sweep is stored as, or will be."""
@@ -195,10 +206,7 @@ class _Scopes:
         """Owner and subject → recipe of its rubrics → the column `rubric_recipe`."""
         subjects = {_subject(experiment) for experiment in experiments}
         of_subject = (t.Experiment.concept, t.Experiment.country, t.Experiment.scale_size)
-        owner = sa.func.coalesce(
-            sa.func.nullif(t.Experiment.config["rubric"]["model"].astext, ""), t.Experiment.model
-        )
-        columns = (t.Experiment.id, owner, *of_subject, t.Experiment.recipe)
+        columns = (t.Experiment.id, rubric_owner(), *of_subject, t.Experiment.recipe)
         for id_, name, *subject, recipe, stored in session.execute(
             sa.select(*columns, t.Experiment.rubric_recipe).where(
                 sa.tuple_(*of_subject).in_(subjects)

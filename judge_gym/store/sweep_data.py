@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from judge_gym.design.experiment import Experiment
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_of_sweep, within
-from judge_gym.store.recipes import view_recipe
+from judge_gym.store.recipes import point_key, view_recipe
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def experiments_with_windows(session: Session, sweep: str) -> dict[int, tuple[Ex
         sa.select(t.Experiment.id, t.Window.name, t.Window.key)
         .join(t.Window, t.Window.id == t.Experiment.window_id)
         .where(t.Experiment.id.in_(experiments))
-        .order_by(sa.func.coalesce(t.Experiment.point, t.Experiment.key))
+        .order_by(point_key())
     )
     return {id_: (experiments[id_], name or key) for id_, name, key in rows}
 
@@ -298,7 +298,7 @@ def judged_documents(session: Session, sweep: str) -> list[JudgedDocument]:
     """Return the judgements of a sweep, by experiment, document and replicate."""
     query = (
         sa.select(
-            sa.func.coalesce(t.Experiment.point, t.Experiment.key),
+            point_key(),
             t.Document.title,
             t.Document.category,
             t.Sample.stages,

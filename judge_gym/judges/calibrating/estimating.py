@@ -99,7 +99,9 @@ def read_findings(runtime: Runtime, design: CalibrationDesign) -> CalibrationFin
         texts = load_texts(session, design)
         results = [results_of(session, judge, texts.items, design.repeats) for judge in judges]
         assessments = [
-            assess(judge, texts, of_judge, design, answered(session, judge.record, of_judge))
+            assess(
+                judge, texts, of_judge, design, answered(session, judge.record, of_judge.values())
+            )
             for judge, of_judge in zip(judges, results, strict=True)
         ]
         costs = [

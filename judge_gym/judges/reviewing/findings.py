@@ -344,7 +344,7 @@ def _stored(session: Session, name: str, case: Case, day: date) -> Said:
     last: list[dict[str, Any]] = next(iter(earlier.values()), {}).get("checks", [])
     passed = frozenset(check["name"] for check in last if check["result"] == "passes")
     by = [
-        answered(session, judge.record, results)
+        answered(session, judge.record, results.values())
         for judge, results in zip(case.judges, now, strict=True)
     ]
     return Said(now, before, passed, _costs(session, case, now), by)

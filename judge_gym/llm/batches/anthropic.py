@@ -21,10 +21,9 @@ from judge_gym.llm.batches.clients import (
     CLOCKS_APART,
     Announce,
     Bodies,
+    Connection,
     Outcome,
     answer_in_batch,
-    lines_of,
-    within,
 )
 from judge_gym.llm.failures import classified, failure_of
 from judge_gym.llm.providers import Provider
@@ -47,14 +46,11 @@ _CONFIG = AnthropicBatchesConfig()
 _CHAT = AnthropicConfig()
 
 
-class AnthropicBatches:
+class AnthropicBatches(Connection):
     """A `BatchClient` of a provider with Anthropic's API."""
 
     def __init__(self, provider: Provider, key: str, timeout_s: float) -> None:
-        self._provider = provider
-        self._key = key
-        self._timeout_s = timeout_s
-        self._secret = key if provider.key_env else None
+        super().__init__(provider, key, timeout_s)
         self._url = _CONFIG.get_complete_batch_url(
             api_base=provider.address() or None,
             api_key=key,
@@ -140,17 +136,8 @@ class AnthropicBatches:
         The address is made here: the one in the batch might have the key sent elsewhere.
         """
         response = await self._answered("GET", f"/{batch_id}/results", stream=True)
-
-        chunks = response.aiter_bytes()
-
-        async def timed() -> AsyncIterator[bytes]:
-            while (
-                chunk := await within(self._timeout_s, self._secret, anext(chunks, None))
-            ) is not None:
-                yield chunk
-
         try:
-            async for line in lines_of(timed()):
+            async for line in self._lines_of(response.aiter_bytes()):
                 yield response.headers, line
         finally:
             await response.aclose()
@@ -196,7 +183,7 @@ class AnthropicBatches:
                 response.raise_for_status()
             return response
 
-        return await within(self._timeout_s, self._secret, answered())
+        return await self._done(answered())
 
     def _requests(self, model: str, calls: Iterable[BatchCall]) -> tuple[Bodies, set[str]]:
         """Return the bodies of the calls, and the beta features that any of them needs."""

@@ -54,29 +54,37 @@ class BatchClient(Protocol):
         """
 
 
-async def within(timeout_s: float, secret: str | None, asking: Awaitable[T]) -> T:
-    """Await one request to a provider; raises `ProviderError` with `secret` masked."""
-    try:
-        async with asyncio.timeout(timeout_s):
-            return await asking
-    except TimeoutError as error:
-        raise ProviderError("timeout", f"no answer within {timeout_s:g} s") from error
-    except Exception as error:
-        # Without its cause, which may repeat the key in a trace.
-        raise classified(error, secret) from None
+class Connection:
+    """A provider's address and key, with a time limit for every request."""
 
+    def __init__(self, provider: Provider, key: str, timeout_s: float) -> None:
+        self._provider = provider
+        self._key = key
+        self._timeout_s = timeout_s
+        self._secret = key if provider.key_env else None
 
-async def lines_of(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield the lines of a download as they arrive, without those over `LONGEST_LINE`."""
-    rest = b""
-    async for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\n")
-        for line in whole:
-            if len(line) <= LONGEST_LINE:
-                yield line
-        rest = rest[: LONGEST_LINE + 1]
-    if len(rest) <= LONGEST_LINE:
-        yield rest
+    async def _done(self, request: Awaitable[T]) -> T:
+        """Await one request; raises `ProviderError` with the key masked."""
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                return await request
+        except TimeoutError as error:
+            raise ProviderError("timeout", f"no answer within {self._timeout_s:g} s") from error
+        except Exception as error:
+            # Without its cause, which may repeat the key in a trace.
+            raise classified(error, self._secret) from None
+
+    async def _lines_of(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """Yield the lines of a download as they arrive, without those over `LONGEST_LINE`."""
+        rest = b""
+        while (chunk := await self._done(anext(chunks, None))) is not None:
+            *whole, rest = (rest + chunk).split(b"\n")
+            for line in whole:
+                if len(line) <= LONGEST_LINE:
+                    yield line
+            rest = rest[: LONGEST_LINE + 1]
+        if len(rest) <= LONGEST_LINE:
+            yield rest
 
 
 def answer_in_batch(

@@ -2,18 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, TypeVar
+from typing import Any
 
 from judge_gym.llm.batches.clients import (
     CLOCKS_APART,
     Announce,
     Bodies,
+    Connection,
     Outcome,
     answer_in_batch,
-    lines_of,
-    within,
 )
 from judge_gym.llm.failures import failure_of, speakable
 from judge_gym.llm.providers import Provider
@@ -27,8 +26,6 @@ from judge_gym.llm.sdk import (
 )
 from judge_gym.records.batches import BatchCall, ProviderBatch, ProviderStatus, StoredBatch
 from judge_gym.records.calls import Answer, Failure, ProviderError
-
-T = TypeVar("T")
 
 ENDPOINT = "/v1/chat/completions"
 OUR_KEY = "judge_gym_batch"
@@ -46,14 +43,8 @@ _STATUSES: dict[str, ProviderStatus] = {
 }
 
 
-class OpenAIBatches:
+class OpenAIBatches(Connection):
     """A `BatchClient` of a provider with OpenAI's API."""
-
-    def __init__(self, provider: Provider, key: str, timeout_s: float) -> None:
-        self._provider = provider
-        self._key = key
-        self._timeout_s = timeout_s
-        self._secret = key if provider.key_env else None
 
     async def create(
         self, batch: StoredBatch, calls: Sequence[BatchCall], announce: Announce
@@ -120,14 +111,9 @@ class OpenAIBatches:
         content = await self._done(
             litellm.afile_content(file_id=file_id, stream=True, **self._where())
         )
-
-        async def timed() -> AsyncIterator[bytes]:
-            async with aclosing(content.stream_iterator) as chunks:
-                while (chunk := await self._done(anext(chunks, None))) is not None:
-                    yield chunk
-
-        async for line in lines_of(timed()):
-            yield line
+        async with aclosing(content.stream_iterator) as chunks:
+            async for line in self._lines_of(chunks):
+                yield line
 
     def _where(self) -> dict[str, Any]:
         return {
@@ -137,9 +123,6 @@ class OpenAIBatches:
             "timeout": self._timeout_s,
             "max_retries": 0,
         }
-
-    async def _done(self, asking: Awaitable[T]) -> T:
-        return await within(self._timeout_s, self._secret, asking)
 
     def _read(self, batch: Any) -> ProviderBatch:
         try:

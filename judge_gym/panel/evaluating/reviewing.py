@@ -155,6 +155,5 @@ def prices_of(runtime: Runtime, call_ids: Sequence[int]) -> dict[int, float]:
         used = token_use(session, call_ids)
     for row in filter(lambda use: is_simulated_model(use.model), used):
         price = runtime.providers.of(row.model).prices.get(row.model.partition("/")[2], FREE)
-        prompt, completion = row.prompt_tokens or 0, row.completion_tokens or 0
-        costs[row.call_id] = (prompt * price.prompt + completion * price.completion) / 1e6
+        costs[row.call_id] = price.cost_usd(row.prompt_tokens or 0, row.completion_tokens or 0)
     return costs

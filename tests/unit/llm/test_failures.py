@@ -86,6 +86,7 @@ def in_seconds(seconds: float) -> str:
         # That limit is not used up.
         ({"x-ratelimit-remaining-tokens": "9", "x-ratelimit-reset-tokens": "20s"}, None),
         ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "soon"}, None),
+        ({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1.2.3s"}, None),
     ],
 )  # fmt: skip
 def test_the_wait_until_a_limit_is_reset(headers: dict[str, str], seconds: float | None) -> None:
