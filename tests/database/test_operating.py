@@ -212,7 +212,7 @@ def test_the_status_of_a_sweep(database: str, tmp_path: Path) -> None:
         assert done.spent.calls == calls
         [sim] = done.providers
         assert (sim.provider, sim.ended, sim.in_flight) == ("sim", calls, 0)
-        assert sim.per_minute == pytest.approx(calls * 6)  # reckoned over 10 s at least
+        assert 0 < sim.per_minute <= calls * 6  # over 10 s at least
         # A model of a provider that was answered by a simulator costs nothing either.
         real_name = sa.update(t.Experiment).where(t.Experiment.tag == tags[0])
         study.change(lambda session: session.execute(real_name.values(model="openai/gpt-4.1")))
