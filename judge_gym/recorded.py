@@ -152,7 +152,8 @@ MAX_JUDGEMENTS = 2_000_000
 """Most judgements of one file."""
 MAX_ITEMS = 10_000
 """Most items of one window."""
-_LONGEST_NAME = 200
+LONGEST_NAME = 200
+"""Most characters of an item's key and of a judge's name; more are cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +304,7 @@ class _Reading:
             raise self._fault(row, f"more than {MAX_JUDGEMENTS} judgements", "Split the file.")
 
     def _named(self, row: Row, column: str) -> str:
-        name = normal_line(self._text(row, column), _LONGEST_NAME)
+        name = normal_line(self._text(row, column), LONGEST_NAME)
         if not name:
             raise self._fault(row, f"{column} is empty")
         return name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deployments.cli.environment import database, prepare_environment
-from deployments.cli.options import Everything
+from deployments.cli.options import AsJson, Everything
 from deployments.cli.output import console, show_table
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
@@ -51,6 +51,44 @@ def figures(
 
         run_id = asyncio.run(analysis(name))
     show_results(run_id, everything=everything)
+
+
+@app.command()
+def alt_test(
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="A file of labels, or the name of imported annotations.", show_default=False
+        ),
+    ],
+    mapping: Annotated[
+        Path | None,
+        typer.Option(help="What a file's columns mean (YAML; see deployments/annotations)."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Test whether judges may stand in for the people of a data set.
+
+    The alternative annotator test of Calderon, Reichart and Dror (2025): a judge passes with a
+    winning rate of 0.5. Makes no calls. A file is read without a database.
+    """
+    from judge_gym.analysis.people import of_data_set
+    from judge_gym.annotations import load_mapping, read_annotations
+    from judge_gym.report.people import beside_people_json, beside_people_table
+    from judge_gym.report.table import TerminalTable
+    from judge_gym.store.annotations import stored_annotations
+
+    if mapping is not None:
+        sets = read_annotations(Path(data), load_mapping(mapping))
+    else:
+        with database() as session:
+            sets = [stored_annotations(session, data)]
+    found = [(given, list(of_data_set(given))) for given in sets]
+    if as_json:
+        typer.echo(json.dumps([beside_people_json(*of) for of in found], indent=2))
+        return
+    for given, judges in found:
+        console.print(TerminalTable(beside_people_table(given, judges)))
 
 
 @app.command()

@@ -123,6 +123,56 @@ def import_verdicts(
 
 
 @app.command()
+def import_annotations(
+    path: Annotated[
+        Path,
+        typer.Argument(
+            help="A file of labels (JSONL or CSV), or a folder of them.", show_default=False
+        ),
+    ],
+    mapping: Annotated[
+        Path,
+        typer.Option(
+            help="What its columns mean (YAML; see deployments/annotations).", show_default=False
+        ),
+    ],
+    sweep: Annotated[
+        str | None,
+        typer.Option(help="Attach the labels to the items of this sweep.", show_default=False),
+    ] = None,
+    rubric: Annotated[
+        str, typer.Option(help="The rubric whose stages they name (key or owner).")
+    ] = "",
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Delete the stored labels of the file first.")
+    ] = False,
+) -> None:
+    """Import labels of people, one row for an item, an annotator and a label.
+
+    With --sweep its analysis compares its judges with them. Without it they are a data set of
+    their own, and judges may be among the annotators.
+    """
+    from judge_gym.annotations import load_mapping, read_annotations
+    from judge_gym.lab.annotating import import_annotations as store
+
+    read = read_annotations(path, load_mapping(mapping))
+    if rubric and sweep is None:
+        raise ConfigError("--rubric is given without a sweep.", "Name the sweep with --sweep.")
+    with database() as session:
+        name = name_of(sweep) if sweep else None
+        done = [
+            store(session, given, sweep=name, rubric=rubric, replaced=replace) for given in read
+        ]
+    show_table(
+        "Annotations",
+        ("set", "people", "judges", "items", "labels", "new"),
+        ((one.name, one.people, one.judges, one.items, one.labels, one.new) for one in done),
+    )
+    following = f"figures {name}" if name else f"alt-test {done[0].name}"
+    console.print(f"Next: {command()} analyse {following}", markup=False)
+
+
+@app.command()
 def schema(
     view: Annotated[
         str | None, typer.Argument(help="A view's name.", show_default="all views")

@@ -156,9 +156,9 @@ def _save_items(
     documents = [
         {
             "position": position,
-            "key": _item_key(item.key),
+            "key": item_key(item.key),
             "url": "",
-            "canonical_url": f"recorded:{_item_key(item.key)}",
+            "canonical_url": f"recorded:{item_key(item.key)}",
             "domain": "",
             "tier": "other",
             "tier_weight": 0,
@@ -172,7 +172,8 @@ def _save_items(
     save_documents(session, window_id, documents)
 
 
-def _item_key(key: str) -> str:
+def item_key(key: str) -> str:
+    """Return the key of the document that a recorded item becomes."""
     return digest("recorded item", key)
 
 
@@ -184,14 +185,14 @@ def _rows(experiment: Experiment, judgements: Sequence[Given]) -> Iterator[dict[
     for given in judgements:
         replicate = seen[given.item]
         seen[given.item] += 1
-        key = f"import/{experiment.key}/{_item_key(given.item)}/{replicate}"
+        key = f"import/{experiment.key}/{item_key(given.item)}/{replicate}"
         shown = Presentation(
             seed=derive_seed("import", key),
             letters=letters[::-1] if given.reversed else letters,
             order=orders[::-1] if given.reversed else orders,
         )
         yield {
-            "item": _item_key(given.item),
+            "item": item_key(given.item),
             "call": key if given.answer is not None else None,
             "answer": given.answer,
             "replicate": replicate,

@@ -299,9 +299,18 @@ def distance_to_people(
     return DistanceToPeople(replace(far, floor=floor, method=method), excess)
 
 
-def ordinal_distance(sets: IntArray, n_stages: int) -> FloatArray:
-    """Return |s - t| / (S - 1) of stages, for sets the mean over their stages' pairs; (K, K)."""
-    chosen = ((sets[:, None] >> np.arange(n_stages)) & 1).astype(np.float64)
+def ordinal_distance(sets: IntArray, values: FloatArray) -> FloatArray:
+    """Return |v - w| over the range of `values` (one per stage), (K, K), in [0, 1].
+
+    Of sets the mean over the pairs of their stages. Needs two values that differ.
+    """
+    chosen = ((sets[:, None] >> np.arange(len(values))) & 1).astype(np.float64)
     share = chosen / chosen.sum(axis=1, keepdims=True)
-    stages = np.arange(n_stages)
-    return np.asarray(share @ (np.abs(stages[:, None] - stages) / (n_stages - 1)) @ share.T)
+    apart = np.abs(np.subtract.outer(values, values)) / np.ptp(values)
+    return np.asarray(share @ apart @ share.T)
+
+
+def mean_values(sets: IntArray, values: FloatArray) -> FloatArray:
+    """Return the mean of the values (one per stage) of each set, (K,)."""
+    chosen = ((sets[:, None] >> np.arange(len(values))) & 1).astype(np.float64)
+    return np.asarray(chosen @ values / chosen.sum(axis=1))

@@ -157,6 +157,7 @@ _SHARED_KEYS = (
     f"SELECT key FROM windows WHERE id IN ({_WINDOWS}) "  # noqa: S608
     f"UNION SELECT key FROM rubrics WHERE id IN ({_RUBRICS})"
 )
+_ANNOTATED = f"SELECT id FROM annotation_sets WHERE rubric_id IN ({_RUBRICS})"  # noqa: S608
 _OF_RUNS = (
     "run_id IN (SELECT r.id FROM analysis_runs AS r JOIN sweeps AS w "
     "ON w.id = r.sweep_id WHERE w.name = {sweep})"
@@ -171,6 +172,8 @@ _CHOSEN: Mapping[str, str] = {
     "views": f"document_id IN ({_VIEWED})",
     "rubrics": f"id IN ({_RUBRICS})",
     "items": f"id IN ({_ITEMS})",
+    "annotation_sets": f"id IN ({_ANNOTATED})",
+    "annotations": f"set_id IN ({_ANNOTATED}) AND item_id IN ({_ITEMS})",
     "item_documents": f"item_id IN ({_ITEMS})",
     "experiment_items": "experiment_id = ANY ({ids})",
     "arms": "experiment_id = ANY ({ids})",

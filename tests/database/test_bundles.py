@@ -105,6 +105,20 @@ def lab(database: str) -> Lab:
                 )
             )
         register_plan(session, SWEEP, a_plan())
+        rubric_id = session.scalars(sa.select(t.Arm.rubric_id).where(t.Arm.arm == "own")).first()
+        people = t.AnnotationSet(name="people", source="made up", described={}, rubric_id=rubric_id)
+        session.add(people)
+        session.flush()
+        session.add(
+            t.Annotation(
+                set_id=people.id,
+                item=AWKWARD,
+                item_id=first_item,
+                annotator="ann",
+                kind="person",
+                labels=["a", "b"],
+            )
+        )
     lab.analyse()
     lab.analyse()
     return lab

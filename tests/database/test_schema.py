@@ -273,6 +273,15 @@ GOOD: dict[Any, dict[str, Any]] = {
         "reason": "",
     },
     t.AnalysisRun: {"id": 1, "sweep_id": 1, "version": "0", "simulated": True},
+    t.AnnotationSet: {"id": 1, "name": "people", "source": "", "described": {}},
+    t.Annotation: {
+        "id": 1,
+        "set_id": 1,
+        "item": "i",
+        "annotator": "ann",
+        "kind": "person",
+        "labels": ["a"],
+    },
 }
 
 
@@ -391,6 +400,15 @@ REFUSED = [
         {"experiment_id": 2, "replicates": 0},
         "ck_sweep_experiments_replicates_positive",
     ),
+    (t.AnnotationSet, {}, "uq_annotation_sets_name"),
+    (t.AnnotationSet, {"name": ""}, "ck_annotation_sets_name_not_empty"),
+    (t.AnnotationSet, {"name": "2", "rubric_id": 9}, "fk_annotation_sets_rubric_id"),
+    (t.Annotation, {}, "uq_annotations_set_id_item_annotator_kind"),
+    (t.Annotation, {"item": "j", "kind": "robot"}, "ck_annotations_kind_known"),
+    (t.Annotation, {"item": "j", "labels": []}, "ck_annotations_has_label"),
+    (t.Annotation, {"item": "j", "kind": "judge", "item_id": 1}, "ck_annotations_items_of_people"),
+    (t.Annotation, {"item": "j", "set_id": 9}, "fk_annotations_set_id"),
+    (t.Annotation, {"item": "j", "item_id": 9}, "fk_annotations_item_id"),
     (t.Judge, {}, "uq_judges_key"),
     (t.Judge, {"key": "2", "kind": "oracle"}, "ck_judges_kind_known"),
     (t.JudgeItem, {}, "uq_judge_items_key"),

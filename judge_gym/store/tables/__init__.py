@@ -17,6 +17,7 @@ from judge_gym.store.tables.analysis import (
     AnalysisResult,
     AnalysisRun,
 )
+from judge_gym.store.tables.annotations import Annotation, AnnotationSet
 from judge_gym.store.tables.base import Base
 from judge_gym.store.tables.calibrations import (
     CHECK_RESULTS,
@@ -71,6 +72,8 @@ __all__ = [
     "AnalysisPlan",
     "AnalysisResult",
     "AnalysisRun",
+    "Annotation",
+    "AnnotationSet",
     "Arm",
     "Base",
     "Batch",

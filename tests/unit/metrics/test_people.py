@@ -159,8 +159,8 @@ def test_sets_of_labels_align_by_their_overlap():
         np.array([[1, 1 / 2, 0], [1 / 2, 1, 1 / 3], [0, 1 / 3, 1]])
     )
     # {1} to {1, 2}: 0 and 1/2 of the scale; {1, 2} to {2, 3}: 1/2, 1, 0 and 1/2
-    assert ordinal_distance(sets, 3)[0] == pytest.approx([0, 1 / 4, 3 / 4])
-    assert ordinal_distance(sets, 3)[1, 2] == pytest.approx(1 / 2)
+    assert ordinal_distance(sets, np.arange(3.0))[0] == pytest.approx([0, 1 / 4, 3 / 4])
+    assert ordinal_distance(sets, np.arange(3.0))[1, 2] == pytest.approx(1 / 2)
 
 
 def test_the_floor_is_what_each_person_has_to_the_others():

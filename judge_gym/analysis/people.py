@@ -1,0 +1,135 @@
+"""Judges beside people: the alternative annotator test and the distance to people's labels."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from judge_gym.annotations import Annotation, Annotations, as_number
+from judge_gym.metrics.belief import belief_distance
+from judge_gym.metrics.cells import FloatArray, Verdicts
+from judge_gym.metrics.estimate import Estimate, not_estimable
+from judge_gym.metrics.masses import cell_masses
+from judge_gym.metrics.people import (
+    AlternativeAnnotator,
+    alternative_annotator,
+    distance_to_people,
+    labels_of,
+    mean_values,
+    negative_square,
+    ordinal_distance,
+    overlap,
+    same,
+)
+from judge_gym.seeds import derive_seed
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How labels are compared: the score and epsilon of the alternative annotator test.
+
+    `values` are the numbers of the labels, one each; None where they have no order.
+    """
+
+    score: str
+    epsilon: float
+    values: FloatArray | None
+
+
+@dataclass(frozen=True)
+class BesidePeople:
+    """The figures of a judge beside people."""
+
+    test: AlternativeAnnotator
+    distances: tuple[Estimate, ...]
+
+    @property
+    def figures(self) -> tuple[Estimate, ...]:
+        """Every figure."""
+        return (self.test.winning_rate, self.test.advantage, *self.distances)
+
+
+def beside_people(
+    people: Verdicts, judge: Verdicts, how: Comparison, rng: np.random.Generator
+) -> BesidePeople:
+    """Return the figures of one judge; people and judge number items alike."""
+    sets, (given, judged) = labels_of(people, judge)
+    alignment = overlap(sets)
+    if how.score == "accuracy":
+        alignment = same(len(sets))
+    elif how.score == "neg_rmse" and how.values is not None:
+        alignment = negative_square(mean_values(sets, how.values))
+    test = alternative_annotator(given, judged, alignment, how.epsilon, rng)
+    apart = distance_to_people(given, judged, 1 - overlap(sets), "people_distance", "share")
+    distances = [apart.distance, apart.excess]
+    if how.values is not None and np.ptp(how.values) > 0:
+        by_order = distance_to_people(
+            given,
+            judged,
+            ordinal_distance(sets, how.values),
+            "people_distance_ordinal",
+            "0-1 scale",
+        )
+        distances += [by_order.distance, by_order.excess]
+    return BesidePeople(test, (*distances, _belief_distance(people, judge)))
+
+
+def _belief_distance(people: Verdicts, judge: Verdicts) -> Estimate:
+    """Return the distance between the labels of people, taken as one rater's, and of the judge."""
+    both = Verdicts(
+        judge=np.repeat([0, 1], [len(people), len(judge)]),
+        item=np.concatenate([people.item, judge.item]),
+        stages=np.concatenate([people.stages, judge.stages]),
+        n_judges=2,
+        n_items=people.n_items,
+        n_stages=people.n_stages,
+    )
+    metric = "people_belief_distance"
+    if not (both.sizes() >= 2).all(axis=0).any():
+        because = "no item has two people and two replicates of the judge"
+        return not_estimable(metric, because, n=len(both), unit="squared distance")
+    return replace(belief_distance(cell_masses(both)).overall, metric=metric)
+
+
+def of_data_set(given: Annotations) -> Iterator[tuple[str, BesidePeople]]:
+    """Yield each judge of a data set beside its people, by name.
+
+    Seeded by the names of set and judge, so that the same file gives the same figures.
+    """
+    items = sorted({row.item for row in given.rows})
+    people, judges = given.of_kind("person"), given.of_kind("judge")
+    numbers = [as_number(label) for label in given.labels]
+    ordered = given.described.score == "neg_rmse" and None not in numbers
+    how = Comparison(
+        given.described.score,
+        given.described.epsilon,
+        np.array(numbers, dtype=np.float64) if ordered else None,
+    )
+    for name in sorted({row.annotator for row in judges}):
+        rng = np.random.default_rng(derive_seed("annotations", given.name, name))
+        rows = [row for row in judges if row.annotator == name]
+        yield (
+            name,
+            beside_people(
+                _verdicts(people, items, given.labels),
+                _verdicts(rows, items, given.labels),
+                how,
+                rng,
+            ),
+        )
+
+
+def _verdicts(rows: Sequence[Annotation], items: Sequence[str], labels: Sequence[str]) -> Verdicts:
+    """Return labels as sets of the numbers of `labels`; annotators are numbered by name."""
+    annotators = sorted({row.annotator for row in rows})
+    who = {name: number for number, name in enumerate(annotators)}
+    item = {key: number for number, key in enumerate(items)}
+    bit = {label: 1 << number for number, label in enumerate(labels)}
+    return Verdicts(
+        judge=np.array([who[row.annotator] for row in rows], dtype=np.int64),
+        item=np.array([item[row.item] for row in rows], dtype=np.int64),
+        stages=np.array([sum(bit[label] for label in row.labels) for row in rows], dtype=np.int64),
+        n_judges=len(annotators),
+        n_items=len(items),
+        n_stages=max(2, len(labels)),
+    )

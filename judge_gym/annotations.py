@@ -1,0 +1,302 @@
+"""Labels of people in files: the mapping of their columns, and reading them.
+
+A file is in long format: one row for an item, an annotator and a label. Several rows of an
+annotator on an item, or a value of several labels, are a set of acceptable labels. Rows of
+judges may stand among those of people. Values only; `lab.annotating` stores them.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from judge_gym.design.config import (
+    corpus_files,
+    corpus_suffix,
+    read_model,
+    read_tree,
+    shown,
+)
+from judge_gym.design.fields import Frozen, Legal
+from judge_gym.errors import ConfigError, EvidenceError, did_you_mean
+from judge_gym.evidence.normal_text import normal_line
+from judge_gym.evidence.rows import Row, read_rows
+
+Score = Literal["accuracy", "neg_rmse", "similarity"]
+"""How well a label agrees with those of people: equal labels, -RMSE of numbers, or the overlap
+|A∩B| / |A∪B| of sets of labels."""
+Kind = Literal["person", "judge"]
+
+MAX_LABELS = 62
+"""Most labels of a data set; a set of labels is stored as bits where it is computed with."""
+MAX_ROWS = 2_000_000
+LONGEST = 1000
+"""Most characters of an item's key, an annotator or a label."""
+
+
+class AnnotationColumns(Frozen):
+    """The columns of a row, by what they hold."""
+
+    item: str = Field(default="item", min_length=1)
+    """What was labelled: the item's key in the file that it was imported from, or its 16-digit
+    key (`judge-gym data schema items`)."""
+    annotator: str = Field(default="annotator", min_length=1)
+    """Who labelled it."""
+    label: str = Field(default="label", min_length=1)
+    """The label, or several with `separator` between them, or a list of JSON."""
+    kind: str = ""
+    """Whether a person or a judge labelled it; without one, people did."""
+
+
+class AnnotationSet(Frozen):
+    """What the labels of a file are, and how they are compared."""
+
+    score: Score = "accuracy"
+    """How well a label agrees with others in the alternative annotator test."""
+    epsilon: float = Field(default=0.2, ge=0, lt=1)
+    """What that test grants a judge: 0.2 beside experts, 0.15 beside skilled people, 0.1 beside
+    crowd workers (Calderon et al. 2025)."""
+    labels: Annotated[tuple[str, ...], Legal("a list of labels")] = ()
+    """The labels that may occur, in order; all that occur when it is empty."""
+    stages: Annotated[dict[str, int], Legal("a mapping of labels to stages")] = Field(
+        default_factory=dict
+    )
+    """Label → stage of the sweep's rubric; without it, labels are those of the stages."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "AnnotationSet":
+        if len(set(self.labels)) < len(self.labels):
+            raise ValueError("labels has a label twice")
+        if self.labels and self.stages and set(self.labels) != set(self.stages):
+            raise ValueError("labels and stages name different labels; stages alone is enough")
+        return self
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The labels that may occur; empty when any may."""
+        return self.labels or tuple(self.stages)
+
+
+class AnnotationMapping(Frozen):
+    """How to read files of labels. `sets` maps each file, by its name without suffixes, to what
+    its labels are; without it, `default` holds for the file that is named."""
+
+    source: str = Field(min_length=1, max_length=300)
+    """Where the labels come from, as a paper would cite it."""
+    columns: AnnotationColumns = AnnotationColumns()
+    people: tuple[str, ...] = ("person", "human")
+    """Values of the column `kind` that mark people."""
+    judges: tuple[str, ...] = ("judge", "model")
+    """Values of the column `kind` that mark judges."""
+    separator: str = Field(default="", max_length=5)
+    """What stands between several labels in one value; without it, a value is one label."""
+    default: AnnotationSet = AnnotationSet()
+    """What the labels are where `sets` does not say."""
+    sets: dict[str, AnnotationSet] = Field(default_factory=dict)
+    """File name without suffixes → what its labels are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """The labels that an annotator gave an item, sorted; `line` of the file is the first."""
+
+    item: str
+    annotator: str
+    kind: Kind
+    labels: tuple[str, ...]
+    line: int
+
+
+@dataclass(frozen=True)
+class Annotations:
+    """The labels of one file. `file` says where they are from, for errors."""
+
+    name: str
+    source: str
+    described: AnnotationSet
+    rows: tuple[Annotation, ...]
+    file: Path
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels: those declared, else those that occur, sorted."""
+        return self.described.allowed or labels_in(self.rows)
+
+    def of_kind(self, kind: Kind) -> list[Annotation]:
+        """Return the rows of people or of judges."""
+        return [row for row in self.rows if row.kind == kind]
+
+
+def labels_in(rows: Collection[Annotation]) -> tuple[str, ...]:
+    """Return the labels that occur, numbers by their size."""
+    found = {label for row in rows for label in row.labels}
+    return tuple(sorted(found, key=lambda label: (as_number(label) or 0.0, label)))
+
+
+def as_number(label: str) -> float | None:
+    """Return a label as a number; None when it is none."""
+    try:
+        return float(label)
+    except ValueError:
+        return None
+
+
+def load_mapping(path: Path) -> AnnotationMapping:
+    """Read a mapping file; raises `ConfigError` naming file, line, key and value."""
+    return read_model(AnnotationMapping, read_tree(path))
+
+
+def read_annotations(path: Path, mapping: AnnotationMapping) -> list[Annotations]:
+    """Read a file of labels, or those files of a folder that the mapping's `sets` name.
+
+    Raises `ConfigError` for a file that `sets` does not name, and `EvidenceError` with file, line,
+    column and value for the first row that does not fit. No row is skipped.
+    """
+    files = corpus_files(path)
+    named = {_name(file): file for file in files}
+    if mapping.sets and path.is_dir():
+        files = [file for name, file in named.items() if name in mapping.sets]
+        if not files:
+            raise ConfigError(
+                f"{path} has none of the files that `sets` names.",
+                f"It names {', '.join(mapping.sets)}.",
+            )
+    for file in files:
+        if mapping.sets and _name(file) not in mapping.sets:
+            raise ConfigError(
+                f"{file}: `sets` of the mapping does not name {_name(file)!r}.",
+                f"{did_you_mean(_name(file), mapping.sets)}It names {', '.join(mapping.sets)}.",
+            )
+    return [_read(file, mapping) for file in files]
+
+
+def _name(file: Path) -> str:
+    """Return the name of a file without its suffixes: `wax` of wax.csv.gz."""
+    return file.name.lower().partition(corpus_suffix(file))[0] or file.name
+
+
+def _read(file: Path, mapping: AnnotationMapping) -> Annotations:
+    name = _name(file)
+    described = mapping.sets.get(name, mapping.default)
+    reading = _Reading(file, mapping, described)
+    for row in read_rows(file):
+        reading.take(row)
+    if not reading.found:
+        raise EvidenceError(f"{file} has no row.", "Check that it is the file of labels.")
+    rows = tuple(
+        Annotation(
+            item, annotator, kind, tuple(sorted(labels)), reading.lines[item, annotator, kind]
+        )
+        for (item, annotator, kind), labels in reading.found.items()
+    )
+    read = Annotations(name, mapping.source, described, rows, file)
+    if len(read.labels) > MAX_LABELS:
+        raise EvidenceError(
+            f"{file} has {len(read.labels)} labels.",
+            f"A data set has at most {MAX_LABELS}. Give a mapping with the labels that may occur.",
+        )
+    return read
+
+
+@dataclass
+class _Reading:
+    file: Path
+    mapping: AnnotationMapping
+    described: AnnotationSet
+    found: dict[tuple[str, str, Kind], list[str]] = field(default_factory=dict)
+    lines: dict[tuple[str, str, Kind], int] = field(default_factory=dict)
+    count: int = 0
+
+    def take(self, row: Row) -> None:
+        if row.fault:
+            raise self._fault(row, row.fault)
+        self.count += 1
+        if self.count > MAX_ROWS:
+            raise self._fault(row, f"more than {MAX_ROWS} rows", "Split the file.")
+        columns = self.mapping.columns
+        key = (
+            self._text(row, columns.item),
+            self._text(row, columns.annotator),
+            self._kind(row),
+        )
+        given = self.found.setdefault(key, [])
+        first = self.lines.setdefault(key, row.line)
+        for label in self._labels(row):
+            if label in given:
+                raise self._fault(
+                    row,
+                    f"{columns.label} is {label!r}, which {key[1]!r} gave item {key[0]!r} "
+                    f"in line {first}, too",
+                    "Remove the repeated row.",
+                )
+            given.append(label)
+        if len(given) > 1 and self.described.score == "neg_rmse":
+            raise self._fault(
+                row,
+                f"{key[1]!r} gave item {key[0]!r} several labels ({', '.join(given)})",
+                "The score neg_rmse compares one number with others: use score: similarity.",
+            )
+
+    def _kind(self, row: Row) -> Kind:
+        column = self.mapping.columns.kind
+        if not column:
+            return "person"
+        written = self._text(row, column)
+        kinds: dict[str, Kind] = dict.fromkeys(self.mapping.people, "person")
+        kinds |= dict.fromkeys(self.mapping.judges, "judge")
+        if written not in kinds:
+            raise self._fault(row, f"{column} is {written!r}", f"Use {', '.join(kinds)}.")
+        return kinds[written]
+
+    def _labels(self, row: Row) -> Sequence[str]:
+        column = self.mapping.columns.label
+        value = self._value(row, column)
+        parts: Sequence[Any] = value if isinstance(value, list) else [value]
+        texts = [self._as_text(row, column, part) for part in parts]
+        if self.mapping.separator and not isinstance(value, list):
+            texts = [part.strip() for part in texts[0].split(self.mapping.separator)]
+        for text in texts:
+            self._check(row, column, text)
+        return texts
+
+    def _check(self, row: Row, column: str, label: str) -> None:
+        allowed = self.described.allowed
+        if not label:
+            raise self._fault(row, f"{column} is empty")
+        if allowed and label not in allowed:
+            raise self._fault(
+                row,
+                f"{column} is {label!r}",
+                f"{did_you_mean(label, allowed)}Use {', '.join(allowed)}.",
+            )
+        if self.described.score == "neg_rmse" and as_number(label) is None:
+            raise self._fault(
+                row, f"{column} is {label!r}", "The score neg_rmse needs labels that are numbers."
+            )
+
+    def _text(self, row: Row, column: str) -> str:
+        text = self._as_text(row, column, self._value(row, column))
+        if not text:
+            raise self._fault(row, f"{column} is empty")
+        return text
+
+    def _value(self, row: Row, column: str) -> Any:
+        if column not in row.values:
+            there = ", ".join(map(repr, row.values))
+            raise self._fault(row, f"there is no {column!r}", f"The row has {there}.")
+        return row.values[column]
+
+    def _as_text(self, row: Row, column: str, value: Any) -> str:
+        if value is None:
+            return ""
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise self._fault(row, f"{column} is {shown(value)}, not text or a number")
+        text = normal_line(f"{value:g}" if isinstance(value, float) else str(value), LONGEST + 1)
+        if len(text) > LONGEST:
+            raise self._fault(row, f"{column} is longer than {LONGEST} characters")
+        return text
+
+    def _fault(self, row: Row, what: str, remedy: str = "") -> EvidenceError:
+        return EvidenceError(f"{self.file} line {row.line}: {what[:500]}.", remedy[:500])

@@ -1,0 +1,220 @@
+"""Labels of people beside the items of sweeps, and data sets of labels without a sweep."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from judge_gym.annotations import Annotation, Annotations, AnnotationSet
+from judge_gym.errors import EvidenceError, StoreError, listing
+from judge_gym.store import tables as t
+
+_ROWS = 5_000
+"""Rows of one statement."""
+
+
+@dataclass(frozen=True)
+class LabelledRubric:
+    """A rubric that own arms of a sweep use."""
+
+    id: int
+    key: str
+    owner: str
+    """The model that wrote it; empty when it was provided."""
+    concept: str
+    labels: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """What tells it from the other rubrics of its sweep."""
+        return f"{self.key} ({self.owner or 'provided'}, {self.concept})"
+
+
+def rubrics_of_sweep(session: Session, sweep: str) -> list[LabelledRubric]:
+    """Return the usable rubrics of the own arms of a sweep, by key."""
+    rows = session.execute(
+        sa.select(
+            t.Rubric.id, t.Rubric.key, t.Rubric.owner_model, t.Rubric.concept, t.Rubric.stages
+        )
+        .join(t.Arm, sa.and_(t.Arm.rubric_id == t.Rubric.id, t.Arm.arm == "own"))
+        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Arm.experiment_id)
+        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
+        .where(t.Sweep.name == sweep, t.Rubric.stages.is_not(None))
+        .distinct()
+    )
+    found = [
+        LabelledRubric(id_, key, owner, concept, tuple(stage["label"] for stage in stages))
+        for id_, key, owner, concept, stages in rows
+    ]
+    return sorted(found, key=lambda rubric: rubric.key)
+
+
+def items_under(session: Session, sweep: str, rubric_id: int) -> dict[str, int]:
+    """Return the items that a sweep judges under a rubric, by their key and that of a document.
+
+    An item of several documents is there by its own key alone.
+    """
+    rows = session.execute(
+        sa.select(t.Item.id, t.Item.key, t.Item.bundle_size, t.Document.key)
+        .join(t.ExperimentItem, t.ExperimentItem.item_id == t.Item.id)
+        .join(
+            t.Arm,
+            sa.and_(
+                t.Arm.experiment_id == t.ExperimentItem.experiment_id,
+                t.Arm.arm == "own",
+                t.Arm.rubric_id == rubric_id,
+            ),
+        )
+        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.Arm.experiment_id)
+        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
+        .join(t.ItemDocument, t.ItemDocument.item_id == t.Item.id)
+        .join(t.Document, t.Document.id == t.ItemDocument.document_id)
+        .where(t.Sweep.name == sweep)
+        .distinct()
+    )
+    by_key = {}
+    for item_id, key, bundle_size, document_key in rows:
+        by_key[key] = item_id
+        if bundle_size == 1:
+            by_key[document_key] = item_id
+    return by_key
+
+
+def delete_set(session: Session, name: str) -> None:
+    """Delete a set with its labels, if it is there."""
+    session.execute(sa.delete(t.AnnotationSet).where(t.AnnotationSet.name == name))
+
+
+def save_annotations(
+    session: Session, given: Annotations, rubric_id: int | None, items: Mapping[str, int]
+) -> int:
+    """Store a set; returns how many labels are new. `items` maps the keys of a file to items.
+
+    Rows that are here stay, so that labels may come in rounds. Raises `StoreError` when the set is
+    here for another rubric, and `EvidenceError` for a row that is here with another label.
+    """
+    described = given.described.model_dump(mode="json")
+    statement = insert(t.AnnotationSet).values(
+        name=given.name, source=given.source, described=described, rubric_id=rubric_id
+    )
+    set_id, stored_rubric = session.execute(
+        statement.on_conflict_do_update(
+            index_elements=["name"], set_={"source": given.source, "described": described}
+        ).returning(t.AnnotationSet.id, t.AnnotationSet.rubric_id)
+    ).one()
+    if stored_rubric != rubric_id:
+        raise StoreError(
+            f"The annotations {given.name!r} are here for another sweep or rubric.",
+            "Import them with --replace, or rename the file.",
+        )
+    here = {
+        (item, annotator, kind): tuple(labels)
+        for item, annotator, kind, labels in session.execute(
+            sa.select(
+                t.Annotation.item, t.Annotation.annotator, t.Annotation.kind, t.Annotation.labels
+            ).where(t.Annotation.set_id == set_id)
+        )
+    }
+    new = []
+    for row in given.rows:
+        stored = here.get((row.item, row.annotator, row.kind))
+        if stored is None:
+            new.append(row)
+        elif stored != row.labels:
+            raise EvidenceError(
+                f"{given.file} line {row.line}: {row.annotator!r} labelled item {row.item!r} "
+                f"{', '.join(row.labels)}, and {', '.join(stored)} is stored.",
+                "Import the file with --replace to replace the stored labels.",
+            )
+    for start in range(0, len(new), _ROWS):
+        session.execute(
+            insert(t.Annotation),
+            [
+                {
+                    "set_id": set_id,
+                    "item": row.item,
+                    "item_id": items.get(row.item),
+                    "annotator": row.annotator,
+                    "kind": row.kind,
+                    "labels": list(row.labels),
+                }
+                for row in new[start : start + _ROWS]
+            ],
+        )
+    return len(new)
+
+
+def stored_annotations(session: Session, name: str) -> Annotations:
+    """Return a stored set; raises `StoreError` when there is none of that name."""
+    row = session.scalars(
+        sa.select(t.AnnotationSet).where(t.AnnotationSet.name == name)
+    ).one_or_none()
+    if row is None:
+        names = session.scalars(sa.select(t.AnnotationSet.name).order_by(t.AnnotationSet.name))
+        raise StoreError(
+            f"There are no annotations {name!r}.",
+            listing(names.all(), "judge-gym analyse alt-test", name),
+        )
+    labels = session.execute(
+        sa.select(t.Annotation.item, t.Annotation.annotator, t.Annotation.kind, t.Annotation.labels)
+        .where(t.Annotation.set_id == row.id)
+        .order_by(t.Annotation.id)
+    )
+    return Annotations(
+        name=row.name,
+        source=row.source,
+        described=AnnotationSet.model_validate(row.described),
+        rows=tuple(
+            Annotation(item, annotator, kind, tuple(given), 0)
+            for item, annotator, kind, given in labels
+        ),
+        file=Path(row.name),
+    )
+
+
+@dataclass(frozen=True)
+class ItemLabels:
+    """The labels of people of the items of a sweep, of one set, by item and annotator.
+
+    Each entry is an item's id, an annotator and the labels given.
+    """
+
+    name: str
+    described: AnnotationSet
+    rubric_id: int
+    rows: tuple[tuple[int, str, tuple[str, ...]], ...]
+
+
+def labels_of_items(session: Session, item_ids: Sequence[int]) -> list[ItemLabels]:
+    """Return the sets of labels that people gave these items, by name."""
+    rows = session.execute(
+        sa.select(
+            t.AnnotationSet.name,
+            t.AnnotationSet.described,
+            t.AnnotationSet.rubric_id,
+            t.Annotation.item_id,
+            t.Annotation.annotator,
+            t.Annotation.labels,
+        )
+        .join(t.AnnotationSet, t.AnnotationSet.id == t.Annotation.set_id)
+        .join(t.Item, t.Item.id == t.Annotation.item_id)
+        .where(t.Annotation.item_id.in_(item_ids), t.Annotation.kind == "person")
+        .order_by(
+            t.AnnotationSet.name.collate("C"),
+            t.Item.key.collate("C"),
+            t.Annotation.annotator.collate("C"),
+        )
+    )
+    described = {}
+    by_set: dict[tuple[str, int], list[tuple[int, str, tuple[str, ...]]]] = defaultdict(list)
+    for name, form, rubric_id, item_id, annotator, labels in rows:
+        described[name] = AnnotationSet.model_validate(form)
+        by_set[name, rubric_id].append((item_id, annotator, tuple(labels)))
+    return [
+        ItemLabels(name, described[name], rubric_id, tuple(found))
+        for (name, rubric_id), found in by_set.items()
+    ]

@@ -1,0 +1,182 @@
+"""Labels of people: read strictly, attached to items, exported, and seen in the view."""
+
+import json
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.analysis import load
+from judge_gym.annotations import load_mapping, read_annotations
+from judge_gym.errors import ConfigError, EvidenceError, StoreError
+from judge_gym.lab.annotating import ImportedLabels, import_annotations
+from judge_gym.lab.importing import import_verdicts
+from judge_gym.recorded import load_recorded
+from judge_gym.store import tables as t
+from judge_gym.store.annotations import stored_annotations
+from judge_gym.store.bundle_reading import import_bundle
+from judge_gym.store.bundles import export
+from support.command_line import REPOSITORY
+from support.postgres import temporary_database
+
+RUBRICS = REPOSITORY / "deployments" / "recorded"
+SWEEP = "talks"
+RECORDED = f"""\
+name: {SWEEP}
+concept: unsafe conversation
+country: general
+source: made up
+rubric: {RUBRICS}/safety.yaml
+judge_column: judge
+item: {{key: talk}}
+verdicts: [{{column: verdict}}]
+decisions: {{safe: 1, unsafe: 2}}
+"""
+VERDICTS = "talk,judge,verdict\n" + "".join(
+    f"t{talk},{judge},{'unsafe' if talk % period == 0 else 'safe'}\n"
+    for talk in range(40)
+    for judge, period in (("even", 2), ("third", 3))
+)
+MAPPING = "source: made up\ncolumns: {item: talk, annotator: who}\n"
+
+
+class Talks:
+    """A sweep of two recorded judges, and a folder for files of labels."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.url, self.folder = url, folder
+        self.engine = sa.create_engine(url, poolclass=sa.NullPool)
+        recorded, rubric = load_recorded(self.file("recorded.yaml", RECORDED))
+        with Session(self.engine) as session, session.begin():
+            verdicts = self.file("verdicts.csv", VERDICTS)
+            import_verdicts(session, verdicts, recorded, rubric)
+
+    def file(self, name: str, content: str) -> Path:
+        path = self.folder / name
+        path.write_text(content)
+        return path
+
+    def label(
+        self,
+        rows: str,
+        mapping: str = MAPPING,
+        *,
+        name: str = "people.csv",
+        sweep: str | None = SWEEP,
+        **options: object,
+    ) -> ImportedLabels:
+        path = self.file(name, rows)
+        (given,) = read_annotations(path, load_mapping(self.file("mapping.yaml", mapping)))
+        with Session(self.engine) as session, session.begin():
+            return import_annotations(session, given, sweep=sweep, **options)
+
+
+@pytest.fixture
+def talks(database: str, tmp_path: Path) -> Talks:
+    return Talks(database, tmp_path)
+
+
+def test_labels_attach_to_items_and_come_in_rounds(talks: Talks) -> None:
+    first = "talk,who,label\nt0,ann,Yes\nt0,bob,no\nt1,ann,No\n"
+    assert talks.label(first) == ImportedLabels("people", 2, 0, 2, 3, 3)
+    assert talks.label(first).new == 0
+    assert talks.label(first + "t2,bob,No\n").new == 1
+    rows = load("annotations", sweep=SWEEP, url=talks.url)
+    found = zip(rows["item"], rows["annotator"], rows["labels"], strict=True)
+    assert sorted(found) == [
+        ("t0", "ann", ["Yes"]),
+        ("t0", "bob", ["No"]),
+        ("t1", "ann", ["No"]),
+        ("t2", "bob", ["No"]),
+    ]
+    assert rows["item_id"].notna().all()
+    assert set(rows["kind"]) == {"person"}
+    with pytest.raises(EvidenceError, match="line 2: 'ann' labelled item 't0' No, and Yes is"):
+        talks.label("talk,who,label\nt0,ann,No\n")
+    assert talks.label("talk,who,label\nt0,ann,No\n", replaced=True).new == 1
+    assert len(load("annotations", url=talks.url)) == 1
+
+
+def test_several_labels_are_a_set(talks: Talks) -> None:
+    rows = "talk,who,label\nt0,ann,Yes|No\nt1,ann,Yes\nt1,ann,No\n"
+    talks.label(rows, f'{MAPPING}separator: "|"\n')
+    assert [*load("annotations", url=talks.url)["labels"]] == [["No", "Yes"], ["No", "Yes"]]
+    lines = [{"talk": "t0", "who": "ann", "label": ["Yes", "No"]}]
+    talks.label("\n".join(map(json.dumps, lines)), name="more.jsonl")
+    kept = load("annotations", url=talks.url)
+    assert [*kept[kept["annotation_set"] == "more"]["n_labels"]] == [2]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("talk,who,label\nt99,ann,Yes\n", "people.csv line 2: there is no item 't99' in sweep"),
+        ("talk,who,label\nt0,ann,Maybe\n", "line 2: the label 'Maybe' is no stage of the rubric"),
+        ("talk,who,label\nt0,ann,Yes\nt0,ann,Yes\n", "line 3: label is 'Yes', which 'ann' gave"),
+        ("talk,who,label\nt0,,Yes\n", "line 2: who is empty"),
+        ("talk,label\nt0,Yes\n", "line 2: there is no 'who'"),
+        ("talk,who,label\n", "has no row"),
+    ],
+)
+def test_what_does_not_fit_is_named_with_its_line(talks: Talks, rows: str, said: str) -> None:
+    with pytest.raises(EvidenceError) as raised:
+        talks.label(rows)
+    assert said in raised.value.message
+    assert load("annotations", url=talks.url).empty
+
+
+def test_labels_are_mapped_to_stages(talks: Talks) -> None:
+    talks.label(
+        "talk,who,label\nt0,ann,1\nt1,ann,0\n",
+        f'{MAPPING}default: {{stages: {{"0": 1, "1": 2}}}}\n',
+    )
+    assert [*load("annotations", url=talks.url)["labels"]] == [["Yes"], ["No"]]
+    with pytest.raises(ConfigError, match="'1' is stage 3"):
+        talks.label("talk,who,label\nt0,ann,1\n", f'{MAPPING}default: {{stages: {{"1": 3}}}}\n')
+
+
+def test_kinds_and_declared_labels_are_checked(talks: Talks) -> None:
+    mapping = (
+        "source: made up\ncolumns: {item: talk, annotator: who, kind: kind}\n"
+        "default: {labels: [a, b]}\n"
+    )
+    header = "talk,who,kind,label\n"
+    with pytest.raises(EvidenceError, match="line 2: kind is 'robot'") as raised:
+        talks.label(f"{header}t0,x,robot,a\n", mapping, sweep=None)
+    assert raised.value.remedy == "Use person, human, judge, model."
+    with pytest.raises(EvidenceError, match="line 2: label is 'c'") as raised:
+        talks.label(f"{header}t0,x,human,c\n", mapping, sweep=None)
+    assert "Use a, b." in raised.value.remedy
+    done = talks.label(f"{header}t0,x,human,a\nt0,x,model,b\n", mapping, sweep=None)
+    assert (done.people, done.judges) == (1, 1)
+    with Session(talks.engine) as session:
+        kept = stored_annotations(session, "people")
+        assert [(row.kind, row.labels) for row in kept.rows] == [
+            ("person", ("a",)), ("judge", ("b",))
+        ]  # fmt: skip
+        with pytest.raises(StoreError, match="no annotations 'peopel'"):
+            stored_annotations(session, "peopel")
+    with pytest.raises(EvidenceError, match="'x' is a judge, and a sweep has its own"):
+        talks.label("talk,who,kind,label\nt0,x,model,Yes\n", mapping.splitlines()[0] + "\n"
+                    "columns: {item: talk, annotator: who, kind: kind}\n")  # fmt: skip
+
+
+def test_a_bundle_takes_labels_along(
+    talks: Talks, postgres_server: str, migrated_template: str
+) -> None:
+    talks.label("talk,who,label\nt0,ann,Yes\nt1,bob,No\n")
+    talks.label("talk,who,label\nx,ann,Yes\n", name="alone.csv", sweep=None)
+    export(talks.engine, talks.folder / "bundle", sweep=SWEEP)
+    with temporary_database(postgres_server, migrated_template) as url:
+        engine = sa.create_engine(url, poolclass=sa.NullPool)
+        _, new = import_bundle(engine, talks.folder / "bundle")
+        assert (new["annotation_sets"], new["annotations"]) == (1, 2)
+        assert import_bundle(engine, talks.folder / "bundle")[1]["annotations"] == 0
+        there = load("annotations", sweep=SWEEP, url=url, columns=["item_key", "labels"])
+        here = load("annotations", sweep=SWEEP, url=talks.url, columns=["item_key", "labels"])
+        assert there.equals(here)
+        with engine.begin() as connection:
+            connection.execute(sa.update(t.Annotation).values(labels=["No"]))
+        with pytest.raises(StoreError, match="1 annotations of the bundle are here with another"):
+            import_bundle(engine, talks.folder / "bundle")
