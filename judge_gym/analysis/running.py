@@ -40,6 +40,10 @@ Over the sweep:
 - `axis_effect`, `axis_effect_confidence`, `axis_share_higher`: each axis over the grid
 - `concept_rank_correlation`: between two concepts, over experiments in common
 - `regression`, `regression_ordered_logit`, `regression_mixed_model`: coefficients by term
+- `specification`: a `claim` (polarization, or the difference of a `pair` of judges in accuracy or
+  score) in one cell: a group, of recorded pairs also one `order` of the answers;
+  `specification_median`, `specification_same_sign`, `specification_significant` and
+  `specification_against`: the claim over all cells of a concept, country and window
 
 Per judge, on the items all judges of the group scored:
 
@@ -83,6 +87,7 @@ from judge_gym.analysis.data import Judge, Origin, SweepData, load_sweep_data, s
 from judge_gym.analysis.design_space import concepts_compared, contrasts, rankings, regressions
 from judge_gym.analysis.groups import MIXED, Scope, comparison_groups, result_row
 from judge_gym.analysis.judges import accuracies, single_judges
+from judge_gym.analysis.multiverse import CELL, CURVE, specification_curves
 from judge_gym.analysis.rubrics import decompositions, forced_choices, swap_effects
 from judge_gym.analysis.testing import findings
 from judge_gym.design.experiment import Experiment
@@ -154,6 +159,7 @@ def figures(data: SweepData) -> list[ResultRow]:
         row for group in groups for group_figures in _OF_A_GROUP for row in group_figures(group)
     ]
     rows += [row for sweep_figures in _OF_THE_SWEEP for row in sweep_figures(data, groups)]
+    rows += specification_curves(data, groups, rows)
     return [cautioned(row, data.judges) for row in rows]
 
 
@@ -206,6 +212,7 @@ NEEDS = {
         *("axis_effect", "axis_effect_confidence", "axis_share_higher"),
     ),
     "two concepts": ("concept_rank_correlation",),
+    "two cells in which the same judges applied a common rubric": (CELL, *CURVE),
     "a scored verdict": ("regression", "regression_ordered_logit", "regression_mixed_model"),
 }
 """What a sweep must hold for there to be a row of these metrics."""
