@@ -77,3 +77,8 @@ class JudgeResult(Frozen):
     duration_s: float | None
     """Seconds its answers took, summed; None when one came from the cache."""
     simulated: bool
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the answer had no text."""
+        return (self.failure or "").startswith("empty: ")

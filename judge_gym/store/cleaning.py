@@ -12,7 +12,7 @@ from judge_gym.design.plans import EVIDENCE, PROBE, RUBRIC, SCORING, SWAP
 from judge_gym.errors import StoreError
 from judge_gym.records.calls import FailureKind
 from judge_gym.store import tables as t
-from judge_gym.store.calls import among
+from judge_gym.store.calls import among, plan_again, set_aside
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.selecting import (
     EMPTY,
@@ -147,10 +147,10 @@ def forget_failures(session: Session, selection: Selection) -> None:
             sa.delete(table).where(condition).returning(table.call_id)
         ).all()
         call_ids += [call_id for call_id in deleted_ids if call_id is not None]
-    _plan_again(
+    plan_again(
         session, calls(Selection(selection.experiments, selection.workflow, selection.failure))
     )
-    _free(session, among(call_ids))
+    set_aside(session, among(call_ids))
 
 
 def _failures(selection: Selection) -> Iterator[tuple[str, Any, Any, sa.ColumnElement[bool]]]:
@@ -228,26 +228,7 @@ def _forget_rubrics(session: Session, condition: sa.ColumnElement[bool]) -> None
     for key, status in deleted:
         # The rubric itself is good when only its marks are missing.
         call_keys = f"^rubric/{key}/[0-9]+$" if status == "failed" else f"^critic/{key}$"
-        _free(session, t.Call.key.regexp_match(call_keys))
-
-
-def _free(session: Session, condition: sa.ColumnElement[bool]) -> None:
-    """Plan these calls again; rows of answered calls stay, with their cost."""
-    _plan_again(session, condition)
-    session.execute(
-        sa.update(t.Call)
-        .where(condition, t.Call.status == "succeeded")
-        .values(
-            key=sa.func.concat(t.Call.key, "/set-aside/", t.Call.id),
-            request_digest=None,  # no other call shall be given it either
-        )
-    )
-
-
-def _plan_again(session: Session, condition: sa.ColumnElement[bool]) -> None:
-    session.execute(
-        sa.update(t.Call).where(condition, t.Call.status == "failed").values(status="planned")
-    )
+        set_aside(session, t.Call.key.regexp_match(call_keys))
 
 
 def removal(session: Session, selection: Selection) -> Removal:
