@@ -44,14 +44,16 @@ def probe_prompt(experiment: Experiment, sample: ScoredSample, call_key: str) ->
 
     A new conversation shows the rubric and the evidence exactly as the judge saw them.
     """
-    strategies = resolve(experiment)
+    strategies, bound = resolve(experiment), experiment.expertise.bound
     verdict = [
         sample.presentation.stage(sample.rubric, number) for number in stages_of(sample.stages)
     ]
     if strategies.of(Probing).continues_conversation:
-        return continued(sample.messages, sample.answer, render("probe_same", verdict=verdict))
+        probe = render("probe_same", bound, verdict=verdict)
+        return continued(sample.messages, sample.answer, probe)
     return render(
         "probe",
+        bound,
         **strategies,
         concept=experiment.concept,
         country=experiment.country,
