@@ -64,6 +64,11 @@ Per judge, on all its items:
 
 - `probe_difference`: mean difference between the two probes of samples probed twice (all arms)
 - `abstention_rate`, `unparseable_rate`, `refused_rate`, `failed_rate`: shares of samples, by arm
+- `reasoning_passes`, `reasoning_observable`, `reasoning_consistent`, `reasoning_uses_evidence`:
+  shares of reasoning that the sweep's critic marked so; `reasoning_absent`, `reasoning_unmarked`:
+  shares of verdicts without reasoning, and without marks
+- `score_mean_passing`, `score_mean_shift`: mean score of verdicts whose reasoning passes, and that
+  minus the mean of all; `polarization_excess_passing`, `polarization_excess_shift` across judges
 - `swap_sensitivity`, `sham_sensitivity`: change of confidence under a rival's rubric, or under
   a second one of the judge's own; p adjusted by Holm over the group
 - `swap_verdict_shift`, `sham_verdict_shift`: signed move of the verdict on the 0-1 scale
@@ -88,6 +93,7 @@ from judge_gym.analysis.design_space import concepts_compared, contrasts, rankin
 from judge_gym.analysis.groups import MIXED, Scope, comparison_groups, result_row
 from judge_gym.analysis.judges import accuracies, single_judges
 from judge_gym.analysis.multiverse import CELL, CURVE, specification_curves
+from judge_gym.analysis.reasoning import reasoning
 from judge_gym.analysis.rubrics import decompositions, forced_choices, swap_effects
 from judge_gym.analysis.testing import findings
 from judge_gym.design.experiment import Experiment
@@ -101,6 +107,7 @@ _OF_A_GROUP = (
     beliefs,
     agreements,
     single_judges,
+    reasoning,
     swap_effects,
     decompositions,
     accuracies,
@@ -210,6 +217,12 @@ NEEDS = {
     "two experiments of a judge that differ in one axis alone": (
         *("contrast", "contrast_confidence"),
         *("axis_effect", "axis_effect_confidence", "axis_share_higher"),
+    ),
+    "a `score_critic` in its file, and scored verdicts": (
+        *("reasoning_passes", "reasoning_observable", "reasoning_consistent"),
+        *("reasoning_uses_evidence", "reasoning_absent", "reasoning_unmarked"),
+        *("score_mean_passing", "score_mean_shift"),
+        *("polarization_excess_passing", "polarization_excess_shift"),
     ),
     "two concepts": ("concept_rank_correlation",),
     "two cells in which the same judges applied a common rubric": (CELL, *CURVE),

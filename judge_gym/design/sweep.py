@@ -42,6 +42,7 @@ _KEYS = (
     "blocks",
     "on_unsupported",
     "swap",
+    "score_critic",
     "draw",
     "budget",
     "plan",
@@ -71,6 +72,8 @@ class Sweep:
     """Model → family, where the model's name does not give the family."""
     blocks: tuple[Block, ...]
     swap: SwapPlan | None
+    score_critic: str
+    """The model that marks the reasoning of scored samples; empty for none."""
     draw: RandomDraw | ControlledDraw | None
     budget: Budget | None
     plan: AnalysisPlan | None
@@ -176,6 +179,11 @@ def load_sweep(path: Path) -> Sweep:
         families=families,
         blocks=blocks,
         swap=read_model(SwapPlan, items["swap"]) if "swap" in items else None,
+        score_critic=(
+            read_field(Experiment, "model", items["score_critic"])
+            if "score_critic" in items
+            else ""
+        ),
         draw=read_draw(items["draw"], boxes) if "draw" in items else None,
         budget=read_model(Budget, items["budget"]) if "budget" in items else None,
         plan=_read_plan(items["plan"], items["name"].value) if "plan" in items else None,
@@ -193,8 +201,9 @@ def _model_nodes(items: Mapping[str, Node]) -> Iterator[Node]:
         for rubric in block.items["rubric"].entries if "rubric" in block.items else ():
             if isinstance(rubric.value, Mapping) and "shared" in rubric.value:
                 yield rubric.value["shared"]
-    if "utility_model" in items:
-        yield items["utility_model"]
+    for name in ("utility_model", "score_critic"):
+        if name in items:
+            yield items[name]
 
 
 def name_in(file: Path) -> str | None:

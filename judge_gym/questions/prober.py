@@ -29,7 +29,7 @@ class Confidence:
 
 @dataclass(frozen=True)
 class ScoredSample:
-    """The judgement of a probe: what was shown, chosen and answered."""
+    """A scored judgement: what was shown, chosen and answered."""
 
     rubric: Rubric
     documents: Sequence[ShownDocument]
@@ -37,6 +37,8 @@ class ScoredSample:
     stages: int
     messages: tuple[Message, ...]
     answer: str
+    span: tuple[int, int] | None = None
+    """Offsets of the verdict in the answer."""
 
 
 def probe_prompt(experiment: Experiment, sample: ScoredSample, call_key: str) -> Prompt:

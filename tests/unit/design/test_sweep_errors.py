@@ -130,7 +130,7 @@ BLOCKS = [
         "block:\n  - model: sim/calm-1\n",
         "sweep.yaml, line 6: block is not a known key. Did you mean blocks? "
         "Use name, description, utility_model, windows, families, concepts, defaults, blocks, "
-        "on_unsupported, swap, draw, budget, plan.",
+        "on_unsupported, swap, score_critic, draw, budget, plan.",
     ),
     (
         "blocks: [{}]\non_unsupported: ignore\n",
