@@ -47,17 +47,17 @@ def specification_curves(
     questions: dict[str, list[Group]] = defaultdict(list)
     for group in groups:
         if not group.mixed:
-            questions[canonical_json(_question(group.scope))].append(group)
+            questions[canonical_json(question_of(group.scope))].append(group)
     for members in questions.values():
         yield from _polarization(data, members, excess)
         yield from _differences(data, members)
 
 
-def _question(scope: Scope) -> Scope:
+def question_of(scope: Scope) -> Scope:
     return {name: scope[name] for name in QUESTION if name in scope}
 
 
-def _choices(scope: Scope) -> Scope:
+def choices_of(scope: Scope) -> Scope:
     return {name: value for name, value in scope.items() if name not in QUESTION}
 
 
@@ -82,7 +82,7 @@ def _differences(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow
                 if cell.claim == claim and {first, second} <= set(cell.values)
             ]
             if len(shared) > 1:
-                scope = {**_question(groups[0].scope), "claim": claim}
+                scope = {**question_of(groups[0].scope), "claim": claim}
                 scope |= {"pair": f"{first} and {second}"}
                 curve = _difference_curve(shared, (first, second), claim, scope)
                 curves.append((scope, shared, curve))
@@ -119,7 +119,7 @@ def _cells(data: SweepData, group: Group) -> Iterator[_Cell]:
     ground_truth = group.judges[0].experiment.ground_truth
     for name in sorted(names):
         verdicts = {model: orders[name] for model, orders in judged.items() if name in orders}
-        choices = _choices(group.scope) | ({"order": name} if name else {})
+        choices = choices_of(group.scope) | ({"order": name} if name else {})
         if ground_truth is None:
             yield _Cell(
                 choices, SCORE, {model: mean_scores(given) for model, given in verdicts.items()}
@@ -170,7 +170,7 @@ def _polarization(
     models, chosen = max(by_judges.items(), key=lambda entry: (len(entry[1]), len(entry[0])))
     if len(chosen) < 2:
         return
-    scope = {**_question(groups[0].scope), "claim": POLARIZATION}
+    scope = {**question_of(groups[0].scope), "claim": POLARIZATION}
     judges = [chosen[0].judges[number] for number in chosen[0].present]
     names = sorted({judge.experiment.family for judge in judges})
     family = np.array([names.index(judge.experiment.family) for judge in judges])
@@ -184,7 +184,7 @@ def _polarization(
     if len(by_judges) > 1:
         where = f"; {len(chosen)} of {len(groups)} cells, those with {', '.join(models)}"
         curve = replace(curve, median=replace(curve.median, method=curve.median.method + where))
-    choices = [_choices(group.scope) for group in chosen]
+    choices = [choices_of(group.scope) for group in chosen]
     yield from _rows(data, scope, choices, curve, curve.median.p, 1)
 
 

@@ -40,6 +40,9 @@ Over the sweep:
 - `axis_effect`, `axis_effect_confidence`, `axis_share_higher`: each axis over the grid
 - `concept_rank_correlation`: between two concepts, over experiments in common
 - `regression`, `regression_ordered_logit`, `regression_mixed_model`: coefficients by term
+- `interaction_share_first`, `_second`, `_both`: of the variance between the cells of an `axis` and
+  its `moderator`; `effect_over_levels`, `effect_lowest`, `effect_highest`: a change of the axis
+  over the levels of the moderator, with the p of "one sign at all of them"
 - `specification`: a `claim` (polarization, or the difference of a `pair` of judges in accuracy or
   score) in one cell: a group, of recorded pairs also one `order` of the answers;
   `specification_median`, `specification_same_sign`, `specification_significant` and
@@ -91,6 +94,7 @@ from judge_gym.analysis.comparing import agreements, beliefs, comparisons
 from judge_gym.analysis.data import Judge, Origin, SweepData, load_sweep_data, served_remarks
 from judge_gym.analysis.design_space import concepts_compared, contrasts, rankings, regressions
 from judge_gym.analysis.groups import MIXED, Scope, comparison_groups, result_row
+from judge_gym.analysis.interactions import EFFECTS, SHARES, interactions
 from judge_gym.analysis.judges import accuracies, single_judges
 from judge_gym.analysis.multiverse import CELL, CURVE, specification_curves
 from judge_gym.analysis.reasoning import reasoning
@@ -112,7 +116,7 @@ _OF_A_GROUP = (
     decompositions,
     accuracies,
 )
-_OF_THE_SWEEP = (contrasts, rankings, concepts_compared, forced_choices, regressions)
+_OF_THE_SWEEP = (contrasts, rankings, concepts_compared, forced_choices, regressions, interactions)
 
 
 def analyse(engine: Engine, sweep: str) -> int:
@@ -225,6 +229,7 @@ NEEDS = {
         *("polarization_excess_passing", "polarization_excess_shift"),
     ),
     "two concepts": ("concept_rank_correlation",),
+    "two axes that are crossed": (*SHARES, *EFFECTS),
     "two cells in which the same judges applied a common rubric": (CELL, *CURVE),
     "a scored verdict": ("regression", "regression_ordered_logit", "regression_mixed_model"),
 }

@@ -36,6 +36,47 @@ ROBUSTNESS = (
         sources=("Simonsohn, Simmons and Nelson 2020, Nature Human Behaviour 4.",),
     ),
     Spec(
+        "Shares of variance of two axes",
+        "Of the variance between the cells of two crossed axes: the share of either axis, and of "
+        "their interaction (p: none), which is what the effect of one depends on the other.",
+        (
+            Cell("axis", "interaction_share_first"),
+            Cell("other axis", "interaction_share_second"),
+            Cell("interaction", "interaction_share_both"),
+            Cell("p", "interaction_share_both", "p"),
+            Cell("items", "interaction_share_both", "items"),
+        ),
+        formulas=(
+            "mean square of the effects (sum to zero) of expected cell means, by products of "
+            "different items; share = part / sum of the parts",
+            "p by flipping the signs of items",
+        ),
+        needs=(
+            "Needs 4 items with a score in every cell of a full crossing, and cells that differ. "
+            "Exploratory: see the self-test for the coverage of shares.",
+        ),
+        sources=("McLaren et al. 2026, arXiv 2603.26898; Scheffé 1959, section 4.1.",),
+    ),
+    Spec(
+        "Effects that change sign",
+        "The effect of changing one axis at the levels of another: its mean over them, the lowest "
+        "and the highest. A small p: the effect is above 0 at one level and below 0 at another.",
+        (
+            Cell("mean effect", "effect_over_levels"),
+            Cell("lowest", "effect_lowest"),
+            Cell("highest", "effect_highest"),
+            Cell("p (Holm)", "effect_over_levels", "adjusted"),
+            Cell("items", "effect_over_levels", "items"),
+        ),
+        brief=False,
+        formulas=(
+            "effect = mean over items of (x at the second level − x at the first)",
+            "p = L · max(smallest p of no effect above 0, smallest p of none below 0)",
+        ),
+        needs=("Needs two items with a score in every cell of a full crossing.",),
+        sources=("Gail and Simon 1985, Biometrics 41; Berger 1982, Technometrics 24.",),
+    ),
+    Spec(
         "Cells of the specification curves",
         "The claim in each cell, with its 95% interval.",
         (Cell("estimate", "specification"), Cell("items", "specification", "items")),
