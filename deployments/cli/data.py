@@ -1,7 +1,7 @@
 """`judge-gym data`: import and export experiments, and describe the views."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,9 @@ from deployments.cli.output import command, console, show_table
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
+
+if TYPE_CHECKING:
+    from judge_gym.lab.importing import Compared
 
 app = typer.Typer(
     help="Import and export experiments, and describe the views.", no_args_is_help=True
@@ -71,8 +74,9 @@ def _show_rows(rows: dict[str, int], heading: str) -> None:
 
 @app.command()
 def import_verdicts(
-    file: Annotated[
-        Path, typer.Argument(help="The recorded file (JSONL or CSV).", show_default=False)
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Recorded files (JSONL or CSV), or a folder.", show_default=False),
     ],
     mapping: Annotated[
         Path,
@@ -94,25 +98,29 @@ def import_verdicts(
     """
     from deployments.cli.sweep import confirm_leaving
     from judge_gym.lab import importing
-    from judge_gym.recorded import load_recorded
+    from judge_gym.recorded.mapping import load_recorded
+    from judge_gym.recorded.reading import recorded_files
 
     recorded, rubric = load_recorded(mapping)
     with database() as session:
         done = importing.import_verdicts(
             session,
-            file,
+            recorded_files(files, recorded),
             recorded,
             rubric,
             allow_unreadable=allow_unreadable,
             confirm=lambda left: confirm_leaving(left, yes=yes),
         )
-    ends = ", ".join(f"{count} {status}" for status, count in sorted(done.statuses.items()))
+    ends = ", ".join(f"{count:,} {status}" for status, count in sorted(done.statuses.items()))
+    wordings = f" under {counted(done.wordings, 'wording')}" if done.wordings > 1 else ""
     console.print(
         f"Sweep {recorded.name}: {counted(done.judgements, 'judgement')} by "
-        f"{counted(done.judges, 'judge')} of {counted(done.items, 'item')} ({ends}); "
-        f"new: {done.new}.",
+        f"{counted(done.judges, 'judge')}{wordings} of {counted(done.items, 'item')} ({ends}); "
+        f"new: {done.new:,}.",
         markup=False,
     )
+    if done.compared and done.compared.answers:
+        console.print(_agreement(done.compared), markup=False)
     if done.unread:
         console.print(
             f"Warning: {done.unread} A judge without any readable answer has no accuracy. For the "
@@ -120,6 +128,23 @@ def import_verdicts(
             markup=False,
         )
     console.print(f"Next: {command()} analyse figures {recorded.name}", markup=False)
+
+
+def _agreement(compared: "Compared") -> str:
+    """Return how far the raw answers behind the decisions say the same."""
+    readable, apart = compared.readable.total(), compared.contradicting.total()
+    line = (
+        f"Raw answers behind {compared.answers:,} decisions: {readable / compared.answers:.1%} "
+        f"readable, and {(readable - apart) / max(readable, 1):.2%} of these assert the recorded "
+        f"decision. The decisions count."
+    )
+    if not apart:
+        return line
+    most, number = compared.contradicting.most_common(1)[0]
+    return (
+        f"{line} {counted(apart, 'answer')} contradict theirs: {number:,} of "
+        f"{compared.readable[most]:,} by {most}."
+    )
 
 
 @app.command()

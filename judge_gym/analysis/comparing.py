@@ -40,7 +40,7 @@ FLOOR_PERMUTATIONS = 200
 def comparisons(group: Group) -> Iterator[ResultRow]:
     """Yield the polarization of a group, then of its pairs of families, then what rests on it."""
     verdicts = group.own.of_judges(group.present)
-    families, family = families_of(group)
+    families, family = _families(group)
     yield from _polarization(group, verdicts, family)
     yield from _pairs(group, verdicts, families, family)
     yield _entrenchment(group, verdicts, family)
@@ -54,7 +54,7 @@ def adjusted_by_holm(estimates: list[Estimate]) -> Iterator[tuple[Estimate, floa
         yield replace(raw, method=adjusted.method), adjusted.p
 
 
-def families_of(group: Group) -> tuple[list[str], IntArray]:
+def _families(group: Group) -> tuple[list[str], IntArray]:
     """Return the families present, ascending, and the number of each present judge's family."""
     judge_families = [group.judges[judge].experiment.family for judge in group.present]
     families = sorted(set(judge_families))

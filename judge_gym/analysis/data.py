@@ -16,10 +16,8 @@ from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Probes, Verdicts
 from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.model_names import Answered
-from judge_gym.records.judgements import ScoreCritic
 from judge_gym.seeds import canonical_json
 from judge_gym.store.experiments import not_applied
-from judge_gym.store.score_marks import critic_of_sweep
 from judge_gym.store.served import Served, served
 from judge_gym.store.sweep_data import (
     ProbeColumns,
@@ -83,8 +81,7 @@ class Judge:
 class SampleRows:
     """Samples as parallel arrays, ascending by arm.
 
-    `stages` is 0 unless the status is scored, `letter_probability` NaN where there is none. `marks`
-    are the critic's, or why there are none (`metrics.reasoning`).
+    `stages` is 0 unless the status is scored, `letter_probability` NaN where there is none.
     """
 
     arm: IntArray
@@ -96,7 +93,6 @@ class SampleRows:
     letter_probability: FloatArray
     simulated: BoolArray
     imported: BoolArray
-    marks: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,8 +142,6 @@ class SweepData:
     """Arms with a simulated call behind a sample, a probe, the rubric or the evidence's view."""
     imported_arms: frozenset[int]
     """Arms with a sample that was judged elsewhere and brought in."""
-    critic: ScoreCritic | None = None
-    """Who marked the reasoning of samples."""
 
     def digest(self) -> str:
         """Return what equal data, and in practice no others, have in common: 64 hex digits."""
@@ -263,7 +257,6 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
         truth=_truth(items),
         simulated_arms=frozenset(simulated),
         imported_arms=frozenset(samples.arm[samples.imported].tolist()),
-        critic=critic_of_sweep(session, sweep),
     )
 
 
@@ -310,7 +303,6 @@ def _samples(columns: SampleColumns, numbers: dict[int, int]) -> SampleRows:
         letter_probability=np.array(columns.letter_probability, dtype=np.float64),
         simulated=np.array(columns.simulated, dtype=np.bool_),
         imported=np.array(columns.imported, dtype=np.bool_),
-        marks=np.array(columns.marks, dtype=np.int64),
     )
 
 

@@ -53,11 +53,11 @@ class AnswerText:
     """The normalised end of an answer, with the original offsets of each character."""
 
     text: str
-    extents: tuple[tuple[int, int], ...]
+    offsets: Sequence[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the offsets in the original answer of a non-empty slice [start, end)."""
-        return self.extents[start][0], self.extents[end - 1][1]
+        return self.offsets[start], self.offsets[end - 1] + 1
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,8 @@ _PLAIN = {
     "、": ",",
     "。": ".",
 }
+_PLAIN_TEXT = re.compile(r"[\n\t -~]*")
+"""Text that normalisation does not change."""
 _LINE_BREAKS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 _INVISIBLE_MARKS = frozenset("\u034f\ufe00\ufe01\ufe0e\ufe0f")
 # NFKC would turn 1½ into 11/2 and a footnote mark after 0.3 into another digit.
@@ -132,15 +134,17 @@ def _plain(character: str) -> str:
 
 
 def read_answer(answer: str, limit: int = READ_LIMIT) -> AnswerText:
-    """Normalise the last `limit` characters of an answer; extents index the whole answer."""
+    """Normalise the last `limit` characters of an answer; offsets index the whole answer."""
     offset = max(0, len(answer) - limit)
+    if _PLAIN_TEXT.fullmatch(answer, offset):
+        return AnswerText(answer[offset:], range(offset, len(answer)))
     characters: list[str] = []
-    extents: list[tuple[int, int]] = []
+    offsets: list[int] = []
     for index, character in enumerate(answer[offset:], start=offset):
         for plain in _normal_form(character):
             characters.append(plain)
-            extents.append((index, index + 1))
-    return AnswerText("".join(characters), tuple(extents))
+            offsets.append(index)
+    return AnswerText("".join(characters), offsets)
 
 
 def tokenize(text: str) -> list[Token]:

@@ -22,7 +22,6 @@ USUAL_ANSWER_TOKENS = {
     "critic": 30,
     "scorer": 400,
     "prober": 200,
-    "score_critic": 30,
     "judge": 150,
     "perturber": 500,
     "writer": 150,

@@ -301,7 +301,8 @@ def read_field(model: type[BaseModel], name: str, node: Node) -> Any:
     if node.value is None and type(None) in get_args(annotation):
         return None
     if isinstance(node.value, tuple) and get_origin(annotation) is tuple:
-        if entry_models := models_of(get_args(annotation)[0]):
+        mappings = all(isinstance(entry.value, Mapping) for entry in node.value)
+        if mappings and (entry_models := models_of(get_args(annotation)[0])):
             return tuple(read_model(entry_models[0], entry) for entry in node.value)
         return _read_value(model, name, node)
     inner = models_of(annotation)

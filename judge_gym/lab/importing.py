@@ -1,14 +1,16 @@
 """Recorded judgements into the tables that judge-gym's own stand in, marked as imported."""
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from judge_gym.answers.forms import read_form
 from judge_gym.answers.readability import TooFewReadableError, answers_by_judge, too_few_readable
+from judge_gym.answers.text import ParseFailure
 from judge_gym.design.config import corpus_digest
 from judge_gym.design.experiment import Experiment, GroundTruth, RubricSource
 from judge_gym.design.rubric import Rubric
@@ -17,14 +19,20 @@ from judge_gym.design.strategies.labels import Labels
 from judge_gym.design.window import RecordedSource, Window
 from judge_gym.errors import ConfigError
 from judge_gym.model_names import RECORDED
+from judge_gym.questions.outcome import unreadable
 from judge_gym.questions.scorer import Judgement, read_judgement
-from judge_gym.recorded import (
+from judge_gym.recorded.mapping import Recorded
+from judge_gym.recorded.reading import (
     Given,
-    Recorded,
+    Judging,
+    RecordedFiles,
     RecordedItem,
     RecordedWindow,
+    items_file,
     read_recorded,
     stage_set,
+    stages_of,
+    turned,
 )
 from judge_gym.records.calls import IMPORTED, Answer
 from judge_gym.records.shown import Presentation
@@ -43,7 +51,6 @@ from judge_gym.store.rubrics import add_arm, own_arm, provided_key, rubric_by_ke
 from judge_gym.store.samples import save_samples
 from judge_gym.store.windows import register_window, save_documents
 
-"""The first part of an imported judge's model string; nobody can be asked by it."""
 _ROWS = 5_000
 """Rows of one statement."""
 
@@ -53,6 +60,7 @@ class Imported:
     """What an import brought in."""
 
     judges: int
+    wordings: int
     items: int
     judgements: int
     new: int
@@ -61,18 +69,32 @@ class Imported:
     """Of all of them."""
     unread: str = ""
     """Which judges have fewer than half their answers readable, and why; empty without any."""
+    compared: "Compared | None" = None
+    """The raw answers behind the decisions; None without `answer_forms`."""
+
+
+@dataclass
+class Compared:
+    """Raw answers behind recorded decisions, as the answer parser reads them."""
+
+    answers: int = 0
+    """Decisions with a raw answer."""
+    readable: Counter[Judging] = field(default_factory=Counter)
+    """Who judged → answers that assert a verdict."""
+    contradicting: Counter[Judging] = field(default_factory=Counter)
+    """Who judged → answers that assert another verdict than the recorded decision."""
 
 
 def import_verdicts(
     session: Session,
-    file: Path,
+    files: RecordedFiles,
     recorded: Recorded,
     rubric: Rubric,
     *,
     allow_unreadable: bool = False,
     confirm: Callable[[Leaving], None] | None = None,
 ) -> Imported:
-    """Store the judgements of a recorded file as a sweep; the same file again changes nothing.
+    """Store recorded judgements as a sweep; the same files again change nothing.
 
     Raises `EvidenceError` for a row that does not fit, `ConfigError` when the name belongs to a
     sweep that was run here, and `TooFewReadableError` when fewer than half the answers of a judge
@@ -80,38 +102,53 @@ def import_verdicts(
     experiments leave a sweep of this name, and raises to stop the import.
     """
     _check_name(session, recorded.name)
-    windows = read_recorded(file, recorded, rubric.scale_size)
-    identity = digest(
-        corpus_digest(file), recorded.model_dump(mode="json", exclude={"name", "description"})
-    )
+    windows = read_recorded(files, recorded, rubric.scale_size)
+    identity = _identity(files, recorded)
     save_provided(session, rubric, recorded.concept, recorded.country)
-    experiments: dict[tuple[str, str], Experiment] = {}
+    experiments: dict[tuple[str, Judging], Experiment] = {}
     for name, content in windows.items():
         window = _window(recorded, name, identity, len(content.items))
         _save_items(session, window, rubric, content.items.values())
-        for judge in content.judgements:
-            experiments[name, judge] = _experiment(recorded, rubric, window, judge, content)
+        for judging in content.judgements:
+            experiments[name, judging] = _experiment(recorded, rubric, window, judging, content)
     left = leaving(session, recorded.name, experiments.values())
     if left and confirm:
         confirm(left)
     register_sweep(session, recorded.name, recorded.description, None, experiments.values())
     statuses: Counter[str] = Counter()
     answers: list[tuple[str, str | None, int]] = []
+    compared = Compared() if recorded.verdicts and recorded.answer_forms else None
     new = 0
-    for (name, judge), experiment in experiments.items():
-        rows = list(_rows(experiment, windows[name].judgements[judge]))
+    for (name, judging), experiment in experiments.items():
+        judgements = windows[name].judgements[judging]
+        rows = list(_rows(recorded, experiment, judgements))
+        if compared:
+            _compare(compared, recorded, judging, judgements, rubric.scale_size)
         statuses.update(row["status"] for row in rows)
-        answers += [(judge, row["failure"], 1) for row in rows]
+        answers += [(str(judging), row["failure"], 1) for row in rows]
         new += _save_samples(session, experiment, rubric, rows)
     error = too_few_readable(answers_by_judge(answers))
     if error and not allow_unreadable:
         raise TooFewReadableError(
-            f"Nothing was imported from {file}. {error.message}",
+            f"Nothing was imported from {', '.join(map(str, files.paths[:3]))}. {error.message}",
             "Mend the file or its mapping, or import it as it is with --allow-unreadable.",
         )
     items = sum(len(content.items) for content in windows.values())
     unread = error.message if error else ""
-    return Imported(len(experiments), items, statuses.total(), new, statuses, unread)
+    judges = len({(name, judging.judge) for name, judging in experiments})
+    wordings = len({judging.wording for _, judging in experiments})
+    return Imported(judges, wordings, items, statuses.total(), new, statuses, unread, compared)
+
+
+def _identity(files: RecordedFiles, recorded: Recorded) -> str:
+    """Return what two imports have in common that give the same judgements."""
+    described = items_file(files, recorded)
+    contents = [corpus_digest(file) for file in (*files.paths, *([described] if described else ()))]
+    mapping = recorded.model_dump(mode="json", exclude={"name", "description"})
+    if not (recorded.file_pattern or "{file" in recorded.judge):
+        return digest(*contents, mapping)
+    names = [os.path.relpath(file, files.folder) for file in files.paths]
+    return digest(*contents, mapping, names)
 
 
 def _check_name(session: Session, name: str) -> None:
@@ -127,16 +164,20 @@ def _window(recorded: Recorded, name: str, identity: str, items: int) -> Window:
 
 
 def _experiment(
-    recorded: Recorded, rubric: Rubric, window: Window, judge: str, content: RecordedWindow
+    recorded: Recorded,
+    rubric: Rubric,
+    window: Window,
+    judging: Judging,
+    content: RecordedWindow,
 ) -> Experiment:
     truth = GroundTruth(source=recorded.source, per_item=True) if recorded.truths else None
-    subset = recorded.subset and not recorded.answers
+    subset = recorded.subset and not (recorded.answers and not recorded.answer_forms)
     return Experiment(
         task_type="benchmark" if truth else "ecc",
         concept=recorded.concept,
         window=window,
-        model=f"{RECORDED}/{judge}",
-        family=recorded.families.get(judge, judge)[:80],
+        model=f"{RECORDED}/{judging.judge}",
+        family=recorded.families.get(judging.judge, judging.judge)[:80],
         ground_truth=truth,
         scoring_method="subset" if subset else recorded.scoring_method,
         scale_size=rubric.scale_size,
@@ -144,7 +185,8 @@ def _experiment(
         shuffle_order=False,
         evidence_view="raw",
         rubric=RubricSource(kind="provided", rubric=rubric),
-        replicates=content.replicates(judge),
+        replicates=content.replicates(judging),
+        **({"wording": judging.wording} if judging.wording else {}),
     )
 
 
@@ -177,7 +219,9 @@ def item_key(key: str) -> str:
     return digest("recorded item", key)
 
 
-def _rows(experiment: Experiment, judgements: Sequence[Given]) -> Iterator[dict[str, Any]]:
+def _rows(
+    recorded: Recorded, experiment: Experiment, judgements: Sequence[Given]
+) -> Iterator[dict[str, Any]]:
     """Yield the columns of each sample, with the item's and the call's own keys among them."""
     letters = resolve(experiment).of(Labels).assign(0)
     orders = tuple(range(1, experiment.scale_size + 1))
@@ -193,19 +237,23 @@ def _rows(experiment: Experiment, judgements: Sequence[Given]) -> Iterator[dict[
         )
         yield {
             "item": item_key(given.item),
-            "call": key if given.answer is not None else None,
-            "answer": given.answer,
+            "call": key if given.answer is not None or given.behind is not None else None,
+            "answer": given.answer if given.answer is not None else given.behind,
             "replicate": replicate,
             "scale_size": experiment.scale_size,
             "seed": shown.seed,
             "letters": "".join(shown.letters),
             "display_order": list(shown.order),
             "imported": True,
-            **asdict(_judgement(experiment, shown, given)),
+            **asdict(_judgement(recorded, experiment, shown, given)),
         }
 
 
-def _judgement(experiment: Experiment, shown: Presentation, given: Given) -> Judgement:
+def _judgement(
+    recorded: Recorded, experiment: Experiment, shown: Presentation, given: Given
+) -> Judgement:
+    if given.answer is not None and recorded.answer_forms:
+        return _by_form(recorded, experiment.scale_size, given.answer, given.reversed)
     if given.answer is not None:
         return read_judgement(experiment, shown, _answer(given.answer))
     if given.choice is None:
@@ -213,6 +261,45 @@ def _judgement(experiment: Experiment, shown: Presentation, given: Given) -> Jud
     if given.choice == "abstained":
         return Judgement("abstained", verdict_text=given.verdict[:500])
     return Judgement("scored", stage_set(given.choice), given.verdict[:500])
+
+
+def _by_form(recorded: Recorded, n_stages: int, answer: str, turn: bool) -> Judgement:
+    """Return the verdict that an answer gives in a declared form, in the rubric's own order."""
+    found = read_form(answer, recorded.answer_forms)
+    start, end = found.span or (None, None)
+    if isinstance(found, ParseFailure):
+        failure = unreadable(_answer(answer), found.reason, found.detail)
+        return Judgement("unparseable", span_start=start, span_end=end, failure=failure)
+    stages = stages_of(recorded.answer_forms[found.form])
+    if turn:
+        stages = turned(stages, n_stages)
+    return Judgement(
+        "abstained" if stages == "abstained" else "scored",
+        None if stages == "abstained" else stage_set(stages),
+        found.text[:500],
+        span_start=start,
+        span_end=end,
+    )
+
+
+def _compare(
+    compared: Compared,
+    recorded: Recorded,
+    judging: Judging,
+    judgements: Iterable[Given],
+    n_stages: int,
+) -> None:
+    """Count the raw answers behind decisions, and those that assert another verdict."""
+    for given in judgements:
+        if given.behind is None or given.choice is None:
+            continue
+        compared.answers += 1
+        asserted = _by_form(recorded, n_stages, given.behind, given.reversed)
+        if asserted.status == "unparseable":
+            continue
+        compared.readable[judging] += 1
+        chosen = None if given.choice == "abstained" else stage_set(given.choice)
+        compared.contradicting[judging] += asserted.stages != chosen
 
 
 def _answer(text: str) -> Answer:

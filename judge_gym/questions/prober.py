@@ -29,7 +29,7 @@ class Confidence:
 
 @dataclass(frozen=True)
 class ScoredSample:
-    """A scored judgement: what was shown, chosen and answered."""
+    """The judgement of a probe: what was shown, chosen and answered."""
 
     rubric: Rubric
     documents: Sequence[ShownDocument]
@@ -37,8 +37,6 @@ class ScoredSample:
     stages: int
     messages: tuple[Message, ...]
     answer: str
-    span: tuple[int, int] | None = None
-    """Offsets of the verdict in the answer."""
 
 
 def probe_prompt(experiment: Experiment, sample: ScoredSample, call_key: str) -> Prompt:
@@ -46,16 +44,14 @@ def probe_prompt(experiment: Experiment, sample: ScoredSample, call_key: str) ->
 
     A new conversation shows the rubric and the evidence exactly as the judge saw them.
     """
-    strategies, bound = resolve(experiment), experiment.expertise.bound
+    strategies = resolve(experiment)
     verdict = [
         sample.presentation.stage(sample.rubric, number) for number in stages_of(sample.stages)
     ]
     if strategies.of(Probing).continues_conversation:
-        probe = render("probe_same", bound, verdict=verdict)
-        return continued(sample.messages, sample.answer, probe)
+        return continued(sample.messages, sample.answer, render("probe_same", verdict=verdict))
     return render(
         "probe",
-        bound,
         **strategies,
         concept=experiment.concept,
         country=experiment.country,

@@ -5,11 +5,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from judge_gym.records.calls import SHARED, Answer, Call, Failure, Opened, TokenChance
 from judge_gym.store import tables as t
+from judge_gym.store.bulk import inserting, packed
 
 
 def outcomes_of(session: Session, keys: Iterable[str]) -> dict[str, Answer | Failure]:
@@ -155,38 +155,16 @@ def among(call_ids: Iterable[int]) -> sa.ColumnElement[bool]:
     return t.Call.id == sa.any_(sa.literal(list(call_ids), sa.ARRAY(sa.BigInteger)))
 
 
-def blank(call: Any) -> sa.ColumnElement[bool]:
-    """Return the condition that a call was answered without a visible character."""
-    condition: sa.ColumnElement[bool] = ~call.answer.regexp_match(r"\S")
-    return condition
-
-
-def plan_again(session: Session, condition: sa.ColumnElement[bool]) -> None:
-    """Plan the failed calls of a condition again, under their own rows."""
-    session.execute(
-        sa.update(t.Call).where(condition, t.Call.status == "failed").values(status="planned")
-    )
-
-
-def set_aside(session: Session, condition: sa.ColumnElement[bool]) -> None:
-    """Plan these calls again; rows of answered calls stay under another key, with their cost."""
-    plan_again(session, condition)
-    session.execute(
-        sa.update(t.Call)
-        .where(condition, t.Call.status == "succeeded")
-        .values(
-            key=sa.func.concat(t.Call.key, "/set-aside/", t.Call.id),
-            request_digest=None,  # no other call shall be given it either
-        )
-    )
-
-
 def save_imported_calls(session: Session, calls: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Store answers that were made elsewhere; returns call key → id, of those stored before too."""
+    """Store answers that were made elsewhere; returns call key → id, of those stored before too.
+
+    All calls name the same columns.
+    """
     if not calls:
         return {}
-    session.execute(insert(t.Call).on_conflict_do_nothing(), calls)
-    chosen = t.Call.key.in_([call["key"] for call in calls])
+    added = inserting(t.Call, tuple(calls[0])).on_conflict_do_nothing()
+    session.connection().execute(added, packed(calls))
+    chosen = t.Call.key == sa.any_(sa.literal([call["key"] for call in calls], sa.ARRAY(sa.Text)))
     return dict(session.execute(sa.select(t.Call.key, t.Call.id).where(chosen)).tuples().all())
 
 

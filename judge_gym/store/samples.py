@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.records.shown import Presentation, ShownDocument
 from judge_gym.store import tables as t
+from judge_gym.store.bulk import inserting, packed
 from judge_gym.store.experiments import declared_replicates, within
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import StoredRubric, rubric_record
@@ -195,8 +196,6 @@ class StoredSample:
     simulated: bool
     messages: tuple[Any, ...]
     answer: str
-    span: tuple[int, int] | None
-    """Offsets of the verdict in the answer."""
 
 
 def samples_by_id(session: Session, sample_ids: Iterable[int]) -> dict[int, StoredSample]:
@@ -219,7 +218,6 @@ def samples_by_id(session: Session, sample_ids: Iterable[int]) -> dict[int, Stor
             simulated=sample.simulated,
             messages=tuple(messages or ()),
             answer=answer or "",
-            span=None if sample.span_start is None else (sample.span_start, sample.span_end),
         )
         for sample, messages, answer in rows
     }
@@ -297,6 +295,8 @@ def save_probes(session: Session, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def save_samples(session: Session, rows: Sequence[dict[str, Any]]) -> int:
-    """Store imported samples; returns how many are new."""
-    added = insert(t.Sample).on_conflict_do_nothing().returning(t.Sample.id)
-    return len(session.scalars(added, rows).all())
+    """Store imported samples, which name the same columns; returns how many are new."""
+    if not rows:
+        return 0
+    added = inserting(t.Sample, tuple(rows[0])).on_conflict_do_nothing().returning(t.Sample.id)
+    return len(session.connection().scalars(added, packed(rows)).all())

@@ -12,7 +12,8 @@ from judge_gym.annotations import load_mapping, read_annotations
 from judge_gym.errors import ConfigError, EvidenceError, StoreError
 from judge_gym.lab.annotating import ImportedLabels, import_annotations
 from judge_gym.lab.importing import import_verdicts
-from judge_gym.recorded import load_recorded
+from judge_gym.recorded.mapping import load_recorded
+from judge_gym.recorded.reading import recorded_files
 from judge_gym.store import tables as t
 from judge_gym.store.annotations import stored_annotations
 from judge_gym.store.bundle_reading import import_bundle
@@ -50,7 +51,7 @@ class Talks:
         recorded, rubric = load_recorded(self.file("recorded.yaml", RECORDED))
         with Session(self.engine) as session, session.begin():
             verdicts = self.file("verdicts.csv", VERDICTS)
-            import_verdicts(session, verdicts, recorded, rubric)
+            import_verdicts(session, recorded_files([verdicts], recorded), recorded, rubric)
 
     def file(self, name: str, content: str) -> Path:
         path = self.folder / name

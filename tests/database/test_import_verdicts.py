@@ -14,7 +14,8 @@ from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.lab.importing import Imported, import_verdicts
 from judge_gym.lab.probing import plan_probing
 from judge_gym.lab.status import sweep_status
-from judge_gym.recorded import load_recorded
+from judge_gym.recorded.mapping import load_recorded
+from judge_gym.recorded.reading import recorded_files
 from judge_gym.report.page import read_report
 from judge_gym.store import tables as t
 from judge_gym.store.results import FindingRow, ResultRow, load_findings, load_results
@@ -51,7 +52,9 @@ class Place:
         self.engine = sa.create_engine(url, poolclass=sa.NullPool)
         self.folder = folder
 
-    def bring(self, mapping: str | Path, file: str | Path, **options: bool) -> Imported:
+    def bring(
+        self, mapping: str | Path, file: str | Path, *more: Path, **options: bool
+    ) -> Imported:
         """Import a mapping and a file, each a path or its text."""
         if isinstance(mapping, str):
             (self.folder / "mapping.yaml").write_text(mapping)
@@ -62,7 +65,8 @@ class Place:
             file = self.folder / f"recorded.{suffix}"
         recorded, rubric = load_recorded(mapping)
         with Session(self.engine) as session, session.begin():
-            return import_verdicts(session, file, recorded, rubric, **options)
+            files = recorded_files([file, *more], recorded)
+            return import_verdicts(session, files, recorded, rubric, **options)
 
     def figures(self, sweep: str) -> list[ResultRow]:
         run_id = analysis.analyse(self.engine, sweep)
@@ -298,6 +302,158 @@ def test_counts_become_judgements_and_unsure_names_both_stages(place: Place) -> 
     assert figure(rows, "subset_width", judge="recorded/people").estimate == 1 / 8
     # Item 7: three of four hold Yes; item 9: all hold No.
     assert figure(rows, "coverage", judge="recorded/people").estimate == 7 / 8
+
+
+NESTED = f"""\
+name: nested
+concept: better answer
+country: general
+source: a made-up benchmark
+rubric: {MAPPINGS}/pairwise.yaml
+judge: "{{file.judge}}"
+file_pattern: "(?P<judge>[^/]+)_judges"
+wording_column: prompt.name
+swapped_column: swapped
+item: {{key: "{{set}}/{{id}}", truth: label}}
+truths: {{"A>B": 1, "B>A": 3}}
+answers: ["judgments[0].text"]
+answer_forms: {{"[[A>>B]]": 1, "[[A>B]]": 1, "[[A=B]]": 2, "[[B>A]]": 3, "[[B>>A]]": 3}}
+"""
+
+
+def nested(text: str, *, swapped: object = False, wording: str = "plain", item: int = 1) -> str:
+    row = {
+        "set": "s",
+        "id": item,
+        "label": "A>B",
+        "swapped": swapped,
+        "prompt": {"name": wording},
+        "judgments": [{"text": text}],
+    }
+    return json.dumps(row)
+
+
+def test_nested_answers_of_a_file_for_each_judge_are_read_without_a_script(place: Place) -> None:
+    folder = place.folder / "answers"
+    folder.mkdir()
+    (folder / "first_judges.jsonl").write_text(
+        "\n".join(
+            [
+                nested("My final verdict is: [[A>>B]]"),
+                nested("My final verdict is: [[B>A]]", swapped=True),
+                nested("I refuse to say [[A>B]]", wording="curt"),
+            ]
+        )
+    )
+    (folder / "second_judges.jsonl").write_text(
+        "\n".join([nested("[[A=B]]"), nested("[[A>B]]", swapped="1")])
+    )
+    done = place.bring(NESTED, folder, allow_unreadable=True)
+    assert (done.judges, done.wordings, done.items, done.judgements) == (2, 2, 1, 5)
+    with place.engine.connect() as connection:
+        columns = (t.Experiment.model, t.Experiment.config["wording"].astext)
+        stored = connection.execute(sa.select(*columns).order_by(t.Experiment.id)).all()
+    assert stored == [
+        ("recorded/first", "plain"),
+        ("recorded/first", "curt"),
+        ("recorded/second", "plain"),
+    ]
+    # Turned round, B is what stands first in the rubric.
+    assert place.read(t.Sample.status, t.Sample.stages, t.Sample.display_order) == [
+        ("scored", 0b001, [1, 2, 3]),
+        ("scored", 0b001, [3, 2, 1]),
+        ("unparseable", None, [1, 2, 3]),
+        ("scored", 0b010, [1, 2, 3]),
+        ("scored", 0b100, [3, 2, 1]),
+    ]
+    assert place.bring(NESTED, folder, allow_unreadable=True).new == 0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("judgments[0].text", "judgments[0].txt", "no 'txt' in judgments[0]. Did you mean text?"),
+        ("judgments[0].text", "judgment[0].text", "there is no 'judgment'. Did you mean judgments"),
+        ("judgments[0].text", "judgments[1].text", "judgments has 1 entry, so there is no [1]"),
+        ("judgments[0].text", "judgments[0]", "judgments[0] is a mapping with 'text', not text"),
+        ("judgments[0].text", "prompt[0].text", "prompt is a mapping with 'name', not a list"),
+        ("prompt.name", "prompt.nam", "no 'nam' in prompt. Did you mean name? prompt has 'name'."),
+        ("swapped_column: swapped", "swapped_column: set", "set is 's'. `swapped` has '0', '1'"),
+        ("{file.judge}", "{file.juror}", "file_pattern has no group 'juror'. It gives {file}, {fi"),
+    ],
+)
+def test_a_value_that_is_not_where_the_mapping_says_is_named(
+    place: Place, old: str, new: str, said: str
+) -> None:
+    assert old in NESTED
+    file = place.folder / "first_judges.jsonl"
+    file.write_text(nested("[[A>B]]"))
+    with pytest.raises(EvidenceError) as error:
+        place.bring(NESTED.replace(old, new, 1), file)
+    assert str(error.value).startswith(f"{file} line 1: ")
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("(?P<judge>[^/]+)_judges", "(?P<judge>x", "file_pattern is not a regular expression"),
+        ("(?P<judge>[^/]+)_judges", "(?P<judge>y)", "file_pattern '(?P<judge>y)' is not in the n"),
+        ("{file.judge}", "{file.judge", "judge has braces that do not close"),
+        ('[[B>>A]]": 3', '[[B>>A]]": 5', "answer_forms.[[B>>A]] is 5. The rubric has the stages"),
+        ('answers: ["judgments[0].text"]', "counts: {set: 1}", "answer_forms comes with answers"),
+        ('key: "{set}/{id}"', "key: set, file: other.jsonl", "other.jsonl does not exist"),
+        ("name: nested", "name: nested\nfiles: '*.csv'", "files is '*.csv', which fits no file of"),
+    ],
+)
+def test_a_mapping_with_a_mistake_names_the_key(
+    place: Place, old: str, new: str, said: str
+) -> None:
+    assert old in NESTED
+    folder = place.folder / "answers"
+    folder.mkdir()
+    (folder / "first_judges.jsonl").write_text(nested("[[A>B]]"))
+    with pytest.raises(ConfigError) as error:
+        place.bring(NESTED.replace(old, new, 1), folder)
+    assert said in str(error.value)
+
+
+def test_answers_behind_decisions_are_compared_with_them(place: Place) -> None:
+    (place.folder / "items.csv").write_text("id,better,text\n1,A,which?\n2,B,what?\n")
+    mapping = f"""\
+name: compared
+concept: better answer
+country: general
+source: a made-up benchmark
+rubric: {MAPPINGS}/winner.yaml
+judge_column: judge
+swapped_column: swapped
+item: {{key: id, file: items.csv, truth: better, text: text}}
+truths: {{A: 1, B: 2}}
+verdicts: [{{column: winner, own_order: true, answer: answer}}]
+decisions: {{"1": 1, "2": 2}}
+answer_forms: {{Output (a): 1, Output (b): 2}}
+"""
+    rows = """\
+id,judge,swapped,winner,answer
+1,x,no,1,Output (a)
+1,x,yes,1,Output (b)
+2,x,no,2,Output (a)
+2,x,yes,2,
+2,x,yes,,Output (b)
+"""
+    done = place.bring(mapping, rows)
+    assert done.statuses == {"scored": 4, "unparseable": 1}
+    assert done.compared is not None
+    assert done.compared.answers == 3
+    assert (done.compared.readable.total(), done.compared.contradicting.total()) == (3, 1)
+    # The decision counts, also where the answer says otherwise.
+    assert [row[0] for row in place.read(t.Sample.stages)] == [0b01, 0b01, 0b10, 0b10, None]
+    with Session(place.engine) as session:
+        assert len(session.scalars(sa.select(t.Call.answer)).all()) == 4
+        assert session.scalars(sa.select(t.Document.text)).all() == ["which?", "what?"]
+    with pytest.raises(EvidenceError, match=r"item '3' is not in .*items\.csv\. It has '1', '2'"):
+        place.bring(mapping, rows + "3,x,no,1,\n")
 
 
 @pytest.mark.slow

@@ -2,17 +2,15 @@
 
 from dataclasses import dataclass
 
-from judge_gym.design.experiment import STANDARD_WORDING, Experiment
+from judge_gym.design.experiment import Experiment
 
 AXES = ("wording",)
 
 
 @dataclass(frozen=True)
 class Wording:
-    template: str
-    """The template of the judging prompt."""
+    name: str
 
 
 def resolve(experiment: Experiment) -> Wording:
-    is_standard = experiment.wording == STANDARD_WORDING
-    return Wording("score" if is_standard else f"wording_{experiment.wording}")
+    return Wording(experiment.wording)

@@ -35,7 +35,7 @@ def test_normal_form(answer, plain):
 @given(st.text(max_size=60), st.integers(1, 60))
 def test_each_character_knows_where_it_came_from(answer, limit):
     source = read_answer(answer, limit)
-    assert len(source.extents) == len(source.text)
+    assert len(source.offsets) == len(source.text)
     for place, character in enumerate(source.text):
         start, end = source.span(place, place + 1)
         assert max(0, len(answer) - limit) <= start < end <= len(answer)

@@ -1,0 +1,154 @@
+"""Where a value of a row stands: a column, a path into nested JSON, or a text made of several."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from judge_gym.counting import counted
+from judge_gym.design.config import shown
+from judge_gym.errors import ConfigError, did_you_mean
+
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_FILE = re.compile(r"file(?:\.(\w+))?")
+_SUFFIX = re.compile(r"\.(?:jsonl|ndjson|csv)(?:\.gz)?$", re.IGNORECASE)
+_MOST_NAMED = 15
+
+
+class ColumnError(Exception):
+    """A value that is not where a mapping says; `remedy` names what is there."""
+
+    def __init__(self, what: str, remedy: str = "") -> None:
+        super().__init__(what)
+        self.what, self.remedy = what, remedy
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A record of a file, and the parts of the file's name."""
+
+    values: Mapping[str, Any]
+    file: Mapping[str, str]
+    """"" is the name, or the part of it that the mapping's pattern selects; then named groups."""
+
+
+def text_at(column: str, source: Source) -> str:
+    """Return the text at a column; "" for a column that is not named, and for an empty value.
+
+    `column` is a name, a path such as `judgments[0].decision`, or a text with `{...}` around names
+    and paths, where `{file}` is the file's name. Raises `ColumnError` if there is no such value, or
+    if it is neither text nor a number nor true or false.
+    """
+    if "{" not in column:
+        return _plain(column, source.values) if column else ""
+    return _BRACES.sub(lambda braces: _filled(braces[1], source), column).strip()
+
+
+def _filled(name: str, source: Source) -> str:
+    if file := _FILE.fullmatch(name):
+        part = file[1] or ""
+        if part not in source.file:
+            known = ", ".join(f"{{file.{known}}}" for known in source.file if known)
+            raise ColumnError(
+                f"file_pattern has no group {part!r}", f"It gives {{file}}{known and ', ' + known}."
+            )
+        return source.file[part]
+    return _plain(name, source.values)
+
+
+def _plain(column: str, values: Mapping[str, Any]) -> str:
+    value = _at(column, values)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if not isinstance(value, str | int | float):
+        raise ColumnError(
+            f"{column} is {shown(value)}, not text or a number",
+            f"Name a value in it: {_below(column, value)}." if value else "",
+        )
+    return str(value).strip()
+
+
+def _below(column: str, value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{column}.{name}" for name in list(value)[:_MOST_NAMED])
+    inside = value[0] if value else None
+    if isinstance(inside, Mapping):
+        return _below(f"{column}[0]", inside)
+    return f"{column}[0]"
+
+
+def _at(column: str, values: Mapping[str, Any]) -> Any:
+    """Follow a path; a column of exactly this name comes first, as CSV names may hold dots."""
+    if column in values:
+        return values[column]
+    value: Any = values
+    walked = ""
+    for step in _STEP.finditer(column):
+        name, index = step[1], step[2]
+        if value is None:
+            return None
+        value = _entry(value, int(index), walked) if index else _member(value, name, walked)
+        walked += step[0]
+    return value
+
+
+def _member(value: Any, name: str, walked: str) -> Any:
+    where = walked or "the row"
+    if not isinstance(value, Mapping):
+        raise ColumnError(f"{where} is {shown(value)}, so it has no {name!r}")
+    if name not in value:
+        raise ColumnError(
+            f"there is no {name!r}" + (f" in {walked}" if walked else ""),
+            f"{did_you_mean(name, list(value))}{_there(value, where)}",
+        )
+    return value[name]
+
+
+def _entry(value: Any, index: int, walked: str) -> Any:
+    if isinstance(value, str | Mapping) or not isinstance(value, Sequence):
+        raise ColumnError(f"{walked} is {shown(value)}, not a list, so it has no [{index}]")
+    if not -len(value) <= index < len(value):
+        raise ColumnError(f"{walked} has {counted(len(value), 'entry')}, so there is no [{index}]")
+    return value[index]
+
+
+def _there(values: Mapping[str, Any], where: str) -> str:
+    names = [repr(name) for name in list(values)[:_MOST_NAMED]]
+    more = f" and {len(values) - len(names)} more" if len(values) > len(names) else ""
+    return f"{where.capitalize() if where == 'the row' else where} has {', '.join(names)}{more}."
+
+
+def fault_of(column: str) -> str:
+    """Return what is wrong with a column as written in a mapping, or ""."""
+    names = [column] if "{" not in column else _BRACES.findall(column)
+    if "{" in column and (not names or re.search(r"[{}]", _BRACES.sub("", column))):
+        return "has braces that do not close"
+    for name in names:
+        if "{" in column and not name.strip():
+            return "has empty braces"
+        if "".join(step[0] for step in _STEP.finditer(name)) != name:
+            return f"has the path {name!r}, which is not like judgments[0].decision"
+    return ""
+
+
+def file_parts(file: Path, folder: Path, pattern: str) -> dict[str, str]:
+    """Return the parts of a file's name, as in `Source.file`.
+
+    The name is that below `folder`, without its suffix. Raises `ConfigError` if the pattern is not
+    in it.
+    """
+    name = _SUFFIX.sub("", file.relative_to(folder).as_posix())
+    if not pattern:
+        return {"": name}
+    match = re.search(pattern, name)
+    if match is None:
+        raise ConfigError(
+            f"file_pattern {pattern!r} is not in the name of {file}: {name!r}.",
+            "Change the pattern, or import the files that it fits.",
+        )
+    groups = {part: text or "" for part, text in match.groupdict().items()}
+    return {"": match[1] if match.re.groups else match[0], **groups}

@@ -1,0 +1,343 @@
+"""Reading files of recorded judgements: all items and judgements, or one error.
+
+Values only; `lab.importing` stores them.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from judge_gym.design.config import COMPRESSED, corpus_files
+from judge_gym.errors import ConfigError, EvidenceError, did_you_mean
+from judge_gym.evidence.normal_text import normal_line, normal_text
+from judge_gym.evidence.rows import Row, read_rows
+from judge_gym.recorded.columns import ColumnError, Source, file_parts, text_at
+from judge_gym.recorded.mapping import Choice, Recorded, VerdictColumn
+
+MAX_JUDGEMENTS = 2_000_000
+"""Most judgements of one file."""
+MAX_ITEMS = 10_000
+"""Most items of one window."""
+LONGEST_WORDING = 80
+LONGEST_NAME = 200
+"""Most characters of an item's key and of a judge's name; more are cut."""
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedItem:
+    """What was judged; `truth` is the known stage, None if unknown."""
+
+    key: str
+    title: str
+    text: str
+    category: str
+    truth: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One judgement as recorded, its stages in the rubric's own order.
+
+    `answer` is a raw answer that is not parsed yet, `choice` a decision. Both are None where the
+    file has neither.
+    """
+
+    item: str
+    reversed: bool
+    choice: tuple[int, ...] | Literal["abstained"] | None = None
+    answer: str | None = None
+    verdict: str = ""
+    """The decision as written in the file."""
+    behind: str | None = None
+    """The raw answer behind a decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """Who judged: a judge, and the wording of its prompt, "" where the file does not name one."""
+
+    judge: str
+    wording: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.judge}, wording {self.wording}" if self.wording else self.judge
+
+
+@dataclass
+class RecordedWindow:
+    """The items of a window, and who judged → judgements; both in the file's order."""
+
+    items: dict[str, RecordedItem] = field(default_factory=dict)
+    judgements: dict[Judging, list[Given]] = field(default_factory=dict)
+
+    def replicates(self, judging: Judging) -> int:
+        """Return the largest number of judgements of one item by this judge and wording."""
+        counts = Counter(given.item for given in self.judgements[judging])
+        return max(counts.values(), default=1)
+
+
+@dataclass(frozen=True)
+class RecordedFiles:
+    """Files of recorded judgements; `folder` is where their names, and files beside them, begin."""
+
+    paths: tuple[Path, ...]
+    folder: Path
+
+
+def recorded_files(paths: Sequence[Path], recorded: Recorded) -> RecordedFiles:
+    """Return the files of judgements: those given, and of a folder those that fit `files`.
+
+    Raises `ConfigError` without any.
+    """
+    chosen: dict[Path, None] = {}
+    for path in paths:
+        found = corpus_files(path)
+        if path.is_dir() and (pattern := recorded.files):
+            fitting = [file for file in found if file.match(pattern)]
+            if not fitting:
+                names = ", ".join(file.relative_to(path).as_posix() for file in found[:_MOST_NAMED])
+                raise ConfigError(f"files is {pattern!r}, which fits no file of {path}: {names}.")
+            found = fitting
+        chosen |= dict.fromkeys(found)
+    first = paths[0]
+    folder = first if first.is_dir() else first.parent
+    if len(paths) > 1:
+        folder = Path(os.path.commonpath([file.parent.absolute() for file in chosen]))
+        chosen = dict.fromkeys(file.absolute() for file in chosen)
+    return RecordedFiles(tuple(chosen), folder)
+
+
+def read_recorded(
+    files: RecordedFiles, recorded: Recorded, n_stages: int
+) -> dict[str, RecordedWindow]:
+    """Read JSONL or CSV files; returns window → its items and judgements.
+
+    Raises `EvidenceError` naming file, line, column and value at the first row that does not
+    fit. No row is skipped, because a file without some of its rows is another data set.
+    """
+    described = _described(files, recorded) if recorded.item.file else None
+    reading = _Reading(recorded, n_stages, described)
+    for file in files.paths:
+        parts = file_parts(file, files.folder, recorded.file_pattern)
+        for row in read_rows(file):
+            reading.take(_Record(file, row, parts))
+    if not reading.windows:
+        raise EvidenceError(
+            f"{', '.join(map(str, files.paths[:_MOST_NAMED]))}: there is no row.",
+            "Check that it is the recorded file.",
+        )
+    return reading.windows
+
+
+def items_file(files: RecordedFiles, recorded: Recorded) -> Path | None:
+    """Return the file that describes the items; raises `ConfigError` if it is missing."""
+    return beside(files, recorded.item.file) if recorded.item.file else None
+
+
+def beside(files: RecordedFiles, name: str) -> Path:
+    """Return a file beside the judgements, which may be compressed."""
+    path, packed = files.folder / name, files.folder / f"{name}{COMPRESSED}"
+    [file] = corpus_files(packed if packed.is_file() and not path.exists() else path)
+    return file
+
+
+@dataclass(frozen=True)
+class _Described:
+    file: Path
+    items: Mapping[str, RecordedItem]
+
+
+def _described(files: RecordedFiles, recorded: Recorded) -> _Described:
+    file = items_file(files, recorded)
+    assert file is not None
+    items: dict[str, RecordedItem] = {}
+    for row in read_rows(file):
+        record = _Record(file, row, {})
+        item = _item(record, recorded)
+        if item.key in items:
+            raise record.fault(f"item {item.key!r} is there twice", "Give each item one row.")
+        items[item.key] = item
+    return _Described(file, items)
+
+
+@dataclass(frozen=True)
+class _Record:
+    """A row, with the file it is in."""
+
+    file: Path
+    row: Row
+    parts: Mapping[str, str]
+
+    def text(self, column: str) -> str:
+        """Return a value as text; "" for a column that the mapping does not name."""
+        try:
+            return text_at(column, Source(self.row.values, self.parts))
+        except ColumnError as error:
+            raise self.fault(error.what, error.remedy) from error
+
+    def named(self, column: str) -> str:
+        """Return a value as a name; raises `EvidenceError` if it is empty."""
+        name = normal_line(self.text(column), LONGEST_NAME)
+        if not name:
+            raise self.fault(f"{column} is empty")
+        return name
+
+    def fault(self, what: str, remedy: str = "") -> EvidenceError:
+        place = f"{self.file} line {self.row.line}"
+        return EvidenceError(f"{place}: {what[:500]}.", remedy[:500])
+
+
+def _item(record: _Record, recorded: Recorded) -> RecordedItem:
+    if record.row.fault:
+        raise record.fault(record.row.fault)
+    columns = recorded.item
+    truth = record.text(columns.truth)
+    if truth and truth not in recorded.truths:
+        known = ", ".join(map(repr, recorded.truths))
+        raise record.fault(f"{columns.truth} is {truth!r}", f"`truths` has {known}.")
+    return RecordedItem(
+        key=record.named(columns.key),
+        title=normal_line(record.text(columns.title), 500),
+        text=normal_text(record.text(columns.text)),
+        category=normal_line(record.text(columns.category), 500),
+        truth=recorded.truths[truth] if truth else None,
+    )
+
+
+class _Reading:
+    def __init__(self, recorded: Recorded, n_stages: int, described: _Described | None) -> None:
+        self.windows: dict[str, RecordedWindow] = {}
+        self._recorded, self._n_stages, self._described = recorded, n_stages, described
+        self._left = MAX_JUDGEMENTS
+
+    def take(self, record: _Record) -> None:
+        if record.row.fault:
+            raise record.fault(record.row.fault)
+        recorded = self._recorded
+        name = record.text(recorded.window_column) or recorded.name
+        window = self.windows.setdefault(name, RecordedWindow())
+        item = self._item(record)
+        first = window.items.setdefault(item.key, item)
+        if first != item:
+            raise record.fault(self._difference(first, item), "Give an item one description.")
+        if len(window.items) > MAX_ITEMS:
+            raise record.fault(f"more than {MAX_ITEMS} items")
+        judge = recorded.judge
+        if recorded.judge_column or "{" in judge:
+            judge = record.named(recorded.judge_column or judge)
+        wording = record.named(recorded.wording_column) if recorded.wording_column else ""
+        if len(wording) > LONGEST_WORDING:
+            raise record.fault(
+                f"{recorded.wording_column} has {len(wording)} characters",
+                f"Use at most {LONGEST_WORDING}: the name of a wording, not the prompt.",
+            )
+        given = list(self._judgements(record, item.key))
+        window.judgements.setdefault(Judging(judge, wording), []).extend(given)
+
+    def _item(self, record: _Record) -> RecordedItem:
+        if self._described is None:
+            return _item(record, self._recorded)
+        key = record.named(self._recorded.item.key)
+        if key not in self._described.items:
+            known = list(self._described.items)
+            raise record.fault(
+                f"item {key!r} is not in {self._described.file}",
+                f"{did_you_mean(key, known)}It has {', '.join(map(repr, known[:3]))}.",
+            )
+        return self._described.items[key]
+
+    def _difference(self, first: RecordedItem, item: RecordedItem) -> str:
+        """Return the first column in which two rows describe an item differently."""
+        columns = self._recorded.item
+        truths: dict[int | None, str] = {None: "empty"}
+        truths |= {stage: repr(name) for name, stage in self._recorded.truths.items()}
+        for name in ("title", "text", "category"):
+            above, here = getattr(first, name), getattr(item, name)
+            if above != here:
+                column = getattr(columns, name)
+                return f"item {item.key!r}: {column} is {here[:80]!r} here and {above[:80]!r} above"
+        return (
+            f"item {item.key!r}: {columns.truth} is {truths[item.truth]} here and "
+            f"{truths[first.truth]} above"
+        )
+
+    def _judgements(self, record: _Record, item: str) -> Iterator[Given]:
+        recorded = self._recorded
+        swapped = self._swapped(record)
+        for column in recorded.verdicts:
+            self._count(record, 1)
+            yield self._decision(record, item, column, swapped)
+        for column in recorded.answers:
+            self._count(record, 1)
+            answer = record.text(column.column) or None
+            yield Given(item, column.reversed is not swapped, answer=answer)
+        for name, choice in recorded.counts.items():
+            for _ in range(self._number(record, name)):
+                yield Given(item, swapped, stages_of(choice), verdict=name)
+
+    def _swapped(self, record: _Record) -> bool:
+        """Return whether a row's pair was shown in the other order."""
+        column, values = self._recorded.swapped_column, self._recorded.swapped
+        if not column:
+            return False
+        written = record.text(column)
+        if written.casefold() in values:
+            written = written.casefold()
+        if written not in values:
+            known = ", ".join(map(repr, values))
+            raise record.fault(f"{column} is {written!r}", f"`swapped` has {known}.")
+        return values[written]
+
+    def _decision(self, record: _Record, item: str, column: VerdictColumn, swapped: bool) -> Given:
+        written = record.text(column.column)
+        reversed_order = column.reversed is not swapped
+        behind = record.text(column.answer) or None
+        if not written:
+            return Given(item, reversed_order, behind=behind)
+        if written not in self._recorded.decisions:
+            known = ", ".join(map(repr, self._recorded.decisions))
+            raise record.fault(
+                f"{column.column} is {written!r}",
+                f"`decisions` has {known}; empty is an answer that could not be read.",
+            )
+        chosen = stages_of(self._recorded.decisions[written])
+        if reversed_order and not column.own_order:
+            chosen = turned(chosen, self._n_stages)
+        return Given(item, reversed_order, chosen, verdict=written, behind=behind)
+
+    def _number(self, record: _Record, column: str) -> int:
+        written = record.text(column)
+        # ASCII only, because digits of other scripts pass `isdecimal` too.
+        if not (written.isascii() and written.isdecimal()):
+            raise record.fault(f"{column} is {written!r}", "A count is a whole number.")
+        self._count(record, int(written))
+        return int(written)
+
+    def _count(self, record: _Record, judgements: int) -> None:
+        self._left -= judgements
+        if self._left < 0:
+            raise record.fault(f"more than {MAX_JUDGEMENTS} judgements", "Split the file.")
+
+
+Stages = tuple[int, ...] | Literal["abstained"]
+
+
+def stages_of(choice: Choice) -> Stages:
+    """Return the stages of a choice, ascending."""
+    return (choice,) if isinstance(choice, int) else choice
+
+
+def turned(stages: Stages, n_stages: int) -> Stages:
+    """Return the stages that were chosen where the rubric was shown in reverse."""
+    if stages == "abstained":
+        return stages
+    return tuple(sorted(n_stages + 1 - stage for stage in stages))
+
+
+def stage_set(stages: Sequence[int]) -> int:
+    """Return the bit set of stages, bit s-1 for stage s."""
+    return sum(1 << (stage - 1) for stage in stages)
