@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from judge_gym.analysis.data import select
 from judge_gym.analysis.groups import Group
 from judge_gym.analysis.judges import is_subset
 from judge_gym.metrics.accuracy import rank_correlation
@@ -21,12 +22,23 @@ from judge_gym.metrics.belief import (
 )
 from judge_gym.metrics.cells import IntArray, Verdicts, item_means, pignistic
 from judge_gym.metrics.components import variance_components
+from judge_gym.metrics.consistency import time_correlation
 from judge_gym.metrics.entrenchment import calibration, entrenchment
-from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, mean_over_items, not_estimable
+from judge_gym.metrics.estimate import (
+    UNIT_INTERVAL,
+    Estimate,
+    Remark,
+    RemarkKind,
+    mean_over_items,
+    not_estimable,
+    remarked,
+)
 from judge_gym.metrics.inference import holm_over
+from judge_gym.metrics.margins import ALPHA
 from judge_gym.metrics.masses import CellMasses, cell_masses
 from judge_gym.metrics.polarization import (
     Divergence,
+    corrected_polarization,
     mean_jensen_shannon,
     measure_polarization,
     polarization_by_pair,
@@ -41,9 +53,10 @@ def comparisons(group: Group) -> Iterator[ResultRow]:
     """Yield the polarization of a group, then of its pairs of families, then what rests on it."""
     verdicts = group.own.of_judges(group.present)
     families, family = _families(group)
+    yield group.across(_time_correlation(group, verdicts))
     yield from _polarization(group, verdicts, family)
     yield from _pairs(group, verdicts, families, family)
-    yield _entrenchment(group, verdicts, family)
+    yield from _entrenchment(group, verdicts, family)
     yield from _calibration(group, verdicts)
     yield from _confidence(group)
 
@@ -61,6 +74,20 @@ def _families(group: Group) -> tuple[list[str], IntArray]:
     return families, np.array([families.index(name) for name in judge_families], dtype=np.int64)
 
 
+def _time_correlation(group: Group, verdicts: Verdicts) -> Estimate:
+    """Return how alike replicates that follow each other in time are, with a caution if so."""
+    metric = "replicate_time_correlation"
+    _, rows = select(group.data.samples, [group.own_arms[judge] for judge in group.present])
+    time = rows.answered_at[rows.status == "scored"]
+    if not np.isfinite(time).all():
+        because = "imported judgements have no time"
+        return not_estimable(metric, because, n=len(verdicts), unit="correlation")
+    estimate = time_correlation(verdicts, time, group.rng(metric))
+    if estimate.p is None or estimate.p >= ALPHA or (estimate.estimate or 0.0) <= 0:
+        return estimate
+    return remarked(estimate, Remark(RemarkKind.DEPENDENT_REPLICATES, estimate.estimate))
+
+
 def _polarization(group: Group, verdicts: Verdicts, family: IntArray) -> Iterator[ResultRow]:
     for divergence in (Divergence.JENSEN_SHANNON, Divergence.ORDINAL):
         figure = measure_polarization(
@@ -68,6 +95,7 @@ def _polarization(group: Group, verdicts: Verdicts, family: IntArray) -> Iterato
         )
         yield group.across(figure.estimate)
         yield group.across(figure.excess)
+    yield group.across(corrected_polarization(verdicts, family=family))
 
 
 def _pairs(
@@ -86,7 +114,7 @@ def _pairs(
         yield group.row(named, arms, p_adjusted=p, pair=f"{first} and {second}")
 
 
-def _entrenchment(group: Group, verdicts: Verdicts, family: IntArray) -> ResultRow:
+def _entrenchment(group: Group, verdicts: Verdicts, family: IntArray) -> Iterator[ResultRow]:
     probes = group.answered(group.own_arms).of_judges(group.present)
     figure = entrenchment(
         verdicts,
@@ -95,7 +123,8 @@ def _entrenchment(group: Group, verdicts: Verdicts, family: IntArray) -> ResultR
         family=family,
         permutations=FLOOR_PERMUTATIONS,
     )
-    return group.across(figure)
+    yield group.across(figure.estimate)
+    yield group.across(figure.excess)
 
 
 def _calibration(group: Group, verdicts: Verdicts) -> Iterator[ResultRow]:

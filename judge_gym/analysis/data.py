@@ -81,7 +81,8 @@ class Judge:
 class SampleRows:
     """Samples as parallel arrays, ascending by arm.
 
-    `stages` is 0 unless the status is scored, `letter_probability` NaN where there is none.
+    `stages` is 0 unless the status is scored, `letter_probability` NaN where there is none, as is
+    `answered_at`, in seconds, of imported judgements.
     """
 
     arm: IntArray
@@ -91,6 +92,7 @@ class SampleRows:
     shown_first: IntArray
     lettered_a: IntArray
     letter_probability: FloatArray
+    answered_at: FloatArray
     simulated: BoolArray
     imported: BoolArray
 
@@ -301,6 +303,7 @@ def _samples(columns: SampleColumns, numbers: dict[int, int]) -> SampleRows:
         shown_first=np.array(columns.shown_first, dtype=np.int64),
         lettered_a=np.array(columns.lettered_a, dtype=np.int64),
         letter_probability=np.array(columns.letter_probability, dtype=np.float64),
+        answered_at=np.array(columns.answered_at, dtype=np.float64),
         simulated=np.array(columns.simulated, dtype=np.bool_),
         imported=np.array(columns.imported, dtype=np.bool_),
     )

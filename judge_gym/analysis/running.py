@@ -17,10 +17,11 @@ of its own their names end in `_mixed`, as rubric and judgement differ at once; 
 the figure without it, from a common rubric.
 
 - `polarization`: how far families stand apart (bits), with floor P0 and permutation p
-- `polarization_excess`: P - P0
+- `polarization_excess`: P - P0; `polarization_corrected`: P less the bias of few replicates
+- `replicate_time_correlation`: how much more replicates answered one after the other agree
 - `polarization_ordinal`, `polarization_ordinal_excess`: the same by distance along the scale
 - `polarization_pair`: P of two families, p adjusted by Holm over the group's pairs
-- `entrenchment`: P times the mean probed probability
+- `entrenchment`: P times the mean probed probability, E; `entrenchment_excess`: E - E0
 - `overconfidence`, per judge: probed probability - agreement shown by the other judges
 - `brier_score`, per judge: squared error of that probability
 - `conflict`, `belief_distance`, and `conflict_pair`, `belief_distance_pair` of two judges: chance
@@ -159,9 +160,10 @@ def figures(data: SweepData) -> list[ResultRow]:
 
 NEEDS = {
     "an experiment": (
-        *("polarization", "polarization_excess"),
+        *("polarization", "polarization_excess", "polarization_corrected"),
+        "replicate_time_correlation",
         *("polarization_ordinal", "polarization_ordinal_excess"),
-        *("entrenchment", "overconfidence", "brier_score", "confidence"),
+        *("entrenchment", "entrenchment_excess", "overconfidence", "brier_score", "confidence"),
         *("conflict", "belief_distance", "self_conflict"),
         *("dempster_conflict", "total_conflict", "combined_gap"),
         *("krippendorff_alpha_ordinal", "gwet_ac_nominal"),

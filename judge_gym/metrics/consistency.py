@@ -4,6 +4,7 @@ Low variance alone is no virtue, because a constant judge has none. The ICC is r
 the share of a verdict's variance that distinguishes items.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,9 +12,12 @@ from statistics import fmean
 
 import numpy as np
 
+from judge_gym.metrics.agreement import ratio_or_nan
 from judge_gym.metrics.cells import FloatArray, IntArray, Samples, Verdicts, scores
 from judge_gym.metrics.estimate import (
     EPSILON,
+    NO_SPREAD,
+    ONE_ITEM,
     SIGNED_UNIT,
     UNIT_INTERVAL,
     Estimate,
@@ -125,6 +129,68 @@ def replicate_variance(verdicts: Verdicts) -> Estimate:
     within = squares_within(kept, scores(kept)).reshape(kept.n_judges, kept.n_items)[:, common]
     per_item = (within / (kept.sizes()[:, common] - 1)).mean(axis=0)
     return mean_over_items(metric, per_item, n=len(kept), unit=unit, bounds=UNIT_INTERVAL)
+
+
+def time_correlation(verdicts: Verdicts, time: FloatArray, rng: np.random.Generator) -> Estimate:
+    """Return how much more replicates that follow each other in time agree than others of a cell.
+
+    `time` is when each sample was answered. With d the 0-1 scores of a cell less their mean, in
+    order of time, and R = Σ d(k)·d(k+1): Σ (R - E[R]) / (n - 1) over cells, divided by Σ s². 0
+    where the order does not matter, as P0 and its p assume, and about 1 where each repeats the
+    last. p: two-sided, from the exact mean and variance of R over all orders of a cell, summed
+    over cells. It cannot see what all replicates of a cell share, such as one run at one time.
+    Interval: t with the standard error of resampling items. Needs a cell with 3 replicates that
+    differ. Source: Wald and Wolfowitz 1943, Annals of Mathematical Statistics 14.
+    """
+    metric, unit = "replicate_time_correlation", "correlation"
+    values, sizes = scores(verdicts), verdicts.sizes().ravel()
+    kept = sizes[verdicts.cell] >= MIN_REPLICATES
+    order = np.lexsort((time, verdicts.cell))
+    order = order[kept[order]]
+    cell = verdicts.cell[order]
+    deviation = (values - verdicts.means(values).value.ravel()[verdicts.cell])[order]
+
+    def by_cell(of: FloatArray, where: IntArray) -> FloatArray:
+        return np.bincount(where, of, len(sizes)).astype(np.float64)
+
+    next_to = np.flatnonzero(cell[1:] == cell[:-1])
+    square, fourth = by_cell(deviation**2, cell), by_cell(deviation**4, cell)
+    serial = by_cell(deviation[next_to] * deviation[next_to + 1], cell[next_to])
+    used = np.flatnonzero(square > EPSILON)
+    items, number = np.unique(used % verdicts.n_items, return_inverse=True)
+    n = int(sizes[used].sum())
+    if not len(used):
+        because = f"no cell has {MIN_REPLICATES} scored replicates that differ"
+        return not_estimable(metric, because, n=n, unit=unit)
+    size, square, fourth = sizes[used].astype(np.float64), square[used], fourth[used]
+    apart = serial[used] + square / size
+    above = np.bincount(number, apart / (size - 1))
+    below = np.bincount(number, square / (size - 1))
+    z = float(apart.sum() / _serial_variance(size, square, fourth).sum() ** 0.5)
+
+    def ratio(weights: FloatArray) -> FloatArray:
+        return np.asarray(ratio_or_nan(weights @ above, weights @ below))
+
+    value = float(above.sum() / below.sum())
+    method = "neighbours in time within a cell; p over the orders of each; items resampled"
+    estimate = Estimate(
+        metric, value, None, None, n, len(items), p=math.erfc(abs(z) / 2**0.5), method=method,
+        unit=unit,
+    )  # fmt: skip
+    absent = ONE_ITEM if len(items) == 1 else NO_SPREAD
+    interval = resampled_interval(ratio, len(items), rng)
+    return with_interval(estimate, interval, absent=absent)
+
+
+def _serial_variance(n: FloatArray, square: FloatArray, fourth: FloatArray) -> FloatArray:
+    """Return the variance of Σ d(k)·d(k+1) over all orders of n values with Σd = 0, by cell.
+
+    By products of two pairs that are the same, share one value, or share none.
+    """
+    same = (square**2 - fourth) / n
+    one = 2 * (2 * fourth - square**2) / (n * (n - 1))
+    none = (3 * square**2 - 6 * fourth) / (n * (n - 1))
+    return np.asarray(same + one + none - (square / n) ** 2)
 
 
 def replicate_icc(verdicts: Verdicts, rng: np.random.Generator) -> Estimate:

@@ -27,17 +27,25 @@ from judge_gym.metrics.estimate import (
     not_estimable,
     remarked,
     resampled_interval,
+    widened_to_permutation,
     with_interval,
 )
 from judge_gym.metrics.inference import PERMUTATIONS
 from judge_gym.metrics.polarization import (
     UNBIASED_REPLICATES,
     Divergence,
-    Polarization,
     measure_polarization,
 )
 
 ADVISED_ITEMS = 30
+
+
+@dataclass(frozen=True)
+class Entrenchment:
+    """E with its floor, and what it has beyond that floor."""
+
+    estimate: Estimate
+    excess: Estimate
 
 
 def entrenchment(
@@ -48,59 +56,62 @@ def entrenchment(
     divergence: Divergence = Divergence.JENSEN_SHANNON,
     family: IntArray | None = None,
     permutations: int = PERMUTATIONS,
-) -> Estimate:
-    """Return E = P · C, in [0, 1] and the unit of P.
+) -> Entrenchment:
+    """Return E = P · C, in [0, 1] and the unit of P, and E less its floor E0 = P0 · C.
 
     C is the mean over judges, equally weighted, of their mean probed probability (cell means
-    over items). Both factors use the items that every judge scored and was probed on. Floor:
-    P0 · C. Interval: t with the standard error of resampling the items of both factors
-    together. E is high when confidence alone is high: read it beside `overconfidence`. Needs
-    what P needs, and a probe per judge.
+    over items). Both factors use the items that every judge scored and was probed on. Interval: t
+    with the standard error of resampling the items of both factors together; that of E - E0 is
+    never wholly below the permutation null. E is high when confidence alone is high: read it
+    beside `overconfidence`. Needs what P needs, and a probe per judge.
     """
-    metric, unit = "entrenchment", divergence.unit
+    unit = divergence.unit
     common = verdicts.common_items() & probes.common_items()
     kept = verdicts.rows(common[verdicts.item])
     if not common.any():
         because = "no item was scored by, and probed for, every judge"
-        return not_estimable(metric, because, unit=unit)
+        return Entrenchment(*(not_estimable(name, because, unit=unit) for name in _NAMES))
     polarization = measure_polarization(
         kept, rng, divergence=divergence, family=family, permutations=permutations
     )
     if polarization.estimate.estimate is None:
-        return replace(polarization.estimate, metric=metric)
+        return Entrenchment(*(replace(polarization.estimate, metric=name) for name in _NAMES))
     confidence = probes.confidence().value[:, common].mean(axis=0)
-    few = np.median(kept.sizes()[:, common]) < UNBIASED_REPLICATES
-    estimate = _product(metric, polarization, confidence, rng)
-    if not few:
-        return estimate
-    return remarked(estimate, Remark(RemarkKind.TOO_HIGH, advised=UNBIASED_REPLICATES))
+    floor = polarization.per_item_floor
+    whole = _product(_NAMES[0], polarization.estimate, polarization.per_item, confidence, rng)
+    whole = replace(whole, floor=float(floor.mean() * confidence.mean()))
+    if np.median(kept.sizes()[:, common]) < UNBIASED_REPLICATES:
+        whole = remarked(whole, Remark(RemarkKind.TOO_HIGH, advised=UNBIASED_REPLICATES))
+    above = polarization.per_item - floor
+    excess = _product(_NAMES[1], polarization.estimate, above, confidence, rng)
+    reach = polarization.reach * float(confidence.mean())
+    return Entrenchment(whole, widened_to_permutation(excess, reach))
+
+
+_NAMES = ("entrenchment", "entrenchment_excess")
 
 
 def _product(
-    metric: str, polarization: Polarization, confidence: FloatArray, rng: np.random.Generator
+    metric: str,
+    polarization: Estimate,
+    apart: FloatArray,
+    confidence: FloatArray,
+    rng: np.random.Generator,
 ) -> Estimate:
-    """Return mean P times mean confidence (arrays per item), items resampled jointly."""
-    apart, floor = polarization.per_item, polarization.per_item_floor
+    """Return the mean of `apart` times mean confidence (arrays per item), resampled jointly."""
     n_items = len(confidence)
 
     def product(weights: FloatArray) -> FloatArray:
         return np.asarray((weights @ apart) * (weights @ confidence) / n_items**2)
 
-    estimate = replace(
-        polarization.estimate,
-        metric=metric,
-        estimate=float(apart.mean() * confidence.mean()),
-        lower=None,
-        upper=None,
-        floor=float(floor.mean() * confidence.mean()),
-        p=None,
-        method="P times mean confidence; t interval, items resampled jointly",
-        because="",
-        remarks=(),
+    value = float(apart.mean() * confidence.mean())
+    method = "times mean confidence; t interval, items resampled jointly"
+    estimate = Estimate(
+        metric, value, None, None, polarization.n, n_items, method=method, unit=polarization.unit
     )
     absent = ONE_ITEM if n_items == 1 else NO_SPREAD
-    interval = resampled_interval(product, n_items, rng)
-    return with_interval(estimate, interval, UNIT_INTERVAL, absent=absent)
+    bounds = UNIT_INTERVAL if metric == _NAMES[0] else SIGNED_UNIT
+    return with_interval(estimate, resampled_interval(product, n_items, rng), bounds, absent=absent)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from judge_gym.metrics.cells import (
     IntArray,
     Verdicts,
     pignistic,
+    pignistic_weights,
+    set_counts,
 )
 from judge_gym.metrics.estimate import (
     LEVEL,
@@ -120,6 +122,8 @@ MIN_REPLICATES = 5
 ENOUGH_REPLICATES = 10
 UNBIASED_REPLICATES = 30
 """Replicates from which P - P0 is about a twentieth too low at most."""
+CORRECTED_REPLICATES = 20
+"""Replicates from which the corrected P is within 0.015 bits (decision 0025)."""
 
 
 class Divergence(StrEnum):
@@ -159,7 +163,8 @@ class Polarization:
     """P with interval, floor and p; P - P0 with its interval; and both by item.
 
     `items` numbers the items compared; `per_item` and `per_item_floor` hold P and P0 of each.
-    The arrays are empty when the estimate is missing.
+    The arrays are empty when the estimate is missing. `reach` is how far the 2.5% quantile of the
+    permutation null lies below its mean.
     """
 
     estimate: Estimate
@@ -167,6 +172,7 @@ class Polarization:
     items: IntArray
     per_item: FloatArray
     per_item_floor: FloatArray
+    reach: float
 
 
 def measure_polarization(
@@ -199,6 +205,53 @@ def measure_polarization(
     p, _ = pignistic(verdicts)
     per_item = apart(p[:, common].swapaxes(0, 1))
     return _report(divergence, kept, per_item, permutation_null(kept, apart, rng, permutations))
+
+
+def corrected_polarization(verdicts: Verdicts, *, family: IntArray | None = None) -> Estimate:
+    """Return P in bits with the bias of few replicates taken off by the jackknife.
+
+    P of few samples is too high, since each judge's entropy is too low, and P - P0 mostly too low.
+    Here each judge's n samples of an item are left out one by one; (n - 1) times what that adds on
+    average is taken off, once for every judge. An item may come out below 0, as it must where
+    judges do not differ. Against Miller-Madow, Grassberger and Chao-Shen this is within 0.015
+    bits of the true divergence at 20 replicates on 4 and 7 stages, and its intervals held it most
+    often (decision 0025). Interval: t over items. Needs what P needs, two samples in each cell.
+    Source: Zahl 1977, Ecology 58; for several samples, Arvesen 1969, Annals of Mathematical
+    Statistics 40.
+    """
+    metric, unit = "polarization_corrected", Divergence.JENSEN_SHANNON.unit
+    groups, common = _check_family(verdicts, family), verdicts.common_items(2)
+    kept = verdicts.rows(common[verdicts.item])
+    because = _obstacle(kept, groups, common)
+    if because:
+        return not_estimable(metric, because, n=len(kept), n_items=int(common.sum()), unit=unit)
+    counted = set_counts(kept)
+    weights = pignistic_weights(counted.sets, kept.n_stages)
+    counts = counted.counts[:, common].swapaxes(0, 1).astype(np.float64)
+    sizes = counts.sum(axis=2)
+    p = counts @ weights / sizes[..., None]
+
+    def apart(of: FloatArray) -> FloatArray:
+        return mean_jensen_shannon(_by_family(of, family))
+
+    per_item = apart(p)
+    corrected = per_item.copy()
+    for judge in range(kept.n_judges):
+        left_out = np.zeros(len(p))
+        for column, weight in enumerate(weights):
+            rows = np.flatnonzero(counts[:, judge, column])
+            less, size = p[rows], sizes[rows, judge, None]
+            less[:, judge] = (less[:, judge] * size - weight) / (size - 1)
+            left_out[rows] += counts[rows, judge, column] / size[:, 0] * apart(np.maximum(less, 0))
+        corrected -= (sizes[:, judge] - 1) * (left_out - per_item)
+    estimate = replace(
+        mean_over_items(metric, corrected, n=len(kept), unit=unit, bounds=SIGNED_UNIT),
+        method="jackknife over the replicates of a cell; mean over items, t interval",
+    )
+    if np.median(sizes) < CORRECTED_REPLICATES:
+        advised = Remark(RemarkKind.CORRECTED_TOO_HIGH, advised=CORRECTED_REPLICATES)
+        return remarked(estimate, advised)
+    return estimate
 
 
 def polarization_by_pair(
@@ -291,7 +344,7 @@ def _missing(divergence: Divergence, because: str, n: int, n_items: int) -> Pola
 
     metric, empty = divergence.metric, np.empty(0)
     return Polarization(
-        absent(metric), absent(f"{metric}_excess"), empty.astype(np.int64), empty, empty
+        absent(metric), absent(f"{metric}_excess"), empty.astype(np.int64), empty, empty, 0.0
     )
 
 
@@ -312,10 +365,11 @@ def _report(
         method=method,
         remarks=tuple(remarks),
     )
+    reach = float(floor.mean() - np.quantile(null.means, (1 - LEVEL) / 2))
     excess = widened_to_permutation(
         mean_over_items(f"{metric}_excess", per_item - floor, n=n, unit=unit, bounds=SIGNED_UNIT),
-        float(floor.mean() - np.quantile(null.means, (1 - LEVEL) / 2)),
+        reach,
     )
     if replicates < UNBIASED_REPLICATES:
         excess = remarked(excess, Remark(RemarkKind.TOO_LOW, advised=UNBIASED_REPLICATES))
-    return Polarization(estimate, excess, np.unique(kept.item), per_item, floor)
+    return Polarization(estimate, excess, np.unique(kept.item), per_item, floor, reach)

@@ -25,6 +25,14 @@ _TEXTS: Mapping[RemarkKind, Callable[[Remark], str]] = {
         f"E overstates at fewer than {_advised(remark)} replicates (by 2 to 7 times), since its "
         "floor is part of it"
     ),
+    RemarkKind.CORRECTED_TOO_HIGH: lambda remark: (
+        f"the corrected P may overstate at fewer than {_advised(remark)} replicates (by up to 0.05 "
+        "bits at 5 on 4 stages, by up to 0.2 on 7)"
+    ),
+    RemarkKind.DEPENDENT_REPLICATES: lambda remark: (
+        "replicates of a cell that were answered close together correlate by "
+        f"{number(remark.number, 2)} more than others, so P0 is too low and p too small"
+    ),
     RemarkKind.INDEPENDENT_REPLICATES: lambda remark: (
         "P0 and p assume that replicates of a cell are independent of each other"
     ),

@@ -26,7 +26,9 @@ ACROSS = (
             Cell("P", "polarization"),
             Cell("floor P0", "polarization", "floor"),
             Cell("P - P0", "polarization_excess"),
+            Cell("P corrected", "polarization_corrected"),
             Cell("p", "polarization", "p"),
+            Cell("in time", "replicate_time_correlation"),
             Cell("items", "polarization", "items"),
             Cell("verdicts", "polarization", "n"),
         ),
@@ -36,9 +38,20 @@ ACROSS = (
             "JSD(p, q) = H((p + q)/2) − (H(p) + H(q))/2, H(p) = −Σ p(s)·log₂ p(s)",
             "P0 = mean of P when the samples of an item are dealt to the judges at random",
             "p = (1 + deals that reach P) / (1 + deals)",
+            (
+                "in time = how much more replicates answered one after the other agree than others "
+                "of their cell, as a correlation: 0 where P0 and p hold"
+            ),
+            (
+                "P corrected = P − Σ over judges of (n − 1)·(mean of P without one of its n "
+                "samples − P), per item"
+            ),
         ),
         needs=(NEEDS_REPLICATES,),
-        sources=(LIN,),
+        sources=(
+            LIN,
+            "P corrected: Zahl 1977, Ecology 58.",
+        ),
     ),
     Spec(
         "Polarization by distance",
@@ -84,12 +97,13 @@ ACROSS = (
         "disagree and are sure. The floor is the same product with P0.",
         (
             Cell("E", "entrenchment"),
-            Cell("floor", "entrenchment", "floor"),
+            Cell("floor E0", "entrenchment", "floor"),
+            Cell("E - E0", "entrenchment_excess"),
             Cell("items", "entrenchment", "items"),
             Cell("verdicts", "entrenchment", "n"),
         ),
         across=True,
-        formulas=("E = P · C, C = mean over judges of their mean c; floor P0 · C; in bits",),
+        formulas=("E = P · C, C = mean over judges of their mean c; E0 = P0 · C; in bits",),
         needs=("Needs what P needs, and a probe per judge.",),
     ),
     Spec(

@@ -59,6 +59,8 @@ class SampleColumns:
     shown_first: tuple[int, ...]
     lettered_a: tuple[int, ...]
     letter_probability: tuple[float | None, ...]
+    answered_at: tuple[float | None, ...]
+    """Seconds since 1970; None for an imported judgement."""
     simulated: tuple[bool, ...]
     imported: tuple[bool, ...]
 
@@ -187,9 +189,16 @@ def sample_columns(session: Session, experiment_ids: Sequence[int], sweep: str) 
             t.Sample.display_order[1],
             sa.func.strpos(t.Sample.letters, "A"),
             t.Sample.letter_probability,
+            sa.case(
+                (
+                    t.Sample.imported.is_(False),
+                    sa.extract("epoch", sa.func.coalesce(t.Call.sent_at, t.Sample.created_at)),
+                )
+            ),
             t.Sample.simulated,
             t.Sample.imported,
         )
+        .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
         .join(t.Item, t.Item.id == t.Sample.item_id)

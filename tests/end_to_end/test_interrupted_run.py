@@ -157,6 +157,8 @@ def look(url: str) -> Seen:
             sa.text(
                 "SELECT metric, scope_key, estimate, lower, upper, n, floor, p, because "
                 "FROM analysis_results WHERE run_id = (SELECT max(id) FROM analysis_runs) "
+                # The one figure that is about when calls were answered.
+                "AND metric NOT LIKE 'replicate_time_correlation%' "
                 "ORDER BY metric, scope_key"
             )
         ).all()

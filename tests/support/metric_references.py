@@ -136,7 +136,7 @@ def entrenched(given):
     return {
         "P": jensen_shannon(p[0, 0], p[1, 0]),
         "mean_prob_by_model": confidence.confidence().value.mean(),
-        "E_by_model": entrenchment(verdicts, confidence, RNG, permutations=10).estimate,
+        "E_by_model": entrenchment(verdicts, confidence, RNG, permutations=10).estimate.estimate,
     }
 
 

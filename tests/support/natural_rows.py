@@ -31,7 +31,14 @@ def natural_rows(url: str) -> Rows:
                 connection, t.Probe, [*_SAMPLE, t.Probe.replicate], t.Sample, *_OF_A_SAMPLE
             ),
             "analysis_results": _keyed(
-                connection, t.AnalysisResult, figures, where=t.AnalysisResult.run_id == newest
+                connection,
+                t.AnalysisResult,
+                figures,
+                where=sa.and_(
+                    t.AnalysisResult.run_id == newest,
+                    # The one figure that is about when calls were answered.
+                    t.AnalysisResult.metric.not_like("replicate_time_correlation%"),
+                ),
             ),
         }
 

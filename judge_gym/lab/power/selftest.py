@@ -111,8 +111,8 @@ def _polarization(
 
 
 def _entrenchment(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
-    # A few permutations are enough: its floor is not read here.
-    return (entrenchment(data.own, data.own_probes, rng, permutations=9),)
+    result = entrenchment(data.own, data.own_probes, rng, permutations=PERMUTATIONS)
+    return result.estimate, result.excess
 
 
 def _calibration(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
@@ -210,7 +210,7 @@ ESTIMATORS = (
         ("polarization_ordinal", "polarization_ordinal_excess"),
         partial(_polarization, Divergence.ORDINAL),
     ),
-    Estimator(("entrenchment",), _entrenchment),
+    Estimator(("entrenchment", "entrenchment_excess"), _entrenchment),
     Estimator(("overconfidence", "brier_score"), _calibration),
     Estimator(
         (

@@ -1,7 +1,10 @@
 """Rates of outcomes, repeatability of a judge, and width of its verdicts."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from judge_gym.metrics.consistency import (
     OutcomeCounts,
@@ -9,6 +12,7 @@ from judge_gym.metrics.consistency import (
     replicate_conflict,
     replicate_icc,
     replicate_variance,
+    time_correlation,
 )
 from judge_gym.metrics.estimate import NO_SPREAD, clustered_wilson
 from judge_gym.metrics.subsets import subset_information, subset_width
@@ -130,3 +134,38 @@ def test_verdicts_of_a_cell_conflict_where_they_share_no_stage(stages, n_stages,
 def test_one_verdict_cannot_conflict():
     with pytest.raises(ValueError, match="two verdicts"):
         replicate_conflict([1], 4)
+
+
+def test_correlation_in_time_by_hand(build_verdicts, rng):
+    # 0-1 scores 0 0 1 1 in time: d = -1/2 -1/2 1/2 1/2, Σ d(k)·d(k+1) = 1/4, its mean over all
+    # orders -Σd²/4 = -1/4; (1/4 + 1/4)/3 over s² = 1/3
+    verdicts, time = build_verdicts([[[1, 2, 1, 2]]], n_stages=2), np.array([1.0, 3, 2, 4])
+    found = time_correlation(verdicts, time, rng)
+    assert found.estimate == pytest.approx(1 / 2)
+    # over the orders of 0 0 1 1 the sum is 1/4 twice, -1/4 twice and -3/4 or so: by enumeration
+    d = np.array([-0.5, -0.5, 0.5, 0.5])
+    sums = np.array([(d[list(o)][1:] * d[list(o)][:-1]).sum() for o in permutations(range(4))])
+    z = (0.25 - sums.mean()) / sums.std()
+    assert found.p == pytest.approx(2 * norm.sf(z))
+
+
+def test_correlation_in_time_has_its_level_and_finds_runs(build_verdicts):
+    rng = np.random.default_rng(2)
+    found = {0.0: 0, 0.8: 0}
+    for shared in found:
+        for _ in range(200):
+            # replicates of two runs of three, which share a reading as far as `shared`
+            reading = shared * np.repeat(rng.normal(size=(2, 20, 2)), 3, axis=2)
+            reading = reading + (1 - shared**2) ** 0.5 * rng.normal(size=(2, 20, 6))
+            table = (1 + np.searchsorted([-0.7, 0, 0.7], reading)).tolist()
+            verdicts = build_verdicts(table)
+            time = np.tile(np.arange(6.0), 40)
+            found[shared] += time_correlation(verdicts, time, rng).p < 0.05
+    # 200 sets at 5%: 20 is 3.2 standard deviations above
+    assert found[0.0] <= 20
+    assert found[0.8] >= 190
+
+
+def test_no_correlation_in_time_of_two_replicates(build_verdicts, rng):
+    found = time_correlation(build_verdicts([[[1, 2]]]), np.zeros(2), rng)
+    assert "3 scored replicates that differ" in found.reason

@@ -16,7 +16,7 @@ def test_entrenchment_is_polarization_times_mean_confidence(build_verdicts, buil
     probes = build_probes(
         [[[(1, 0.8), (1, 1.0)], [(1, 0.7)]], [[(4, 0.6)], [(4, 0.6), (4, 0.6), (4, 0.6)]]]
     )
-    estimate = entrenchment(verdicts, probes, rng)
+    estimate = entrenchment(verdicts, probes, rng).estimate
     assert estimate.estimate == pytest.approx(0.7)
     assert 0 < estimate.floor < estimate.estimate
     # item products differ only through confidence: 0.75 and 0.65, so the interval surrounds 0.7
@@ -27,9 +27,17 @@ def test_both_factors_use_the_same_items(build_verdicts, build_probes, rng):
     # Item 1 has no probe of judge two: its agreement (P = 0) must not dilute item 0.
     verdicts = build_verdicts([[LOW, LOW], [HIGH, LOW]])
     probes = build_probes([[[(1, 0.5)], [(1, 0.1)]], [[(4, 0.5)], []]])
-    estimate = entrenchment(verdicts, probes, rng)
+    estimate = entrenchment(verdicts, probes, rng).estimate
     assert (estimate.estimate, estimate.n_items) == (0.5, 1)
     assert estimate.reason == "no interval, because there is one item"
+
+
+def test_entrenchment_less_its_floor_is_that_of_polarization(build_verdicts, build_probes, rng):
+    verdicts = build_verdicts([[LOW, LOW, HIGH], [HIGH, LOW, HIGH]])
+    probes = build_probes([[[(1, 0.5)], [(1, 0.5)], [(4, 0.5)]]] * 2)
+    found = entrenchment(verdicts, probes, rng)
+    assert found.excess.estimate == pytest.approx(found.estimate.estimate - found.estimate.floor)
+    assert found.excess.lower < found.excess.estimate < found.excess.upper
 
 
 @pytest.mark.parametrize(
@@ -43,7 +51,7 @@ def test_both_factors_use_the_same_items(build_verdicts, build_probes, rng):
 def test_entrenchment_needs_polarization_and_probes(
     build_verdicts, build_probes, rng, scored, probed, because
 ):
-    estimate = entrenchment(build_verdicts(scored), build_probes(probed), rng)
+    estimate = entrenchment(build_verdicts(scored), build_probes(probed), rng).estimate
     assert (estimate.metric, estimate.estimate) == ("entrenchment", None)
     assert because in estimate.reason
 
@@ -53,7 +61,7 @@ def test_the_joint_interval_covers(build_verdicts, build_probes):
     rng = np.random.default_rng(3)
     apart = [[LOW, LOW, LOW, LOW], [HIGH, LOW, HIGH, LOW]]
     sure = [[[(1, x)] for x in (0.9, 0.3, 0.9, 0.3)]] * 2
-    estimate = entrenchment(build_verdicts(apart), build_probes(sure), rng)
+    estimate = entrenchment(build_verdicts(apart), build_probes(sure), rng).estimate
     # P = 1/2, C = 0.6. Delta method: each item contributes P_e*0.6 + 0.5*C_e = 1.05 or 0.15,
     # s = 0.51962, s/sqrt(4) = 0.25981, t(3) = 3.18245: half-width 0.8268, cut to [0, 1]
     assert estimate.estimate == pytest.approx(0.3)

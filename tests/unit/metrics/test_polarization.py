@@ -11,6 +11,7 @@ from judge_gym.metrics.cells import AbstentionView, Verdicts, with_abstentions
 from judge_gym.metrics.estimate import NO_SPREAD, Remark, RemarkKind
 from judge_gym.metrics.polarization import (
     Divergence,
+    corrected_polarization,
     entropy,
     generalised_jensen_shannon,
     jensen_shannon,
@@ -282,3 +283,34 @@ def test_the_excess_says_where_it_understates_the_divergence(rng, replicates, le
     too_low = Remark(RemarkKind.TOO_LOW, advised=30)
     assert (too_low in found.excess.remarks) == (replicates == 5)
     assert Remark(RemarkKind.INDEPENDENT_REPLICATES) in found.estimate.remarks
+
+
+def test_the_correction_by_hand(build_verdicts):
+    # judge one: 1 1 2, judge two: 2 2 2. Leaving out a 1 of judge one gives (1/2, 1/2), a 2 gives
+    # (1, 0); leaving out any of judge two changes nothing.
+    def apart(share):
+        one, two = np.array([share, 1 - share]), np.array([0.0, 1.0])
+        return float(jensen_shannon(one, two))
+
+    found = corrected_polarization(build_verdicts([[[1, 1, 2] * 2], [[2] * 6]], n_stages=2))
+    whole = apart(2 / 3)
+    left_out = 2 / 3 * apart(3 / 5) + 1 / 3 * apart(4 / 5)
+    assert found.estimate == pytest.approx(whole - 5 * (left_out - whole))
+
+
+def test_the_correction_finds_the_true_divergence_where_p_does_not():
+    # two judges 0.7 / 0.1 / 0.1 / 0.1 and 0.1 / 0.7 / 0.1 / 0.1, ten replicates, many items
+    rng, n, items = np.random.default_rng(7), 10, 400
+    p = np.array([[0.7, 0.1, 0.1, 0.1], [0.1, 0.7, 0.1, 0.1]])
+    judge, item, _ = (part.ravel() for part in np.indices((2, items, n)))
+    stage = (rng.random(len(judge))[:, None] > p[judge].cumsum(axis=1)).sum(axis=1)
+    verdicts = Verdicts(
+        judge=judge, item=item, stages=1 << stage, n_judges=2, n_items=items, n_stages=4
+    )
+    true = float(jensen_shannon(*p))
+    measured = measure_polarization(verdicts, rng, permutations=99)
+    corrected = corrected_polarization(verdicts)
+    assert corrected.lower < true < corrected.upper
+    assert measured.estimate.lower > true
+    # families of one judge each are the judges themselves
+    assert corrected_polarization(verdicts, family=np.array([0, 1])) == corrected
