@@ -123,7 +123,7 @@ ENOUGH_REPLICATES = 10
 UNBIASED_REPLICATES = 30
 """Replicates from which P - P0 is about a twentieth too low at most."""
 CORRECTED_REPLICATES = 20
-"""Replicates from which the corrected P is within 0.015 bits (decision 0025)."""
+"""Replicates from which the corrected P is within 0.015 bits (decision 0026)."""
 
 
 class Divergence(StrEnum):
@@ -215,7 +215,7 @@ def corrected_polarization(verdicts: Verdicts, *, family: IntArray | None = None
     average is taken off, once for every judge. An item may come out below 0, as it must where
     judges do not differ. Against Miller-Madow, Grassberger and Chao-Shen this is within 0.015
     bits of the true divergence at 20 replicates on 4 and 7 stages, and its intervals held it most
-    often (decision 0025). Interval: t over items. Needs what P needs, two samples in each cell.
+    often (decision 0026). Interval: t over items. Needs what P needs, two samples in each cell.
     Source: Zahl 1977, Ecology 58; for several samples, Arvesen 1969, Annals of Mathematical
     Statistics 40.
     """
