@@ -24,14 +24,14 @@ from pydantic_core import to_jsonable_python
 
 from flows.endings import REMEDY, PartialFailure
 from judge_gym.asking.budgeting import spending_check
-from judge_gym.design.plans import PROBE, SCORING, SWAP
+from judge_gym.design.plans import CRITIC, PROBE, SCORING, SWAP
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.lab.lacking import lacking
 from judge_gym.lab.sweeps import SweepRun
 from judge_gym.runtime import Runtime
 from tasks.policy import LAUNCHED, PARTIAL_FAILURE
 
-FANNED_OUT = (SCORING, SWAP, PROBE)
+FANNED_OUT = (SCORING, SWAP, PROBE, CRITIC)
 """W1 works by windows, and only one W2 runs at a time, since experiments share rubrics."""
 LAUNCHES = 3
 """How often an experiment's flow run is launched when it crashes; what is left is done here."""
@@ -60,7 +60,7 @@ class FanOut:
         if name not in FANNED_OUT:
             return
         with self.runtime.session() as session:
-            tags = lacking(session, name, self.run.tags, self.run.swap, self.run.name)
+            tags = lacking(session, name, self.run)
         if not tags:
             return
         async with get_client() as client:

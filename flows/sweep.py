@@ -27,6 +27,7 @@ from flows.w2_rubric import w2_rubric
 from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
+from flows.w6_critic import w6_critic
 from judge_gym.design.plans import WORKFLOWS, Part
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import JudgeGymError
@@ -47,7 +48,7 @@ async def sweep(
     only: OrLeftOut[list[Part]] = None,
     at_once: OrLeftOut[AtLeastOne] = None,
 ) -> State[int]:
-    """Run a sweep file to the end: W1 to W5, then the analysis; the state's data is its run id.
+    """Run a sweep file to the end: W1 to W6, then the analysis; the state's data is its run id.
 
     While calls wait in batches, the run ends after their workflow, as `Waiting`. Run it again to
     resume; a run of a deployment is scheduled again automatically.
@@ -60,7 +61,7 @@ async def sweep(
             variable judge_gym_settings, a JSON object, overrides them.
         only: the parts to run, in the order of the whole sweep; all by default. Results that an
             earlier part has not made yet are missing in a later one.
-        at_once: distribute W3 to W5 over workers, one flow run per experiment, at most this many
+        at_once: distribute W3 to W6 over workers, one flow run per experiment, at most this many
             at a time; this run waits for them and needs a worker slot of its own. By default this
             process does everything.
     """
@@ -119,7 +120,7 @@ def _end(
 def _workflows(
     run: SweepRun, only: Sequence[Part] | None
 ) -> Iterator[tuple[Workflow, dict[str, Any]]]:
-    """Yield W1 to W5, or `only` some, with their parameters; each needs the one before."""
+    """Yield W1 to W6, or `only` some, with their parameters; each needs the one before."""
     chosen = set(only or WORKFLOWS)
     work: dict[str, Any] = {"experiments": run.tags, "budget": run.budget}
     judging = {**work, "sweep": run.name}
@@ -136,3 +137,5 @@ def _workflows(
         yield w4_swap, {**judging, "plan": run.swap}
     if "w5-probe" in chosen:
         yield w5_probe, judging
+    if run.score_critic and "w6-critic" in chosen:
+        yield w6_critic, {**judging, "critic_model": run.score_critic}

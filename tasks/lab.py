@@ -1,11 +1,11 @@
-"""The tasks of W1 to W5: collect a window, then one chunk of one provider's work each."""
+"""The tasks of W1 to W6: collect a window, then one chunk of one provider's work each."""
 
 from prefect import task
 
 from judge_gym.asking.budgeting import Spender, SweepBudget
 from judge_gym.asking.engine import collect_batches as collected_batches
 from judge_gym.design.experiment import EvidenceView
-from judge_gym.lab import evidence, judging, probing, rubrics
+from judge_gym.lab import evidence, judging, probing, rubrics, score_critics
 from judge_gym.questions.rubricer import RubricRequest
 from judge_gym.runtime import Runtime
 from judge_gym.store.samples import ProbeUnit, SampleUnit
@@ -60,6 +60,16 @@ async def probe(units: list[ProbeUnit], budget: SweepBudget | None) -> dict[str,
     """Make these probes; returns counts by probe status."""
     async with runtime() as current:
         return dict(await probing.probe(current, units, _spender(current, budget)))
+
+
+@task(name="mark-reasoning", **WRITING)
+async def mark_reasoning(
+    units: list[int], critic_model: str, budget: SweepBudget | None
+) -> dict[str, int]:
+    """Have the reasoning of these samples marked; returns counts by status."""
+    async with runtime() as current:
+        spender = _spender(current, budget)
+        return dict(await score_critics.mark_reasoning(current, units, critic_model, spender))
 
 
 def _spender(runtime: Runtime, budget: SweepBudget | None) -> Spender | None:

@@ -131,7 +131,9 @@ def list_experiments(
         progress = experiment_progress(session, ids, sweep)
         varying = _varying(experiments_by_id(session, ids))
     subjects = {(line.task_type, line.concept) for line in lines}
-    columns = ["number", "tag", "task", "concept", "judge", "settings that vary", "W3", "W4", "W5"]
+    parts = dict.fromkeys(part for by_part in progress.values() for part in by_part)
+    columns = ["number", "tag", "task", "concept", "judge", "settings that vary"]
+    columns += [part.partition("-")[0].upper() for part in parts]
     rows: list[list[object]] = [
         [
             line.id,

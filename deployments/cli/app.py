@@ -21,6 +21,7 @@ from deployments.cli import (
     judge_studies,
     model_checks,
     models,
+    multiverse,
     panel,
     panel_evaluate,
     power,
@@ -51,6 +52,7 @@ app.command()(sweep.demo)
 app.command()(serving.up)
 app.add_typer(sweep.app, name="sweep")
 sweep.app.command()(status.status)
+sweep.app.command()(multiverse.multiverse)
 sweep.app.command()(changing.retry)
 sweep.app.command()(changing.cancel)
 sweep.app.command()(power.power)

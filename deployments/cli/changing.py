@@ -16,6 +16,7 @@ from deployments.cli.options import Name, OfFailure, OfWorkflow, Yes
 from deployments.cli.output import command, confirmed, console, show_table
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
+from judge_gym.design.plans import WORKFLOWS
 from judge_gym.design.sweep import name_in
 from judge_gym.settings import REPOSITORY, settings
 
@@ -186,7 +187,7 @@ async def _cancel_all(runs: "Sequence[FoundRun]", batches: Iterable[int]) -> Non
             console.print(f"Batch {batch} is {await cancel_batch(current, batch)}.")
 
 
-FLOWS = ("sweep", "w1-evidence", "w2-rubric", "w3-scoring", "w4-swap", "w5-probe")
+FLOWS = ("sweep", *WORKFLOWS)
 PAGE = 200
 POLL_S = 1.0
 

@@ -158,20 +158,20 @@ def clean(
     ] = False,
     yes: Yes = False,
 ) -> None:
-    """Delete calls of W3 to W5 and the samples and probes derived from them.
+    """Delete calls of W3 to W6 and the samples, probes and marks derived from them.
 
     Shows them first and asks for confirmation. The next run makes and pays for the deleted calls
     again.
     """
-    from judge_gym.store.cleaning import Removal, removal, removed_calls
     from judge_gym.store.cleaning import clean as delete
+    from judge_gym.store.cleaning import removal, removed_calls
 
     with locked_calls(name, workflow, failure) as (session, title, selection):
         going = removal(session, selection)
         lines = removed_calls(session, selection, keep_derived=keep_derived)
         calls = sum(line.calls for line in lines)
         amount = counted(calls, "LLM call") if keep_derived else str(going)
-        if not calls and (keep_derived or going == Removal(0, 0, 0)):
+        if not calls and (keep_derived or going.is_empty):
             console.print(f"{title}: nothing to delete.", markup=False)
             raise typer.Exit
         show_calls(f"{title}: calls", lines)

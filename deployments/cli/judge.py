@@ -230,8 +230,10 @@ def _show(
     )
     if simulated:
         say_simulated()
-    if ends["failed"]:
-        console.print(f"Retry failed judgements with `{command()} judge score … --retry-failed`.")
+    if ends["failed"] or any(result.is_empty for result in results):
+        console.print(
+            f"Retry failed and empty judgements with `{command()} judge score … --retry-failed`."
+        )
 
 
 def _paid(judge: "AnyJudge", cost: dict[str, Any]) -> str:

@@ -13,7 +13,8 @@ Everything = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 PlanOnly = Annotated[bool, typer.Option("--plan", help="Estimate calls and cost without running.")]
 RetryFailed = Annotated[
-    bool, typer.Option("--retry-failed", help="Retry calls that failed in earlier runs.")
+    bool,
+    typer.Option("--retry-failed", help="Retry failed calls and empty answers of earlier runs."),
 ]
 Fields = Annotated[
     list[str] | None,

@@ -215,6 +215,10 @@ def _show_together(evaluation: "Evaluation") -> None:
                 *(some.pairs[index].correlation for _, some in parts),
             )
             for index, pair in enumerate(evaluation.whole.pairs)
+        ]
+        + [
+            (name, "", *(some.votes[index] for _, some in parts))
+            for index, name in enumerate(("all raters: mean", "all raters: effective votes"))
         ],
     )
     _show_figures(

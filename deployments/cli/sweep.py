@@ -66,6 +66,7 @@ _TITLES = {
     "w3-scoring": "W3 judgements",
     "w4-swap": "W4 swapped judgements",
     "w5-probe": "W5 probes",
+    "w6-critic": "W6 marks",
 }
 
 

@@ -52,7 +52,7 @@ FLOOR_PERMUTATIONS = 200
 def comparisons(group: Group) -> Iterator[ResultRow]:
     """Yield the polarization of a group, then of its pairs of families, then what rests on it."""
     verdicts = group.own.of_judges(group.present)
-    families, family = _families(group)
+    families, family = families_of(group)
     yield group.across(_time_correlation(group, verdicts))
     yield from _polarization(group, verdicts, family)
     yield from _pairs(group, verdicts, families, family)
@@ -67,7 +67,7 @@ def adjusted_by_holm(estimates: list[Estimate]) -> Iterator[tuple[Estimate, floa
         yield replace(raw, method=adjusted.method), adjusted.p
 
 
-def _families(group: Group) -> tuple[list[str], IntArray]:
+def families_of(group: Group) -> tuple[list[str], IntArray]:
     """Return the families present, ascending, and the number of each present judge's family."""
     judge_families = [group.judges[judge].experiment.family for judge in group.present]
     families = sorted(set(judge_families))

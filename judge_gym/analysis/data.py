@@ -16,8 +16,10 @@ from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Probes, Verdicts
 from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.model_names import Answered
+from judge_gym.records.judgements import ScoreCritic
 from judge_gym.seeds import canonical_json
 from judge_gym.store.experiments import not_applied
+from judge_gym.store.score_marks import critic_of_sweep
 from judge_gym.store.served import Served, served
 from judge_gym.store.sweep_data import (
     ProbeColumns,
@@ -82,7 +84,8 @@ class SampleRows:
     """Samples as parallel arrays, ascending by arm.
 
     `stages` is 0 unless the status is scored, `letter_probability` NaN where there is none, as is
-    `answered_at`, in seconds, of imported judgements.
+    `answered_at`, in seconds, of imported judgements. `marks` are the critic's, or why there are
+    none (`metrics.reasoning`).
     """
 
     arm: IntArray
@@ -95,6 +98,7 @@ class SampleRows:
     answered_at: FloatArray
     simulated: BoolArray
     imported: BoolArray
+    marks: IntArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +148,8 @@ class SweepData:
     """Arms with a simulated call behind a sample, a probe, the rubric or the evidence's view."""
     imported_arms: frozenset[int]
     """Arms with a sample that was judged elsewhere and brought in."""
+    critic: ScoreCritic | None = None
+    """Who marked the reasoning of samples."""
 
     def digest(self) -> str:
         """Return what equal data, and in practice no others, have in common: 64 hex digits."""
@@ -259,6 +265,7 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
         truth=_truth(items),
         simulated_arms=frozenset(simulated),
         imported_arms=frozenset(samples.arm[samples.imported].tolist()),
+        critic=critic_of_sweep(session, sweep),
     )
 
 
@@ -306,6 +313,7 @@ def _samples(columns: SampleColumns, numbers: dict[int, int]) -> SampleRows:
         answered_at=np.array(columns.answered_at, dtype=np.float64),
         simulated=np.array(columns.simulated, dtype=np.bool_),
         imported=np.array(columns.imported, dtype=np.bool_),
+        marks=np.array(columns.marks, dtype=np.int64),
     )
 
 

@@ -12,6 +12,7 @@ from judge_gym.errors import JudgeGymError
 from judge_gym.lab.evidence import recipes_of_views
 from judge_gym.lab.probing import plan_probing
 from judge_gym.lab.rubrics import missing_rubrics, request_key, requests_of
+from judge_gym.lab.score_critics import plan_marking
 from judge_gym.lab.scoring import plan_scoring
 from judge_gym.lab.swapping import plan_swaps
 from judge_gym.lab.sweeps import SweepRun, register, stored_plan
@@ -19,6 +20,7 @@ from judge_gym.settings import Settings
 from judge_gym.store.experiments import experiments_by_tag, registered_plan
 from judge_gym.store.readability import (
     judgement_answers,
+    mark_answers,
     probe_answers,
     rubric_answers,
     view_answers,
@@ -31,7 +33,7 @@ from judge_gym.store.windows import missing_views, uncollected
 def finished_run(engine: Engine, configured: Settings, sweep: Sweep) -> int | None:
     """Return the analysis run with the figures of a finished sweep; None when in any doubt.
 
-    The sweep is stored and W1 to W5 are planned by what the flows plan with, so what is missing
+    The sweep is stored and W1 to W6 are planned by what the flows plan with, so what is missing
     is the same here as there. It stays so only when nothing is: else the flows do it again.
     """
     with Session(engine) as session:
@@ -51,7 +53,7 @@ def finished_run(engine: Engine, configured: Settings, sweep: Sweep) -> int | No
 
 
 def _nothing_missing(session: Session, configured: Settings, run: SweepRun) -> bool:
-    """Whether W1 to W5 would find nothing to do and nothing to complain of."""
+    """Whether W1 to W6 would find nothing to do and nothing to complain of."""
     by_view = recipes_of_views(configured, run.utility_model)
     recipes: dict[str, str] = {view: by_view[view] for view in VIEWS[1:] if view in run.views}
     if uncollected(session, run.windows):
@@ -72,6 +74,8 @@ def _nothing_missing(session: Session, configured: Settings, run: SweepRun) -> b
         return False
     if plan_probing(session, run.tags, run.name):
         return False
+    if run.score_critic and plan_marking(session, run.tags, run.score_critic, run.name):
+        return False
     return not _too_few_readable(session, run, recipes)
 
 
@@ -88,6 +92,7 @@ def _too_few_readable(session: Session, run: SweepRun, recipes: Mapping[str, str
         *judgement_answers(session, run.tags, ["own"], run.name),
         *judgement_answers(session, run.tags, ["swap", "sham"], run.name),
         *probe_answers(session, run.tags, run.name),
+        *mark_answers(session, run.tags, run.score_critic, run.name),
     ]
     return any(count.too_few for count in answers)
 

@@ -121,7 +121,7 @@ def _probe_difference(group: Group, arms: tuple[Arm, ...]) -> Estimate:
 
 
 @dataclass(frozen=True, eq=False)
-class _Truth:
+class Truth:
     """The true stage of each item, 0 where it is not known, and the index it stands for."""
 
     stage: IntArray
@@ -137,7 +137,7 @@ def accuracies(group: Group) -> Iterator[ResultRow]:
         return
     for number, judge in enumerate(group.judges):
         arms = group.own_arms[number]
-        truth = _truth(group, ground_truth, arms[0].labels if arms else ())
+        truth = truth_of(group, ground_truth, arms[0].labels if arms else ())
         if isinstance(truth, str):
             missing = not_estimable("accuracy", truth, n=len(group.compared), unit="share")
             yield group.row(missing, [arms], judge=judge.model)
@@ -158,7 +158,7 @@ def _parts(group: Group) -> dict[str, BoolArray]:
 
 
 def _accuracy(
-    group: Group, number: int, truth: _Truth, scope: Mapping[str, str]
+    group: Group, number: int, truth: Truth, scope: Mapping[str, str]
 ) -> Iterator[Estimate]:
     verdicts = group.compared.of_judges([number])
     has_truth = verdicts.rows(truth.stage[verdicts.item] > 0)
@@ -179,7 +179,7 @@ def _accuracy(
         yield from _against_index(has_truth, truth.index)
 
 
-def _letter_calibration(group: Group, number: int, truth: _Truth) -> Iterator[Estimate]:
+def _letter_calibration(group: Group, number: int, truth: Truth) -> Iterator[Estimate]:
     _, rows = select(group.data.samples, [group.own_arms[number]])
     item = np.searchsorted(group.items, rows.item)
     known = (truth.stage[item] > 0) & np.isfinite(rows.letter_probability)
@@ -191,7 +191,7 @@ def _letter_calibration(group: Group, number: int, truth: _Truth) -> Iterator[Es
     yield from letter_calibration(samples, rows.letter_probability[known], correct)
 
 
-def _pair_figures(group: Group, number: int, truth: _Truth) -> Iterator[Estimate]:
+def _pair_figures(group: Group, number: int, truth: Truth) -> Iterator[Estimate]:
     """Yield the figures of pairs judged in both orders, on all that this judge was given.
 
     A judgement without a verdict is no vote, so its pair counts as not got right by it.
@@ -221,7 +221,7 @@ def _against_index(verdicts: Verdicts, index: FloatArray) -> Iterator[Estimate]:
     yield control_rank_correlation(verdicts, index)
 
 
-def _truth(group: Group, ground_truth: GroundTruth, labels: tuple[str, ...]) -> _Truth | str:
+def truth_of(group: Group, ground_truth: GroundTruth, labels: tuple[str, ...]) -> Truth | str:
     """Return the truth of the group's items, or why it cannot be told.
 
     A label stands for the stage of that label (in any case) and its place on the 0-1 scale, an
@@ -245,4 +245,4 @@ def _truth(group: Group, ground_truth: GroundTruth, labels: tuple[str, ...]) -> 
     if not stage.any():
         return "no item has a truth"
     index = np.where(indexed, value, (stage - 1) / (group.n_stages - 1))
-    return _Truth(stage, index, between=not np.isin(stage, (0, 1, group.n_stages)).all())
+    return Truth(stage, index, between=not np.isin(stage, (0, 1, group.n_stages)).all())

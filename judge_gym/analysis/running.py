@@ -41,6 +41,13 @@ Over the sweep:
 - `axis_effect`, `axis_effect_confidence`, `axis_share_higher`: each axis over the grid
 - `concept_rank_correlation`: between two concepts, over experiments in common
 - `regression`, `regression_ordered_logit`, `regression_mixed_model`: coefficients by term
+- `interaction_share_first`, `_second`, `_both`: of the variance between the cells of an `axis` and
+  its `moderator`; `effect_over_levels`, `effect_lowest`, `effect_highest`: a change of the axis
+  over the levels of the moderator, with the p of "one sign at all of them"
+- `specification`: a `claim` (polarization, or the difference of a `pair` of judges in accuracy or
+  score) in one cell: a group, of recorded pairs also one `order` of the answers;
+  `specification_median`, `specification_same_sign`, `specification_significant` and
+  `specification_against`: the claim over all cells of a concept, country and window
 
 Per judge, on the items all judges of the group scored:
 
@@ -61,6 +68,11 @@ Per judge, on all its items:
 
 - `probe_difference`: mean difference between the two probes of samples probed twice (all arms)
 - `abstention_rate`, `unparseable_rate`, `refused_rate`, `failed_rate`: shares of samples, by arm
+- `reasoning_passes`, `reasoning_observable`, `reasoning_consistent`, `reasoning_uses_evidence`:
+  shares of reasoning that the sweep's critic marked so; `reasoning_absent`, `reasoning_unmarked`:
+  shares of verdicts without reasoning, and without marks
+- `score_mean_passing`, `score_mean_shift`: mean score of verdicts whose reasoning passes, and that
+  minus the mean of all; `polarization_excess_passing`, `polarization_excess_shift` across judges
 - `swap_sensitivity`, `sham_sensitivity`: change of confidence under a rival's rubric, or under
   a second one of the judge's own; p adjusted by Holm over the group
 - `swap_verdict_shift`, `sham_verdict_shift`: signed move of the verdict on the 0-1 scale
@@ -83,7 +95,10 @@ from judge_gym.analysis.comparing import agreements, beliefs, comparisons
 from judge_gym.analysis.data import Judge, Origin, SweepData, load_sweep_data, served_remarks
 from judge_gym.analysis.design_space import concepts_compared, contrasts, rankings, regressions
 from judge_gym.analysis.groups import MIXED, Scope, comparison_groups, result_row
+from judge_gym.analysis.interactions import EFFECTS, SHARES, interactions
 from judge_gym.analysis.judges import accuracies, single_judges
+from judge_gym.analysis.multiverse import CELL, CURVE, specification_curves
+from judge_gym.analysis.reasoning import reasoning
 from judge_gym.analysis.rubrics import decompositions, forced_choices, swap_effects
 from judge_gym.analysis.testing import findings
 from judge_gym.design.experiment import Experiment
@@ -97,11 +112,12 @@ _OF_A_GROUP = (
     beliefs,
     agreements,
     single_judges,
+    reasoning,
     swap_effects,
     decompositions,
     accuracies,
 )
-_OF_THE_SWEEP = (contrasts, rankings, concepts_compared, forced_choices, regressions)
+_OF_THE_SWEEP = (contrasts, rankings, concepts_compared, forced_choices, regressions, interactions)
 
 
 def analyse(engine: Engine, sweep: str) -> int:
@@ -155,6 +171,7 @@ def figures(data: SweepData) -> list[ResultRow]:
         row for group in groups for group_figures in _OF_A_GROUP for row in group_figures(group)
     ]
     rows += [row for sweep_figures in _OF_THE_SWEEP for row in sweep_figures(data, groups)]
+    rows += specification_curves(data, groups, rows)
     return [cautioned(row, data.judges) for row in rows]
 
 
@@ -207,7 +224,15 @@ NEEDS = {
         *("contrast", "contrast_confidence"),
         *("axis_effect", "axis_effect_confidence", "axis_share_higher"),
     ),
+    "a `score_critic` in its file, and scored verdicts": (
+        *("reasoning_passes", "reasoning_observable", "reasoning_consistent"),
+        *("reasoning_uses_evidence", "reasoning_absent", "reasoning_unmarked"),
+        *("score_mean_passing", "score_mean_shift"),
+        *("polarization_excess_passing", "polarization_excess_shift"),
+    ),
     "two concepts": ("concept_rank_correlation",),
+    "two axes that are crossed": (*SHARES, *EFFECTS),
+    "two cells in which the same judges applied a common rubric": (CELL, *CURVE),
     "a scored verdict": ("regression", "regression_ordered_logit", "regression_mixed_model"),
 }
 """What a sweep must hold for there to be a row of these metrics."""

@@ -22,6 +22,7 @@ USUAL_ANSWER_TOKENS = {
     "critic": 30,
     "scorer": 400,
     "prober": 200,
+    "score_critic": 30,
     "judge": 150,
     "perturber": 500,
     "writer": 150,

@@ -29,7 +29,16 @@ Effort = Literal["none", "low", "medium", "high"]
 ReasoningEffort = Literal["default", Effort]
 
 STANDARD_WORDING = "standard"
-WORDINGS = (STANDARD_WORDING,)
+WORDINGS = (
+    STANDARD_WORDING,
+    "concise",
+    "courteous",
+    "detailed",
+    "formal",
+    "plain",
+    "protocol",
+    "questions",
+)
 """The wordings of the judging prompt that judge-gym has, for every scoring method."""
 
 _TAG = (
@@ -69,6 +78,36 @@ class GroundTruth(Frozen):
     def __str__(self) -> str:
         return f"from {self.source}"
 
+
+_Words = Field(max_length=80, pattern=r"^[^\W\d_][\w ,.'()&/-]*$|^$")
+# Both stand in the source of templates, so they have none of its syntax.
+Persona = Annotated[str, _Words, Legal("words such as: political scientist")]
+Domain = Annotated[str, _Words, Legal("words such as: political science")]
+
+
+class Expertise(Frozen):
+    """As whom prompts address a judge. It belongs to the concept; empty parts are derived."""
+
+    persona: Persona = ""
+    """Whom the judge is to be, without an article: "an expert PERSONA"."""
+    domain: Domain = ""
+    """The field of the experts whose agreement a probe is about: "experts in DOMAIN"."""
+
+    @property
+    def bound(self) -> dict[str, str]:
+        """The words that templates take, by their names there."""
+        article = "an" if self.persona[:1].lower() in "aeiou" else "a"
+        return {
+            "persona": self.persona,
+            "a persona": f"{article} {self.persona}",
+            "domain": self.domain,
+        }
+
+
+POLITICAL = Expertise(persona="political scientist", domain="political science")
+"""Of contested concepts, unless the sweep says otherwise."""
+NEUTRAL = Expertise(persona="reviewer", domain="the subject")
+"""Of controls and benchmarks, which may be about anything."""
 
 RUBRIC_FORMS = "own, {shared: MODEL} or {provided: FILE}"
 
@@ -177,6 +216,12 @@ class Experiment(Frozen):
     """`ecc` (contested, no truth), `control` (expert proxy) or `benchmark` (known answer)."""
     concept: str = Field(min_length=1, max_length=200)
     """What is judged, as free text."""
+    persona: Persona = ""
+    """As whom prompts address the judge ("an expert PERSONA"); by default a political scientist
+    for contested concepts and a reviewer for controls and benchmarks."""
+    domain: Domain = ""
+    """The field of the experts whose agreement a probe is about; by default political science
+    for contested concepts and the subject for controls and benchmarks."""
     window: Annotated[Window, Legal("the name of a window of the sweep")]
     """The evidence: a query, a country, a date range and a source."""
     country: str = Field(default="", max_length=200)
@@ -278,6 +323,14 @@ class Experiment(Frozen):
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    @property
+    def expertise(self) -> Expertise:
+        """As whom its prompts address the judge."""
+        default = POLITICAL if self.task_type == "ecc" else NEUTRAL
+        return Expertise(
+            persona=self.persona or default.persona, domain=self.domain or default.domain
+        )
 
     @property
     def rubric_recipe(self) -> str:

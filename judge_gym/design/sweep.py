@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from judge_gym.design.config import Node, Place, missing, read_field, read_model, read_tree, shown
-from judge_gym.design.experiment import Experiment
+from judge_gym.design.experiment import Experiment, Expertise
 from judge_gym.design.plans import AnalysisPlan, Budget, SwapPlan, load_plan
 from judge_gym.design.space import ControlledDraw, Point, RandomDraw, Space, contains, draw_pairs
 from judge_gym.design.sweep_blocks import (
@@ -37,10 +37,12 @@ _KEYS = (
     "utility_model",
     "windows",
     "families",
+    "concepts",
     "defaults",
     "blocks",
     "on_unsupported",
     "swap",
+    "score_critic",
     "draw",
     "budget",
     "plan",
@@ -70,6 +72,8 @@ class Sweep:
     """Model → family, where the model's name does not give the family."""
     blocks: tuple[Block, ...]
     swap: SwapPlan | None
+    score_critic: str
+    """The model that marks the reasoning of scored samples; empty for none."""
     draw: RandomDraw | ControlledDraw | None
     budget: Budget | None
     plan: AnalysisPlan | None
@@ -154,10 +158,13 @@ def load_sweep(path: Path) -> Sweep:
         if name not in items:
             raise missing(tree.place, name, legal)
     families = _read_families(items["families"]) if "families" in items else {}
-    names = Names(read_windows(items["windows"]), families)
+    concepts = _read_concepts(items["concepts"]) if "concepts" in items else {}
+    names = Names(read_windows(items["windows"]), families, concepts)
     blocks = read_blocks(items["blocks"], items.get("defaults", Node({}, tree.place)), names)
     if "families" in items:
-        _check_families_used(items["families"], blocks)
+        _check_used(items["families"], blocks, "model")
+    if "concepts" in items:
+        _check_used(items["concepts"], blocks, "concept")
     boxes = [block.box for block in blocks]
     return Sweep(
         path=path,
@@ -172,6 +179,11 @@ def load_sweep(path: Path) -> Sweep:
         families=families,
         blocks=blocks,
         swap=read_model(SwapPlan, items["swap"]) if "swap" in items else None,
+        score_critic=(
+            read_field(Experiment, "model", items["score_critic"])
+            if "score_critic" in items
+            else ""
+        ),
         draw=read_draw(items["draw"], boxes) if "draw" in items else None,
         budget=read_model(Budget, items["budget"]) if "budget" in items else None,
         plan=_read_plan(items["plan"], items["name"].value) if "plan" in items else None,
@@ -189,8 +201,9 @@ def _model_nodes(items: Mapping[str, Node]) -> Iterator[Node]:
         for rubric in block.items["rubric"].entries if "rubric" in block.items else ():
             if isinstance(rubric.value, Mapping) and "shared" in rubric.value:
                 yield rubric.value["shared"]
-    if "utility_model" in items:
-        yield items["utility_model"]
+    for name in ("utility_model", "score_critic"):
+        if name in items:
+            yield items[name]
 
 
 def name_in(file: Path) -> str | None:
@@ -239,12 +252,16 @@ def _read_families(node: Node) -> dict[str, str]:
     return {model: read_field(Experiment, "family", child) for model, child in node.items.items()}
 
 
-def _check_families_used(node: Node, blocks: Sequence[Block]) -> None:
-    """Refuse a family for a model that is in no block: its name is misspelt."""
-    dimension = DIMENSIONS.index("model")
-    models = {choice.fields["model"]: None for block in blocks for choice in block.box[dimension]}
-    for model, child in node.items.items():
-        if model not in models:
+def _read_concepts(node: Node) -> dict[str, Expertise]:
+    return {concept: read_model(Expertise, child) for concept, child in node.items.items()}
+
+
+def _check_used(node: Node, blocks: Sequence[Block], name: str) -> None:
+    """Refuse an entry for a model or concept that is in no block: its name is misspelt."""
+    dimension = DIMENSIONS.index(name)
+    used = {choice.fields[name]: None for block in blocks for choice in block.box[dimension]}
+    for key, child in node.items.items():
+        if key not in used:
             raise child.place.problem(
-                "is a model of no block", f"{did_you_mean(model, models)}Use {', '.join(models)}."
+                f"is a {name} of no block", f"{did_you_mean(key, used)}Use {', '.join(used)}."
             )

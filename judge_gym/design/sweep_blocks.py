@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from judge_gym.design.axes import axes, legal_values
 from judge_gym.design.config import Node, Place, missing, read_field, read_model, shown
-from judge_gym.design.experiment import RULES, Experiment, RubricSource, family_of
+from judge_gym.design.experiment import RULES, Experiment, Expertise, RubricSource, family_of
 from judge_gym.design.rubric import load_rubric
 from judge_gym.design.space import (
     Box,
@@ -29,8 +29,9 @@ FIELDS = tuple(Experiment.model_fields)
 # Fields outside the identity cannot vary. A truth belongs to a window, so each block has one.
 SINGLE = ("tag", "replicates", "ground_truth")
 _REQUIRED = tuple(name for name, field in Experiment.model_fields.items() if field.is_required())
-# By default the window gives the country and the model the family: one dimension each.
-_DERIVED = {"country": "window", "family": "model"}
+# By default the window gives the country, the model the family, and the concept as whom prompts
+# address a judge: one dimension each.
+_DERIVED = {"country": "window", "family": "model", "persona": "concept", "domain": "concept"}
 DIMENSIONS = tuple(name for name in FIELDS if name not in ("tag", "replicates", *_DERIVED))
 
 
@@ -47,10 +48,11 @@ class Block:
 
 @dataclass(frozen=True)
 class Names:
-    """Windows and families that blocks refer to by name."""
+    """Windows, families and concepts that blocks refer to by name."""
 
     windows: Mapping[str, Window]
     families: Mapping[str, str]
+    concepts: Mapping[str, Expertise]
 
 
 def read_blocks(node: Node, defaults: Node, names: Names) -> tuple[Block, ...]:
@@ -155,6 +157,14 @@ def _choices(dimension: str, values: Mapping[str, Sequence[Any]], names: Names) 
         for model, given in product(values["model"], values["family"]):
             family = given or names.families.get(model) or family_of(model)
             yield Choice(canonical_json([model, family]), {"model": model, "family": family})
+    elif dimension == "concept":
+        for concept, *given in product(values["concept"], values["persona"], values["domain"]):
+            known = names.concepts.get(concept, Expertise())
+            persona, domain = given[0] or known.persona, given[1] or known.domain
+            yield Choice(
+                canonical_json([concept, persona, domain]),
+                {"concept": concept, "persona": persona, "domain": domain},
+            )
     else:
         for value in values[dimension]:
             yield Choice(_key(value), {dimension: value})

@@ -20,6 +20,8 @@ def own_object(answer: str, shown: Sequence[str]) -> dict[str, Any] | ParseFailu
     says something twice, or loses a word or a number when it is mended
     (`{"winner": 1 or 2}`), would have to be guessed.
     """
+    if not answer.strip():
+        return ParseFailure("empty", "the answer is empty")
     held = Quotations(tuple(shown))
     quoted: ParseFailure | None = None
     for candidate in find_json_objects(answer):

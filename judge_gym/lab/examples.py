@@ -17,6 +17,7 @@ from judge_gym.questions.critic import critic_prompt
 from judge_gym.questions.editor import view_prompt
 from judge_gym.questions.prober import ScoredSample, probe_prompt
 from judge_gym.questions.rubricer import RubricRequest, rubric_prompt
+from judge_gym.questions.score_critic import score_critic_prompt
 from judge_gym.questions.scorer import scoring_prompt
 from judge_gym.records.shown import ShownDocument, present
 from judge_gym.store.rubrics import applied_key, ready_rubric
@@ -25,7 +26,7 @@ from judge_gym.store.windows import first_documents
 SUBJECTS, ITEMS = 20, 3
 """How many experiments, requests or windows of a kind are looked at, and items of each."""
 ANSWER_WORDS = 300
-"""The length of the answer that a probe in the same conversation repeats."""
+"""The length of the answer that a probe in the same conversation repeats, and a critic reads."""
 _CLAUSE = ("the", "court", "heard", "two", "newspapers", "and", "the", "minister", "answered")
 _KEY = "example"
 
@@ -82,10 +83,12 @@ class Examples:
             if agent == "scorer":
                 yield scoring
                 continue
-            sample = ScoredSample(
-                rubric, shown, presentation, 1, scoring.messages, _words(ANSWER_WORDS)
-            )
-            yield probe_prompt(experiment, sample, _KEY)
+            answer = _words(ANSWER_WORDS)
+            sample = ScoredSample(rubric, shown, presentation, 1, scoring.messages, answer)
+            if agent == "prober":
+                yield probe_prompt(experiment, sample, _KEY)
+            else:
+                yield score_critic_prompt(experiment, sample, answer, _KEY)
 
     def _documents(self, window_key: str, view: EvidenceView, count: int) -> list[ShownDocument]:
         """Return documents in `view`; what is not made yet is taken to be as long as usual."""

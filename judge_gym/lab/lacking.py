@@ -1,36 +1,38 @@
 """Which experiments a workflow has something to do for, so that nobody is sent for the others."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 
 from sqlalchemy.orm import Session
 
-from judge_gym.design.plans import SCORING, SWAP, SwapPlan
+from judge_gym.design.plans import CRITIC, SCORING, SWAP
 from judge_gym.errors import JudgeGymError
 from judge_gym.lab.probing import plan_probing
+from judge_gym.lab.score_critics import plan_marking
 from judge_gym.lab.scoring import plan_scoring
 from judge_gym.lab.swapping import plan_swaps
+from judge_gym.lab.sweeps import SweepRun
 
 
-def lacking(
-    session: Session, workflow: str, tags: Sequence[str], swap: SwapPlan | None, sweep: str
-) -> list[str]:
-    """Return those of a sweep's experiments that W3, W4 or W5 can do something for now, by tag.
+def lacking(session: Session, workflow: str, run: SweepRun) -> list[str]:
+    """Return those of a sweep's experiments that W3 to W6 can do something for now, by tag.
 
     For W4 the arms of all of them are planned first, since pairs are chosen among all. Raises what
     planning swaps raises.
     """
     if workflow == SWAP:
-        plan_swaps(session, tags, swap, sweep)
-    missing = _missing_of(workflow, sweep)
-    return [tag for tag in tags if missing(session, tag)]
+        plan_swaps(session, run.tags, run.swap, run.name)
+    missing = _missing_of(workflow, run.name, run.score_critic)
+    return [tag for tag in run.tags if missing(session, tag)]
 
 
-def _missing_of(workflow: str, sweep: str) -> Callable[[Session, str], object]:
+def _missing_of(workflow: str, sweep: str, score_critic: str) -> Callable[[Session, str], object]:
     if workflow == SCORING:
         return lambda session, tag: _missing_scores(session, tag, sweep)
     if workflow == SWAP:
         return lambda session, tag: plan_swaps(session, [tag], None, sweep).by_model
+    if workflow == CRITIC:
+        return lambda session, tag: plan_marking(session, [tag], score_critic, sweep)
     return lambda session, tag: plan_probing(session, [tag], sweep)
 
 

@@ -9,11 +9,12 @@ from sqlalchemy.orm import Session
 from judge_gym.asking.estimating import PerCall, UsageEstimate, assumptions, estimate, per_call
 from judge_gym.counting import counted
 from judge_gym.design.experiment import Effort, Experiment
-from judge_gym.design.plans import PROBE, SCORING, SWAP, MostDivergent, SwapPlan
+from judge_gym.design.plans import CRITIC, PROBE, SCORING, SWAP, MostDivergent, SwapPlan
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.strategies.sampling import Sampling
 from judge_gym.design.sweep import Sweep
+from judge_gym.lab import score_critics
 from judge_gym.lab.evidence import (
     AGENTS,
     edited_views,
@@ -38,9 +39,10 @@ from judge_gym.llm.capabilities import taken_by
 from judge_gym.llm.hourly import bound_warnings
 from judge_gym.llm.providers import Providers
 from judge_gym.model_names import is_simulated_provider
+from judge_gym.questions.score_critic import score_critic
 from judge_gym.settings import Settings, settings
 from judge_gym.store.calls import past_answers
-from judge_gym.store.progress import judgements_by_kind, samples_and_probes
+from judge_gym.store.progress import Judged, judgements_by_kind, marks_by, samples_and_probes
 from judge_gym.store.recipes import Identity
 from judge_gym.store.rubrics import rubric_ids
 from judge_gym.store.windows import collected_documents, count_views
@@ -148,7 +150,7 @@ def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
     amounts = {
         **_views(session, experiments, documents, utility, identities),
         **_rubrics(session, experiments, sweep.swap, utility),
-        **_judgements(session, experiments, sweep.swap, documents, identities),
+        **_judgements(session, sweep, experiments, documents, identities),
     }
     past = past_answers(session, {kind.model for kind in amounts})
     examples = Examples(session, configured.summary_words)
@@ -324,22 +326,29 @@ _JUDGING = {
     "w5-probe": ("probes", "prober"),
 }
 _JUDGED = (SCORING, SWAP)
+_MARKS = "marks of reasoning"
 _ORDER = {
     what: place
     for place, what in enumerate(
-        ("views", "rubrics", "marks", *(what for what, _ in _JUDGING.values()))
+        (
+            "views",
+            "rubrics",
+            "marks",
+            *(what for what, _ in _JUDGING.values()),
+            _MARKS,
+        )
     )
 }
 
 
 def _judgements(
     session: Session,
+    sweep: Sweep,
     experiments: Sequence[Experiment],
-    plan: SwapPlan | None,
     documents: Mapping[str, int],
     identities: Mapping[str, Identity],
 ) -> _Amounts:
-    swaps = swapped_arms(experiments, plan)
+    swaps = swapped_arms(experiments, sweep.swap)
     replicates = {
         identities[experiment.key].key: experiment.replicates for experiment in experiments
     }
@@ -350,9 +359,10 @@ def _judgements(
         items = documents[experiment.window.key] // strategies.of(Bundling).size
         own = items * experiment.replicates
         swapped = own * swaps[experiment.key]
-        stored, probes = judged.get(identities[experiment.key].key, (0, 0))
+        stored = judged.get(identities[experiment.key].key, Judged())
+        to_come = max(0, own + swapped - stored.samples)
         # One sample in ten is probed twice.
-        probes += round(max(0, own + swapped - stored) * 1.1)
+        probes = stored.probes + round(to_come * 1.1)
         counts = (own, swapped, probes)
         sampling = strategies.of(Sampling)
         for (workflow, (what, agent)), count in zip(_JUDGING.items(), counts, strict=True):
@@ -366,9 +376,17 @@ def _judgements(
                     sampling.reasoning_effort,
                 )
                 amounts[kind].add(count, experiment, sampling.max_tokens)
+        if sweep.score_critic and (count := stored.scored + to_come):
+            kind = _Kind(CRITIC, _MARKS, "score_critic", sweep.score_critic)
+            amounts[kind].add(count, experiment, score_critics.LONGEST_ANSWER)
     done = judgements_by_kind(session, replicates)
     failed = judgements_by_kind(session, replicates, failed=True)
     for kind, amount in amounts.items():
+        if kind.workflow == CRITIC:
+            critic = score_critic(kind.model)
+            amount.done = marks_by(session, replicates, critic)
+            amount.failed = marks_by(session, replicates, critic, failed=True)
+            continue
         of_model = (kind.model, kind.scale_size, kind.effort)
         amount.done = done.get((kind.workflow, *of_model), 0)
         amount.failed = failed.get((kind.workflow, *of_model), 0)

@@ -10,22 +10,16 @@ from sqlalchemy.orm import Session
 from judge_gym.asking.budgeting import Spender
 from judge_gym.asking.engine import ask_all
 from judge_gym.asking.questions import Outcome, Question, one_call, seed_source
-from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.probing import Probing
-from judge_gym.lab.judging import must_apply, parameters, score_key
-from judge_gym.questions.prober import ScoredSample, probe_prompt, read_confidence
+from judge_gym.lab.judging import must_apply, parameters
+from judge_gym.lab.scored import ScoredUnit, scored_units
+from judge_gym.questions.prober import probe_prompt, read_confidence
 from judge_gym.records.calls import Call
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
-from judge_gym.store import samples as store
-from judge_gym.store.experiments import (
-    experiments_by_id,
-    experiments_by_tag,
-    marked_experiments,
-)
-from judge_gym.store.rubrics import stored_rubric
-from judge_gym.store.samples import ProbeUnit, missing_probes
+from judge_gym.store.experiments import experiments_by_tag
+from judge_gym.store.samples import ProbeUnit, missing_probes, save_probes
 
 
 def plan_probing(
@@ -43,9 +37,10 @@ async def probe(
 ) -> Counter[str]:
     """Make these probes; returns how many ended in each probe status."""
     with runtime.session() as session:
-        probes = _probes(session, units)
+        samples = scored_units(session, {sample_id for sample_id, _ in units})
+        probes = [_Probe(samples[sample_id], replicate) for sample_id, replicate in units]
         impossible = [probe.failed() for probe in probes if probe.conversation_is_gone]
-        store.save_probes(session, impossible)
+        save_probes(session, impossible)
     questions = [
         probe.question(runtime.settings) for probe in probes if not probe.conversation_is_gone
     ]
@@ -55,105 +50,52 @@ async def probe(
 
 @dataclass(frozen=True)
 class _Probe:
-    """Everything one probe needs."""
+    """A sample and which of its probes is meant."""
 
-    unit: ProbeUnit
-    experiment_id: int
-    experiment: Experiment
-    score_key: str
-    scored: ScoredSample
-    sample_replicate: int
-    simulated: bool
-    """Whether the simulator made the sample or its evidence."""
-    marked: bool
-    """Whether it runs although its model does not apply some of its axes."""
+    sample: ScoredUnit
+    replicate: int
 
     @property
     def conversation_is_gone(self) -> bool:
         """Whether the probe would continue a conversation that was cleaned away."""
-        continues = resolve(self.experiment).of(Probing).continues_conversation
-        return continues and not self.scored.messages
+        continues = resolve(self.sample.experiment).of(Probing).continues_conversation
+        return continues and self.sample.is_gone
 
     def question(self, settings: Settings) -> Question[None]:
-        sample_id, replicate = self.unit
-        call_key = f"probe/{self.score_key}/{replicate}"
+        sample = self.sample
+        experiment = sample.experiment
+        call_key = f"probe/{sample.score_key}/{self.replicate}"
         # Two samples may look the same, and are asked about separately all the same.
-        repetition = f"{self.sample_replicate}/{replicate}"
+        repetition = f"{sample.replicate}/{self.replicate}"
         source = seed_source(settings, call_key, repetition)
-        prompt = probe_prompt(self.experiment, self.scored, source.key)
+        prompt = probe_prompt(experiment, sample.scored, source.key)
         call = Call(
             key=call_key,
             workflow="w5-probe",
             agent="prober",
-            model=self.experiment.model,
+            model=experiment.model,
             prompt=prompt,
             parameters=replace(
-                parameters(resolve(self.experiment), source.seed(self.experiment.model, prompt)),
+                parameters(resolve(experiment), source.seed(experiment.model, prompt)),
                 logprobs=False,
             ),
-            experiment_id=self.experiment_id,
+            experiment_id=sample.experiment_id,
             replicate=repetition,
-            must_apply=must_apply(marked=self.marked),
+            must_apply=must_apply(marked=sample.marked),
         )
-        return one_call(
-            call, "probes", _reader(sample_id, replicate), about_simulated=self.simulated
-        )
+        return one_call(call, "probes", self._read, about_simulated=sample.simulated)
 
     def failed(self) -> dict[str, Any]:
         """Return the row of a probe that cannot be made."""
-        sample_id, replicate = self.unit
         return {
-            "sample_id": sample_id,
-            "replicate": replicate,
+            **self._of(),
             "status": "failed",
             "failure": "the conversation that it would continue was cleaned away",
-            "simulated": self.simulated,
+            "simulated": self.sample.simulated,
         }
 
+    def _read(self, outcome: Outcome) -> dict[str, Any]:
+        return {**self._of(), **asdict(read_confidence(outcome))}
 
-def _probes(session: Session, units: Sequence[ProbeUnit]) -> list[_Probe]:
-    samples = store.samples_by_id(session, {sample_id for sample_id, _ in units})
-    arms = store.arms_by_id(session, {sample.arm_id for sample in samples.values()})
-    experiments = experiments_by_id(session, {arm.experiment_id for arm, _ in arms.values()})
-    items = store.item_keys(session, {sample.item_id for sample in samples.values()})
-    shown = {
-        view: store.shown_documents(session, items, *view)
-        for view in {experiment.view for experiment in experiments.values()}
-    }
-    marked = marked_experiments(session, experiments)
-    probes = []
-    for unit in units:
-        sample = samples[unit[0]]
-        arm, rubric = arms[sample.arm_id]
-        experiment = experiments[arm.experiment_id]
-        scored = ScoredSample(
-            rubric=stored_rubric(rubric),
-            documents=shown[experiment.view][sample.item_id],
-            presentation=sample.presentation,
-            stages=sample.stages,
-            messages=sample.messages,
-            answer=sample.answer,
-        )
-        item = items[sample.item_id]
-        key = score_key(arm.experiment_key, rubric.key, arm.arm, item, sample.replicate)
-        probes.append(
-            _Probe(
-                unit=unit,
-                experiment_id=arm.experiment_id,
-                experiment=experiment,
-                score_key=key,
-                scored=scored,
-                sample_replicate=sample.replicate,
-                simulated=sample.simulated,
-                marked=arm.experiment_id in marked,
-            )
-        )
-    return probes
-
-
-def _reader(sample_id: int, replicate: int) -> Any:
-    def read(outcome: Outcome) -> dict[str, Any]:
-        confidence = asdict(read_confidence(outcome))
-        return {"sample_id": sample_id, "replicate": replicate, **confidence}
-
-    return read
+    def _of(self) -> dict[str, Any]:
+        return {"sample_id": self.sample.sample_id, "replicate": self.replicate}

@@ -151,6 +151,7 @@ def _request(experiment: Experiment, owned: Rubrics, *, sham: bool) -> RubricReq
         scale_size=experiment.scale_size,
         variant=store.SHAM if sham else store.variant_of(owned.draw),
         temperature=experiment.temperature if sham else store.temperature_of(owned.draw),
+        expertise=experiment.expertise,
         recipe=experiment.rubric_recipe,
     )
 
@@ -178,7 +179,8 @@ def _call(
 def _of(request: RubricRequest) -> dict[str, Any]:
     """Return the columns of a rubric that say which it is."""
     columns = asdict(request)
-    del columns["temperature"]  # in the parameters of its call
+    # These are in its call: in the parameters, and in the hash of the template.
+    del columns["temperature"], columns["expertise"]
     return {**columns, "key": request_key(request)}
 
 

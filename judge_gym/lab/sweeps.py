@@ -17,11 +17,13 @@ from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.sampling import AXES, Sampling
 from judge_gym.design.sweep import Sweep
 from judge_gym.errors import ConfigError
+from judge_gym.lab import score_critics
 from judge_gym.lab.evidence import edited_views, longest_answer, utility_of, views_needed
 from judge_gym.lab.rubrics import LONGEST_ANSWER, requests_of
 from judge_gym.llm import capabilities
 from judge_gym.llm.providers import Providers
 from judge_gym.model_names import is_simulated_model
+from judge_gym.questions.score_critic import score_critic
 from judge_gym.records.calls import Parameters
 from judge_gym.records.recipes import Change, Recipe, recipe_of
 from judge_gym.runtime import Runtime
@@ -47,6 +49,8 @@ class SweepRun:
     views: list[EvidenceView]
     utility_model: str
     swap: SwapPlan | None
+    score_critic: str
+    """The model that marks the reasoning of samples; empty for none."""
     budget: SweepBudget | None
 
 
@@ -85,6 +89,7 @@ def register(session: Session, settings: Settings, sweep: Sweep) -> SweepRun:
         experiments,
         sweep.on_unsupported,
         recipes_of(settings, sweep, experiments),
+        score_critic(sweep.score_critic) if sweep.score_critic else None,
     )
     register_plan(session, sweep.name, sweep.plan)
     return SweepRun(
@@ -94,6 +99,7 @@ def register(session: Session, settings: Settings, sweep: Sweep) -> SweepRun:
         views=views_needed(experiments),
         utility_model=utility_model(settings, sweep, experiments),
         swap=sweep.swap,
+        score_critic=sweep.score_critic,
         budget=_budget(sweep),
     )
 
@@ -184,6 +190,8 @@ def unapplied(
     for max_tokens in [*longest, *([LONGEST_ANSWER] if requests else ())]:
         utility = utility_model(settings, sweep, experiments)
         by_model[utility].add(replace(_PLAIN, max_tokens=max_tokens))
+    if sweep.score_critic:
+        by_model[sweep.score_critic].add(replace(_PLAIN, max_tokens=score_critics.LONGEST_ANSWER))
     return list(_unsupported(providers, sweep, by_model))
 
 
@@ -253,8 +261,8 @@ def models_of(experiments: Sequence[Experiment]) -> set[str]:
 
 
 def models_used(settings: Settings, sweep: Sweep, experiments: Sequence[Experiment]) -> list[str]:
-    """Return the models that get calls: judges, writers of rubrics, the utility model if used."""
-    models = models_of(experiments)
+    """Return the models that get calls: judges, writers of rubrics, critic and utility model."""
+    models = models_of(experiments) | ({sweep.score_critic} if sweep.score_critic else set())
     if is_utility_used(settings, experiments):
         models.add(utility_model(settings, sweep, experiments))
     return sorted(models)

@@ -122,7 +122,7 @@ def _resampled(centre: float, draws: FloatArray, n_items: int) -> Interval | Non
     return centre - half, centre + half
 
 
-def t_quantile(df: int, level: float = LEVEL) -> float:
+def t_quantile(df: float, level: float = LEVEL) -> float:
     """Return the two-sided quantile, by default of 95%, of Student's t with `df` degrees."""
     from scipy.special import stdtrit
 
@@ -176,6 +176,10 @@ class RemarkKind(StrEnum):
     SERVED_MODELS = "served models"
     """The served models `names[1:]`, several or one of another name, answered for the judge
     `names[0]`, several of them in `number` cells."""
+    AT_ZERO = "at zero"
+    """The estimate is below 0, where no variance is, and was set to 0."""
+    BLOCK = "block"
+    """Of the facet `names[0]`, `number` of `advised` levels are in the complete crossing used."""
     REFERENCES = "reference levels"
     """Coefficients compare with the levels `names` of the factors."""
 

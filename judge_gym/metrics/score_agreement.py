@@ -8,7 +8,7 @@ agreement shows no spread: its interval reaches to (n - 3)/(n + 1), what one mor
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -142,38 +142,216 @@ def error_correlation(
     together. Needs scores that vary at the same truth, and 4 items or clusters; 6 items where the
     truth varies.
     """
-    n, values = len(x), len(np.unique(truth))
+    n, metric = len(x), "error_correlation"
     clusters = np.arange(n) if cluster is None else cluster
-    if values > 1 and n < _LEAST_OWED:
-        because = f"it needs {_LEAST_OWED} items where the truth varies, and there are {n}"
-        return not_estimable("error_correlation", because, n=n, n_items=n)
-    terms = min(values, _OWED, max(1, n // 3))
-    owed = (
-        np.polynomial.legendre.legvander(_within_one(truth), terms - 1) if n else np.empty((0, 1))
-    )
-    first, second = (side - owed @ np.linalg.lstsq(owed, side)[0] for side in (x, y))
+    if because := _too_few_for_truth(truth):
+        return not_estimable(metric, because, n=n, n_items=n)
+    errors = _Errors.of(np.column_stack([x, y]), truth, clusters)
 
     def correlation(weights: FloatArray) -> FloatArray:
-        drawn = weights[:, clusters]
-        square = np.einsum("rn,np,nq->rpq", drawn, owed, owed, optimize=True)
+        return np.asarray(errors.correlations(weights)[:, 0])
+
+    first, second = errors.residuals.T
+    return _coefficient(metric, first, second, correlation, rng, clusters)
+
+
+def effective_votes(
+    scores: FloatArray,
+    truth: FloatArray,
+    rng: np.random.Generator,
+    cluster: IntArray | None = None,
+) -> tuple[Estimate, Estimate]:
+    """Return r̄, the mean correlation of k judges' errors over pairs, and k / (1 + (k - 1)·r̄).
+
+    The second is the number of independent judges whose mean is as good as that of these k. The
+    errors are those of `scores` (items x judges) as in `error_correlation`; pass errors
+    themselves, such as 1 less the share correct, with a constant truth. r̄ lies in
+    [-1/(k - 1), 1]. Interval: items resampled, t on Fisher's scale for intraclass correlations,
+    ½·ln((1 + (k - 1)·r̄) / (1 - r̄)), which ends where the range does. Needs two judges whose errors
+    vary, and 4 items or clusters; 6 items where the truth varies. Sources: Kish 1965, Survey
+    Sampling, section 5.4 (design effect); Fisher 1925, Statistical Methods, section 39.
+    """
+    n, judges = scores.shape
+    clusters = np.arange(n) if cluster is None else cluster
+    items = int(clusters.max(initial=-1)) + 1
+    because = _too_few_for_truth(truth) or _obstacle(judges, items)
+    if not because:
+        errors = _Errors.of(scores, truth, clusters)
+        value = errors.mean_correlation(np.ones((1, items)))[0]
+        if not np.isfinite(value):
+            because = "the errors of one of the judges do not vary"
+    if because:
+        return _no_votes(because, n, items)
+    return _votes(float(value), errors.mean_correlation, judges, n, items, rng, _OF_ERRORS)
+
+
+def votes_between_families(
+    scores: FloatArray, family: IntArray, rng: np.random.Generator
+) -> tuple[Estimate, Estimate]:
+    """Return r̄ and the effective votes of judges (columns) where no truth is known.
+
+    Without a truth an error that all judges share cannot be told from the item. Residuals from
+    the mean of the same judges do not help: they sum to 0, so that their mean correlation is
+    -1/(k - 1) whatever judges of one spread have in common, and leaving the judge or the pair out
+    of the mean changes only the constant. What can be told is how much closer judges of one
+    family are than judges of two. With v the mean variance over items, c the mean covariance of a
+    pair of one family and c₀ of two families, a pair of one family correlates by
+    (c - c₀)/(v - c₀), a pair of two by 0, and r̄ is their mean over all pairs: 0 in expectation
+    where judges err independently. Errors shared across families are not in it: the figure is the
+    most votes that the judges can be worth. Interval as in `effective_votes`. Needs two families,
+    one of them with two judges, and 4 items.
+    """
+    items, judges = scores.shape
+    first, second = np.triu_indices(judges, k=1)
+    alike = family[first] == family[second]
+    because = _obstacle(judges, items)
+    if not because and (alike.all() or not alike.any()):
+        because = (
+            "no answer is known, and errors that judges share cannot be told from the items "
+            "without two judges of one family and one of another"
+        )
+    if because:
+        return _no_votes(because, items, items)
+    centred = scores - scores.mean(axis=0)
+    products = centred[:, first] * centred[:, second]
+    per_item = np.column_stack(
+        [
+            products[:, alike].mean(axis=1),
+            products[:, ~alike].mean(axis=1),
+            (centred**2).mean(axis=1),
+        ]
+    )
+    means = np.column_stack([centred, per_item])
+
+    def mean_correlation(weights: FloatArray) -> FloatArray:
+        sums = weights @ means / weights.sum(axis=1, keepdims=True)
+        level, (within, between, spread) = sums[:, :judges], sums[:, judges:].T
+        shared = level[:, first] * level[:, second]
+        within = within - shared[:, alike].mean(axis=1)
+        between = between - shared[:, ~alike].mean(axis=1)
+        spread = spread - (level**2).mean(axis=1)
+        return np.asarray(ratio_or_nan(within - between, spread - between) * alike.mean())
+
+    value = float(mean_correlation(np.ones((1, items)))[0])
+    if not np.isfinite(value):
+        return _no_votes("the judges do not differ on any item", items, items)
+    return _votes(value, mean_correlation, judges, items, items, rng, _OF_FAMILIES)
+
+
+_OF_ERRORS = "mean correlation of errors over pairs of judges"
+_OF_FAMILIES = "covariance within families beyond that between families, as a share of all pairs"
+
+
+def _votes(
+    value: float,
+    mean_correlation: Callable[[FloatArray], FloatArray],
+    judges: int,
+    n: int,
+    items: int,
+    rng: np.random.Generator,
+    how: str,
+) -> tuple[Estimate, Estimate]:
+    """Return r̄ and the votes it makes of so many judges, with the interval of both."""
+    lowest = -1 / (judges - 1)
+
+    def stretched(weights: FloatArray) -> FloatArray:
+        values = np.asarray(mean_correlation(weights))
+        inside = (values > lowest + EPSILON) & (values < 1 - EPSILON)
+        values = np.where(inside, values, 0.0)
+        return np.where(inside, np.log((1 + (judges - 1) * values) / (1 - values)) / 2, np.nan)
+
+    def votes(correlation: float) -> float:
+        return judges / (1 + (judges - 1) * correlation)
+
+    if value <= lowest + EPSILON:
+        because = "the correlation is at the lower end of its range, where votes have no bound"
+        return _no_votes(because, n, items)
+    interval = resampled_interval(stretched, items, rng) if value < 1 - EPSILON else None
+    method = f"{how}; items resampled, t interval on Fisher's scale"
+    mean = Estimate(
+        "mean_error_correlation", value, None, None, n, items, method=method, unit="coefficient"
+    )
+    worth = Estimate(
+        "effective_votes", votes(value), None, None, n, items, method=method, unit="votes"
+    )
+    if interval is None:
+        return with_interval(mean, None), with_interval(worth, None)
+    ends = [
+        (ratio - 1) / (ratio + judges - 1) for ratio in (float(np.exp(2 * end)) for end in interval)
+    ]
+    return (
+        with_interval(mean, (ends[0], ends[1])),
+        with_interval(worth, (votes(ends[1]), votes(ends[0]))),
+    )
+
+
+def _no_votes(because: str, n: int, items: int) -> tuple[Estimate, Estimate]:
+    return (
+        not_estimable("mean_error_correlation", because, n=n, n_items=items, unit="coefficient"),
+        not_estimable("effective_votes", because, n=n, n_items=items, unit="votes"),
+    )
+
+
+def _obstacle(judges: int, items: int) -> str:
+    if judges < 2:
+        return f"it compares two judges or more, and there is {judges}"
+    if items < MIN_ITEMS:
+        return f"it needs {MIN_ITEMS} items in common, and there are {items}"
+    return ""
+
+
+def _too_few_for_truth(truth: FloatArray) -> str:
+    if len(np.unique(truth)) > 1 and len(truth) < _LEAST_OWED:
+        return f"it needs {_LEAST_OWED} items where the truth varies, and there are {len(truth)}"
+    return ""
+
+
+@dataclass(frozen=True, eq=False)
+class _Errors:
+    """What scores (items x judges) leave when the truth's part of them is taken off."""
+
+    residuals: FloatArray
+    spread: FloatArray
+    """The range of each judge's scores: what is far below it is rounding."""
+    owed: FloatArray
+    """Items x polynomial terms of the truth."""
+    cluster: IntArray
+
+    @classmethod
+    def of(cls, scores: FloatArray, truth: FloatArray, cluster: IntArray) -> "_Errors":
+        n = len(truth)
+        terms = min(len(np.unique(truth)), _OWED, max(1, n // 3))
+        owed = np.ones((n, terms))
+        if n:
+            owed = np.asarray(np.polynomial.legendre.legvander(_within_one(truth), terms - 1))
+        residuals = scores - owed @ np.linalg.lstsq(owed, scores)[0]
+        spread = np.ptp(residuals, axis=0) if n else np.zeros(scores.shape[1])
+        return cls(residuals, spread, owed, cluster)
+
+    def correlations(self, weights: FloatArray) -> FloatArray:
+        """Return the correlation of each pair of judges, draws x pairs; NaN without spread."""
+        judges = self.residuals.shape[1]
+        first, second = np.triu_indices(judges)
+        drawn = weights[:, self.cluster]
+        square = np.einsum("rn,np,nq->rpq", drawn, self.owed, self.owed, optimize=True)
         inverse = np.linalg.pinv(square, rcond=1e-10, hermitian=True)
-        by_truth = [drawn @ (owed * side[:, None]) for side in (first, second)]
-
-        def residual_moment(i: int, j: int) -> FloatArray:
-            product = drawn @ ((first, second)[i] * (first, second)[j])
-            return np.asarray(
-                product - np.einsum("rp,rpq,rq->r", by_truth[i], inverse, by_truth[j])
-            )
-
+        by_truth = np.stack(
+            [drawn @ (self.owed * side[:, None]) for side in self.residuals.T], axis=-1
+        )
+        explained = np.einsum("rpi,rpq,rqj->rij", by_truth, inverse, by_truth, optimize=True)
+        moment = drawn @ (self.residuals[:, first] * self.residuals[:, second])
+        moment = moment - explained[:, first, second]
+        own = moment[:, first == second]
         # What a draw leaves of errors that its truth explains is rounding, not spread.
-        spreads = np.ones(len(weights))
-        for i, side in enumerate((first, second)):
-            own = residual_moment(i, i)
-            spreads *= np.where(own > _ROUNDED * np.ptp(side) ** 2, own, 0.0)
-        estimate = ratio_or_nan(residual_moment(0, 1), np.sqrt(spreads))
-        return np.asarray(np.where(np.abs(estimate) > 1 - _ROUNDED, np.sign(estimate), estimate))
+        own = np.where(own > _ROUNDED * self.spread**2, own, 0.0)
+        pairs = first < second
+        scale = np.sqrt(own[:, first[pairs]] * own[:, second[pairs]])
+        value = ratio_or_nan(moment[:, pairs], scale)
+        return np.asarray(np.where(np.abs(value) > 1 - _ROUNDED, np.sign(value), value))
 
-    return _coefficient("error_correlation", first, second, correlation, rng, clusters)
+    def mean_correlation(self, weights: FloatArray) -> FloatArray:
+        """Return the mean over pairs, per draw; NaN where one of them has none."""
+        return np.asarray(self.correlations(weights).mean(axis=1))
 
 
 def score_alpha(table: FloatArray, rng: np.random.Generator) -> Estimate:

@@ -1,13 +1,17 @@
 """Prompts: one template per agent. The hash of the template is stored with each call.
 
 A template has a `system` and a `user` block. A missing variable is an error, never an empty
-string. Text from outside is always inside a fence.
+string. Text from outside is always inside a fence. What belongs to a concept (`<persona>`,
+`<a persona>`, `<domain>`) is put into the source itself, so another persona is another template
+with another hash.
 """
 
 import hashlib
 import itertools
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import jinja2
@@ -15,16 +19,27 @@ from jinja2 import meta
 
 from judge_gym.seeds import digest
 
-_environment = jinja2.Environment(
-    loader=jinja2.PackageLoader("judge_gym", "prompts"),
-    undefined=jinja2.StrictUndefined,
-    autoescape=False,  # prompts are plain text; HTML escaping would alter evidence
-    trim_blocks=True,
-    lstrip_blocks=True,
-    keep_trailing_newline=False,
-)
-
 Message = dict[str, str]
+NOTHING_BOUND: Mapping[str, str] = {}
+
+
+_templates: jinja2.BaseLoader = jinja2.PackageLoader("judge_gym", "prompts")
+_TO_BIND = re.compile("<(?:a )?persona>|<domain>")
+
+
+class _Binding(jinja2.BaseLoader):
+    """Loads templates with the words bound in their source."""
+
+    def __init__(self, bound: Mapping[str, str]) -> None:
+        self._bound = bound
+
+    def get_source(self, environment: jinja2.Environment, template: str) -> Any:
+        source, *rest = _templates.get_source(environment, template)
+        for name, words in self._bound.items():
+            source = source.replace(f"<{name}>", words)
+        if unbound := _TO_BIND.search(source):
+            raise jinja2.UndefinedError(f"{unbound.group()} of {template} is not bound")
+        return source, *rest
 
 
 @dataclass(frozen=True)
@@ -36,16 +51,20 @@ class Prompt:
     template_hash: str
 
 
-def render(template: str, **values: Any) -> Prompt:
-    """Render `<template>.j2`; raises `jinja2.UndefinedError` if a variable is missing."""
-    loaded = _environment.get_template(f"{template}.j2")
+def render(template: str, bound: Mapping[str, str] = NOTHING_BOUND, /, **values: Any) -> Prompt:
+    """Render `<template>.j2`; raises `jinja2.UndefinedError` if anything is missing.
+
+    `bound` is name → words that stand for `<name>` in the source. They must come from
+    `Expertise`, which allows no syntax of templates in them.
+    """
+    loaded = _environment(tuple(bound.items())).get_template(f"{template}.j2")
     context = loaded.new_context(values)
     messages = tuple(
         {"role": role, "content": "".join(loaded.blocks[role](context)).strip()}
         for role in ("system", "user")
         if role in loaded.blocks
     )
-    return Prompt(messages, template, template_hash(template))
+    return Prompt(messages, template, template_hash(template, bound))
 
 
 def continued(before: tuple[Message, ...], answer: str, prompt: Prompt) -> Prompt:
@@ -54,19 +73,36 @@ def continued(before: tuple[Message, ...], answer: str, prompt: Prompt) -> Promp
     return Prompt((*before, reply, *prompt.messages), prompt.template, prompt.template_hash)
 
 
-@cache
-def template_hash(template: str) -> str:
+def template_hash(template: str, bound: Mapping[str, str] = NOTHING_BOUND) -> str:
     """Return 16 hex digits of the SHA-256 of a template's source and its imports."""
-    return hashlib.sha256("\0".join(_sources(f"{template}.j2")).encode()).hexdigest()[:16]
+    return _hash(template, tuple(bound.items()))
 
 
-def _sources(name: str) -> list[str]:
-    loader = _environment.loader
+@cache
+def _hash(template: str, bound: tuple[tuple[str, str], ...]) -> str:
+    sources = "\0".join(_sources(_environment(bound), f"{template}.j2"))
+    return hashlib.sha256(sources.encode()).hexdigest()[:16]
+
+
+@lru_cache(maxsize=256)
+def _environment(bound: tuple[tuple[str, str], ...]) -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=_Binding(dict(bound)),
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,  # prompts are plain text; HTML escaping would alter evidence
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=False,
+    )
+
+
+def _sources(environment: jinja2.Environment, name: str) -> list[str]:
+    loader = environment.loader
     assert loader is not None
-    source, _, _ = loader.get_source(_environment, name)
-    named = meta.find_referenced_templates(_environment.parse(source))
+    source, _, _ = loader.get_source(environment, name)
+    named = meta.find_referenced_templates(environment.parse(source))
     imported = sorted({child for child in named if child is not None})
-    return [source, *(text for child in imported for text in _sources(child))]
+    return [source, *(text for child in imported for text in _sources(environment, child))]
 
 
 def nonce(call_key: str, *texts: str) -> str:

@@ -29,7 +29,7 @@ class Confidence:
 
 @dataclass(frozen=True)
 class ScoredSample:
-    """The judgement of a probe: what was shown, chosen and answered."""
+    """A scored judgement: what was shown, chosen and answered."""
 
     rubric: Rubric
     documents: Sequence[ShownDocument]
@@ -37,6 +37,8 @@ class ScoredSample:
     stages: int
     messages: tuple[Message, ...]
     answer: str
+    span: tuple[int, int] | None = None
+    """Offsets of the verdict in the answer."""
 
 
 def probe_prompt(experiment: Experiment, sample: ScoredSample, call_key: str) -> Prompt:
@@ -44,14 +46,16 @@ def probe_prompt(experiment: Experiment, sample: ScoredSample, call_key: str) ->
 
     A new conversation shows the rubric and the evidence exactly as the judge saw them.
     """
-    strategies = resolve(experiment)
+    strategies, bound = resolve(experiment), experiment.expertise.bound
     verdict = [
         sample.presentation.stage(sample.rubric, number) for number in stages_of(sample.stages)
     ]
     if strategies.of(Probing).continues_conversation:
-        return continued(sample.messages, sample.answer, render("probe_same", verdict=verdict))
+        probe = render("probe_same", bound, verdict=verdict)
+        return continued(sample.messages, sample.answer, probe)
     return render(
         "probe",
+        bound,
         **strategies,
         concept=experiment.concept,
         country=experiment.country,

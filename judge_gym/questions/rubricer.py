@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from judge_gym.answers.json_object import read_json_object
 from judge_gym.answers.verdict import ParseFailure
+from judge_gym.design.experiment import POLITICAL, Expertise
 from judge_gym.design.rubric import MIDPOINT_LABEL, Rubric, rubric_faults
 from judge_gym.design.strategies.scale import StageScale, scale_of
 from judge_gym.prompts import Message, Prompt, continued, render
@@ -30,6 +31,8 @@ class RubricRequest:
     """0 is the owner's first rubric; others are further draws of the same prompt: a sham
     (`store.rubrics.SHAM`) or those of `rubric_draw` (`store.rubrics.variant_of`)."""
     temperature: float
+    expertise: Expertise = POLITICAL
+    """As whom the prompt addresses the owner; its recipe has it."""
     recipe: str = ""
     """What tells it from rubrics that earlier templates or critics made; empty for the first."""
 
@@ -50,6 +53,7 @@ def rubric_prompt(request: RubricRequest) -> Prompt:
     """Render the request for a rubric."""
     return render(
         "rubric",
+        request.expertise.bound,
         scale=request.scale,
         concept=request.concept,
         country=request.country,

@@ -16,6 +16,7 @@ from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.scoring import Scoring
+from judge_gym.design.strategies.wording import Wording
 from judge_gym.prompts import Prompt, render
 from judge_gym.questions.outcome import NoAnswer, readable, unreadable
 from judge_gym.records.calls import Answer, Failure
@@ -48,9 +49,11 @@ def scoring_prompt(
     call_key: str,
 ) -> Prompt:
     """Render what the judge reads. Task type and ground truth are not among the variables."""
+    strategies = resolve(experiment)
     return render(
-        "score",
-        **resolve(experiment),
+        strategies.of(Wording).template,
+        experiment.expertise.bound,
+        **strategies,
         concept=experiment.concept,
         country=experiment.country,
         stages=presentation.listed(rubric),

@@ -224,6 +224,7 @@ def is_simulated(call: Call, outcome: Answer | Failure) -> bool:
 DerivedTable = Literal[
     "samples",
     "probes",
+    "score_marks",
     "rubrics",
     "views",
     "judge_results",

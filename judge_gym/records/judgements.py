@@ -10,10 +10,20 @@ from judge_gym.records.items import Variant
 JudgeStatus = Literal["scored", "inconsistent", "unparseable", "refused", "failed"]
 LONGEST_REASON = 2000
 SAMPLE_STATUSES = ("scored", "abstained", "unparseable", "refused", "failed")
+MARK_STATUSES = ("marked", "no_reasoning", "unparseable", "refused", "failed")
 PROBE_STATUSES = ("answered", "unparseable", "refused", "failed")
 ARMS_IN_USE = ("own", "swap", "sham")
 """Kinds of arms that are planned and analysed."""
 ARMS = (*ARMS_IN_USE, "old_sham")
+
+
+@dataclass(frozen=True)
+class ScoreCritic:
+    """Who marks the reasoning of samples, and how it is asked."""
+
+    model: str
+    template: str
+    """Hash of the template; marks by another template are other marks."""
 
 
 class Unfit(Exception):
@@ -77,3 +87,8 @@ class JudgeResult(Frozen):
     duration_s: float | None
     """Seconds its answers took, summed; None when one came from the cache."""
     simulated: bool
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the answer had no text."""
+        return (self.failure or "").startswith("empty: ")

@@ -12,7 +12,8 @@ from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.probing import Probing
 from judge_gym.design.strategies.rubrics import Rubrics
 from judge_gym.design.strategies.view import VIEWS, View
-from judge_gym.prompts import template_hash
+from judge_gym.design.strategies.wording import Wording
+from judge_gym.prompts import NOTHING_BOUND, template_hash
 from judge_gym.seeds import digest
 
 Recipe = dict[str, str]
@@ -63,9 +64,11 @@ def recipe_of(experiment: Experiment, utility: Utility) -> Recipe:
     """Return the recipe of an experiment with the templates as they are now."""
     strategies = resolve(experiment)
     probe = "probe_same" if strategies.of(Probing).continues_conversation else "probe"
-    recipe = _hashes(("score", probe)) | recipe_of_views(strategies.of(View).to_make, utility)
+    bound = experiment.expertise.bound
+    score = strategies.of(Wording).template
+    recipe = _hashes((score, probe), bound) | recipe_of_views(strategies.of(View).to_make, utility)
     if strategies.of(Rubrics).owner:
-        recipe |= {**_hashes(RUBRIC_TEMPLATES), UTILITY_MODEL: utility.model}
+        recipe |= {**_hashes(RUBRIC_TEMPLATES, bound), UTILITY_MODEL: utility.model}
     return recipe
 
 
@@ -121,5 +124,5 @@ def changes(before: Recipe | None, now: Recipe) -> tuple[Change, ...]:
     )
 
 
-def _hashes(templates: Collection[str]) -> Recipe:
-    return {template: template_hash(template) for template in templates}
+def _hashes(templates: Collection[str], bound: Mapping[str, str] = NOTHING_BOUND) -> Recipe:
+    return {template: template_hash(template, bound) for template in templates}

@@ -370,6 +370,7 @@ _WORKFLOWS = {
     "w3-scoring": "W3 scoring",
     "w4-swap": "W4 swap",
     "w5-probe": "W5 probes",
+    "w6-critic": "W6 marks",
 }
 
 

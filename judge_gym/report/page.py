@@ -17,6 +17,7 @@ from judge_gym.report.facts import Facts, read_facts
 from judge_gym.report.files import ENVIRONMENT, data_address, replace_file, results_csv, unwritable
 from judge_gym.report.findings import HOW_DECIDED, findings_table, largest_effects, sentences
 from judge_gym.report.headlines import Summary, answers, headline_plot, summary_of
+from judge_gym.report.multiverse import specification_plot
 from judge_gym.report.planted import Planted, compare_planted
 from judge_gym.report.plots.content import read_plots
 from judge_gym.report.plots.plot import Plot
@@ -103,7 +104,7 @@ def read_report(session: Session, run_id: int) -> Report:
         wholly_simulated=wholly,
         imported=sum(row.imported for row in rows) / len(rows) if rows else 0.0,
         written=datetime.now(UTC),
-        plots=read_plots(session, sweep, data, rows),
+        plots=[*read_plots(session, sweep, data, rows), specification_plot(rows)],
     )
 
 

@@ -126,7 +126,8 @@ def pair_table(evaluation: Evaluation) -> Table:
         evaluation,
         "Errors that go together",
         "Correlation of two raters' errors. Near 1 the second repeats the mistakes of the first, "
-        "and asking it gains little.",
+        "and asking it gains little. All raters together are worth as many independent ones as "
+        "their effective votes, k / (1 + (k − 1)·r̄), r̄ the mean correlation.",
         ("raters", "families", *(TITLES[kind].lower() for kind, _ in parts)),
         [
             (
@@ -135,6 +136,10 @@ def pair_table(evaluation: Evaluation) -> Table:
                 *(figure_or_reason(some.pairs[place].correlation) for _, some in parts),
             )
             for place, pair in enumerate(evaluation.whole.pairs)
+        ]
+        + [
+            (name, "", *(figure_or_reason(some.votes[place]) for _, some in parts))
+            for place, name in enumerate(("all raters: mean", "all raters: effective votes"))
         ],
         words=2,
     )
@@ -229,6 +234,8 @@ def figure_rows(evaluation: Evaluation) -> Iterator[dict[str, Any]]:
             yield from _rows(evaluation, kind, way.name, way)
         for pair in some.pairs:
             yield _row(evaluation, kind, " and ".join(pair.raters), pair.correlation)
+        for estimate in some.votes:
+            yield _row(evaluation, kind, "all raters", estimate)
         for comparison in some.second_family:
             yield from _rows(
                 evaluation, kind, f"second family, {bias_note(comparison)}", comparison

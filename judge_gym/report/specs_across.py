@@ -54,6 +54,24 @@ ACROSS = (
         ),
     ),
     Spec(
+        "Polarization of verdicts whose reasoning passes",
+        "P - P0 of the verdicts whose reasoning passes the critic, and how far it lies from "
+        "random subsets of all verdicts of the same size: 0 is no difference.",
+        (
+            Cell("P - P0, passing", "polarization_excess_passing"),
+            Cell("passing - random", "polarization_excess_shift"),
+            Cell("items", "polarization_excess_shift", "items"),
+            Cell("verdicts", "polarization_excess_shift", "n"),
+        ),
+        across=True,
+        formulas=(
+            "passing − random = mean over items of (P − P0)(passing) − mean over 20 draws of "
+            "(P − P0)(as many verdicts of each cell, at random)",
+        ),
+        needs=(NEEDS_REPLICATES,),
+        sources=(LIN,),
+    ),
+    Spec(
         "Polarization by distance",
         "The same by how many stages apart the verdicts are, as a share of the scale's length: "
         "near stages count less.",

@@ -35,6 +35,36 @@ JUDGES = (
         sources=(DESIGN_EFFECT,),
     ),
     Spec(
+        "Reasoning, as a critic marks it",
+        "Shares of verdicts whose reasoning passes a critic: it cites something in the evidence, "
+        "leads to the verdict, and rests on the evidence. No other table leaves out what fails.",
+        (
+            Cell("passes", "reasoning_passes"),
+            Cell("cites evidence", "reasoning_observable"),
+            Cell("fits verdict", "reasoning_consistent"),
+            Cell("rests on evidence", "reasoning_uses_evidence"),
+            Cell("without reasoning", "reasoning_absent"),
+            Cell("without marks", "reasoning_unmarked"),
+            Cell("marked", "reasoning_passes", "n"),
+        ),
+        formulas=("marked so / marked; passes: all three marks; Wilson clustered by item",),
+        needs=("Needs `score_critic` in the sweep file, and one sample.",),
+        sources=(DESIGN_EFFECT,),
+    ),
+    Spec(
+        "Scores whose reasoning passes",
+        "A judge's mean score on the verdicts whose reasoning passes the critic, and how far it "
+        "lies from the mean of all its verdicts on the same items: 0 is no difference.",
+        (
+            Cell("mean, passing", "score_mean_passing"),
+            Cell("passing - all", "score_mean_shift", digits=3),
+            Cell("items", "score_mean_shift", "items"),
+            Cell("verdicts", "score_mean_shift", "n"),
+        ),
+        formulas=("mean over items of x̄(passing); of x̄(passing) − x̄(all), paired by item",),
+        needs=("Needs one item with a passing verdict.",),
+    ),
+    Spec(
         "Consistency",
         "Whether a judge repeats itself on the same item: the variance of its replicates on the "
         "0-1 scale (lower is steadier), the share of variance that tells items apart (ICC, up to "

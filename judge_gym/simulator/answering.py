@@ -32,6 +32,7 @@ from judge_gym.simulator.prompts import (
     read_design,
     read_probe,
     read_rated_rubric,
+    read_reasoned,
     read_scoring,
     role_of,
 )
@@ -40,6 +41,7 @@ from judge_gym.simulator.text_features import NOTHING, Known
 from judge_gym.simulator.verdicts import (
     ABSTAIN,
     Conclusion,
+    mark_reasoning,
     order_stages,
     stage_demanded,
     write_probability,
@@ -241,6 +243,7 @@ _ROLES: dict[Role, Callable[[_Answering], str]] = {
     "prober": _probe,
     "rubricer": _write_rubric,
     "critic": lambda now: rate_rubric(read_rated_rubric(now.request.messages)),
+    "score_critic": lambda now: mark_reasoning(read_reasoned(now.request.messages)),
     "cleaner": lambda now: editing.clean(now.text),
     "neutralizer": _neutralize,
     "abstractor": lambda now: editing.abstract(now.text),

@@ -14,6 +14,7 @@ Role = Literal[
     "prober",
     "rubricer",
     "critic",
+    "score_critic",
     "cleaner",
     "neutralizer",
     "abstractor",
@@ -76,14 +77,14 @@ class Design:
 
 
 _FENCE = re.compile(
-    r"<<<BEGIN (?:EVIDENCE|RUBRIC) ?(?P<mark>[^\n>]*)>>>\n(?P<inside>.*?)\n?"
-    r"<<<END (?:EVIDENCE|RUBRIC) ?(?P=mark)>>>",
+    r"<<<BEGIN (?P<kind>EVIDENCE|RUBRIC|REASONING) ?(?P<mark>[^\n>]*)>>>\n(?P<inside>.*?)\n?"
+    r"<<<END (?P=kind) ?(?P=mark)>>>",
     re.DOTALL,
 )
 _STAGE = re.compile(r"^\s*\(?(?P<letter>[A-Z])\)?\s*[:.)]\s*(?P<label>\S.*?)\s*$")
 _NUMBERED_STAGE = re.compile(r"^\s*Stage (?P<letter>\d+)\s*[:.)]\s*(?P<label>\S.*?)\s*$")
 _CRITERION = re.compile(r"^\s*[-*•]\s+(?P<text>\S.*?)\s*$")
-_ABOUT = re.compile(r'(?:evidence shows?|show) "(?P<concept>.+?)" in .+?[?.](?:\s|$)')
+_ABOUT = re.compile(r'"(?P<concept>.+?)" in \S')
 _STAGE_COUNT = re.compile(r"[Ee]xactly (?P<stages>\d+) stages")
 _MIDPOINT = re.compile(r'Stage (?P<stage>\d+) is labelled "(?P<label>[^"\n]*)"')
 _CLOSING_CHARACTERS = 600
@@ -114,6 +115,7 @@ def role_of(messages: Sequence[Message]) -> Role:
         ("prober", "PROBABILITY:" in closing),
         ("scorer", "VERDICT:" in closing or '"verdict"' in closing),
         ("critic", '"observability"' in request),
+        ("score_critic", '"uses_evidence"' in request),
         ("rubricer", "design a rubric" in lower or "whole rubric again" in lower),
         ("neutralizer", "summary of at most" in lower),
         ("abstractor", "by its role" in lower),
@@ -145,6 +147,32 @@ def read_probe(messages: Sequence[Message]) -> Probe:
     before = outside_fences(whole)[: -len(question)] if question else ""
     chosen, _ = _stages(question, _STAGE)
     return Probe(rubric=_rubric(before), documents=documents_in(whole), chosen=chosen)
+
+
+@dataclass(frozen=True)
+class Reasoned:
+    """A judge's reasoning to be marked, with what it is about."""
+
+    evidence: str
+    reasoning: str
+    labels: tuple[str, ...]
+    """The labels of the rubric's stages."""
+    concluded: tuple[str, ...]
+    """The labels of the verdict."""
+
+
+def read_reasoned(messages: Sequence[Message]) -> Reasoned:
+    """Read the evidence, the reasoning and its conclusion."""
+    prompt = _last_user(messages)
+    inside = {fence["kind"]: fence["inside"] for fence in _FENCE.finditer(prompt)}
+    before, _, conclusion = outside_fences(prompt).partition("CONCLUSION")
+    labels, concluded = (_stages(text, _STAGE)[1] for text in (before, conclusion))
+    return Reasoned(
+        evidence=inside.get("EVIDENCE", ""),
+        reasoning=inside.get("REASONING", ""),
+        labels=tuple(label for label, _ in labels),
+        concluded=tuple(label for label, _ in concluded),
+    )
 
 
 def read_design(messages: Sequence[Message]) -> Design:

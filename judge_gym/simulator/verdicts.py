@@ -1,4 +1,4 @@
-"""How a judge answers a scoring or probing prompt: the order of stages, demands, and wording.
+"""How a judge answers a scoring or probing prompt, and how a critic marks what it wrote.
 
 `judge_gym.planted.judging` decides; this module reads the scale and words the answer.
 """
@@ -14,7 +14,7 @@ from statistics import fmean
 
 from judge_gym.planted.families import Family
 from judge_gym.planted.lexicon import amount_matcher, polarity_matcher
-from judge_gym.simulator.prompts import Form, Listed, Rubric
+from judge_gym.simulator.prompts import Form, Listed, Reasoned, Rubric
 
 _NOT = re.compile(r"\b(?:not|never|isn't|aren't|neither)\b(?:\s+\w+){0,1}\s*$")
 _UNSAID = 0.55
@@ -206,3 +206,30 @@ _NUMBERS: tuple[Callable[[float], str], ...] = (
     lambda p: f"{p:.2f}".replace(".", ","),
     lambda p: f"{round(20 * p)}/20",
 )
+
+
+_QUOTED = re.compile(r"[\"“]([^\"“”\n]+)[\"”]")
+_OF_EVIDENCE = re.compile(r"\b(?:evidence|passages?|texts?|documents?|reports?)\b", re.IGNORECASE)
+
+
+def mark_reasoning(task: Reasoned) -> str:
+    """Return the critic's JSON: a pure function of the prompt, with the rules of a strict reader.
+
+    Reasoning is observable if it quotes words of the evidence, and uses the evidence if it quotes
+    or names it. It is consistent if it quotes the labels of its conclusion and no other label, or
+    none at all.
+    """
+    evidence = " ".join(task.evidence.casefold().split())
+    quoted = {" ".join(text.casefold().split()) for text in _QUOTED.findall(task.reasoning)}
+    labels, concluded = (
+        {" ".join(label.casefold().split()) for label in named}
+        for named in (task.labels, task.concluded)
+    )
+    cites = any(text in evidence for text in quoted - labels)
+    return json.dumps(
+        {
+            "observable": cites,
+            "consistent": quoted & labels in (concluded, set()),
+            "uses_evidence": cites or bool(_OF_EVIDENCE.search(task.reasoning)),
+        }
+    )

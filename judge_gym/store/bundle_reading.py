@@ -36,6 +36,7 @@ _NATURAL: Mapping[str, tuple[str, ...]] = {
     "arms": ("experiment_id", "arm", "rubric_id"),
     "samples": ("arm_id", "item_id", "replicate"),
     "probes": ("sample_id", "replicate"),
+    "score_marks": ("sample_id", "critic_model", "template"),
     "sweeps": ("name",),
     "sweep_experiments": ("sweep_id", "experiment_id"),
     "analysis_plans": ("sweep_id", "sha256"),
@@ -56,6 +57,7 @@ _SAME: Mapping[str, tuple[str, ...]] = {
     "arms": ("held_out_items",),
     "samples": ("status", "stages", "letters", "display_order"),
     "probes": ("status", "probability"),
+    "score_marks": ("status", "observable", "consistent", "uses_evidence"),
 }
 """Table → what must agree in a row that both have, for the bundle's rows to mean the same here."""
 

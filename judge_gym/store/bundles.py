@@ -144,6 +144,7 @@ def _check(file: Path, expected: BundledFile) -> None:
 _WINDOWS = "SELECT window_id FROM experiments WHERE id = ANY ({ids})"
 _ITEMS = "SELECT item_id FROM experiment_items WHERE experiment_id = ANY ({ids})"
 _ARMS = "SELECT id FROM arms WHERE experiment_id = ANY ({ids})"
+_SAMPLES = f"SELECT id FROM samples WHERE arm_id IN ({_ARMS})"  # noqa: S608
 _VIEWED = f"SELECT id FROM documents WHERE window_id IN ({_WINDOWS})"  # noqa: S608
 # Those in use, and those written for these experiments that failed or that only a sham takes.
 _RUBRICS = """
@@ -178,7 +179,8 @@ _CHOSEN: Mapping[str, str] = {
     "experiment_items": "experiment_id = ANY ({ids})",
     "arms": "experiment_id = ANY ({ids})",
     "samples": f"arm_id IN ({_ARMS})",
-    "probes": f"sample_id IN (SELECT id FROM samples WHERE arm_id IN ({_ARMS}))",  # noqa: S608
+    "probes": f"sample_id IN ({_SAMPLES})",
+    "score_marks": f"sample_id IN ({_SAMPLES})",
     "sweeps": "name = {sweep}",
     "sweep_experiments": "sweep_id IN (SELECT id FROM sweeps WHERE name = {sweep})",
     "analysis_plans": "sweep_id IN (SELECT id FROM sweeps WHERE name = {sweep})",

@@ -155,6 +155,32 @@ def among(call_ids: Iterable[int]) -> sa.ColumnElement[bool]:
     return t.Call.id == sa.any_(sa.literal(list(call_ids), sa.ARRAY(sa.BigInteger)))
 
 
+def blank(call: Any) -> sa.ColumnElement[bool]:
+    """Return the condition that a call was answered without a visible character."""
+    condition: sa.ColumnElement[bool] = ~call.answer.regexp_match(r"\S")
+    return condition
+
+
+def plan_again(session: Session, condition: sa.ColumnElement[bool]) -> None:
+    """Plan the failed calls of a condition again, under their own rows."""
+    session.execute(
+        sa.update(t.Call).where(condition, t.Call.status == "failed").values(status="planned")
+    )
+
+
+def set_aside(session: Session, condition: sa.ColumnElement[bool]) -> None:
+    """Plan these calls again; rows of answered calls stay under another key, with their cost."""
+    plan_again(session, condition)
+    session.execute(
+        sa.update(t.Call)
+        .where(condition, t.Call.status == "succeeded")
+        .values(
+            key=sa.func.concat(t.Call.key, "/set-aside/", t.Call.id),
+            request_digest=None,  # no other call shall be given it either
+        )
+    )
+
+
 def save_imported_calls(session: Session, calls: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Store answers that were made elsewhere; returns call key → id, of those stored before too.
 

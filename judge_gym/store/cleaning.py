@@ -8,11 +8,11 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.counting import counted
-from judge_gym.design.plans import EVIDENCE, PROBE, RUBRIC, SCORING, SWAP
+from judge_gym.design.plans import CRITIC, EVIDENCE, PROBE, RUBRIC, SCORING, SWAP
 from judge_gym.errors import StoreError
 from judge_gym.records.calls import FailureKind
 from judge_gym.store import tables as t
-from judge_gym.store.calls import among
+from judge_gym.store.calls import among, plan_again, set_aside
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.selecting import (
     EMPTY,
@@ -32,7 +32,7 @@ from judge_gym.store.selecting import (
 )
 
 KINDS: tuple[str, ...] = get_args(FailureKind)
-CLEANED = (SCORING, SWAP, PROBE)
+CLEANED = (SCORING, SWAP, PROBE, CRITIC)
 """Workflows whose calls belong to one experiment; evidence and rubrics are shared, and stay."""
 
 
@@ -43,9 +43,16 @@ class Removal:
     calls: int
     samples: int
     probes: int
+    marks: int
+    """Marks of samples' reasoning."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.calls or self.samples or self.probes or self.marks)
 
     def __str__(self) -> str:
-        counts = ((self.calls, "LLM call"), (self.samples, "sample"), (self.probes, "probe"))
+        counts = [(self.calls, "LLM call"), (self.samples, "sample"), (self.probes, "probe")]
+        counts += [(self.marks, "mark")] if self.marks else []
         return ", ".join(counted(number, noun) for number, noun in counts)
 
 
@@ -86,7 +93,11 @@ def kept_failures(session: Session, selection: Selection) -> list[Kept]:
 
 def empty_answers(session: Session, selection: Selection) -> list[Empty]:
     """Count the empty answers among `kept_failures` by judge, with what they cost."""
-    samples_of = {t.Sample: t.Sample.id, t.Probe: t.Probe.sample_id}
+    samples_of = {
+        t.Sample: t.Sample.id,
+        t.Probe: t.Probe.sample_id,
+        t.ScoreMark: t.ScoreMark.sample_id,
+    }
     found = [
         sa.select(samples_of[table].label("sample_id"), table.call_id).where(
             condition, empty(table)
@@ -147,18 +158,19 @@ def forget_failures(session: Session, selection: Selection) -> None:
             sa.delete(table).where(condition).returning(table.call_id)
         ).all()
         call_ids += [call_id for call_id in deleted_ids if call_id is not None]
-    _plan_again(
+    plan_again(
         session, calls(Selection(selection.experiments, selection.workflow, selection.failure))
     )
-    _free(session, among(call_ids))
+    set_aside(session, among(call_ids))
 
 
 def _failures(selection: Selection) -> Iterator[tuple[str, Any, Any, sa.ColumnElement[bool]]]:
-    """Yield (workflow, table, class, condition) of stored failures, probes first."""
-    if selection.covers(PROBE):
-        probed = samples(replace(selection, workflow=""))
-        of_probes = t.Probe.sample_id.in_(probed) & _retryable(selection, t.Probe)
-        yield PROBE, t.Probe, retryable_class(t.Probe), of_probes
+    """Yield (workflow, table, class, condition) of failures, what is about samples first."""
+    for workflow, table in _ABOUT_SAMPLES.items():
+        if selection.covers(workflow):
+            asked_about = samples(replace(selection, workflow=""))
+            chosen = table.sample_id.in_(asked_about) & _retryable(selection, table)
+            yield workflow, table, retryable_class(table), chosen
     for workflow in (SCORING, SWAP):
         if selection.covers(workflow):
             of_workflow = samples(replace(selection, workflow=workflow))
@@ -168,6 +180,10 @@ def _failures(selection: Selection) -> Iterator[tuple[str, Any, Any, sa.ColumnEl
         yield EVIDENCE, t.View, failure_class(t.View.failure), _failed_views(selection)
     if selection.covers(RUBRIC):
         yield RUBRIC, t.Rubric, failure_class(_WHY), _failed_rubrics(selection)
+
+
+_ABOUT_SAMPLES: dict[str, Any] = {PROBE: t.Probe, CRITIC: t.ScoreMark}
+"""Workflow → the table of its rows, each about one sample."""
 
 
 def _retryable(selection: Selection, table: Any) -> sa.ColumnElement[bool]:
@@ -228,26 +244,7 @@ def _forget_rubrics(session: Session, condition: sa.ColumnElement[bool]) -> None
     for key, status in deleted:
         # The rubric itself is good when only its marks are missing.
         call_keys = f"^rubric/{key}/[0-9]+$" if status == "failed" else f"^critic/{key}$"
-        _free(session, t.Call.key.regexp_match(call_keys))
-
-
-def _free(session: Session, condition: sa.ColumnElement[bool]) -> None:
-    """Plan these calls again; rows of answered calls stay, with their cost."""
-    _plan_again(session, condition)
-    session.execute(
-        sa.update(t.Call)
-        .where(condition, t.Call.status == "succeeded")
-        .values(
-            key=sa.func.concat(t.Call.key, "/set-aside/", t.Call.id),
-            request_digest=None,  # no other call shall be given it either
-        )
-    )
-
-
-def _plan_again(session: Session, condition: sa.ColumnElement[bool]) -> None:
-    session.execute(
-        sa.update(t.Call).where(condition, t.Call.status == "failed").values(status="planned")
-    )
+        set_aside(session, t.Call.key.regexp_match(call_keys))
 
 
 def removal(session: Session, selection: Selection) -> Removal:
@@ -255,7 +252,8 @@ def removal(session: Session, selection: Selection) -> Removal:
     return Removal(
         calls=_count(session, t.Call, _calls(session, selection, keep_derived=False)),
         samples=_count(session, t.Sample, _samples(selection)),
-        probes=_count(session, t.Probe, _probes(selection)),
+        probes=_count(session, t.Probe, _about_samples(selection, PROBE)),
+        marks=_count(session, t.ScoreMark, _about_samples(selection, CRITIC)),
     )
 
 
@@ -277,9 +275,10 @@ def clean(session: Session, selection: Selection, *, keep_derived: bool) -> None
         sa.select(t.Call.id).where(_calls(session, selection, keep_derived=keep_derived))
     ).all()
     if not keep_derived:
-        session.execute(sa.delete(t.Probe).where(_probes(selection)))
+        for workflow, table in _ABOUT_SAMPLES.items():
+            session.execute(sa.delete(table).where(_about_samples(selection, workflow)))
         session.execute(sa.delete(t.Sample).where(_samples(selection)))
-        if not selection.failure and selection.workflow != PROBE:
+        if not selection.failure and selection.workflow not in _ABOUT_SAMPLES:
             session.execute(sa.delete(t.Arm).where(t.Arm.id.in_(arms(selection))))
     session.execute(sa.delete(t.Call).where(among(going)))
 
@@ -292,8 +291,10 @@ def _calls(session: Session, selection: Selection, *, keep_derived: bool) -> sa.
         )
     condition = calls(selection.of_experiments)
     if not keep_derived:
-        # Probes go with their sample, and so do the calls that made them.
-        condition |= t.Call.id.in_(sa.select(t.Probe.call_id).where(_probes(selection)))
+        # Probes and marks go with their sample, and so do the calls that made them.
+        for workflow, table in _ABOUT_SAMPLES.items():
+            going = sa.select(table.call_id).where(_about_samples(selection, workflow))
+            condition |= t.Call.id.in_(going)
     if waiting := waiting_in_batches(session, condition):
         raise StoreError(
             f"{sum(waiting.values())} of these calls wait in batches, and their answers would be "
@@ -312,15 +313,16 @@ def _samples(selection: Selection) -> sa.ColumnElement[bool]:
     return condition
 
 
-def _probes(selection: Selection) -> sa.ColumnElement[bool]:
-    """Probes of the samples that go, and those that are chosen themselves."""
+def _about_samples(selection: Selection, workflow: str) -> sa.ColumnElement[bool]:
+    """Probes or marks of the samples that go, and those that are chosen themselves."""
+    table = _ABOUT_SAMPLES[workflow]
     sample_ids = sa.select(t.Sample.id).where(_samples(selection))
-    condition: sa.ColumnElement[bool] = t.Probe.sample_id.in_(sample_ids)
-    if selection.covers(PROBE):
+    condition: sa.ColumnElement[bool] = table.sample_id.in_(sample_ids)
+    if selection.covers(workflow):
         in_arms = t.Sample.arm_id.in_(arms(Selection(selection.experiments)))
-        own: sa.ColumnElement[bool] = t.Probe.sample_id.in_(sa.select(t.Sample.id).where(in_arms))
+        own: sa.ColumnElement[bool] = table.sample_id.in_(sa.select(t.Sample.id).where(in_arms))
         if selection.failure:
-            own &= failed(selection, t.Probe, t.Probe.failure)
+            own &= failed(selection, table, table.failure)
         condition |= own
     return condition
 

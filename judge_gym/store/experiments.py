@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import sqlalchemy as sa
@@ -16,6 +16,7 @@ from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.sweep import OnUnsupported
 from judge_gym.errors import StoreError, listing
 from judge_gym.records.calls import IMPORTED
+from judge_gym.records.judgements import ScoreCritic
 from judge_gym.records.recipes import rubric_recipe
 from judge_gym.seeds import digest
 from judge_gym.store import tables as t
@@ -93,6 +94,7 @@ def register_sweep(
     experiments: Iterable[Experiment],
     on_unsupported: OnUnsupported = "error",
     recipes: Recipes | None = None,
+    score_critic: ScoreCritic | None = None,
 ) -> list[str]:
     """Store a sweep and its experiments; returns their tags in the sweep's order.
 
@@ -107,7 +109,12 @@ def register_sweep(
             adopt(session, known.derived)
             known = identities(session, experiments, recipes)
         stored_under = known.by_point
-    values = {"description": description, "swap": swap, "on_unsupported": on_unsupported}
+    values = {
+        "description": description,
+        "swap": swap,
+        "on_unsupported": on_unsupported,
+        "score_critic": asdict(score_critic) if score_critic else None,
+    }
     statement = insert(t.Sweep).values(name=name, **values)
     sweep_id = session.scalars(
         statement.on_conflict_do_update(index_elements=["name"], set_=values).returning(t.Sweep.id)

@@ -15,7 +15,7 @@ from judge_gym.records.items import Item, distinct
 from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import inserting, packed
-from judge_gym.store.calls import call_costs
+from judge_gym.store.calls import among, blank, call_costs, set_aside
 from judge_gym.store.served import served_models
 
 
@@ -81,10 +81,19 @@ def judged_times(
 def forget_failures(
     session: Session, judge_id: int, item_ids: Iterable[int], repeats: int, review_day: str = ""
 ) -> None:
-    """Delete rows with status `failed`; they are planned again under the same ledger rows."""
-    failed = t.JudgeResult.status == "failed"
+    """Delete rows that failed or whose answer is empty, so that they are planned again.
+
+    Failed calls keep their ledger rows. Empty answers stay in the ledger under another key.
+    """
+    without_text = sa.exists().where(t.Call.id == sa.any_(t.JudgeResult.call_ids), blank(t.Call))
+    unreadable = t.JudgeResult.status == "unparseable"
     chosen = _results_condition(judge_id, item_ids, repeats, review_day)
-    session.execute(sa.delete(t.JudgeResult).where(chosen, failed))
+    deleted = session.scalars(
+        sa.delete(t.JudgeResult)
+        .where(chosen, (t.JudgeResult.status == "failed") | (unreadable & without_text))
+        .returning(t.JudgeResult.call_ids)
+    ).all()
+    set_aside(session, among(call for calls in deleted for call in calls) & blank(t.Call))
 
 
 def results(

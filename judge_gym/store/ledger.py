@@ -17,8 +17,7 @@ import tenacity
 from judge_gym.records.attempts import AttemptError
 from judge_gym.records.calls import Answer, Call, Failure, Opened, Request, Row
 from judge_gym.store.bulk import inserting, packed, recordset
-from judge_gym.store.calls import ANSWER_COLUMNS, answer_columns, opened_as
-from judge_gym.store.selecting import blank
+from judge_gym.store.calls import ANSWER_COLUMNS, answer_columns, blank, opened_as
 from judge_gym.store.tables import BY_NAME, OPEN_BATCHES, Batch
 from judge_gym.store.tables import Call as CallRow
 

@@ -9,13 +9,15 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.design.plans import WORKFLOWS
+from judge_gym.design.plans import CRITIC, PROBE, SCORING, SWAP
 from judge_gym.records.calls import LIMITS, RECOVERED, SHARED
+from judge_gym.records.judgements import ScoreCritic
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import declared_replicates, experiments_by_id, within
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import applied_key
 from judge_gym.store.samples import SECOND_PROBE_ONE_IN
+from judge_gym.store.score_marks import count_marks, critic_of_sweep, is_by
 from judge_gym.store.selecting import last_error, retryable
 from judge_gym.store.spending import Scope, calls_of
 
@@ -59,14 +61,15 @@ def sweep_progress(
 ) -> dict[str, Progress]:
     """Return each workflow's progress, summed over these experiments.
 
-    `sweep` limits it to the replicates that its file declares.
+    `sweep` limits it to the replicates that its file declares, and adds W6 if it has a critic.
     """
     by_experiment = experiment_progress(session, experiment_ids, sweep)
     summed: dict[str, Progress] = {
         "w1-evidence": _evidence(session, experiment_ids),
         "w2-rubric": _rubrics(session, experiment_ids),
     }
-    for workflow in WORKFLOWS[2:]:
+    critic = [CRITIC] if critic_of_sweep(session, sweep) else []
+    for workflow in (SCORING, SWAP, PROBE, *critic):
         parts = [by_workflow[workflow] for by_workflow in by_experiment.values()]
         totals = [part.total for part in parts]
         summed[workflow] = Progress(
@@ -80,10 +83,12 @@ def sweep_progress(
 def experiment_progress(
     session: Session, experiment_ids: Sequence[int], sweep: str | None = None
 ) -> dict[int, dict[str, Progress]]:
-    """Return experiment id → progress of W3, W4 and W5, as `sweep_progress` counts it."""
+    """Return experiment id → progress of W3 to W5, and of W6, as `sweep_progress` counts it."""
     planned = _planned(session, experiment_ids, sweep)
     samples = _samples(session, experiment_ids, sweep)
     probes = _probes(session, experiment_ids, sweep)
+    critic = critic_of_sweep(session, sweep)
+    marks = count_marks(session, experiment_ids, critic, sweep) if critic else {}
     progress = {}
     for experiment_id in experiment_ids:
         own, swapped = (
@@ -101,6 +106,10 @@ def experiment_progress(
             ),
             "w5-probe": Progress(probed[0], wanted_probes if own[0] else None, probed[1]),
         }
+        if critic:
+            marked = marks.get(experiment_id, (0, 0))
+            wanted_marks = own[2] + swapped[2] if own[0] else None
+            progress[experiment_id][CRITIC] = Progress(marked[0], wanted_marks, marked[1])
     return progress
 
 
@@ -271,10 +280,42 @@ def judgements_by_kind(
     return done
 
 
-def samples_and_probes(
-    session: Session, replicates: Mapping[str, int]
-) -> dict[str, tuple[int, int]]:
-    """Return experiment key → its samples of any outcome, and the probes that these need."""
+def marks_by(
+    session: Session,
+    replicates: Mapping[str, int],
+    critic: ScoreCritic,
+    *,
+    failed: bool = False,
+) -> int:
+    """Return how many marks a critic gave of the samples of these experiments, of any outcome.
+
+    `replicates` and `failed` are as in `judgements_by_kind`.
+    """
+    wanted = _wanted(replicates)
+    query = (
+        sa.select(sa.func.count())
+        .select_from(t.ScoreMark)
+        .join(t.Sample, t.Sample.id == t.ScoreMark.sample_id)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        .join(wanted, wanted.c.key == t.Experiment.key)
+        .where(t.Sample.replicate < wanted.c.replicates, t.Arm.arm.in_(t.ARMS_IN_USE))
+        .where(is_by(critic))
+    )
+    return session.scalar(query.where(retryable(t.ScoreMark)) if failed else query) or 0
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Samples of an experiment, of any outcome; those scored; and the probes that these need."""
+
+    samples: int = 0
+    scored: int = 0
+    probes: int = 0
+
+
+def samples_and_probes(session: Session, replicates: Mapping[str, int]) -> dict[str, Judged]:
+    """Return experiment key → how far it is judged."""
     wanted = _wanted(replicates)
     scored = t.Sample.status == "scored"
     twice = t.Sample.seed % SECOND_PROBE_ONE_IN == 0
@@ -282,6 +323,7 @@ def samples_and_probes(
         sa.select(
             t.Experiment.key,
             sa.func.count(),
+            sa.func.count().filter(scored),
             sa.func.count().filter(scored) + sa.func.count().filter(scored, twice),
         )
         .select_from(t.Sample)
@@ -291,7 +333,7 @@ def samples_and_probes(
         .where(t.Sample.replicate < wanted.c.replicates, t.Arm.arm.in_(t.ARMS_IN_USE))
         .group_by(t.Experiment.key)
     )
-    return {key: (samples, probes) for key, samples, probes in rows}
+    return {key: Judged(*counts) for key, *counts in rows}
 
 
 def _wanted(replicates: Mapping[str, int]) -> sa.TableValuedAlias:

@@ -57,6 +57,28 @@ def probe_answers(
     return _counted(session, within(query, sweep))
 
 
+def mark_answers(
+    session: Session, tags: Collection[str], critic_model: str, sweep: str | None = None
+) -> list[Answers]:
+    """Count the marks that a critic gave of the reasoning of these experiments' samples."""
+    query = (
+        sa.select(
+            t.ScoreMark.critic_model + sa.literal(" (marks of reasoning)"),
+            t.ScoreMark.failure,
+            _COUNT,
+        )
+        .join(t.Sample, t.Sample.id == t.ScoreMark.sample_id)
+        .join(t.Arm, t.Arm.id == t.Sample.arm_id)
+        .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
+        .where(
+            t.Experiment.tag.in_(tags),
+            t.ScoreMark.critic_model == critic_model,
+            t.ScoreMark.status != "no_reasoning",
+        )
+    )
+    return _counted(session, within(query, sweep))
+
+
 def view_answers(
     session: Session, windows: Collection[int], recipes: Mapping[str, str]
 ) -> list[Answers]:

@@ -248,14 +248,19 @@ def latest_run(session: Session, sweep: str) -> RunInfo | None:
 
 
 def is_analysed(session: Session, sweep: str, experiment_ids: Sequence[int]) -> bool:
-    """Whether a sweep has an analysis run that is later than its judgements and probes."""
+    """Whether a sweep has an analysis run that is later than its judgements, probes and marks."""
     run = latest_run(session, sweep)
     if run is None:
         return False
     judged = (
-        sa.select(sa.func.max(t.Sample.created_at), sa.func.max(t.Probe.created_at))
+        sa.select(
+            sa.func.max(t.Sample.created_at),
+            sa.func.max(t.Probe.created_at),
+            sa.func.max(t.ScoreMark.created_at),
+        )
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .outerjoin(t.Probe, t.Probe.sample_id == t.Sample.id)
+        .outerjoin(t.ScoreMark, t.ScoreMark.sample_id == t.Sample.id)
         .where(t.Arm.experiment_id.in_(experiment_ids))
     )
     times = session.execute(judged).one()

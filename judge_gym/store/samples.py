@@ -196,6 +196,8 @@ class StoredSample:
     simulated: bool
     messages: tuple[Any, ...]
     answer: str
+    span: tuple[int, int] | None
+    """Offsets of the verdict in the answer."""
 
 
 def samples_by_id(session: Session, sample_ids: Iterable[int]) -> dict[int, StoredSample]:
@@ -218,6 +220,7 @@ def samples_by_id(session: Session, sample_ids: Iterable[int]) -> dict[int, Stor
             simulated=sample.simulated,
             messages=tuple(messages or ()),
             answer=answer or "",
+            span=None if sample.span_start is None else (sample.span_start, sample.span_end),
         )
         for sample, messages, answer in rows
     }

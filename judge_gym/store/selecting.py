@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 from judge_gym.design.plans import SCORING, SWAP
 from judge_gym.errors import StoreError, did_you_mean
 from judge_gym.store import tables as t
+from judge_gym.store.calls import blank
 from judge_gym.store.experiments import database_of, experiment_tag, within
 from judge_gym.store.spending import shared_calls, spending_scope
 
@@ -148,12 +149,6 @@ def empty(table: Any) -> sa.ColumnElement[bool]:
     is_empty = (kind == EMPTY) | ((kind == "truncated") & without_text)
     asked = ~t.Sample.imported if table is t.Sample else sa.true()
     return sa.and_(table.status == "unparseable", is_empty, asked)
-
-
-def blank(call: Any) -> sa.ColumnElement[bool]:
-    """Return the condition that a call was answered without a visible character."""
-    condition: sa.ColumnElement[bool] = ~call.answer.regexp_match(r"\S")
-    return condition
 
 
 def retryable(table: Any) -> sa.ColumnElement[bool]:

@@ -14,9 +14,18 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
+from judge_gym.metrics.reasoning import (
+    CONSISTENT,
+    NO_REASONING,
+    NOT_ASKED,
+    OBSERVABLE,
+    UNMARKED,
+    USES_EVIDENCE,
+)
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_of_sweep, within
 from judge_gym.store.recipes import point_key, view_recipe
+from judge_gym.store.score_marks import critic_of_sweep, is_by
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,8 @@ class SampleColumns:
     """Seconds since 1970; None for an imported judgement."""
     simulated: tuple[bool, ...]
     imported: tuple[bool, ...]
+    marks: tuple[int, ...]
+    """Of the sweep's critic, as `metrics.reasoning` encodes them."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +191,8 @@ def experiments_with_simulated_views(session: Session, experiment_ids: Sequence[
 
 def sample_columns(session: Session, experiment_ids: Sequence[int], sweep: str) -> SampleColumns:
     """Return the sweep's samples of these experiments."""
+    critic = critic_of_sweep(session, sweep)
+    by_critic = is_by(critic) if critic else sa.false()
     query = (
         sa.select(
             t.Sample.arm_id,
@@ -197,15 +210,38 @@ def sample_columns(session: Session, experiment_ids: Sequence[int], sweep: str) 
             ),
             t.Sample.simulated,
             t.Sample.imported,
+            _marks(),
         )
         .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
         .join(t.Experiment, t.Experiment.id == t.Arm.experiment_id)
         .join(t.Item, t.Item.id == t.Sample.item_id)
+        .outerjoin(t.ScoreMark, (t.ScoreMark.sample_id == t.Sample.id) & by_critic)
         .where(t.Experiment.id.in_(experiment_ids), t.Arm.arm.in_(t.ARMS_IN_USE))
         .order_by(t.Sample.arm_id, t.Item.key.collate("C"), t.Sample.replicate)
     )
     return _columns(SampleColumns, session.execute(within(query, sweep)).all())
+
+
+def _marks() -> sa.ColumnElement[int]:
+    bits = sum(
+        (
+            sa.case((column.is_(True), bit), else_=0)
+            for column, bit in (
+                (t.ScoreMark.observable, OBSERVABLE),
+                (t.ScoreMark.consistent, CONSISTENT),
+                (t.ScoreMark.uses_evidence, USES_EVIDENCE),
+            )
+        ),
+        start=sa.literal(0),
+    )
+    status = t.ScoreMark.status
+    return sa.case(
+        (status.is_(None), NOT_ASKED),
+        (status == "marked", bits),
+        (status == "no_reasoning", NO_REASONING),
+        else_=UNMARKED,
+    )
 
 
 def probe_columns(session: Session, experiment_ids: Sequence[int], sweep: str) -> ProbeColumns:

@@ -77,7 +77,11 @@ _OF_SHARED = {
     "window_id": "SELECT window_id FROM analysis.experiments WHERE experiment_id = ANY (:ids)",
 }
 """What experiments share, for views that name no experiment."""
-_REPLICATES = {"samples": "replicate", "probes": "sample_replicate"}
+_REPLICATES = {
+    "samples": "replicate",
+    "probes": "sample_replicate",
+    "score_marks": "sample_replicate",
+}
 """View of judgements → its column that says which replicate a row is of."""
 
 

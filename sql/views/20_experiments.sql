@@ -40,7 +40,7 @@ SELECT
     -- Text of jsonb has one order of keys, so equal settings have equal digests. Axes that
     -- experiments of older versions lack are at their default there.
     md5((
-        '{"reasoning_effort": "default", "logprobs": false, "wording": "standard", "rubric_draw": 0}'::jsonb
+        '{"reasoning_effort": "default", "logprobs": false, "wording": "standard", "rubric_draw": 0, "persona": "", "domain": ""}'::jsonb
         || (x.config - '{tag,window,model,family,replicates}'::text[])
     )::text || x.window_id || coalesce(x.recipe::text, '')) AS setting,
     x.config,

@@ -75,7 +75,7 @@ def _call(key: str, experiment_id: int | None, answer: str) -> t.Call:
 
 @pytest.fixture(scope="module")
 def lab(database: str) -> Lab:
-    """Two judges with a swap and a sham, probes, a view, calls, and two analyses."""
+    """Two judges with a swap and a sham, probes, a mark, a view, calls, and two analyses."""
     lab = Lab(database)
     lab.documents([0.25, None, None], keys=["c", "a", "b"])
     alpha = lab.own(ALPHA, [[1, 2], [1, "abstained"], [3, "failed"]], probes=[[0.8, 0.7]] * 3)
@@ -97,7 +97,17 @@ def lab(database: str) -> Lab:
         session.add(again)
         session.add(_call("view/of-another-window/c/neutralized", None, "summary"))
         session.flush()
-        session.scalars(sa.select(t.Sample).order_by(t.Sample.id)).first().call_id = call.id
+        sample = session.scalars(sa.select(t.Sample).order_by(t.Sample.id)).first()
+        sample.call_id = call.id
+        session.add(
+            t.ScoreMark(
+                sample_id=sample.id,
+                critic_model=BETA,
+                template="0",
+                status="no_reasoning",
+                simulated=True,
+            )
+        )
         for url in ("=1+1", "=1+1"):
             session.add(
                 t.DroppedDocument(

@@ -196,6 +196,18 @@ def test_what_failed_is_kept_until_it_is_asked_for_again(database: str) -> None:
     assert (again.status, again.call_ids) == ("scored", result.call_ids)
 
 
+def test_an_empty_answer_is_made_again_on_request_and_stays_in_the_ledger(database: str) -> None:
+    (result,), _ = judged(database, [answers("")])
+    assert (result.status, result.is_empty) == ("unparseable", True)
+    (same,), quiet = judged(database, [GOOD])
+    assert (same, quiet.requests) == (result, [])
+    (again,), later = judged(database, [GOOD], retry_failed=True)
+    assert (again.status, len(later.requests)) == ("scored", 1)
+    assert set(again.call_ids).isdisjoint(result.call_ids)
+    rows = {row.id: row.answer for row in ledger(database).values()}
+    assert [rows[call].strip() for call in result.call_ids] == [""] * len(result.call_ids)
+
+
 def test_a_run_that_stopped_goes_on_where_it_was(database: str) -> None:
     with pytest.raises(ProviderRefusedError):
         judged(database, [BAD, refuses(401, "bad key")])

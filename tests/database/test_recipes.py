@@ -15,6 +15,7 @@ from judge_gym.analysis import load
 from judge_gym.analysis.data import load_sweep_data
 from judge_gym.analysis.finished import finished_run
 from judge_gym.analysis.running import analyse
+from judge_gym.design.experiment import POLITICAL
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError, StoreError
 from judge_gym.lab.planning import Plan, plan_sweep
@@ -45,22 +46,30 @@ RUBRICS = 3 * 2
 @pytest.fixture
 def change(monkeypatch: pytest.MonkeyPatch) -> Iterator[Change]:
     """Adds a sentence to a template; returns the hash that it had before."""
-    loader = prompts._environment.loader
-    assert loader is not None
+    loader = prompts._templates
 
     def add_to(name: str) -> str:
-        before = prompts.template_hash(name)
-        source, _, _ = loader.get_source(prompts._environment, f"{name}.j2")
+        before = hash_of(name)
+        source, _, _ = loader.get_source(jinja2.Environment(), f"{name}.j2")
         changed = source.replace("{% block user %}", "{% block user %}\nTake your time.", 1)
         assert changed != source
         new = jinja2.DictLoader({f"{name}.j2": changed})
-        monkeypatch.setattr(prompts._environment, "loader", jinja2.ChoiceLoader([new, loader]))
-        prompts.template_hash.cache_clear()
+        monkeypatch.setattr(prompts, "_templates", jinja2.ChoiceLoader([new, loader]))
+        read_again()
         return before
 
     yield add_to
     monkeypatch.undo()
-    prompts.template_hash.cache_clear()
+    read_again()
+
+
+def read_again() -> None:
+    prompts._environment.cache_clear()
+    prompts._hash.cache_clear()
+
+
+def hash_of(template: str) -> str:
+    return prompts.template_hash(template, POLITICAL.bound)
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +174,7 @@ def test_a_changed_template_starts_new_cells_and_keeps_the_old_ones(
                 .where(t.Call.template == template)
             )
         }
-    assert new <= {prompts.template_hash(template)}
+    assert new <= {hash_of(template)}
     assert not plan(engine, file).changed
     assert left(engine, file)["judgements"] == 0
 
@@ -177,7 +186,7 @@ def test_analysts_see_the_recipe_and_another_setting_for_each(
     run(whole_sweep(url_of(engine), file))
     experiments = load("experiments", url=url_of(engine))
     recipes = {recipe["score"] for recipe in map(_read, experiments["recipe"])}
-    assert recipes == {old, prompts.template_hash("score")}
+    assert recipes == {old, hash_of("score")}
     assert set(experiments.groupby("point").size()) == {2}
     assert len(set(experiments["setting"])) == 2
 
@@ -189,13 +198,13 @@ def _read(recipe: object) -> dict[str, str]:
 
 
 def test_a_template_that_is_put_back_finds_its_old_cells(
-    engine: sa.Engine, file: Path, change: Change
+    engine: sa.Engine, file: Path, change: Change, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loader = prompts._environment.loader
+    kept = prompts._templates
     change("score")
     run(whole_sweep(url_of(engine), file))
-    prompts._environment.loader = loader
-    prompts.template_hash.cache_clear()
+    monkeypatch.setattr(prompts, "_templates", kept)
+    read_again()
     between = rows(engine)
     assert not plan(engine, file).changed
     run(whole_sweep(url_of(engine), file))
@@ -212,7 +221,7 @@ def test_templates_that_are_to_be_kept_refuse_a_changed_one(
         with pytest.raises(ConfigError) as refused:
             check_templates_kept(session, Settings(), sweep)
     message = refused.value.message
-    for part in (str(file), "score.j2", old, prompts.template_hash("score"), f"{CELLS} cells"):
+    for part in (str(file), "score.j2", old, hash_of("score"), f"{CELLS} cells"):
         assert part in message
     assert "\n" not in message
 
@@ -227,7 +236,7 @@ def test_the_commands_refuse_in_one_line_before_anything_is_spent(
     refused = command("sweep", part, file.name, "--keep-templates")
     assert refused.code == 3
     [line] = [one for one in refused.errors.splitlines() if "score.j2" in one]
-    for named in (old, prompts.template_hash("score"), f"{CELLS} cells"):
+    for named in (old, hash_of("score"), f"{CELLS} cells"):
         assert named in line
     assert rows(engine) == before
 
@@ -274,9 +283,7 @@ def test_a_finished_sweep_of_an_older_schema_is_still_finished(
     assert finished_run(engine, Settings(), load_sweep(file)) == 1
     with Session(engine) as session:
         recipes = list(session.scalars(sa.select(t.Experiment.recipe)))
-    assert [recipe and recipe["score"] for recipe in recipes] == [
-        prompts.template_hash("score")
-    ] * 3
+    assert [recipe and recipe["score"] for recipe in recipes] == [hash_of("score")] * 3
     run(whole_sweep(url_of(engine), file))
     assert rows(engine) == before
 
@@ -291,7 +298,7 @@ def test_a_sweep_of_an_older_schema_and_an_older_template_is_asked_again(
         connection.execute(older, {"name": template})
     migrate.upgrade(url_of(engine))
     [said] = plan(engine, file).changed
-    assert f"{template}.j2 changed from old to {prompts.template_hash(template)}" in said
+    assert f"{template}.j2 changed from old to {hash_of(template)}" in said
     run(whole_sweep(url_of(engine), file))
     after = rows(engine)
     assert (after["experiments"], after["samples"]) == (6, 2 * JUDGEMENTS)

@@ -1,4 +1,4 @@
-"""W1 to W5 and the analysis, each run alone by ids, in order; then all of them again."""
+"""W1 to W6 and the analysis, each run alone by ids, in order; then all of them again."""
 
 import json
 import re
@@ -20,6 +20,7 @@ from flows.w2_rubric import w2_rubric
 from flows.w3_scoring import w3_scoring
 from flows.w4_swap import w4_swap
 from flows.w5_probe import w5_probe
+from flows.w6_critic import w6_critic
 from judge_gym.lab.sweeps import SweepRun
 from judge_gym.store import tables as t
 from support.flow_runs import (
@@ -67,6 +68,7 @@ def flows_in_order(run: SweepRun) -> dict[str, tuple[Flow[..., Any], tuple[Any, 
         "w3": (w3_scoring, (run.tags,), {}),
         "w4": (w4_swap, (run.tags, run.swap), {}),
         "w5": (w5_probe, (run.tags,), {}),
+        "w6": (w6_critic, (run.tags, run.utility_model), {}),
         "analysis": (analysis, (run.name,), {}),
     }
 
@@ -210,6 +212,7 @@ def test_every_analysis_of_the_same_rows_gives_the_same_figures(done: Done) -> N
         ("w3", "w3-scoring", "score {first} and 2 more"),
         ("w4", "w4-swap", "swap {first} and 2 more"),
         ("w5", "w5-probe", "probe {first} and 2 more"),
+        ("w6", "w6-critic", "mark {first} and 2 more"),
         ("analysis", "analysis", "analyse quick"),
     ],
 )

@@ -33,6 +33,7 @@ CHANGES: dict[str, tuple[str, str | None]] = {
     "w3-scoring/default": WORKERS,
     "w4-swap/default": WORKERS,
     "w5-probe/default": WORKERS,
+    "w6-critic/default": WORKERS,
     "analysis/default": ("sweep", "demo"),
     "benchmark/default": AGAIN,
     "calibration/default": AGAIN,
@@ -140,6 +141,7 @@ def needed(pages: Pages) -> dict[str, dict[str, Any]]:
         "w3-scoring/default": experiments,
         "w4-swap/default": {**experiments, "plan": None},
         "w5-probe/default": experiments,
+        "w6-critic/default": {**experiments, "critic_model": "sim/utility-1"},
         "benchmark/default": benchmark,
     }
 

@@ -38,6 +38,7 @@ DEPLOYMENTS = {
     "w3-scoring/default",
     "w4-swap/default",
     "w5-probe/default",
+    "w6-critic/default",
     "analysis/default",
     "benchmark/default",
     "calibration/default",

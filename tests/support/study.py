@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.plans import SwapPlan
 from judge_gym.design.window import CorpusSource, Window
-from judge_gym.lab import evidence, judging, probing, rubrics, scoring, swapping
+from judge_gym.lab import evidence, judging, probing, rubrics, score_critics, scoring, swapping
 from judge_gym.lab.evidence import utility_of
 from judge_gym.records.recipes import recipe_of
 from judge_gym.runtime import Runtime
@@ -131,6 +131,11 @@ class Study:
         by_model = missing_by(self.runtime, probing.plan_probing, tags)
         units = [unit for units in by_model.values() for unit in units]
         return await probing.probe(self.runtime, units)
+
+    async def mark(self, tags: Sequence[str], critic: str, sweep: str | None = None) -> Any:
+        """W6; returns the outcomes counted."""
+        missing = missing_by(self.runtime, score_critics.plan_marking, tags, critic, sweep)
+        return await score_critics.mark_reasoning(self.runtime, missing.get(critic, []), critic)
 
     async def up_to_scores(self, *experiments: Experiment, sham: bool = False) -> list[str]:
         """W1 (raw) to W3 of these experiments; returns their tags."""

@@ -1,4 +1,4 @@
-"""A whole sweep of simulated judges on a database: W1 to W5, as its file asks for them."""
+"""A whole sweep of simulated judges on a database: W1 to W6, as its file asks for them."""
 
 from pathlib import Path
 from typing import Any
@@ -27,4 +27,6 @@ async def whole_sweep(url: str, file: Path, **settings: Any) -> list[str]:
         if run.swap is not None:
             await study.swap(run.tags, run.swap)
         await study.probe(run.tags)
+        if run.score_critic:
+            await study.mark(run.tags, run.score_critic, run.name)
         return run.tags

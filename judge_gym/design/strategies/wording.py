@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 
-from judge_gym.design.experiment import Experiment
+from judge_gym.design.experiment import STANDARD_WORDING, Experiment
 
 AXES = ("wording",)
 
 
 @dataclass(frozen=True)
 class Wording:
-    name: str
+    template: str
+    """The template of the judging prompt."""
 
 
 def resolve(experiment: Experiment) -> Wording:
-    return Wording(experiment.wording)
+    is_standard = experiment.wording == STANDARD_WORDING
+    return Wording("score" if is_standard else f"wording_{experiment.wording}")

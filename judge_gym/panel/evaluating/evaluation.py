@@ -10,6 +10,7 @@ import numpy as np
 from judge_gym.design.experiment import family_of
 from judge_gym.errors import JudgeGymError
 from judge_gym.metrics.cells import FloatArray
+from judge_gym.metrics.estimate import Estimate
 from judge_gym.panel.evaluating.escalating import PolicyFigures, policies
 from judge_gym.panel.evaluating.figures import (
     ARBITER,
@@ -19,6 +20,7 @@ from judge_gym.panel.evaluating.figures import (
     WayFigures,
     pairs,
     second_family,
+    votes,
     ways,
 )
 from judge_gym.panel.evaluating.labelled import LabelledDocument
@@ -39,6 +41,8 @@ class Figures:
     scored: Scored
     ways: list[WayFigures]
     pairs: list[PairFigures]
+    votes: tuple[Estimate, Estimate]
+    """The mean correlation of errors over pairs, and the effective votes that it makes."""
     second_family: list[SecondFamily]
 
 
@@ -161,7 +165,9 @@ def evaluate(
 
 
 def _figures(scored: Scored, rng: np.random.Generator) -> Figures:
-    return Figures(scored, ways(scored, rng), pairs(scored, rng), second_family(scored))
+    return Figures(
+        scored, ways(scored, rng), pairs(scored, rng), votes(scored, rng), second_family(scored)
+    )
 
 
 def _lacking(state: PanelState | None) -> str:

@@ -15,7 +15,7 @@ from judge_gym.metrics.accuracy import kappa_of_tables
 from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import UNBOUNDED, Estimate, mean_over_items, not_estimable
-from judge_gym.metrics.score_agreement import error_correlation
+from judge_gym.metrics.score_agreement import effective_votes, error_correlation
 
 FEWEST_DOCUMENTS = 4
 """Documents from which on something is fitted to the others of each."""
@@ -137,6 +137,11 @@ def pairs(scored: Scored, rng: np.random.Generator) -> list[PairFigures]:
         )
         for i, j in combinations(range(len(scored.raters)), 2)
     ]
+
+
+def votes(scored: Scored, rng: np.random.Generator) -> tuple[Estimate, Estimate]:
+    """Return the mean correlation of raters' errors, and how many independent raters they make."""
+    return effective_votes(scored.scores, scored.truth, rng, scored.document)
 
 
 def second_family(scored: Scored) -> list[SecondFamily]:

@@ -166,6 +166,61 @@ def severity_curve(rows: Rows) -> ChartType:
     ).properties(width=_CURVE_WIDE, height=_SMALL_HIGH)
 
 
+_CURVE_HIGH, _LEVEL_HIGH = 180, 20
+_CELLS_WIDE = 460
+
+
+def specification_curve(rows: Rows) -> ChartType:
+    """Return the sorted estimates with their intervals, and below them the choices of each.
+
+    Rows: `place` (from 1), `estimate`, `lower` and `upper` (None without an interval),
+    `significant`, `unit` (one for all), `choices` (the levels of this cell) and `levels` (all of
+    them, top first). Order is kept.
+    """
+    places = alt.Scale(domain=[0.5, len(rows) + 0.5], nice=False)
+    x = alt.X("place:Q", scale=places).axis(None)
+    cells = style.chart(rows).encode(x=x)
+    none = style.chart([{"estimate": 0}]).mark_rule(color=style.SOFT, strokeDash=[4, 3])
+    y = alt.Y("estimate:Q").title(rows[0]["unit"]).axis(tickCount=5)
+    size = 50 if len(rows) <= 60 else 18
+    points = cells.encode(y=y)
+    curve = alt.layer(
+        none.encode(y=alt.Y("estimate:Q").title(rows[0]["unit"])),
+        cells.mark_rule(color=style.BLUE, strokeWidth=1.5)
+        .encode(y=alt.Y("lower:Q").title(rows[0]["unit"]), y2="upper:Q")
+        .transform_filter("isValid(datum.lower)"),
+        points.mark_point(filled=True, size=size, color=style.BLUE, opacity=1).transform_filter(
+            "datum.significant"
+        ),
+        points.mark_point(size=size, color=style.BLUE, opacity=1).transform_filter(
+            "!datum.significant"
+        ),
+    ).properties(width=_CELLS_WIDE, height=_CURVE_HIGH)
+    levels = list(rows[0]["levels"])
+    if not levels:
+        return curve
+    names = style.short_names(levels, longest=_LONGEST_CHANGE)
+    dots = [
+        {"place": row["place"], "level": names[choice], "significant": row["significant"]}
+        for row in rows
+        for choice in row["choices"]
+        if choice in names
+    ]
+    chosen = (
+        style.chart(dots)
+        .mark_circle(size=size, color=style.INK, opacity=1)
+        .encode(
+            x=x,
+            y=alt.Y("level:N", sort=list(names.values()))
+            .axis(ticks=False, domain=False, grid=True)
+            .title(None),
+        )
+        .properties(width=_CELLS_WIDE, height=_LEVEL_HIGH * len(names))
+    )
+    both: ChartType = alt.vconcat(curve, chosen, spacing=8)
+    return both
+
+
 CHARTS: Mapping[Kind, Callable[[Rows], ChartType]] = {
     "heat_map": charts_of_verdicts.heat_map,
     "reliability": charts_of_verdicts.reliability,
@@ -176,5 +231,6 @@ CHARTS: Mapping[Kind, Callable[[Rows], ChartType]] = {
     "headlines": headlines,
     "histogram": histogram,
     "severity_curve": severity_curve,
+    "specification_curve": specification_curve,
 }
 """The function that draws each kind of chart."""

@@ -7,6 +7,7 @@ DDL lives in `sql/migrations`; a test proves that the two agree.
 from judge_gym.records.judgements import (
     ARMS,
     ARMS_IN_USE,
+    MARK_STATUSES,
     PROBE_STATUSES,
     SAMPLE_STATUSES,
 )
@@ -44,6 +45,7 @@ from judge_gym.store.tables.experiments import (
     Probe,
     Rubric,
     Sample,
+    ScoreMark,
     Sweep,
     SweepExperiment,
 )
@@ -64,6 +66,7 @@ __all__ = [
     "CHECK_RESULTS",
     "CONCLUSIONS",
     "JUDGE_STATUSES",
+    "MARK_STATUSES",
     "OPEN_BATCHES",
     "PROBE_STATUSES",
     "RECOMMENDATIONS",
@@ -98,6 +101,7 @@ __all__ = [
     "Probe",
     "Rubric",
     "Sample",
+    "ScoreMark",
     "Sweep",
     "SweepExperiment",
     "View",

@@ -15,7 +15,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from judge_gym.records.judgements import ARMS, PROBE_STATUSES, SAMPLE_STATUSES
+from judge_gym.records.judgements import (
+    ARMS,
+    MARK_STATUSES,
+    PROBE_STATUSES,
+    SAMPLE_STATUSES,
+)
 from judge_gym.store.tables.base import Base, created, new_id, one_of, reference, simulated_mark
 
 
@@ -240,6 +245,38 @@ class Probe(Base):
     )
 
 
+class ScoreMark(Base):
+    """What a critic says of the reasoning behind one scored sample."""
+
+    __tablename__ = "score_marks"
+    id: Mapped[int] = new_id()
+    sample_id: Mapped[int] = reference("samples.id")
+    critic_model: Mapped[str]
+    template: Mapped[str]
+    """Hash of the template that the critic was asked with."""
+    status: Mapped[str]
+    observable: Mapped[bool | None]
+    consistent: Mapped[bool | None]
+    uses_evidence: Mapped[bool | None]
+    failure: Mapped[str | None]
+    simulated: Mapped[bool] = simulated_mark()
+    call_id: Mapped[int | None] = reference("llm_calls.id", on_delete="SET NULL", index=True)
+    created_at: Mapped[datetime] = created()
+    __table_args__ = (
+        one_of("status", MARK_STATUSES),
+        UniqueConstraint("sample_id", "critic_model", "template"),
+        CheckConstraint(
+            "(status = 'marked') = "
+            "(observable IS NOT NULL AND consistent IS NOT NULL AND uses_evidence IS NOT NULL)",
+            name="marks_when_marked",
+        ),
+        CheckConstraint(
+            "(status IN ('marked', 'no_reasoning')) = (failure IS NULL)",
+            name="failure_when_not_marked",
+        ),
+    )
+
+
 class Sweep(Base):
     """A sweep file as it was last run: a named set of experiments and a swap plan."""
 
@@ -248,6 +285,8 @@ class Sweep(Base):
     name: Mapped[str] = mapped_column(unique=True)
     description: Mapped[str]
     swap: Mapped[dict[str, Any] | None]
+    score_critic: Mapped[dict[str, Any] | None]
+    """The critic of its samples' reasoning: `model`, and the hash of its `template`."""
     plan: Mapped[str | None]
     """Digest of the analysis plan that its file names."""
     on_unsupported: Mapped[str] = mapped_column(server_default="error")

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 import pytest
 
 from judge_gym.design.axes import axes, legal_values
-from judge_gym.design.experiment import Experiment
+from judge_gym.design.experiment import WORDINGS, Experiment
 from judge_gym.design.rubric import MIDPOINT_LABEL, Rubric, Stage
 from judge_gym.design.strategies import axis_modules, resolve, sampling
 from judge_gym.design.strategies.bundling import Bundling
@@ -23,8 +23,7 @@ from judge_gym.records.shown import ShownDocument, present
 
 WINDOW = Window(country="Valmora", source=CorpusSource(path=Path("corpus.jsonl"), digest="d"))
 DOCUMENT = ShownDocument(title="Court closed in Valmora", text="The court of Valmora was closed.")
-# Only recorded judgements have other wordings yet.
-AXES = [axis.name for axis in axes() if axis.name != "wording"]
+AXES = [axis.name for axis in axes()]
 
 
 def a_rubric(size: int) -> Rubric:
@@ -48,6 +47,7 @@ SOME_VALUES: dict[str, list[Any]] = {
     "top_p": [0.5, 1],
     "max_tokens": [512, 1024],
     "rubric_draw": [0, 1, 2],
+    "wording": list(WORDINGS),
 }
 
 
@@ -118,7 +118,28 @@ def test_an_axis_that_is_not_planned_reaches_a_prompt(axis: str) -> None:
     ids=lambda fields: "-".join(fields),
 )
 def test_what_a_judge_must_not_know_changes_no_prompt(fields: dict[str, Any]) -> None:
-    assert prompts(an_experiment(**fields)) == prompts(an_experiment())
+    # The default persona is that of the task type.
+    named = {"persona": "historian", "domain": "history"}
+    assert prompts(an_experiment(**named, **fields)) == prompts(an_experiment(**named))
+
+
+def test_a_persona_reaches_the_judge_and_the_prober_and_a_domain_the_prober() -> None:
+    before = prompts(an_experiment())
+    of_historian = prompts(an_experiment(persona="historian"))
+    of_history = prompts(an_experiment(domain="history"))
+
+    assert "expert historian" in of_historian["score"][0]["content"]
+    assert "expert historian" in of_historian["probe"][0]["content"]
+    assert of_history["score"] == before["score"]
+    assert "experts in history apply" in of_history["probe"][-1]["content"]
+
+
+def test_only_contested_concepts_are_judged_by_political_scientists() -> None:
+    for task_type in ("control", "benchmark"):
+        truth = {"source": "Sums", "per_item": True}
+        sent = prompts(an_experiment(task_type=task_type, ground_truth=truth))
+        assert "politic" not in str(sent)
+    assert "expert political scientist" in str(prompts(an_experiment())["score"])
 
 
 @pytest.mark.parametrize("fields", [{"concept": "corruption"}, {"country": "Ostrand"}])

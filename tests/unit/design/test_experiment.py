@@ -59,7 +59,9 @@ OTHER: dict[str, dict[str, Any]] = {
     "max_tokens": {"max_tokens": 2048},
     "reasoning_effort": {"reasoning_effort": "none"},
     "logprobs": {"logprobs": True},
-    "wording": {"model": "recorded/gpt", "wording": "Vanilla"},
+    "wording": {"wording": "concise"},
+    "persona": {"persona": "historian"},
+    "domain": {"domain": "history"},
     "rubric_draw": {"rubric_draw": 1},
 }
 
@@ -123,7 +125,7 @@ def test_an_experiment_survives_being_stored() -> None:
 
 def test_only_recorded_judgements_name_wordings_of_their_own() -> None:
     assert an_experiment(model="recorded/gpt", wording="Vanilla").wording == "Vanilla"
-    with pytest.raises(ValidationError, match="no such wording; use standard"):
+    with pytest.raises(ValidationError, match="no such wording; use standard, concise"):
         an_experiment(wording="Vanilla")
 
 

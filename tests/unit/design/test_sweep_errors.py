@@ -129,8 +129,8 @@ BLOCKS = [
     (
         "block:\n  - model: sim/calm-1\n",
         "sweep.yaml, line 6: block is not a known key. Did you mean blocks? "
-        "Use name, description, utility_model, windows, families, defaults, blocks, "
-        "on_unsupported, swap, draw, budget, plan.",
+        "Use name, description, utility_model, windows, families, concepts, defaults, blocks, "
+        "on_unsupported, swap, score_critic, draw, budget, plan.",
     ),
     (
         "blocks: [{}]\non_unsupported: ignore\n",
@@ -188,6 +188,16 @@ BLOCKS = [
         "blocks: [{}]\nfamilies: {sim/calm-2: calm}\n",
         "sweep.yaml, line 7: families.sim/calm-2 is a model of no block. "
         "Did you mean sim/calm-1? Use sim/calm-1.",
+    ),
+    (
+        "blocks: [{}]\nconcepts: {facism: {persona: historian}}\n",
+        "sweep.yaml, line 7: concepts.facism is a concept of no block. "
+        "Did you mean fascism? Use fascism.",
+    ),
+    (
+        "blocks: [{}]\nconcepts: {fascism: {persona: '{{ 1 }}'}}\n",
+        "sweep.yaml, line 7: concepts.fascism.persona is '{{ 1 }}'. "
+        "Use words such as: political scientist.",
     ),
     (
         "blocks: [{}\n",
@@ -270,7 +280,7 @@ def test_an_unknown_key_suggests_the_one_meant_and_lists_all(
 
     assert message.startswith(
         "sweep.yaml, line 7: blocks[0].scale_sise is not a known key. Did you mean scale_size? "
-        "Use tag, task_type, concept, window,"
+        "Use tag, task_type, concept, persona,"
     )
     assert message.endswith("logprobs, wording, rubric_draw.")
 

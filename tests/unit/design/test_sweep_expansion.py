@@ -150,6 +150,22 @@ def test_families_come_from_the_sweep_before_the_model_s_name() -> None:
     assert [experiment.family for experiment in sweep.experiments()] == ["calm", "calm"]
 
 
+def test_a_concept_says_as_whom_its_judges_are_addressed() -> None:
+    sweep = sweep_of(
+        [{"concept": ["fascism", "haiku"]}, {"concept": "haiku", "persona": "poet"}],
+        concepts={"haiku": {"persona": "literary critic", "domain": "poetry"}},
+    )
+
+    assert [(one.concept, one.expertise.bound["a persona"]) for one in sweep.experiments()] == [
+        ("fascism", "a political scientist"),
+        ("haiku", "a literary critic"),
+        ("haiku", "a poet"),
+    ]
+    assert {one.expertise.domain for one in sweep.experiments() if one.concept == "haiku"} == {
+        "poetry"
+    }
+
+
 # 2 concepts x 3 models x 3 methods x 9 scales x 2 x 2 flags x 4 views x 2 orders x 2 gates
 # x 2 probe windows x 16 temperatures = 331776; of the second block's two points one is new.
 LARGE = [

@@ -112,7 +112,7 @@ def test_answers_are_read_whatever_surrounds_them(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "failure"),
     [
-        ("", "no_json: "),
+        ("", "empty: "),
         ("I would say 70.", "no_json: "),
         ('{"scores": {"a": 70, "b": 30', "malformed_json: "),
         ('[{"scores": {"a": 70, "b": 30}}]', "malformed_json: an array"),

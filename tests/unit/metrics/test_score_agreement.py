@@ -1,5 +1,10 @@
 """Agreement of scores: by hand, against other packages, and over many seeds."""
 
+import csv
+import gzip
+import json
+from pathlib import Path
+
 import krippendorff
 import numpy as np
 import pytest
@@ -10,9 +15,11 @@ from scipy.stats import kendalltau, pearsonr
 from judge_gym.metrics.score_agreement import (
     bland_altman,
     concordance,
+    effective_votes,
     error_correlation,
     rank_agreement,
     score_alpha,
+    votes_between_families,
 )
 
 SCORES = st.lists(
@@ -105,3 +112,93 @@ def test_intervals_hold_the_truth(coefficient):
         found = coefficient(*pair(30), rng)
         held += found.lower <= truth <= found.upper
     assert 88 <= held <= 100
+
+
+LLMBAR = Path(__file__).resolve().parents[4] / "shared" / "data" / "llmbar"
+
+
+@pytest.mark.skipif(not LLMBAR.exists(), reason="no ../shared beside this repository")
+def test_six_judges_of_llmbar_are_worth_two(rng):
+    with (LLMBAR / "items.jsonl").open() as file:
+        answers = {
+            (row["subset"], str(row["item"])): str(row["label"]) for row in map(json.loads, file)
+        }
+    errors: dict[tuple[str, str], dict[str, list[float]]] = {}
+    with gzip.open(LLMBAR / "judgements.csv.gz", "rt", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["wording"] == "Vanilla":
+                item = row["subset"], row["item"]
+                wrong = row["winner"].removesuffix(".0") != answers[item]
+                errors.setdefault(item, {}).setdefault(row["judge"], []).append(wrong)
+    judges = sorted({judge for by_judge in errors.values() for judge in by_judge})
+    table = np.array([[np.mean(errors[item][judge]) for judge in judges] for item in errors])
+    assert table.shape == (419, 6)
+    mean, votes = effective_votes(table, np.zeros(419), rng)
+    assert mean.estimate == pytest.approx(0.4148, abs=5e-5)
+    assert votes.estimate == pytest.approx(1.952, abs=5e-4)
+    assert 1.7 < votes.lower < votes.estimate < votes.upper < 2.3
+
+
+def test_votes_are_the_mean_of_pairwise_error_correlations(rng):
+    quality = rng.normal(size=40)
+    scores = quality[:, None] + rng.normal(size=(40, 1)) + rng.normal(size=(40, 3))
+    truth = np.round(quality)
+    pairs = [
+        error_correlation(*scores[:, [i, j]].T, truth, rng) for i, j in ((0, 1), (0, 2), (1, 2))
+    ]
+    mean, votes = effective_votes(scores, truth, rng)
+    assert mean.estimate == pytest.approx(np.mean([pair.estimate for pair in pairs]))
+    assert votes.estimate == pytest.approx(3 / (1 + 2 * mean.estimate))
+    # ends of both intervals belong together
+    assert votes.lower == pytest.approx(3 / (1 + 2 * mean.upper))
+    assert votes.upper == pytest.approx(3 / (1 + 2 * mean.lower))
+
+
+def test_copies_of_a_judge_are_one_vote(rng):
+    one = rng.normal(size=20)
+    _, votes = effective_votes(np.column_stack([one, one, one]), np.zeros(20), rng)
+    assert (votes.estimate, votes.lower) == (pytest.approx(1), None)
+    _, steady = effective_votes(np.column_stack([one, np.zeros(20)]), np.zeros(20), rng)
+    assert "do not vary" in steady.reason
+
+
+@pytest.mark.parametrize(("items", "shared"), [(16, 0.0), (30, 0.5)])
+def test_intervals_of_votes_hold_the_planted_number(items, shared):
+    # 300 sets at 95%: 0.91 to 0.985 is within 3 standard deviations
+    rng, held = np.random.default_rng(items), 0
+    for _ in range(300):
+        errors = shared**0.5 * rng.normal(size=(items, 1))
+        errors = errors + (1 - shared) ** 0.5 * rng.normal(size=(items, 4))
+        _, votes = effective_votes(errors, np.zeros(items), rng)
+        held += votes.lower <= 4 / (1 + 3 * shared) <= votes.upper
+    assert 0.91 <= held / 300 <= 0.985
+
+
+def test_without_a_truth_independent_judges_of_families_show_no_shared_errors():
+    # residuals from the item's mean say -1/(k - 1) = -0.2 of the same six judges
+    rng, families = np.random.default_rng(3), np.array([0, 0, 1, 1, 2, 2])
+    found, residual = [], []
+    for _ in range(200):
+        scores = 2 * rng.normal(size=(30, 1)) + rng.normal(size=(30, 6))
+        found.append(votes_between_families(scores, families, rng)[0].estimate)
+        left = scores - scores.mean(axis=1, keepdims=True)
+        residual.append(np.corrcoef(left.T)[np.triu_indices(6, 1)].mean())
+    assert abs(np.mean(found)) < 3.5 * np.std(found) / 200**0.5
+    assert np.mean(residual) == pytest.approx(-0.2, abs=0.01)
+
+
+def test_without_a_truth_families_that_err_together_are_fewer_votes():
+    # errors within a family correlate by 0.5: of 15 pairs 3 are of one family, so r̄ is 0.1
+    rng, families, held = np.random.default_rng(5), np.array([0, 0, 1, 1, 2, 2]), 0
+    for _ in range(200):
+        errors = (rng.normal(size=(30, 3))[:, families] + rng.normal(size=(30, 6))) * 0.5**0.5
+        mean, _ = votes_between_families(2 * rng.normal(size=(30, 1)) + errors, families, rng)
+        held += mean.lower <= 0.1 <= mean.upper
+    assert 0.89 <= held / 200 <= 0.99
+
+
+def test_without_a_truth_or_families_votes_cannot_be_told(rng):
+    scores = rng.normal(size=(30, 3))
+    for families in ([0, 1, 2], [0, 0, 0]):
+        _, votes = votes_between_families(scores, np.array(families), rng)
+        assert "cannot be told from the items" in votes.reason

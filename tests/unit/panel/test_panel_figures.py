@@ -17,6 +17,7 @@ from judge_gym.panel.evaluating.figures import (
     pairs,
     pooled_scores,
     second_family,
+    votes,
     ways,
 )
 from judge_gym.panel.panel import Escalation
@@ -80,6 +81,16 @@ def test_units_of_a_document_count_together(rng):
     same = error_correlation(*errors.T.astype(float), np.zeros(6), np.random.default_rng(1))
     for name in ("estimate", "lower", "upper"):
         assert getattr(same, name) == pytest.approx(getattr(a.correlation, name))
+
+
+def test_votes_are_of_all_pairs():
+    errors = np.array([[1, 1, 0], [0, 1, 0], [-1, 0, 1], [2, 1, 0], [0, -1, -1], [1, 2, 1]])
+    given, rng = scored(errors), np.random.default_rng(1)
+    mean, worth = votes(given, rng)
+    assert mean.estimate == pytest.approx(
+        np.mean([pair.correlation.estimate for pair in pairs(given, rng)])
+    )
+    assert worth.estimate == pytest.approx(3 / (1 + 2 * mean.estimate))
 
 
 def test_what_is_fitted_is_not_fitted_to_the_truth_it_is_judged_on():

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from judge_gym.design.experiment import POLITICAL
 from judge_gym.design.rubric import MIDPOINT_LABEL
 from judge_gym.prompts import Prompt, template_hash
 from judge_gym.questions.critic import critic_prompt
@@ -92,6 +93,9 @@ def test_a_bundle_is_numbered_and_a_single_document_is_not(given: Any) -> None:
     ],
 )
 def test_no_prompt_tells_the_task_or_the_truth(given: Any, truth: dict[str, Any]) -> None:
+    # By default the task type says as whom a judge is addressed.
+    addressed = {"persona": "historian", "domain": "history"}
+    truth |= addressed
     prompts = (scoring(given, **truth), probing(given, **truth),
                probing(given, probe_window="same", **truth))  # fmt: skip
     for prompt in prompts:
@@ -99,7 +103,7 @@ def test_no_prompt_tells_the_task_or_the_truth(given: Any, truth: dict[str, Any]
         for word in ("control", "benchmark", "v-dem", "0.4321", "verity", "ground", "truth"):
             assert word not in text
     # Nor does it change a byte.
-    assert scoring(given, **truth) == scoring(given)
+    assert scoring(given, **truth) == scoring(given, **addressed)
 
 
 HOSTILE = (
@@ -259,7 +263,7 @@ def test_prompts_are_byte_identical_from_run_to_run(given: Any) -> None:
     assert first == second
     assert len({prompt.template_hash for prompt in first}) == len(first)
     # The hash of a template covers what it imports.
-    assert template_hash("score") != template_hash("probe")
+    assert template_hash("score", POLITICAL.bound) != template_hash("probe", POLITICAL.bound)
 
 
 def test_the_presentation_is_drawn_from_the_samples_key(given: Any) -> None:

@@ -1,0 +1,247 @@
+"""Specification curves as people see them: which claims hold over all choices, and a picture."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from judge_gym.analysis.multiverse import CELL, CURVE, MEDIAN, QUESTION
+from judge_gym.counting import counted
+from judge_gym.formats import figure, p_value, percent
+from judge_gym.report.plots.plot import Panel, Plot, Rows
+from judge_gym.report.table import Table, plain_table
+from judge_gym.seeds import canonical_json
+from judge_gym.store.results import ResultRow
+
+MAX_CURVES = 3
+"""Curves of the picture."""
+MAX_CELLS = 160
+MAX_LEVELS = 24
+_ALPHA = 0.05
+HOLDS, REVERSES, OPEN = "holds", "reverses", "open"
+IN_WORDS = {
+    HOLDS: "the same sign in every cell, and the median is off 0",
+    REVERSES: "significant on either side, as cells choose",
+    OPEN: "neither",
+}
+_NAMES = ("claim", "pair", *QUESTION)
+_PLOT = Plot(
+    "specification_curve",
+    "Specification curve",
+    "Above: the claim in every cell of the design, sorted, with its 95% interval; a filled point "
+    "is significant. Below: the choices that make the cell; each has a dot in one row of every "
+    "axis. A conclusion that holds stays on one side of the line whatever was chosen.",
+    "Specification curves",
+    missing="no claim has two cells in which the same judges applied a common rubric",
+)
+
+
+@dataclass(frozen=True)
+class SpecificationCurve:
+    """One claim with its cells, ascending by estimate, and the figures of its curve by metric."""
+
+    scope: dict[str, Any]
+    cells: Sequence[ResultRow]
+    figures: dict[str, ResultRow]
+
+    @property
+    def label(self) -> str:
+        """What is claimed of what, in words."""
+        claim, pair = self.scope["claim"], self.scope.get("pair", "")
+        who = pair.replace(" and ", " less ") if pair else "all judges"
+        return f"{claim}: {who}, {self.scope['concept']}"
+
+    @property
+    def verdict(self) -> str:
+        """`HOLDS`, `REVERSES` or `OPEN`; see `IN_WORDS`."""
+        if self.share("specification_against") and self.share("specification_significant"):
+            return REVERSES
+        p = self.figures[MEDIAN].p_adjusted
+        same = self.share("specification_same_sign") == 1
+        return HOLDS if same and p is not None and p < _ALPHA else OPEN
+
+    def share(self, metric: str) -> float:
+        """Return one of the shares of the curve; 0 where it is missing."""
+        return self.figures[metric].estimate or 0.0
+
+    @property
+    def choices(self) -> dict[str, list[str]]:
+        """Axis → its levels, of the axes that differ between the cells."""
+        levels: dict[str, dict[str, None]] = {}
+        for cell in self.cells:
+            for name, value in cell.scope.items():
+                if name not in _NAMES:
+                    levels.setdefault(name, {})[str(value)] = None
+        return {name: sorted(values) for name, values in levels.items() if len(values) > 1}
+
+
+def curves_of(rows: Sequence[ResultRow]) -> list[SpecificationCurve]:
+    """Return the curves among these figures that have a median, in their order."""
+    cells: dict[str, list[ResultRow]] = {}
+    figures: dict[str, dict[str, ResultRow]] = {}
+    for row in rows:
+        key = canonical_json({name: row.scope[name] for name in _NAMES if name in row.scope})
+        if row.metric == CELL and row.estimate is not None:
+            cells.setdefault(key, []).append(row)
+        elif row.metric in CURVE and row.scope:
+            figures.setdefault(key, {})[row.metric] = row
+    return [
+        SpecificationCurve(
+            of_claim[MEDIAN].scope,
+            sorted(cells[key], key=lambda row: row.estimate or 0.0),
+            of_claim,
+        )
+        for key, of_claim in figures.items()
+        if of_claim[MEDIAN].estimate is not None
+    ]
+
+
+def least_settled(curves: Sequence[SpecificationCurve]) -> list[SpecificationCurve]:
+    """Return the curves whose conclusion depends most on the choices first."""
+    order = (REVERSES, OPEN, HOLDS)
+    return sorted(
+        curves,
+        key=lambda curve: (
+            order.index(curve.verdict),
+            -curve.share("specification_against"),
+            curve.share("specification_same_sign"),
+        ),
+    )
+
+
+def specification_plot(rows: Sequence[ResultRow]) -> Plot:
+    """Return the picture: the curves that depend most on the choices, and a note on the others."""
+    curves = curves_of(rows)
+    if not curves:
+        return _PLOT
+    shown = least_settled(curves)[:MAX_CURVES]
+    panels = tuple(Panel(curve.label, _drawn(curve), _in_short(curve)) for curve in shown)
+    notes = []
+    if len(curves) > len(shown):
+        which = f"the {len(shown)} of {len(curves)} claims that depend most on the choices"
+        notes.append(f"Shown: {which}.")
+    if any(len(curve.cells) > MAX_CELLS for curve in shown):
+        notes.append(f"Of more than {MAX_CELLS} cells, every second or third is drawn.")
+    behind = [row for curve in shown for row in curve.figures.values()]
+    return replace(
+        _PLOT,
+        panels=panels,
+        notes=tuple(notes),
+        simulated=any(row.simulated for row in behind),
+        imported=any(row.imported for row in behind),
+        missing="",
+    )
+
+
+def _in_short(curve: SpecificationCurve) -> str:
+    median = curve.figures[MEDIAN]
+    share = percent(curve.share("specification_same_sign"))
+    return (
+        f"{curve.verdict}: median {figure(median)}, p {p_value(median.p_adjusted)}; {share} of "
+        f"{len(curve.cells)} cells of one sign"
+    )
+
+
+def _drawn(curve: SpecificationCurve) -> Rows:
+    """Return a row per cell drawn, with its levels as `axis: level`."""
+    step = -(-len(curve.cells) // MAX_CELLS)
+    choices = curve.choices
+    levels = [f"{_words(axis)}: {level}" for axis, of in choices.items() for level in of]
+    return [
+        {
+            "place": place,
+            "estimate": cell.estimate,
+            "lower": cell.lower,
+            "upper": cell.upper,
+            "significant": significant(cell),
+            "unit": cell.unit,
+            "choices": [
+                f"{_words(axis)}: {cell.scope[axis]}" for axis in choices if axis in cell.scope
+            ],
+            "levels": levels[:MAX_LEVELS],
+        }
+        for place, cell in enumerate(curve.cells[::step], start=1)
+    ]
+
+
+def significant(cell: ResultRow) -> bool:
+    """Whether the interval of a cell is off 0."""
+    return cell.lower is not None and cell.upper is not None and not cell.lower <= 0 <= cell.upper
+
+
+def _words(axis: str) -> str:
+    return axis.replace("_", " ")
+
+
+def claims_table(curves: Sequence[SpecificationCurve], most: int) -> Table:
+    """Return a line per claim, at most `most` of them, those that depend on choices first."""
+    ordered = least_settled(curves)
+    table = plain_table(
+        "Claims over all cells",
+        (
+            "claim",
+            "over cells",
+            "median",
+            "p (Holm)",
+            "same sign",
+            "significant",
+            "against",
+            "cells",
+        ),
+        [
+            (
+                *(curve.label, curve.verdict, figure(curve.figures[MEDIAN])),
+                p_value(curve.figures[MEDIAN].p_adjusted),
+                *(
+                    _beside_chance(curve.figures[metric])
+                    for metric in ("specification_same_sign", "specification_significant")
+                ),
+                percent(curve.share("specification_against")),
+                len(curve.cells),
+            )
+            for curve in ordered[:most]
+        ],
+        words=2,
+    )
+    rest = f"{counted(len(ordered) - most, 'more claim')}. " if len(ordered) > most else ""
+    words = "; ".join(f"{name}: {text}" for name, text in IN_WORDS.items())
+    return replace(
+        table,
+        notes=(f"{rest}In brackets after a share: by chance. {words[0].upper()}{words[1:]}.",),
+        simulated=any(row.simulated for curve in curves for row in curve.figures.values()),
+        imported=any(row.imported for curve in curves for row in curve.figures.values()),
+    )
+
+
+def _beside_chance(row: ResultRow) -> str:
+    chance = "" if row.floor is None else f" ({percent(row.floor)})"
+    return f"{percent(row.estimate)}{chance}"
+
+
+def cells_table(curve: SpecificationCurve, most: int) -> Table:
+    """Return the cells of one claim, ascending; of more than `most` those at both ends."""
+    axes = list(curve.choices)
+    rows = [
+        (
+            *(str(cell.scope.get(axis, "")) for axis in axes),
+            figure(cell),
+            "yes" if significant(cell) else "",
+            cell.n_items,
+        )
+        for cell in curve.cells
+    ]
+    left_out = max(0, len(rows) - most)
+    if left_out:
+        half = most // 2
+        rows = [*rows[:half], *rows[-(most - half) :]]
+    table = plain_table(
+        f"Cells of {curve.label} ({curve.figures[MEDIAN].unit})",
+        (*map(_words, axes), "estimate", "significant", "items"),
+        rows,
+        words=len(axes),
+    )
+    return replace(table, notes=tuple(_notes(left_out)))
+
+
+def _notes(left_out: int) -> Iterator[str]:
+    if left_out:
+        yield f"{counted(left_out, 'cell')} between these: see the HTML report."

@@ -1,0 +1,91 @@
+"""Specification curves as shown: what is said of a claim, and what is drawn."""
+
+from typing import Any
+
+import pytest
+
+from judge_gym.report.multiverse import (
+    cells_table,
+    claims_table,
+    curves_of,
+    least_settled,
+    specification_plot,
+)
+from judge_gym.report.plots.svg import draw
+from judge_gym.store.results import ResultRow
+
+SCOPE = {"concept": "order", "country": "Freedonia", "window": "spring", "claim": "score"}
+
+
+def row(metric: str, estimate: float | None, scope: dict[str, Any], **more: Any) -> ResultRow:
+    blank = dict.fromkeys(("lower", "upper", "floor", "p", "p_adjusted"))
+    given = {**blank, "n": 10, "n_items": 5, "unit": "", "method": "", "simulated": False, **more}
+    return ResultRow(metric=metric, scope=scope, estimate=estimate, **given)
+
+
+def claim(
+    pair: str, values: list[float], *, same: float, against: float = 0.0, p: float = 0.01
+) -> list[ResultRow]:
+    """The rows of a claim with a cell per value, at wordings w0, w1, ..., of half-width 0.1."""
+    scope = {**SCOPE, "pair": pair}
+    cells = [
+        row(
+            "specification", value, {**scope, "wording": f"w{place}", "rubric": "provided"},
+            lower=value - 0.1, upper=value + 0.1,
+        )
+        for place, value in enumerate(values)
+    ]  # fmt: skip
+    median = sorted(values)[len(values) // 2]
+    return [
+        *cells,
+        row("specification_median", median, scope, p=p, p_adjusted=p),
+        row("specification_same_sign", same, scope, floor=0.6, n=len(values)),
+        row("specification_significant", 1 - against, scope, floor=0.05),
+        row("specification_against", against, scope),
+    ]
+
+
+HELD = claim("a and b", [0.3, 0.2, 0.25], same=1.0)
+TURNED = claim("a and c", [0.3, -0.2, 0.25], same=2 / 3, against=1 / 3)
+UNSURE = claim("b and c", [0.3, 0.05, -0.01], same=2 / 3, p=0.2)
+
+
+def test_what_is_said_of_a_claim_over_its_cells() -> None:
+    curves = curves_of([*HELD, *TURNED, *UNSURE])
+    assert [curve.verdict for curve in curves] == ["holds", "reverses", "open"]
+    assert [curve.verdict for curve in least_settled(curves)] == ["reverses", "open", "holds"]
+
+
+def test_one_sign_without_a_median_off_0_does_not_hold() -> None:
+    (curve,) = curves_of(claim("a and b", [0.1, 0.2], same=1.0, p=0.06))
+    assert curve.verdict == "open"
+
+
+def test_the_table_keeps_the_claims_that_depend_on_choices() -> None:
+    table = claims_table(curves_of([*HELD, *TURNED, *UNSURE]), most=2)
+    assert [line.cells[1] for line in table.rows] == ["reverses", "open"]
+    assert table.notes[0].startswith("1 more claim.")
+
+
+def test_cells_stand_in_order_with_the_choices_that_vary() -> None:
+    (curve,) = curves_of(TURNED)
+    table = cells_table(curve, most=2)
+    assert table.columns == ("wording", "estimate", "significant", "items")
+    assert [line.cells[0] for line in table.rows] == ["w1", "w0"]
+    assert "1 cell " in table.notes[0]
+
+
+def test_the_picture_has_a_point_a_cell_and_a_row_a_level() -> None:
+    plot = specification_plot([*HELD, *TURNED])
+    assert plot.panels[0].heading.startswith("score: a less c")
+    assert [one["estimate"] for one in plot.panels[0].rows] == [-0.2, 0.25, 0.3]
+    svg = draw(plot.kind, plot.panels[0].rows, "curve-1", "what")
+    assert all(f"wording: w{place}" in svg for place in range(3))
+    assert "rubric" not in svg
+
+
+def test_without_a_curve_the_picture_says_why() -> None:
+    missing = row("specification_median", None, {}, because="it needs two cells")
+    assert "two cells" in specification_plot([missing]).missing
+    with pytest.raises(ValueError, match="no reason"):
+        type(specification_plot([missing]))("specification_curve", "t", "h", "b")
