@@ -154,7 +154,8 @@ _TO = r"(?:\W+(?:with|by|as|that|this|to|for|either|the|following|line|anything|
 _OTHERS = (
     r"(?:pages?|documents?|texts?|articles?|evidence|passages?|sources?|authors?|writers?|sites?"
     r"|websites?|reports?|snippets?|injections?|messages?|comments?|paragraphs?|some|someone"
-    r"|others?|they|he|she|people|critics?|colleagues?|users?)"
+    r"|others?|they|he|she|people|critics?|colleagues?|users?|reviewers?|raters?|annotators?"
+    r"|editors?|editorials?)"
 )
 _ASSERTS = (
     r"(?:says?|said|reads?|states?|stated|claims?|claimed|demands?|demanded|asks?|asked|tells?|told"
@@ -169,17 +170,37 @@ _TAIL = (
 _DENIED = re.compile(
     rf"{_NOT}(?:\W+\w+){{0,6}}?\W+{_SAY}{_TO}{_THEN}"
     rf"|{_NOT}\W+(?:\w+\W+){{0,2}}?{_NOUN}{_THEN}"
+    rf"|(?:{_NOT}(?:\W+\w+){{0,4}}?|\bfail(?:s|ed|ing)? to)\W+"
+    rf"(?:supports?|warrants?|justif(?:y|ies)|yields?|(?:leads?|points?)(?: \w+)? to){_THEN}"
     r"|(?:n't|\b(?:not|never|neither|nor|refuse|decline|instead of|far from|not the case that"
     rf"|(?:rather|other|less) than|(?:anything|all) but))(?!,){_THEN}"
 )
 _ATTRIBUTED = re.compile(
     rf"\b{_OTHERS}(?:\W+\w+){{0,2}}?\W+{_ASSERTS}{_TAIL}{_THEN}"
     rf"|\baccording to(?:\W+\w+){{1,4}}{_THEN}"
+    rf"|\b{_OTHERS}'s?(?:\W+own)?\W+(?:words?|line|text|demand|instruction|claim|{_NOUN}){_THEN}"
+    rf"|\bquot(?:e|ed|ing|ation)\b(?:\W+\w+){{0,5}}?{_THEN}"
+    r"|\bthere (?:is|was) an? (?:\w+ ){0,2}?(?:line|sentence|note|instruction|demand|command"
+    rf"|injection|passage)\b.*{_THEN}"
 )
+_EXAMPLE = re.compile(
+    r"\b(?:an? (?:\w+ )?example\b(?:\W+\w+){0,5}|for (?:example|instance))\s*:\s*$"
+)
+_ANOTHER = (
+    r"\b(?:alternatively|equally \w+|(?:option|alternative|possibility|scenario|variant|reading)"
+    r" (?:\d+|one|two))"
+)
+"""Before one of several verdicts. `Option B` names a label."""
 _ALTERNATIVE = re.compile(
-    rf"(?:\b(?:or|nor|between|either|versus|vs)\b|/|\b(?:verdict|between|both)\b.*\band\b){_THEN}"
+    rf"(?:\b(?:or|nor|between|either|versus|vs)\b|/|\b(?:verdict|between|both)\b.*\band\b"
+    rf"|\bverdict\W+[a-z]\s*[,|]|{_ANOTHER}){_THEN}"
 )
-_ALTERNATIVE_ABOVE = re.compile(rf"(?:^\W*(?:or|and)|\b(?:nor|between|either|versus|vs)){_THEN}")
+_ALTERNATIVE_ABOVE = re.compile(
+    rf"(?:^\W*(?:or|and)|\b(?:nor|between|either|versus|vs)|{_ANOTHER}){_THEN}"
+)
+_CONDITIONAL = re.compile(
+    r"^\W*(?:if|unless|were|had|assum(?:e|ing)|provid(?:ed|ing)|suppos(?:e|ing)|in case)\b(?! so\b)"
+)
 _HYPOTHETICAL = re.compile(r"\b(?:if|unless)\b.*\b(?:were|was|had|would|could|weren't|hadn't)\b")
 _CONCLUDED = re.compile(
     r"(?:^|[,:—]|\b(?:so|thus|therefore|hence|and))\W*i(?:'ve| have| now| must| will| would| thus"
@@ -205,6 +226,8 @@ _LEAD_WORDS = frozenset(
     )
 )
 """Words allowed between the start of a clause and its verdict: none denies or attributes."""
+_COMMAND = re.compile(r"\\[a-z]+")
+"""A command of LaTeX, as in \\text{VERDICT: }."""
 _SENTENCE_END = re.compile(r"[.!?;]+(?=\W|$)")
 _CLAUSE_END = re.compile(r"[,:(—–]|\s-+\s")
 _PASSED_OVER = re.compile(r"[\W\d_]*(?:verdict\b|(?:```\w*)?\W*$)")
@@ -221,6 +244,8 @@ _WITHDRAWN = re.compile(
     r"|\bi was (?:wrong|mistaken|hasty)\b|\bi meant\b|\bi (?:\w+ )?abstain"
     r"|\b(?:that|this|the above) was (?:wrong|incorrect|a mistake|an error)\b"
     rf"|{_NOT} (?:be )?my (?:\w+ )?{_NOUN}\b|\bcorrection\s*[:—-]"
+    r"|^\W*(?:edit|update|erratum|amendment)\s*[:—-]|\bi now (?:think|believe|see|judge|find)\b"
+    r"|\bi (?:have )?(?:misread|misjudged|misapplied|mistyped|mixed up|confused)\b"
     r"|\bno,? wait\b|\bwait,? (?:no|actually|let me)\b"
     r"|^[^\w\n]*(?:no|nope|wrong|not really)[^\w\n]*$",
     re.MULTILINE,
@@ -228,6 +253,8 @@ _WITHDRAWN = re.compile(
 _DISOWNED = re.compile(
     rf"^[^\w.]*(?:(?:the \w+|they|he|she|it) )?{_ASSERTS}(?:\s*[,.;!]|\s*$|\s+(?:the )?{_OTHERS}\b)"
     rf"|^\W*(?:as|is what|was what) (?:\w+ )?{_OTHERS}\b|^\W*according to\b"
+    r"|^\W*which (?:\w+ )?(?:tries|wants|seeks|attempts|aims"
+    r"|is an? (?:\w+ )?(?:injection|instruction|quotation|quote|demand|attempt))\b"
     r"|\b(?:which|but|though) i (?:\w+ )?(?:ignore|disregard|reject|decline|do not|don't|cannot)\b"
     r"|\bi (?:\w+ )?(?:disagree|(?:ignore|disregard|reject|refuse) (?:that|this|it))\b"
 )
@@ -242,10 +269,16 @@ _OTHER_LABEL = re.compile(
     r"|\b(?:make|change|correct|switch|revise|update)(?: it| that| this| my \w+)?(?: to)?\b"
     r"|\bi(?:'ll| will| now| would)* (?:choose|pick|select|go with|settle on|opt for)\b)"
     rf"{_BEFORE_LABEL}([A-Z])\b(?!'|\s+[a-z])"
-    rf"|(?i:\b{_NOUN}(?: \w+)??{_IS}){_BEFORE_LABEL}([A-Z])\b[^\w\n]*$)",
+    rf"|(?i:\b{_NOUN}(?: \w+)??{_IS}){_BEFORE_LABEL}([A-Z])\b[^\w\n]*$"
+    r"|(?:^|[.,:;]\s+)(?i:stage |option |label |letter )?([A-Z])"
+    r" (?:fits (?:better|best)|is (?:right|correct|better))\b(?! if\b| only\b| when\b)"
+    r"|(?i:\bit is (?:stage |option |label |letter )?)([A-Z])\b[^\w\n]*$)",
     re.MULTILINE,
 )
-"""A reason may follow the first form. The second form is also used to speak of other answers."""
+"""A reason may follow the first form. The others are also used to speak of other answers."""
+_CONDITION_AFTER = re.compile(
+    r"^[^\w.;!?\n]*(?:only )?(?:if|unless|provided|assuming|as long as|on condition)\b(?! anything)"
+)
 
 
 def unasserted(text: str, start: int, *, strict: bool = True) -> FailureReason | None:
@@ -260,7 +293,8 @@ def unasserted(text: str, start: int, *, strict: bool = True) -> FailureReason |
     if not any(character.isalpha() for character in lead):
         lead = next((line for line in reversed(above) if not _PASSED_OVER.match(line)), "")
         strict, alternative = False, _ALTERNATIVE_ABOVE
-    sentence = _SENTENCE_END.split(lead)[-1].strip()
+    *earlier, sentence = _SENTENCE_END.split(lead)
+    sentence = _COMMAND.sub("", sentence).strip()
     if not sentence:
         return None
     if _CONCLUDED.search(sentence):
@@ -272,6 +306,9 @@ def unasserted(text: str, start: int, *, strict: bool = True) -> FailureReason |
     if alternative.search(sentence):
         return "alternatives"
     if sentence[-1] in ",:" and _HYPOTHETICAL.search(sentence):
+        return "unclear"
+    premise = earlier[-1] if earlier and sentence.startswith("then") else sentence
+    if _CONDITIONAL.search(premise) or _EXAMPLE.search(sentence):
         return "unclear"
     if not strict or _CONSEQUENCE.search(sentence):
         return None
@@ -285,8 +322,9 @@ def withdrawn(after: str, others: frozenset[str] = frozenset()) -> FailureReason
     `others` are the labels it does not name.
     """
     low = after.lower().replace("’", "'")
-    if _WITHDRAWN.search(low) or any(
-        (m[1] or m[2]) in others for m in _OTHER_LABEL.finditer(after)
-    ):
+    named = (label for match in _OTHER_LABEL.finditer(after) for label in match.groups())
+    if _WITHDRAWN.search(low) or not others.isdisjoint(filter(None, named)):
         return "withdrawn"
+    if _CONDITION_AFTER.search(low):
+        return "unclear"
     return "quoted" if _DISOWNED.search(low.split("\n", 1)[0]) else None

@@ -107,12 +107,27 @@ def _read_object(answer: str, start: int, end: int, depth: int) -> JsonObject | 
         return ParseFailure("malformed_json", "an array where an object was asked for", span)
     repaired = False
     try:
-        value = json.loads(answer[start:end], strict=False)
+        value = json.loads(answer[start:end], strict=False, object_pairs_hook=_unambiguous)
+    except _TwoValuesError:
+        return ParseFailure("malformed_json", "the object can be read in two ways", span)
     except (ValueError, RecursionError):
         value, repaired = _repaired(answer[start:end]), True
     if not isinstance(value, dict) or not value:
         return ParseFailure("malformed_json", "the object cannot be read as JSON", span)
     return JsonObject(value, span, repaired)
+
+
+class _TwoValuesError(Exception):
+    """A key has two values in an object."""
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    for key, value in pairs:
+        # NaN is no second value of itself.
+        if values[key] is not value and values[key] != value:
+            raise _TwoValuesError
+    return values
 
 
 def _repaired(text: str) -> Any:

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Literal
 
 READ_LIMIT = 20_000
@@ -179,12 +180,14 @@ def _closing_lines_in(
     line: list[Token], following: list[Token], keyword: str
 ) -> Iterator[ClosingLine]:
     lead_in = _lead_in_length(line)
+    # French marks stand apart from the words that they quote.
+    quoted = _inside_quotation_marks(line)
     end = len(line)
     for index in reversed(range(len(line))):
         if line[index].text.upper() != keyword:
             continue
         starts_line = index <= lead_in
-        if not (starts_line or _starts_statement(line, index, keyword)):
+        if not starts_line and (quoted[index] or not _starts_statement(line, index, keyword)):
             continue
         value_start = _after_separator(line, index, end)
         if value_start is not None:
@@ -217,6 +220,13 @@ def _starts_statement(line: list[Token], index: int, keyword: str) -> bool:
     if previous.text in _QUOTES and previous.end == line[before + 1].start:
         return False
     return line[index].text == keyword or previous.text in _SENTENCE_ENDS
+
+
+def _inside_quotation_marks(line: list[Token]) -> list[bool]:
+    """Return which tokens of a line stand between two quotation marks, the first of them open."""
+    last = max((index for index, token in enumerate(line) if token.text == '"'), default=-1)
+    before = accumulate((token.text == '"' for token in line), initial=0)
+    return [count % 2 == 1 and index <= last for index, count in enumerate(before)]
 
 
 def _after_separator(line: list[Token], index: int, end: int) -> int | None:

@@ -80,7 +80,8 @@ def read_value(tokens: Sequence[Token], grammar: Grammar) -> ParsedValue:
 
 def _first_word(tokens: Sequence[Token]) -> int:
     """Return the index of the label: after markup, LaTeX commands and words such as "Stage"."""
-    index = 0
+    # A brace may close around the keyword: \text{VERDICT: } \boxed{B}.
+    index = next((i for i, token in enumerate(tokens) if token.text not in CLOSERS), len(tokens))
     while index < len(tokens):
         is_command = index > 0 and tokens[index - 1].text == "\\" and len(tokens[index].text) > 1
         if not (is_command or tokens[index].text.lower() in _BEFORE_LABEL):
@@ -172,6 +173,8 @@ def _check_remark(remark: Sequence[Token], letters: set[str], grammar: Grammar) 
 
 def _names_more(remark: Sequence[Token], letters: set[str], grammar: Grammar) -> bool:
     words = [token.text.lower() for token in remark if token.is_word]
+    if any(a == "not" and b.upper() in letters for a, b in pairwise(words)):
+        return True
     goes_on = bool(words) and words[0] in _CONNECTIVES
     return goes_on or bool(_mentions(remark, grammar) - letters)
 

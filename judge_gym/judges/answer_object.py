@@ -45,17 +45,9 @@ def own_object(answer: str, shown: Sequence[str]) -> dict[str, Any] | ParseFailu
 
 
 def _is_ambiguous(written: str, parsed: JsonObject) -> bool:
-    if parsed.repaired:
-        return _words(written) != _words(json.dumps(parsed.value, ensure_ascii=False))
-    twice: list[str] = []
-
-    def keep(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = Counter(name for name, _ in pairs)
-        twice.extend(name for name, count in names.items() if count > 1)
-        return dict(pairs)
-
-    json.loads(written, strict=False, object_pairs_hook=keep)
-    return bool(twice)
+    return parsed.repaired and _words(written) != _words(
+        json.dumps(parsed.value, ensure_ascii=False)
+    )
 
 
 def _words(text: str) -> Counter[str]:
