@@ -18,6 +18,7 @@ from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.model_names import Answered
 from judge_gym.records.judgements import ScoreCritic
 from judge_gym.seeds import canonical_json
+from judge_gym.store.annotations import ItemLabels, labels_of_items
 from judge_gym.store.experiments import not_applied
 from judge_gym.store.score_marks import critic_of_sweep
 from judge_gym.store.served import Served, served
@@ -51,6 +52,7 @@ class Arm:
     """The stage labels, stage 1 first; empty when the rubric failed."""
     quality: float
     """The mean of the rubric's two marks, in [0, 1]; NaN where nobody rated it."""
+    rubric_id: int = 0
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,22 @@ class ItemTruth:
     category: tuple[str, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class PeopleLabels:
+    """Labels that people gave items under one rubric, as parallel entries.
+
+    `score` and `epsilon` are those of the alternative annotator test.
+    """
+
+    name: str
+    score: str
+    epsilon: float
+    rubric_id: int
+    item: IntArray
+    annotator: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+
+
 @dataclass(frozen=True)
 class Origin:
     """What stands behind figures: whether any of it was simulated, or judged elsewhere."""
@@ -150,6 +168,8 @@ class SweepData:
     """Arms with a sample that was judged elsewhere and brought in."""
     critic: ScoreCritic | None = None
     """Who marked the reasoning of samples."""
+    people: tuple[PeopleLabels, ...] = ()
+    """Labels of people, set by set."""
 
     def digest(self) -> str:
         """Return what equal data, and in practice no others, have in common: 64 hex digits."""
@@ -266,6 +286,7 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
         simulated_arms=frozenset(simulated),
         imported_arms=frozenset(samples.arm[samples.imported].tolist()),
         critic=critic_of_sweep(session, sweep),
+        people=tuple(_people(given, numbers) for given in labels_of_items(session, list(numbers))),
     )
 
 
@@ -292,12 +313,26 @@ def _truth(items: Sequence[TrueValue]) -> ItemTruth:
     )
 
 
+def _people(given: ItemLabels, numbers: dict[int, int]) -> PeopleLabels:
+    return PeopleLabels(
+        name=given.name,
+        score=given.described.score,
+        epsilon=given.described.epsilon,
+        rubric_id=given.rubric_id,
+        item=np.array([numbers[item] for item, _, _ in given.rows], dtype=np.int64),
+        annotator=tuple(annotator for _, annotator, _ in given.rows),
+        labels=tuple(labels for _, _, labels in given.rows),
+    )
+
+
 def _arms(stored: Sequence[SweepArm]) -> dict[int, list[Arm]]:
     """Return the arms by experiment."""
     arms: dict[int, list[Arm]] = defaultdict(list)
     for arm in stored:
         quality = np.nan if arm.quality is None else arm.quality
-        arms[arm.experiment_id].append(Arm(arm.id, arm.kind, arm.rubric_owner, arm.labels, quality))
+        arms[arm.experiment_id].append(
+            Arm(arm.id, arm.kind, arm.rubric_owner, arm.labels, quality, arm.rubric_id)
+        )
     return arms
 
 

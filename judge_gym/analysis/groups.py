@@ -24,7 +24,7 @@ Scope = dict[str, Any]
 MIXED = "_mixed"
 """The end of a metric's name where each judge has a rubric of its own."""
 SUBJECTS = (
-    *("claim", "pair", "judge", "rival", "arm"),
+    *("claim", "pair", "judge", "rival", "arm", "people"),
     *("stage", "part", "rule", "regression", "term", "level"),
     "category",
 )

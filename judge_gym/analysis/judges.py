@@ -142,14 +142,24 @@ def accuracies(group: Group) -> Iterator[ResultRow]:
             missing = not_estimable("accuracy", truth, n=len(group.compared), unit="share")
             yield group.row(missing, [arms], judge=judge.model)
             continue
-        for category, chosen in _parts(group).items():
+        for category, chosen in parts_of(group).items():
             scope = {"judge": judge.model} | ({"category": category} if category else {})
             part = replace(truth, stage=np.where(chosen, truth.stage, 0))
             for estimate in _accuracy(group, number, part, scope):
                 yield group.row(estimate, [arms], p_adjusted=None, **scope)
 
 
-def _parts(group: Group) -> dict[str, BoolArray]:
+def known_truth(group: Group, number: int) -> IntArray | None:
+    """Return the true stage of each item for a judge, 0 where it is not known; None without any."""
+    ground_truth = group.judges[number].experiment.ground_truth
+    arms = group.own_arms[number]
+    if ground_truth is None or not ground_truth.per_item:
+        return None
+    truth = truth_of(group, ground_truth, arms[0].labels if arms else ())
+    return None if isinstance(truth, str) else truth.stage
+
+
+def parts_of(group: Group) -> dict[str, BoolArray]:
     """Return category → which of the group's items are in it; "" stands for all."""
     categories = np.array([group.data.truth.category[item] for item in group.items], dtype=np.str_)
     named = sorted(set(categories.tolist()) - {""})

@@ -5,7 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from judge_gym.analysis.data import Arm, PeopleLabels
+from judge_gym.analysis.groups import Group
 from judge_gym.annotations import Annotation, Annotations, as_number
+from judge_gym.metrics.agreement import krippendorff_alpha
 from judge_gym.metrics.belief import belief_distance
 from judge_gym.metrics.cells import FloatArray, Verdicts
 from judge_gym.metrics.estimate import Estimate, not_estimable
@@ -22,6 +25,7 @@ from judge_gym.metrics.people import (
     same,
 )
 from judge_gym.seeds import derive_seed
+from judge_gym.store.results import ResultRow
 
 
 @dataclass(frozen=True)
@@ -133,3 +137,53 @@ def _verdicts(rows: Sequence[Annotation], items: Sequence[str], labels: Sequence
         n_items=len(items),
         n_stages=max(2, len(labels)),
     )
+
+
+def people_figures(group: Group) -> Iterator[ResultRow]:
+    """Yield each judge beside the people who labelled its items under its rubric.
+
+    On the items that all judges scored; the agreement of the people is on all that they labelled.
+    """
+    for given in group.data.people:
+        judged = [number for number, arms in enumerate(group.own_arms) if uses(arms, given)]
+        if not judged:
+            continue
+        labels = labels_of_arms(group.own_arms[judged[0]])
+        people = verdicts_of_people(group, given, labels)
+        metric = "people_alpha_ordinal"
+        alpha = krippendorff_alpha(people, group.rng(metric, people=given.name))
+        yield group.row(replace(alpha, metric=metric), group.own_arms, people=given.name)
+        values = np.arange(1.0, group.n_stages + 1)
+        how = Comparison(given.score, given.epsilon, values)
+        for number in judged:
+            scope = {"judge": group.judges[number].model, "people": given.name}
+            rng = group.rng("beside_people", **scope)
+            beside = beside_people(people, group.compared.of_judges([number]), how, rng)
+            for estimate in beside.figures:
+                yield group.row(estimate, [group.own_arms[number]], p_adjusted=None, **scope)
+
+
+def uses(arms: Sequence[Arm], given: PeopleLabels) -> bool:
+    """Whether a judge was given the rubric whose stages the labels name."""
+    return any(arm.rubric_id == given.rubric_id for arm in arms)
+
+
+def labels_of_arms(arms: Sequence[Arm]) -> tuple[str, ...]:
+    """Return the stage labels of a judge's own arm."""
+    return arms[0].labels
+
+
+def verdicts_of_people(group: Group, given: PeopleLabels, labels: Sequence[str]) -> Verdicts:
+    """Return people's labels of the group's items as verdicts, people numbered by name."""
+    bit = {label: 1 << number for number, label in enumerate(labels)}
+    annotators = sorted(set(given.annotator))
+    who = {name: number for number, name in enumerate(annotators)}
+    verdicts = Verdicts(
+        judge=np.array([who[name] for name in given.annotator], dtype=np.int64),
+        item=np.minimum(np.searchsorted(group.items, given.item), len(group.items) - 1),
+        stages=np.array([sum(bit[label] for label in some) for some in given.labels]),
+        n_judges=len(annotators),
+        n_items=len(group.items),
+        n_stages=group.n_stages,
+    )
+    return verdicts.rows(np.isin(given.item, group.items))

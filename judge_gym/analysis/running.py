@@ -63,9 +63,25 @@ Per judge, on the items all judges of the group scored:
   pairs, on all the judge was given
 - `coverage`, `accuracy_discounted`, `accuracy_u65`, `accuracy_u80`: the same for subset verdicts
 - `control_error`, `control_rank_correlation`: |0-1 score - index|, Spearman's rho (control)
+- `alt_test_winning_rate`, `alt_test_advantage`: whether it may stand in for the people of a set of
+  labels (`people`)
+- `people_distance`, `people_distance_excess`, `people_distance_ordinal`,
+  `people_distance_ordinal_excess`: of a judgement from their labels, beside that of one of them
+- `people_belief_distance`: unbiased distance between its sets and theirs
+
+Of the people of a set of labels (`people`):
+
+- `people_alpha_ordinal`: their agreement beyond chance
 
 Per judge, on all its items:
 
+- `corrected_mean`, `corrected_mean_stratified`: its mean score corrected by labels of a part of the
+  items, of people or known answers, drawn at random from all, or within each of its stages
+- `corrected_share`, `corrected_share_rogan_gladen`: the share of a `stage`, by prediction-powered
+  inference, and by sensitivity and specificity
+- `corrected_difference`, `corrected_difference_rogan_gladen`: between two categories of items
+- `labels_next`, `labels_half_width`: of the next labels how many for items of a `stage`, and the
+  half-width of the mean's interval that is expected
 - `probe_difference`: mean difference between the two probes of samples probed twice (all arms)
 - `abstention_rate`, `unparseable_rate`, `refused_rate`, `failed_rate`: shares of samples, by arm
 - `reasoning_passes`, `reasoning_observable`, `reasoning_consistent`, `reasoning_uses_evidence`:
@@ -92,12 +108,14 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.comparing import agreements, beliefs, comparisons
+from judge_gym.analysis.corrections import corrections
 from judge_gym.analysis.data import Judge, Origin, SweepData, load_sweep_data, served_remarks
 from judge_gym.analysis.design_space import concepts_compared, contrasts, rankings, regressions
 from judge_gym.analysis.groups import MIXED, Scope, comparison_groups, result_row
 from judge_gym.analysis.interactions import EFFECTS, SHARES, interactions
 from judge_gym.analysis.judges import accuracies, single_judges
 from judge_gym.analysis.multiverse import CELL, CURVE, specification_curves
+from judge_gym.analysis.people import people_figures
 from judge_gym.analysis.reasoning import reasoning
 from judge_gym.analysis.rubrics import decompositions, forced_choices, swap_effects
 from judge_gym.analysis.testing import findings
@@ -116,6 +134,8 @@ _OF_A_GROUP = (
     swap_effects,
     decompositions,
     accuracies,
+    people_figures,
+    corrections,
 )
 _OF_THE_SWEEP = (contrasts, rankings, concepts_compared, forced_choices, regressions, interactions)
 
@@ -215,6 +235,21 @@ NEEDS = {
     ),
     "subset verdicts on items whose known answer is a stage of the rubric": (
         *("coverage", "accuracy_discounted", "accuracy_u65", "accuracy_u80"),
+    ),
+    "labels of people for its items (judge-gym data import-annotations)": (
+        *("alt_test_winning_rate", "alt_test_advantage", "people_alpha_ordinal"),
+        *("people_distance", "people_distance_excess"),
+        *("people_distance_ordinal", "people_distance_ordinal_excess"),
+        "people_belief_distance",
+    ),
+    "labels, of people or known answers, for a part of the items": (
+        *("corrected_mean", "corrected_mean_stratified"),
+        *("corrected_share", "corrected_share_rogan_gladen"),
+        *("labels_next", "labels_half_width"),
+    ),
+    "labels for a part of the items, and items of several categories": ("corrected_difference",),
+    "labels for a part of the items, of several categories, and two stages": (
+        "corrected_difference_rogan_gladen",
     ),
     "verdicts that may name several stages": (
         *("subset_width", "subset_information", "uncertainty_gap"),

@@ -169,6 +169,8 @@ class RemarkKind(StrEnum):
     """`number` pairs are left out, because their differences do not vary."""
     PEOPLE_LEFT_OUT = "people left out"
     """`number` people are left out, because they labelled fewer than `advised` items."""
+    RANDOM_LABELS = "random labels"
+    """The figure needs labels of a random part of the items."""
     JUDGES_LEFT_OUT = "judges left out"
     """The judges `names` are left out, because they have no verdict."""
     NOT_APPLIED = "not applied"

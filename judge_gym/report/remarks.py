@@ -43,6 +43,7 @@ _TEXTS: Mapping[RemarkKind, Callable[[Remark], str]] = {
     RemarkKind.PEOPLE_LEFT_OUT: lambda remark: (
         f"{_number(remark)} people with fewer than {_advised(remark)} items left out"
     ),
+    RemarkKind.RANDOM_LABELS: lambda remark: "holds if a random part of the items was labelled",
     RemarkKind.JUDGES_LEFT_OUT: lambda remark: (
         f"without a verdict and left out: {', '.join(remark.names)}"
     ),

@@ -20,6 +20,7 @@ from judge_gym.report.spec import Cell, Part, Spec
 from judge_gym.report.specs_across import ACROSS
 from judge_gym.report.specs_design import DESIGN, RUBRICS
 from judge_gym.report.specs_judges import JUDGES
+from judge_gym.report.specs_people import PEOPLE
 from judge_gym.report.specs_robustness import ROBUSTNESS
 from judge_gym.report.table import Row, Table
 from judge_gym.seeds import canonical_json
@@ -243,7 +244,7 @@ _MIXED_NOTE = (
     "Each judge has a rubric of its own here, so a difference is of rubric and judgement at once."
 )
 
-SPECS = (*ACROSS, *RUBRICS, *JUDGES, *DESIGN, *ROBUSTNESS)
+SPECS = (*ACROSS, *RUBRICS, *JUDGES, *PEOPLE, *DESIGN, *ROBUSTNESS)
 
 
 def own_rubrics_spec(spec: Spec) -> Spec:

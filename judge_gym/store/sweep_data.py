@@ -55,6 +55,7 @@ class SweepArm:
     """The mean of the rubric's two marks, in [0, 1]."""
     simulated: bool
     """Whether the rubric was written by the simulator."""
+    rubric_id: int
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,7 @@ def arms_of_experiments(session: Session, experiment_ids: Sequence[int]) -> list
             t.Rubric.stages,
             (t.Rubric.observability + t.Rubric.discriminability) / 2,
             t.Rubric.simulated,
+            t.Rubric.id,
         )
         .join(t.Rubric, t.Rubric.id == t.Arm.rubric_id)
         .where(t.Arm.experiment_id.in_(experiment_ids), t.Arm.arm.in_(t.ARMS_IN_USE))
@@ -165,8 +167,9 @@ def arms_of_experiments(session: Session, experiment_ids: Sequence[int]) -> list
             labels=tuple(stage["label"] for stage in stages or ()),
             quality=None if quality is None else float(quality),
             simulated=simulated,
+            rubric_id=rubric_id,
         )
-        for arm_id, experiment_id, kind, owner, stages, quality, simulated in rows
+        for arm_id, experiment_id, kind, owner, stages, quality, simulated, rubric_id in rows
     ]
 
 

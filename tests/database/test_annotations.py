@@ -8,16 +8,20 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis import load
+from judge_gym.analysis import running as analysis
 from judge_gym.annotations import load_mapping, read_annotations
 from judge_gym.errors import ConfigError, EvidenceError, StoreError
 from judge_gym.lab.annotating import ImportedLabels, import_annotations
 from judge_gym.lab.importing import import_verdicts
+from judge_gym.metrics.estimate import RemarkKind
 from judge_gym.recorded.mapping import load_recorded
 from judge_gym.recorded.reading import recorded_files
+from judge_gym.report.page import read_report
 from judge_gym.store import tables as t
 from judge_gym.store.annotations import stored_annotations
 from judge_gym.store.bundle_reading import import_bundle
 from judge_gym.store.bundles import export
+from judge_gym.store.results import ResultRow, latest_run, load_results
 from support.command_line import REPOSITORY
 from support.postgres import temporary_database
 
@@ -181,3 +185,71 @@ def test_a_bundle_takes_labels_along(
             connection.execute(sa.update(t.Annotation).values(labels=["No"]))
         with pytest.raises(StoreError, match="1 annotations of the bundle are here with another"):
             import_bundle(engine, talks.folder / "bundle")
+
+
+def labelled(talks: Talks, items: range, people: int = 3) -> list[ResultRow]:
+    """Label these items as the judge `even` does but for every tenth, and analyse the sweep."""
+    rows = [
+        f"t{talk},p{person},{'Yes' if (talk % 2 == 0) != (talk % 10 == person) else 'No'}"
+        for talk in items
+        for person in range(people)
+    ]
+    talks.label("\n".join(["talk,who,label", *rows]))
+    run_id = analysis.analyse(talks.engine, SWEEP)
+    with Session(talks.engine) as session:
+        return load_results(session, run_id)
+
+
+def figure(rows: list[ResultRow], metric: str, **scope: str) -> ResultRow:
+    (row,) = (
+        row
+        for row in rows
+        if row.metric == metric and all(row.scope.get(key) == scope[key] for key in scope)
+    )
+    return row
+
+
+def test_judges_are_compared_with_people(talks: Talks) -> None:
+    rows = labelled(talks, range(40))
+    even = {"judge": "recorded/even", "people": "people"}
+    assert figure(rows, "alt_test_winning_rate", **even).estimate == 1
+    third = figure(rows, "alt_test_winning_rate", **{**even, "judge": "recorded/third"})
+    assert third.estimate == 0
+    # Of the 10 items of a decade people differ on 3: one of the three is then apart.
+    apart = figure(rows, "people_distance", **even)
+    assert apart.estimate == pytest.approx(3 / 10 * 1 / 3)
+    assert apart.floor == pytest.approx(3 / 10 * 2 / 3)
+    assert figure(rows, "people_distance_excess", **even).estimate == pytest.approx(-0.1)
+    assert apart.imported
+    alpha = figure(rows, "people_alpha_ordinal")
+    assert alpha.scope["people"] == "people"
+    assert 0.5 < alpha.estimate < 0.7
+    # Every item has labels, so there is nothing to correct.
+    assert figure(rows, "corrected_mean").because.startswith("it needs labels, of people or")
+    with Session(talks.engine) as session:
+        run_id = latest_run(session, SWEEP).id
+        titles = [table.title for table in read_report(session, run_id).results]
+    assert {"Judges beside people", "Distance to people", "Agreement of people"} <= set(titles)
+
+
+def test_labels_of_a_part_correct_a_judge(talks: Talks) -> None:
+    rows = labelled(talks, range(30), people=1)
+    third = {"judge": "recorded/third", "people": "people"}
+    corrected = figure(rows, "corrected_mean", **third)
+    # people say yes on half of the items but for the tenth; the judge on a third
+    assert corrected.estimate == pytest.approx(0.4, abs=0.05)
+    assert corrected.lower < 0.4 < corrected.upper
+    assert [remark.kind for remark in corrected.remarks] == [RemarkKind.RANDOM_LABELS]
+    share = figure(rows, "corrected_share", stage="2", **third)
+    assert share.estimate == pytest.approx(corrected.estimate)
+    even = figure(rows, "corrected_share_rogan_gladen", stage="2", judge="recorded/even")
+    # On the others it marks 5 of 10; Se is 1 and Sp 15/18: (1/2 - 1/6) / (1 - 1/6) = 0.4
+    assert even.estimate == pytest.approx(0.4)
+    planned = [row for row in rows if row.metric == "labels_next" and row.scope.get("judge")]
+    by_judge = {(row.scope["judge"], row.scope["stage"]): row.estimate for row in planned}
+    assert sum(count for (judge, _), count in by_judge.items() if judge == "recorded/even") == 10
+    widths = [row for row in rows if row.metric == "labels_half_width" and row.scope.get("judge")]
+    now, *more = [row.estimate for row in widths if row.scope["judge"] == "recorded/third"]
+    assert all(width < now for width in more)
+    alt = figure(rows, "alt_test_winning_rate", judge="recorded/third")
+    assert "it needs a person with 30 items that the judge and another person" in alt.because

@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from judge_gym.metrics.expert_labels import isotonic_calibration, prediction_powered_mean
+from judge_gym.metrics.expert_labels import (
+    Labelled,
+    Screened,
+    isotonic_calibration,
+    next_labels,
+    prediction_powered_difference,
+    prediction_powered_mean,
+    rogan_gladen,
+    rogan_gladen_difference,
+    stratified_mean,
+)
 from judge_gym.metrics.score_agreement import error_correlation, label_agreement
 
 RNG_SEED = 3
@@ -140,3 +150,143 @@ def test_the_curve_claims_no_interval():
 def test_what_cannot_be_calibrated(judge, because):
     (only,) = isotonic_calibration(np.arange(len(judge)), np.array(judge)).truth
     assert because in only.reason
+
+
+# Shares 0.4 of 100, Se 45/50 and Sp 40/50. By hand: (0.4 + 0.8 - 1) / 0.7 = 0.2857. With
+# z² = 3.8415: AP' = 41.9207/103.8415 = 0.40370, Se' = 46/52, Sp' = 41/52, so 0.19216/0.67308 =
+# 0.28550; shift 2·z²·(0.28550·0.0019629 - 0.71450·0.0032060) = -0.013293; variance (0.0023182 +
+# 0.00016 + 0.0016367)/0.67308² = 0.0090830; 0.28550 - 0.01329 ± 1.96·0.095305.
+LANG_REICZIGEL = (0.2857, 0.0854, 0.4590)
+
+
+def test_the_interval_of_lang_and_reiczigel():
+    found = rogan_gladen(Screened(40, 100, 45, 50, 40, 50))
+    assert (found.estimate, found.lower, found.upper) == pytest.approx(LANG_REICZIGEL, abs=2e-4)
+
+
+def test_a_perfect_judge_needs_no_correction():
+    found = rogan_gladen(Screened(30, 100, 50, 50, 50, 50))
+    assert found.estimate == pytest.approx(0.3)
+    assert found.lower < 0.3 < found.upper
+    difference = rogan_gladen_difference(
+        Screened(30, 100, 25, 25, 25, 25), Screened(50, 100, 25, 25, 25, 25)
+    )
+    assert difference.estimate == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize(
+    ("screened", "said"),
+    [
+        (Screened(3, 10, 4, 4, 9, 10), "5 labelled items of each class, and there are 4 and 10"),
+        (Screened(0, 0, 9, 10, 9, 10), "every item has a label"),
+        (Screened(5, 10, 5, 10, 5, 10), "no better than chance"),
+    ],
+)
+def test_what_cannot_be_corrected_has_a_reason(screened, said):
+    assert said in rogan_gladen(screened).reason
+    if screened.truly != 4:  # two systems have twice the labels
+        assert said in rogan_gladen_difference(screened, screened).reason
+
+
+def screened(rng, truly, labels=60, others=200, se=0.85, sp=0.8):
+    label = rng.random(labels) < truly
+    marked = np.where(label, rng.random(labels) < se, rng.random(labels) >= sp)
+    share = truly * se + (1 - truly) * (1 - sp)
+    return Screened(
+        float(rng.binomial(others, share)),
+        others,
+        float((marked & label).sum()),
+        int(label.sum()),
+        float((~marked & ~label).sum()),
+        int((~label).sum()),
+    )
+
+
+def coverage(estimates, truth):
+    held = [one.lower <= truth <= one.upper for one in estimates if one.lower is not None]
+    return len(held), np.mean(held)
+
+
+def test_corrections_by_sensitivity_and_specificity_cover():
+    rng = np.random.default_rng(RNG_SEED)
+    of, share = coverage([rogan_gladen(screened(rng, 0.4)) for _ in range(600)], 0.4)
+    assert of == 600
+    assert 0.93 <= share <= 0.985
+    pairs = [(screened(rng, 0.3), screened(rng, 0.5)) for _ in range(600)]
+    _, share = coverage([rogan_gladen_difference(*pair) for pair in pairs], 0.2)
+    assert 0.93 <= share <= 0.975
+
+
+def labelled(rng, n, others=150, shift=0.0):
+    """Labels and scores of 5 steps on the 0-1 scale; the judge is too high by half a step."""
+    label = np.clip(np.round(rng.normal(0.5 + shift, 0.25, n + others) * 4) / 4, 0, 1)
+    judge = np.clip(np.round((label + rng.normal(0.1, 0.2, n + others)) * 4) / 4, 0, 1)
+    return Labelled(label[:n], judge[:n], judge[n:])
+
+
+def test_two_systems_differ_as_their_labels_do():
+    rng = np.random.default_rng(RNG_SEED)
+    truth = labelled(rng, 400_000, 2, 0.1).expert.mean() - labelled(rng, 400_000, 2).expert.mean()
+    estimates = [
+        prediction_powered_difference(labelled(rng, 30), labelled(rng, 40, 80, 0.1))
+        for _ in range(600)
+    ]
+    assert coverage(estimates, truth)[1] == pytest.approx(0.95, abs=0.025)
+    crowded = Labelled(np.r_[0.0, np.ones(40)], np.ones(41), np.ones(50))
+    missing = prediction_powered_difference(labelled(rng, 30), crowded)
+    assert "crowd at one end" in missing.reason
+
+
+def test_the_difference_is_that_of_the_two_corrected_means(rng):
+    first, second = labelled(rng, 40), labelled(rng, 60, shift=0.1)
+    means = [prediction_powered_mean(of.expert, of.judge, of.judge_alone) for of in (first, second)]
+    found = prediction_powered_difference(first, second)
+    assert found.estimate == pytest.approx(means[1].estimate - means[0].estimate)
+    halves = [(mean.upper - mean.lower) / 2 for mean in means]
+    assert max(halves) < (found.upper - found.lower) / 2 < sum(halves)
+
+
+def test_a_stratified_mean_weighs_each_score_by_its_items():
+    judge = np.repeat([0.0, 1.0], 15)
+    label = np.r_[np.tile([0.0, 0.5, 1.0], 5), np.tile([1.0, 1.0, 0.5], 5)]
+    others = np.repeat([0.0, 1.0], [60, 10])
+    found = stratified_mean(Labelled(label, judge, others))
+    # 75 items of score 0 with the mean 1/2, and 25 of score 1 with 5/6
+    assert found.estimate == pytest.approx(0.75 / 2 + 0.25 * 5 / 6)
+    # s² = 2.5/14 and 5/6/14 over 15 labels each; between them 3/4·(1/12)² + 1/4·(1/4)², over 100
+    variance = 0.75**2 * 2.5 / 14 / 15 + 0.25**2 * (5 / 6) / 14 / 15
+    variance += (0.75 / 144 + 0.25 / 16) / 100
+    half = (found.upper - found.lower) / 2
+    assert 1.96 < half / variance**0.5 < 2.2
+
+
+def test_next_labels_go_where_labels_vary_and_items_are():
+    judge = np.repeat([0.0, 0.5, 1.0], 10)
+    label = np.r_[np.zeros(10), np.tile([0.0, 1.0], 5), np.ones(10)]
+    plan = next_labels(Labelled(label, judge, np.repeat([0.0, 0.5, 1.0], [40, 40, 5])), 30)
+    assert plan.counts.sum() == 30
+    # Labels of score 0 and 1 never vary: their spread is what 2 labels of the others' give.
+    assert plan.counts.tolist() == [0, 30, 0]
+    assert plan.allocated < plan.at_random < plan.now
+    few = next_labels(Labelled(label, judge, np.array([0.5, 0.5, 1.0])), 30)
+    assert few.counts.tolist() == [0, 2, 1]
+    assert next_labels(Labelled(label, judge, np.array([])), 30) is None
+
+
+def test_labels_drawn_as_planned_are_estimated_by_stratum():
+    rng = np.random.default_rng(RNG_SEED)
+    truth = labelled(rng, 400_000, 2).expert.mean()
+
+    def planned():
+        every = labelled(rng, 200, 2)
+        label, judge = every.expert, every.judge
+        plan = next_labels(Labelled(label[:20], judge[:20], judge[20:]), 30)
+        drawn = [np.arange(20)]
+        for score, count in zip(plan.strata, plan.counts, strict=True):
+            of_score = 20 + np.flatnonzero(judge[20:] == score)
+            drawn.append(rng.permutation(of_score)[:count])
+        chosen = np.concatenate(drawn)
+        return Labelled(label[chosen], judge[chosen], np.delete(judge, chosen))
+
+    _, share = coverage([stratified_mean(planned()) for _ in range(600)], truth)
+    assert share == pytest.approx(0.95, abs=0.025)

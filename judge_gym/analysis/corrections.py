@@ -1,0 +1,201 @@
+"""Figures of a judge corrected by labels of a part of its items, and what to label next.
+
+Labels are those of people under the judge's rubric, or the known answers. Where every item has
+one, or none, there is nothing to correct.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from judge_gym.analysis.groups import Group
+from judge_gym.analysis.judges import known_truth, parts_of
+from judge_gym.analysis.people import labels_of_arms, uses, verdicts_of_people
+from judge_gym.metrics.cells import BoolArray, FloatArray, pignistic
+from judge_gym.metrics.estimate import (
+    UNIT_INTERVAL,
+    Estimate,
+    Remark,
+    RemarkKind,
+    remarked,
+)
+from judge_gym.metrics.expert_labels import (
+    Labelled,
+    Screened,
+    next_labels,
+    prediction_powered_difference,
+    prediction_powered_mean,
+    rogan_gladen,
+    rogan_gladen_difference,
+    stratified_mean,
+)
+from judge_gym.store.results import ResultRow
+
+NEXT = 50
+"""How many labels are planned next."""
+MOST_SYSTEMS = 6
+"""Most categories of items that are compared with each other."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """Labels of a group's items: shares of the stages, items x stages, NaN without a label."""
+
+    shares: FloatArray
+    people: str = ""
+    """The set of labels; empty for the known answers."""
+
+    @property
+    def labelled(self) -> BoolArray:
+        return np.isfinite(self.shares[:, 0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """What a judge says of a group's items: shares of the stages, and where it says anything."""
+
+    shares: FloatArray
+    present: BoolArray
+
+    @property
+    def nearest(self) -> FloatArray:
+        """The stage nearest to its mean score of each item, on the 0-1 scale."""
+        top = self.shares.shape[1] - 1
+        return np.asarray(np.floor(_scores(self.shares) * top + 0.5) / top)
+
+
+def _scores(shares: FloatArray) -> FloatArray:
+    stages = shares.shape[1]
+    return np.asarray(shares @ (np.arange(stages) / (stages - 1)))
+
+
+def corrections(group: Group) -> Iterator[ResultRow]:
+    """Yield the corrected figures of each judge with labels of a part of its items."""
+    shares, present = pignistic(group.own)
+    for number, judge in enumerate(group.judges):
+        judged = _Judged(shares[number], present[number])
+        for known in _known(group, number):
+            labelled = known.labelled & judged.present
+            others = judged.present & ~known.labelled
+            if not (labelled.any() and others.any()):
+                continue
+            scope = {"judge": judge.model} | ({"people": known.people} if known.people else {})
+            for estimate, more in _figures(group, known, judged):
+                random = remarked(estimate, Remark(RemarkKind.RANDOM_LABELS))
+                row = random if estimate.estimate is not None else estimate
+                yield group.row(row, [group.own_arms[number]], p_adjusted=None, **scope, **more)
+
+
+def _known(group: Group, number: int) -> Iterator[_Known]:
+    """Yield the labels of a judge's items, set by set, the known answers first."""
+    arms = group.own_arms[number]
+    truth = known_truth(group, number)
+    if truth is not None:
+        shares = np.full((len(group.items), group.n_stages), np.nan)
+        known = np.flatnonzero(truth > 0)
+        shares[known] = 0
+        shares[known, truth[known] - 1] = 1
+        yield _Known(shares)
+    for given in group.data.people:
+        if uses(arms, given):
+            people = verdicts_of_people(group, given, labels_of_arms(arms))
+            shares, present = pignistic(replace(people, judge=people.judge * 0, n_judges=1))
+            yield _Known(np.where(present[0][:, None], shares[0], np.nan), given.name)
+
+
+def _figures(
+    group: Group, known: _Known, judged: _Judged
+) -> Iterator[tuple[Estimate, dict[str, str]]]:
+    every = np.ones(len(group.items), dtype=np.bool_)
+    expert, judge = _scores(known.shares), _scores(judged.shares)
+    of_all = _part(known, judged, expert, judge, every)
+    mean = prediction_powered_mean(
+        of_all.expert, of_all.judge, of_all.judge_alone, bounds=UNIT_INTERVAL
+    )
+    yield replace(mean, metric="corrected_mean", unit="0-1 scale"), {}
+    by_stage = _part(known, judged, expert, judged.nearest, every)
+    stratified = stratified_mean(by_stage, bounds=UNIT_INTERVAL)
+    yield replace(stratified, metric="corrected_mean_stratified", unit="0-1 scale"), {}
+    for stage in range(1 if group.n_stages == 2 else 0, group.n_stages):
+        scope = {"stage": str(stage + 1)}
+        shares = known.shares[:, stage], judged.shares[:, stage]
+        part = _part(known, judged, *shares, every)
+        share = prediction_powered_mean(
+            part.expert, part.judge, part.judge_alone, bounds=UNIT_INTERVAL
+        )
+        yield replace(share, metric="corrected_share", unit="share"), scope
+        screened = rogan_gladen(_screened(known, judged, stage, every))
+        yield replace(screened, metric="corrected_share_rogan_gladen"), scope
+    yield from _differences(group, known, judged, expert, judge)
+    yield from _planned(by_stage, group.n_stages)
+
+
+def _differences(
+    group: Group, known: _Known, judged: _Judged, expert: FloatArray, judge: FloatArray
+) -> Iterator[tuple[Estimate, dict[str, str]]]:
+    """Yield the difference of each two categories of items, such as the systems that made them."""
+    systems = {name: chosen for name, chosen in parts_of(group).items() if name}
+    if len(systems) > MOST_SYSTEMS:
+        return
+    for first, second in combinations(systems, 2):
+        scope = {"category": f"{second} less {first}"}
+        parts = [_part(known, judged, expert, judge, systems[name]) for name in (first, second)]
+        powered = prediction_powered_difference(*parts)
+        yield replace(powered, metric="corrected_difference", unit="0-1 scale"), scope
+        if group.n_stages == 2:
+            screened = [_screened(known, judged, 1, systems[name]) for name in (first, second)]
+            difference = rogan_gladen_difference(*screened)
+            yield replace(difference, metric="corrected_difference_rogan_gladen"), scope
+
+
+def _planned(labelled: Labelled, n_stages: int) -> Iterator[tuple[Estimate, dict[str, str]]]:
+    """Yield how many of the next labels go to the items of each stage, and what they bring."""
+    plan = next_labels(labelled, NEXT)
+    if plan is None:
+        return
+    n, total = labelled.n, int(plan.counts.sum())
+    method = "allocation by share of items times spread of labels (Neyman)"
+    for score, count in zip(plan.strata, plan.counts, strict=True):
+        planned = Estimate(
+            "labels_next", float(count), None, None, n, n, method=method, unit="labels",
+            because="it is a plan",
+        )  # fmt: skip
+        yield planned, {"stage": str(round(float(score) * (n_stages - 1)) + 1)}
+    widths = {
+        "now": plan.now,
+        f"{total} more at random": plan.at_random,
+        f"{total} more as planned": plan.allocated,
+    }
+    for part, half in widths.items():
+        width = Estimate(
+            "labels_half_width", half, None, None, n, n, method=method, unit="0-1 scale",
+            because="it is expected",
+        )  # fmt: skip
+        yield width, {"part": part}
+
+
+def _part(
+    known: _Known, judged: _Judged, expert: FloatArray, judge: FloatArray, chosen: BoolArray
+) -> Labelled:
+    labelled = known.labelled & judged.present & chosen
+    others = judged.present & ~known.labelled & chosen
+    return Labelled(expert[labelled], judge[labelled], judge[others])
+
+
+def _screened(known: _Known, judged: _Judged, stage: int, chosen: BoolArray) -> Screened:
+    """Return how a judge marks a stage; an item on which people are split in half is left out."""
+    marks = judged.shares[:, stage]
+    labels = np.where(known.labelled, known.shares[:, stage], 0.5)
+    truly = judged.present & chosen & (labels > 0.5)
+    not_truly = judged.present & chosen & (labels < 0.5)
+    others = judged.present & chosen & ~known.labelled
+    return Screened(
+        positive=float(marks[others].sum()),
+        tested=int(others.sum()),
+        hits=float(marks[truly].sum()),
+        truly=int(truly.sum()),
+        passes=float((1 - marks[not_truly]).sum()),
+        not_truly=int(not_truly.sum()),
+    )
