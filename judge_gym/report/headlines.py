@@ -14,6 +14,7 @@ from judge_gym.metrics.estimate import LEVEL, RemarkKind, wilson
 from judge_gym.metrics.hypotheses import VALIDITY_CHECKS
 from judge_gym.report.facts import Facts
 from judge_gym.report.findings import NOT_TESTABLE, distinct_labels, joint_label, stands
+from judge_gym.report.multiverse import sign_change_cautions
 from judge_gym.report.planted import Planted
 from judge_gym.report.plots.plot import Panel, Plot
 from judge_gym.report.remarks import remark_text
@@ -418,6 +419,7 @@ def summary_of(
             *_cautions(facts, status, findings, found, planted),
             *_abstentions(rows),
             *_understated(rows),
+            *sign_change_cautions(rows),
         ),
         settings=largest_settings(rows),
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from judge_gym.analysis.interactions import EFFECTS
 from judge_gym.analysis.multiverse import CELL, CURVE, MEDIAN, QUESTION
 from judge_gym.counting import counted
 from judge_gym.formats import figure, p_value, percent
@@ -245,3 +246,30 @@ def cells_table(curve: SpecificationCurve, most: int) -> Table:
 def _notes(left_out: int) -> Iterator[str]:
     if left_out:
         yield f"{counted(left_out, 'cell')} between these: see the HTML report."
+
+
+_MOST_CHANGES = 2
+
+
+def sign_change_cautions(rows: Sequence[ResultRow]) -> Iterator[str]:
+    """Yield the effects of axes that change sign with another axis, beyond their uncertainty."""
+    figures: dict[str, dict[str, ResultRow]] = {}
+    for row in rows:
+        if row.metric in EFFECTS:
+            figures.setdefault(row.scope_key, {})[row.metric] = row
+    turning = sorted(
+        (p, key)
+        for key, of_change in figures.items()
+        if (p := of_change[EFFECTS[0]].p_adjusted) is not None and p < _ALPHA
+    )
+    for p, key in turning[:_MOST_CHANGES]:
+        scope = figures[key][EFFECTS[0]].scope
+        low, high = (figures[key][metric] for metric in EFFECTS[1:])
+        yield (
+            f"The effect of {_words(scope['axis'])} {scope['from']} → {scope['to']} changes sign "
+            f"with {_words(scope['moderator'])}: {figure(low)} at {scope['lowest_at']}, "
+            f"{figure(high)} at {scope['highest_at']} (p {p_value(p)})."
+        )
+    more = len(turning) - _MOST_CHANGES
+    if more > 0:
+        yield f"{counted(more, 'more effect')} of axes change sign; see Effects that change sign."

