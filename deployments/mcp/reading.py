@@ -55,6 +55,7 @@ def plan_sweep(file: str) -> dict[str, Any]:
         "budget": sweep.budget.model_dump() if sweep.budget else None,
         "lines": lines,
         "unpriced": plan.unpriced,
+        "facets": plan.facets,
         "warnings": plan.warnings,
         "assumptions": plan.assumptions,
     }

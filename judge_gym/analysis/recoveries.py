@@ -24,8 +24,10 @@ from judge_gym.formats import number
 from judge_gym.metrics.consistency import MIN_REPLICATES
 from judge_gym.metrics.polarization import jensen_shannon
 from judge_gym.planted import expected as model
-from judge_gym.planted.families import Family, family_named, planted
+from judge_gym.planted.families import Family, family_named
 from judge_gym.planted.judging import Case, Display, case_of
+from judge_gym.planted.wordings import worded
+from judge_gym.questions.scorer import instructions
 from judge_gym.seeds import canonical_json, derive_seed
 from judge_gym.store.results import ResultRow
 from judge_gym.store.samples import shown_documents
@@ -183,7 +185,7 @@ def _judge(judge: Judge, samples: _Samples, texts: _Texts) -> PlantedJudge | Non
     return PlantedJudge(
         experiment=experiment,
         family_name=name,
-        family=planted()[name],
+        family=worded(name, instructions(experiment)),
         cases={
             item: case_of(documents, experiment.concept, experiment.scale_size)
             for item, documents in shown.items()

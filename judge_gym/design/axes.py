@@ -1,7 +1,9 @@
 """The axes of the design space as data, derived from the fields of `Experiment`."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from typing import Any
 
 from judge_gym.design.experiment import Axis, Experiment
 from judge_gym.design.fields import legal_text
@@ -43,6 +45,15 @@ def axes() -> list[AxisInfo]:
         for name, field in Experiment.model_fields.items()
         if marked[name]
     ]
+
+
+def facets_of(experiments: Iterable[Experiment]) -> dict[str, list[Any]]:
+    """Return facet → its levels in these experiments, in their order, if there are several."""
+    levels: dict[str, dict[Any, None]] = {axis.name: {} for axis in axes() if axis.facet}
+    for experiment in experiments:
+        for name, seen in levels.items():
+            seen[getattr(experiment, name)] = None
+    return {name: list(seen) for name, seen in levels.items() if len(seen) > 1}
 
 
 def legal_values(field: str) -> str:

@@ -353,8 +353,13 @@ class Experiment(Frozen):
 
     @property
     def name(self) -> str:
-        """The tag, or one made of concept, model and key."""
-        return self.tag or f"{_slug(self.concept)}-{_slug(self.model)}-{self.key[:8]}"
+        """The tag, or one made of concept, model, levels of facets and key."""
+        if self.tag:
+            return self.tag
+        wording = "" if self.wording == STANDARD_WORDING else _slug(self.wording)[:20]
+        draw = f"draw-{self.rubric_draw}" if self.rubric_draw else ""
+        parts = (_slug(self.concept), _slug(self.model), wording, draw, self.key[:8])
+        return "-".join(filter(None, parts))
 
 
 def family_of(model: str) -> str:

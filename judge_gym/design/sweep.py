@@ -19,6 +19,7 @@ from judge_gym.design.space import ControlledDraw, Point, RandomDraw, Space, con
 from judge_gym.design.sweep_blocks import (
     DIMENSIONS,
     Block,
+    Draws,
     Names,
     pair_spaces,
     read_blocks,
@@ -30,6 +31,11 @@ from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.seeds import generator
 
 OnUnsupported = Literal["error", "mark"]
+RUBRIC_CLAIMS = ("H3",)
+"""The hypotheses about rubrics: of one draw an owner they would be about that one rubric."""
+DRAWS_OF_CLAIMS = 3
+"""Rubrics that each judge writes for its own use where a plan confirms such a claim."""
+MOST_DRAWS = 20
 _NAME = "1 to 80 small letters, digits and hyphens"
 _KEYS = (
     "name",
@@ -38,6 +44,7 @@ _KEYS = (
     "windows",
     "families",
     "concepts",
+    "rubric_draws",
     "defaults",
     "blocks",
     "on_unsupported",
@@ -160,7 +167,10 @@ def load_sweep(path: Path) -> Sweep:
     families = _read_families(items["families"]) if "families" in items else {}
     concepts = _read_concepts(items["concepts"]) if "concepts" in items else {}
     names = Names(read_windows(items["windows"]), families, concepts)
-    blocks = read_blocks(items["blocks"], items.get("defaults", Node({}, tree.place)), names)
+    plan = _read_plan(items["plan"], items["name"].value) if "plan" in items else None
+    draws = _read_draws(items.get("rubric_draws"), plan)
+    defaults = items.get("defaults", Node({}, tree.place))
+    blocks = read_blocks(items["blocks"], defaults, names, draws)
     if "families" in items:
         _check_used(items["families"], blocks, "model")
     if "concepts" in items:
@@ -186,7 +196,7 @@ def load_sweep(path: Path) -> Sweep:
         ),
         draw=read_draw(items["draw"], boxes) if "draw" in items else None,
         budget=read_model(Budget, items["budget"]) if "budget" in items else None,
-        plan=_read_plan(items["plan"], items["name"].value) if "plan" in items else None,
+        plan=plan,
         on_unsupported=(
             _read_on_unsupported(items["on_unsupported"]) if "on_unsupported" in items else "error"
         ),
@@ -246,6 +256,19 @@ def _read_text(node: Node) -> str:
     if not isinstance(node.value, str):
         raise node.place.problem(f"is {shown(node.value)}", "Use text.")
     return node.value
+
+
+def _read_draws(node: Node | None, plan: AnalysisPlan | None) -> Draws:
+    """Return the draws of rubrics; a sweep that confirms a claim about rubrics has several."""
+    if node is None:
+        claims = set(plan.confirmatory) if plan else set()
+        return Draws(own=DRAWS_OF_CLAIMS if claims & set(RUBRIC_CLAIMS) else 1)
+    count = node.value
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MOST_DRAWS:
+        raise node.place.problem(
+            f"is {shown(count)}", f"Use a whole number from 1 to {MOST_DRAWS}."
+        )
+    return Draws(count, count)
 
 
 def _read_families(node: Node) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The blocks of a sweep file: axes, conditions, and what is drawn of them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -32,6 +33,8 @@ _REQUIRED = tuple(name for name, field in Experiment.model_fields.items() if fie
 # By default the window gives the country, the model the family, and the concept as whom prompts
 # address a judge: one dimension each.
 _DERIVED = {"country": "window", "family": "model", "persona": "concept", "domain": "concept"}
+PER_SAMPLE = "rubric_per_sample"
+"""A key of blocks: each replicate is judged under a rubric of its own."""
 DIMENSIONS = tuple(name for name in FIELDS if name not in ("tag", "replicates", *_DERIVED))
 
 
@@ -55,9 +58,24 @@ class Names:
     concepts: Mapping[str, Expertise]
 
 
-def read_blocks(node: Node, defaults: Node, names: Names) -> tuple[Block, ...]:
-    """Read the blocks of a sweep; raises `ConfigError` at the first invalid value."""
-    for child in defaults.known_items(FIELDS).values():
+@dataclass(frozen=True)
+class Draws:
+    """How many rubrics an owner writes from the same prompt, where a block does not say."""
+
+    own: int = 1
+    shared: int = 1
+
+    def of(self, rubric: RubricSource) -> int:
+        """Return the draws of a rubric; one that is provided has one."""
+        return {"own": self.own, "shared": self.shared, "provided": 1}[rubric.kind]
+
+
+def read_blocks(node: Node, defaults: Node, names: Names, draws: Draws) -> tuple[Block, ...]:
+    """Read the blocks of a sweep; raises `ConfigError` at the first invalid value.
+
+    A block whose rubrics have different numbers of draws becomes several.
+    """
+    for child in defaults.known_items((*FIELDS, PER_SAMPLE)).values():
         if isinstance(child.value, tuple):
             raise child.place.problem(
                 f"is {shown(child.value)}",
@@ -65,22 +83,53 @@ def read_blocks(node: Node, defaults: Node, names: Names) -> tuple[Block, ...]:
             )
     if not isinstance(node.value, tuple) or not node.value:
         raise node.place.problem(f"is {shown(node.value)}", "Use a list of one block or more.")
-    blocks = tuple(_read_block(entry, defaults, names) for entry in node.entries)
+    blocks = tuple(
+        block for entry in node.entries for block in _read_block(entry, defaults, names, draws)
+    )
     _check_tags(blocks)
     return blocks
 
 
-def _read_block(node: Node, defaults: Node, names: Names) -> Block:
-    given = {**defaults.items, **node.known_items(FIELDS)}
+def _read_block(node: Node, defaults: Node, names: Names, draws: Draws) -> Iterator[Block]:
+    given = {**defaults.items, **node.known_items((*FIELDS, PER_SAMPLE))}
+    per_sample = PER_SAMPLE in given and _read_switch(given.pop(PER_SAMPLE))
     values = {name: _read_values(name, child, names) for name, child in given.items()}
     for name in _REQUIRED:
         if name not in values:
             raise missing(node.place, name, legal_values(name))
     for name in FIELDS:
         values.setdefault(name, [Experiment.model_fields[name].get_default()])
-    _check_rules(node.place, values)
-    box = tuple(tuple(_choices(dimension, values, names)) for dimension in DIMENSIONS)
-    return Block(box, values["replicates"][0], values["tag"][0], node.place)
+    if per_sample:
+        _check_per_sample(node, given, values)
+        draws = Draws(own=values["replicates"][0], shared=values["replicates"][0])
+        values["replicates"] = [1]
+    by_draws: dict[int, list[RubricSource]] = defaultdict(list)
+    for rubric in values["rubric"]:
+        by_draws[0 if "rubric_draw" in given else draws.of(rubric)].append(rubric)
+    for count, rubrics in by_draws.items():
+        drawn = {"rubric_draw": list(range(count))} if count else {}
+        part = {**values, "rubric": rubrics, **drawn}
+        _check_rules(node.place, part)
+        box = tuple(tuple(_choices(dimension, part, names)) for dimension in DIMENSIONS)
+        yield Block(box, values["replicates"][0], values["tag"][0], node.place)
+
+
+def _read_switch(node: Node) -> bool:
+    if not isinstance(node.value, bool):
+        raise node.place.problem(f"is {shown(node.value)}", "Use true or false.")
+    return node.value
+
+
+def _check_per_sample(node: Node, given: Mapping[str, Node], values: Mapping[str, Any]) -> None:
+    if "rubric_draw" in given:
+        raise given["rubric_draw"].place.problem(
+            f"is given with {PER_SAMPLE}, which draws one for each replicate", "Keep one of them."
+        )
+    if any(rubric.kind == "provided" for rubric in values["rubric"]):
+        raise node.place.problem(
+            f"has {PER_SAMPLE} and a provided rubric, of which there is one",
+            "Use own or {shared: MODEL}.",
+        )
 
 
 def _read_values(name: str, node: Node, names: Names) -> list[Any]:

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.asking.estimating import PerCall, UsageEstimate, assumptions, estimate, per_call
 from judge_gym.counting import counted
+from judge_gym.design.axes import facets_of
 from judge_gym.design.experiment import Effort, Experiment
 from judge_gym.design.plans import CRITIC, PROBE, SCORING, SWAP, MostDivergent, SwapPlan
 from judge_gym.design.strategies import resolve
@@ -88,6 +89,8 @@ class Plan:
     warnings: list[str]
     """Faulty documents, claims that too few replicates cannot test, models that are retired or
     in no list, bounds per hour that will be reached; sentences."""
+    facets: list[str]
+    """What the levels of wordings and rubric draws after the first cost; sentences."""
     changed: list[str]
     """Parts of recipes that changed since the judgements that are there; sentences."""
     assumptions: list[str]
@@ -173,6 +176,7 @@ def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
         lines=lines,
         unpriced=sorted({kind.model for kind in amounts if each[kind].price is None}),
         unapplied=[lost.note for lost in unapplied(providers, configured, sweep, experiments)],
+        facets=list(_facets(experiments, sweep.swap, documents)),
         changed=_changed(identities.values()),
         warnings=[
             *dropped,
@@ -201,6 +205,23 @@ def _changed(identities: Iterable[Identity]) -> list[str]:
         "cells; the old answers stay under the old recipe."
         for change, cells in changed_parts(identities).items()
     ]
+
+
+def _facets(
+    experiments: Sequence[Experiment], plan: SwapPlan | None, documents: Mapping[str, int]
+) -> Iterator[str]:
+    judgements = dict.fromkeys(experiments, 0)
+    swaps = swapped_arms(experiments, plan)
+    for experiment in experiments:
+        items = documents[experiment.window.key] // resolve(experiment).of(Bundling).size
+        judgements[experiment] = items * experiment.replicates * (1 + swaps[experiment.key])
+    for facet, levels in facets_of(experiments).items():
+        first, named = levels[0], ", ".join(map(str, levels))
+        more = sum(count for one, count in judgements.items() if getattr(one, facet) != first)
+        yield (
+            f"{facet} has {len(levels)} levels ({named}): {more:,} of "
+            f"{counted(sum(judgements.values()), 'judgement')} are of others than {first}."
+        )
 
 
 def _most(thinking: Mapping[_Kind, int]) -> dict[str, int]:

@@ -26,6 +26,7 @@ from judge_gym.planted.judging import (
     with_display_bias,
 )
 from judge_gym.planted.reading import NOTHING_READ
+from judge_gym.planted.wordings import worded
 
 _QUANTILES = 2000
 
@@ -111,6 +112,21 @@ def polarization(first: Family, second: Family, cases: Iterable[Case]) -> float:
     return fmean(
         _divergence(stage_distribution(first, case), stage_distribution(second, case))
         for case in cases
+    )
+
+
+def wording_scores(
+    family: str, cases: Sequence[Case], instructions: Sequence[str], display: Display = RANDOMIZED
+) -> FloatArray:
+    """Return the mean score (K,) of a family's single verdicts under each of K instructions."""
+    return np.array(
+        [
+            fmean(
+                mean_score(stage_distribution(worded(family, text), case, display))
+                for case in cases
+            )
+            for text in instructions
+        ]
     )
 
 

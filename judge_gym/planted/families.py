@@ -67,6 +67,10 @@ class Family(_Frozen):
     """t: added to the reading, times how emotive the text is; what neutralising removes."""
     noise: float = Field(default=0.05, ge=0, le=1)
     """σ: scale of the logistic noise of a reading at temperature 1, in units of the scale."""
+    wording_sd: float = Field(default=0.05, ge=0, le=0.5)
+    """Standard deviation, over wordings of the judging prompt, of what one adds to the reading."""
+    wording_shift: float = 0.0
+    """What the wording at hand adds to the reading (see `wordings.worded`); none at `standard`."""
     threshold_shift: float = Field(default=0.0, ge=-0.5, le=0.5)
     """Added to every threshold between stages: above zero is a stricter judge."""
     first_bias: float = Field(default=0.0, ge=0, le=0.5)

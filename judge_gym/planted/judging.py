@@ -106,12 +106,15 @@ def with_display_bias(
 
 
 def perceive(family: Family, case: Case) -> float:
-    """Return θ_f = clip(θ + δ·c + t·τ, 0, 1), or the fixed reading of a judge that never looks."""
+    """Return θ_f = clip(θ + δ·c + t·τ + w, 0, 1), where w is the shift of the prompt's wording.
+
+    A judge that never looks has one fixed reading.
+    """
     if family.fixed_reading is not None:
         return family.fixed_reading
     reading = case.reading
     shift = family.leaning * case.contested + family.tone_bias * reading.tau
-    return min(1.0, max(0.0, reading.theta + shift))
+    return min(1.0, max(0.0, reading.theta + shift + family.wording_shift))
 
 
 def stage_probabilities(family: Family, case: Case) -> FloatArray:
@@ -177,8 +180,11 @@ def abstention_probability(family: Family, case: Case) -> float:
 
 
 def margin(family: Family, case: Case, chosen: tuple[int, ...]) -> float:
-    """Return how much likelier the least likely chosen stage is than the best one left out."""
-    likely = stage_probabilities(family, case)
+    """Return how much likelier the least likely chosen stage is than the best one left out.
+
+    As a probe sees it, which has the same words whatever the wording of the judgement was.
+    """
+    likely = stage_probabilities(family.model_copy(update={"wording_shift": 0.0}), case)
     inside = np.isin(np.arange(case.stages), chosen)
     return float(likely[inside].min() - likely[~inside].max(initial=0.0))
 

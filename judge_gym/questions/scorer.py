@@ -62,6 +62,14 @@ def scoring_prompt(
     )
 
 
+def instructions(experiment: Experiment) -> str:
+    """Return the steps that a judge is to take, without the form of the answer."""
+    shown = Presentation(seed=0, letters=(), order=())
+    prompt = scoring_prompt(experiment, Rubric.model_construct(stages=()), (), shown, "")
+    steps = prompt.messages[-1]["content"].rpartition("TASK\n")[2]
+    return steps.removesuffix(resolve(experiment).of(Scoring).closing).strip()
+
+
 def read_verdict(
     scoring: Scoring, answer: str, evidence: Sequence[str] = ()
 ) -> Verdict | ParseFailure:

@@ -17,6 +17,7 @@ _PARAMETERS = {
     "leaning": "leaning",
     "tone_bias": "tone",
     "noise": "noise",
+    "wording_sd": "wording",
     "first_bias": "first",
     "label_a_bias": "letter A",
     "subset_width": "width",

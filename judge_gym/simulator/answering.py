@@ -21,6 +21,7 @@ from judge_gym.planted.families import (
 )
 from judge_gym.planted.judging import Case, Display, Sampling, occurs
 from judge_gym.planted.reading import concept_named
+from judge_gym.planted.wordings import worded
 from judge_gym.seeds import generator
 from judge_gym.simulator import editing, grading
 from judge_gym.simulator.prompts import (
@@ -127,7 +128,7 @@ def answer(request: Request, worths: Known = NOTHING) -> Answer:
 
 def _score(now: _Answering) -> str:
     task = read_scoring(now.request.messages)
-    rubric, family = task.rubric, now.family
+    rubric, family = task.rubric, worded(now.family_name, task.instructions)
     if not rubric.stages:
         return "The message lists no stages to choose from, so there is nothing to conclude."
     order, case = _order_and_case(rubric, task.documents)
@@ -170,7 +171,7 @@ def letter_chances(request: Request) -> dict[str, float]:
     task = read_scoring(request.messages) if role_of(request.messages) == "scorer" else None
     if name is None or task is None or task.form == "subset" or not task.rubric.stages:
         return {}
-    family, rubric = planted()[name], task.rubric
+    family, rubric = worded(name, task.instructions), task.rubric
     order, case = _order_and_case(rubric, task.documents)
     likely = judging.with_display_bias(
         judging.stage_probabilities(family, case),

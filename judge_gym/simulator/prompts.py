@@ -52,6 +52,8 @@ class Scoring:
     documents: tuple[str, ...]
     form: Form
     may_abstain: bool
+    instructions: str
+    """The steps to take, without the form of the answer."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ _MIDPOINT = re.compile(r'Stage (?P<stage>\d+) is labelled "(?P<label>[^"\n]*)"')
 _CLOSING_CHARACTERS = 600
 """The request for a form of answer ends a prompt; rubrics before it may use any words."""
 _OBJECT_WANTED = "Answer with one JSON object of this form"
+_ANSWER_WANTED = re.compile("^(?:End your response with|Answer with one JSON)", re.MULTILINE)
 _REWRITTEN = "the rewritten text and nothing else"
 
 
@@ -136,7 +139,13 @@ def read_scoring(messages: Sequence[Message]) -> Scoring:
         documents=documents_in(prompt),
         form=form,
         may_abstain="ABSTAIN" in closing,
+        instructions=_instructions(request),
     )
+
+
+def _instructions(request: str) -> str:
+    _, heading, steps = request.rpartition("TASK\n")
+    return _ANSWER_WANTED.split(steps)[0].strip() if heading else ""
 
 
 def read_probe(messages: Sequence[Message]) -> Probe:

@@ -40,6 +40,12 @@ def test_a_simulated_sweep_costs_nothing_and_needs_no_litellm(
     assert "—" not in said
 
 
+def test_what_rubric_draws_cost_is_said(database: str, tmp_path: Path) -> None:
+    said = planned(database, tmp_path, ("name: quick", "rubric_draws: 3\nname: quick"))
+    # Of 30 own judgements, 10 swaps and 30 shams for each draw.
+    assert "rubric_draw has 3 levels (0, 1, 2): 140 of 210 judgements are of others than 0." in said
+
+
 def test_a_model_without_a_price_is_told_and_never_free(database: str, tmp_path: Path) -> None:
     judges = ("[sim/calm-1, ", "[local/judge-1, openai/gpt-4.1-mini, sim/clam-1, ")
     more = ("name: quick", "budget: {max_calls: 2000}\nutility_model: sim/u-1\nname: quick")

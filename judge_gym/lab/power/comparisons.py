@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from judge_gym.counting import counted
+from judge_gym.design.axes import facets_of
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.plans import MostDivergent
 from judge_gym.design.sweep import Sweep
@@ -203,6 +204,14 @@ def _swaps(
                 )  # fmt: skip
 
 
+def _facets(sweep: Sweep, experiment: Experiment) -> dict[str, str]:
+    """Return the levels of an experiment's facets, in words, where the sweep has several."""
+    return {
+        name: f"{name.replace('_', ' ')} {getattr(experiment, name)}"
+        for name in facets_of(sweep.experiments())
+    }
+
+
 def _comparison(
     sweep: Sweep,
     hypothesis: Hypothesis,
@@ -222,6 +231,7 @@ def _comparison(
         max(1, items), min(experiment.replicates for experiment in group), first.scale_size
     )
     margin = plan.margin_of.get(hypothesis.key, hypothesis.margin) if plan else hypothesis.margin
+    scope = {**scope, **_facets(sweep, first)}
     primary_scope = {**scope, "country": first.country}
     return Comparison(
         hypothesis, margin, tuple(scope.items()), design, families, figures,

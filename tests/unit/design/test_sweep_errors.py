@@ -129,8 +129,8 @@ BLOCKS = [
     (
         "block:\n  - model: sim/calm-1\n",
         "sweep.yaml, line 6: block is not a known key. Did you mean blocks? "
-        "Use name, description, utility_model, windows, families, concepts, defaults, blocks, "
-        "on_unsupported, swap, score_critic, draw, budget, plan.",
+        "Use name, description, utility_model, windows, families, concepts, rubric_draws, "
+        "defaults, blocks, on_unsupported, swap, score_critic, draw, budget, plan.",
     ),
     (
         "blocks: [{}]\non_unsupported: ignore\n",
@@ -188,6 +188,21 @@ BLOCKS = [
         "blocks: [{}]\nfamilies: {sim/calm-2: calm}\n",
         "sweep.yaml, line 7: families.sim/calm-2 is a model of no block. "
         "Did you mean sim/calm-1? Use sim/calm-1.",
+    ),
+    (
+        "blocks: [{}]\nrubric_draws: 0\n",
+        "sweep.yaml, line 7: rubric_draws is 0. Use a whole number from 1 to 20.",
+    ),
+    (
+        "blocks: [{rubric_draw: 1, rubric_per_sample: true}]\n",
+        "sweep.yaml, line 6: blocks[0].rubric_draw is given with rubric_per_sample, which draws "
+        "one for each replicate. Keep one of them.",
+    ),
+    (
+        "blocks: [{wording: vanilla}]\n",
+        "sweep.yaml, line 6: blocks[0] combines model sim/calm-1 and wording vanilla: judge-gym "
+        "has no such wording; use standard, concise, courteous, detailed, formal, plain, "
+        "protocol, questions (recorded judgements may name any).",
     ),
     (
         "blocks: [{}]\nconcepts: {facism: {persona: historian}}\n",
@@ -282,7 +297,7 @@ def test_an_unknown_key_suggests_the_one_meant_and_lists_all(
         "sweep.yaml, line 7: blocks[0].scale_sise is not a known key. Did you mean scale_size? "
         "Use tag, task_type, concept, persona,"
     )
-    assert message.endswith("logprobs, wording, rubric_draw.")
+    assert message.endswith("wording, rubric_draw, rubric_per_sample.")
 
 
 def test_a_fault_in_a_rubric_file_is_told_at_both_places(

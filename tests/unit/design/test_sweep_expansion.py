@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.sweep import Sweep, load_sweep
+from support.command_line import SWEEPS, sweep_text
 
 VALUES: dict[str, list[Any]] = {
     "concept": ["fascism", "corruption"],
@@ -164,6 +165,48 @@ def test_a_concept_says_as_whom_its_judges_are_addressed() -> None:
     assert {one.expertise.domain for one in sweep.experiments() if one.concept == "haiku"} == {
         "poetry"
     }
+
+
+def test_rubric_draws_are_those_of_rubrics_that_models_write() -> None:
+    rubrics = ["own", {"shared": "sim/high-1"}]
+    sweep = sweep_of([{"rubric": rubrics}], rubric_draws=2)
+
+    assert [(one.rubric.kind, one.rubric_draw) for one in sweep.experiments()] == [
+        ("own", 0), ("own", 1), ("shared", 0), ("shared", 1)
+    ]  # fmt: skip
+    assert [one.rubric_draw for one in sweep_of([{"rubric_draw": [0, 4]}]).experiments()] == [0, 4]
+    assert sweep_of([{"rubric": rubrics}]).count() == 2
+
+
+def test_a_rubric_for_each_sample_is_a_draw_for_each_replicate() -> None:
+    sweep = sweep_of([{"rubric_per_sample": True, "replicates": 3}])
+
+    assert [(one.rubric_draw, one.replicates) for one in sweep.experiments()] == [
+        (0, 1), (1, 1), (2, 1)
+    ]  # fmt: skip
+
+
+def test_a_plan_that_confirms_a_claim_about_rubrics_has_three_of_each_judge(
+    tmp_path: Path,
+) -> None:
+    plan = ("plans/demo.yaml", f"{SWEEPS}/plans/demo.yaml")
+    text = sweep_text("demo.yaml", plan)
+    own = [one for one in load_sweep(_written(tmp_path, text)).experiments() if _is_own(one)]
+    drawn = load_sweep(_written(tmp_path, text.replace("rubric_draws: 1\n", "")))
+
+    assert {one.rubric_draw for one in own} == {0}
+    assert len([one for one in drawn.experiments() if _is_own(one)]) == 3 * len(own)
+    assert {one.rubric_draw for one in drawn.experiments() if not _is_own(one)} == {0}
+
+
+def _is_own(experiment: Experiment) -> bool:
+    return experiment.rubric.kind == "own"
+
+
+def _written(folder: Path, text: str) -> Path:
+    file = folder / "sweep.yaml"
+    file.write_text(text)
+    return file
 
 
 # 2 concepts x 3 models x 3 methods x 9 scales x 2 x 2 flags x 4 views x 2 orders x 2 gates
