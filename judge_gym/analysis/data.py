@@ -122,12 +122,14 @@ Rows = TypeVar("Rows", SampleRows, ProbeRows)
 class ItemTruth:
     """What is known per item: an index in [0, 1], NaN where there is none, and a label or "".
 
-    `category` is the part of a benchmark it belongs to, or "".
+    `category` is the part of a benchmark it belongs to, `outlet` the domain of its documents; ""
+    where there is none.
     """
 
     value: FloatArray
     label: tuple[str, ...]
     category: tuple[str, ...]
+    outlet: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,6 +312,7 @@ def _truth(items: Sequence[TrueValue]) -> ItemTruth:
         value=np.array([np.nan if item.value is None else item.value for item in items]),
         label=tuple(item.label or "" for item in items),
         category=tuple(item.category for item in items),
+        outlet=tuple(item.outlet for item in items),
     )
 
 

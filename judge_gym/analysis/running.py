@@ -44,6 +44,9 @@ Over the sweep:
 - `interaction_share_first`, `_second`, `_both`: of the variance between the cells of an `axis` and
   its `moderator`; `effect_over_levels`, `effect_lowest`, `effect_highest`: a change of the axis
   over the levels of the moderator, with the p of "one sign at all of them"
+- `item_functioning`: how much higher a `judge` places the items of a `group` (`items_by` country,
+  outlet or category) than others at the same consensus; `paired_functioning`: how much more a
+  change of the text (view, actors) moved it than the other judges; p by Benjamini-Hochberg
 - `specification`: a `claim` (polarization, or the difference of a `pair` of judges in accuracy or
   score) in one cell: a group, of recorded pairs also one `order` of the answers;
   `specification_median`, `specification_same_sign`, `specification_significant` and
@@ -113,6 +116,7 @@ from judge_gym.analysis.data import Judge, Origin, SweepData, load_sweep_data, s
 from judge_gym.analysis.design_space import concepts_compared, contrasts, rankings, regressions
 from judge_gym.analysis.groups import MIXED, Scope, comparison_groups, result_row
 from judge_gym.analysis.interactions import EFFECTS, SHARES, interactions
+from judge_gym.analysis.item_functioning import functioning
 from judge_gym.analysis.judges import accuracies, single_judges
 from judge_gym.analysis.multiverse import CELL, CURVE, specification_curves
 from judge_gym.analysis.people import people_figures
@@ -137,7 +141,15 @@ _OF_A_GROUP = (
     people_figures,
     corrections,
 )
-_OF_THE_SWEEP = (contrasts, rankings, concepts_compared, forced_choices, regressions, interactions)
+_OF_THE_SWEEP = (
+    contrasts,
+    rankings,
+    concepts_compared,
+    forced_choices,
+    regressions,
+    interactions,
+    functioning,
+)
 
 
 def analyse(engine: Engine, sweep: str) -> int:
@@ -266,6 +278,10 @@ NEEDS = {
         *("polarization_excess_passing", "polarization_excess_shift"),
     ),
     "two concepts": ("concept_rank_correlation",),
+    "three judges under a common rubric and 5 items of two countries, outlets or categories": (
+        "item_functioning",
+    ),
+    "two judges with two texts of the same items under a common rubric": ("paired_functioning",),
     "two axes that are crossed": (*SHARES, *EFFECTS),
     "two cells in which the same judges applied a common rubric": (CELL, *CURVE),
     "a scored verdict": ("regression", "regression_ordered_logit", "regression_mixed_model"),

@@ -36,6 +36,42 @@ ROBUSTNESS = (
         sources=("Simonsohn, Simmons and Nelson 2020, Nature Human Behaviour 4.",),
     ),
     Spec(
+        "Items that function differently",
+        "How much higher a judge places the items of a country, outlet or category than other "
+        "items where the other judges agree on them; on the 0-1 scale. It explores: p is "
+        "corrected over judges and groups (Benjamini-Hochberg).",
+        (
+            Cell("difference", "item_functioning"),
+            Cell("p (BH)", "item_functioning", "adjusted"),
+            Cell("items", "item_functioning", "items"),
+        ),
+        formulas=(
+            "x of the judge = a + b · consensus + difference · [item in the group] + error",
+            "consensus = mean of the group + ρ · (mean x of the other judges − that mean), ρ its "
+            "reliability within groups",
+        ),
+        needs=("Needs three judges under a common rubric, 5 items in the group and 5 outside.",),
+        sources=(
+            "Porter 1967; Shealy and Stout 1993, Psychometrika 58 (regression correction); Hoyt "
+            "1941 (reliability).",
+        ),
+    ),
+    Spec(
+        "Texts that move one judge more",
+        "How much more a change of the text (its view, its actors) moved a judge's verdict than "
+        "those of the other judges on the same items; on the 0-1 scale.",
+        (
+            Cell("difference", "paired_functioning"),
+            Cell("p (BH)", "paired_functioning", "adjusted"),
+            Cell("items", "paired_functioning", "items"),
+        ),
+        formulas=(
+            "mean over items of (change of x of the judge − mean change of x of the others)",
+            "p by flipping signs",
+        ),
+        needs=("Needs two judges under a common rubric and an item with both texts.",),
+    ),
+    Spec(
         "Shares of variance of two axes",
         "Of the variance between the cells of two crossed axes: the share of either axis, and of "
         "their interaction (p: none), which is what the effect of one depends on the other.",

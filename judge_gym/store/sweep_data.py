@@ -39,6 +39,8 @@ class TrueValue:
     value: float | None
     label: str | None
     category: str
+    outlet: str
+    """The domain of its documents; "" where there is none, or several."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +132,10 @@ def true_values(session: Session, experiment_ids: Sequence[int], sweep: str) -> 
     )
     label = sa.case((documents == 1, sa.func.min(t.Document.truth_label)), else_=None)
     category = sa.case((documents == 1, sa.func.min(t.Document.category)), else_="")
+    one_outlet = sa.func.count(t.Document.domain.distinct()) == 1
+    outlet = sa.case((one_outlet, sa.func.min(t.Document.domain)), else_="")
     rows = session.execute(
-        sa.select(t.Item.id, value, label, category)
+        sa.select(t.Item.id, value, label, category, outlet)
         .join(t.ItemDocument, t.ItemDocument.item_id == t.Item.id)
         .join(t.Document, t.Document.id == t.ItemDocument.document_id)
         .where(t.Item.id.in_(within(judged, sweep)))

@@ -1,0 +1,147 @@
+"""Does a judge treat a group of items otherwise than the other judges do?
+
+By country, outlet and category, given the consensus of the other judges; and by what was done to
+the text (its view, its actors), as the same items under both texts.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from judge_gym.analysis.data import Judge, SweepData
+from judge_gym.analysis.design_space import axis_pairs
+from judge_gym.analysis.groups import Group, Scope, generator_of, result_row
+from judge_gym.metrics.cells import CellMeans, mean_scores
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.inference import benjamini_hochberg
+from judge_gym.metrics.item_functioning import item_functioning, paired_functioning
+from judge_gym.seeds import canonical_json
+from judge_gym.store.results import ResultRow
+
+PAIRED = "paired_functioning"
+TEXTS = ("evidence_view", "actors")
+"""Axes that change the text of an item."""
+_PLACES = ("country", "window")
+_MOST_OUTLETS = 12
+
+
+def functioning(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
+    """Yield the functioning of every group of items, then of every change of the text, by judge.
+
+    p are adjusted by Benjamini-Hochberg over the judges and groups of one setting: they explore.
+    """
+    settings: dict[str, list[Group]] = defaultdict(list)
+    for group in groups:
+        if not group.mixed:
+            rest = {name: value for name, value in group.scope.items() if name not in _PLACES}
+            settings[canonical_json(rest)].append(group)
+    for members in settings.values():
+        yield from _corrected(data, list(_of_setting(data, members)))
+    yield from _texts(data, groups)
+
+
+def _corrected(data: SweepData, found: Sequence[tuple[Scope, Estimate]]) -> Iterator[ResultRow]:
+    tested = [estimate.p for _, estimate in found if estimate.p is not None]
+    adjusted = iter(benjamini_hochberg(tested))
+    for scope, estimate in found:
+        if estimate.p is None:
+            yield result_row(estimate, scope, data.origin)
+        else:
+            note = f"; Benjamini-Hochberg over {len(tested)}"
+            noted = replace(estimate, method=estimate.method + note)
+            yield result_row(noted, scope, data.origin, next(adjusted))
+
+
+def _of_setting(data: SweepData, groups: Sequence[Group]) -> Iterator[tuple[Scope, Estimate]]:
+    """Yield the figures of the judges that judged in every window of one setting."""
+    judged = [{group.judges[number].model for number in group.present} for group in groups]
+    models = sorted(set.intersection(*judged))
+    if len(models) < 2:
+        return
+    scores = np.stack([_over_groups(data, groups, model) for model in models])
+    scored = np.isfinite(scores).all(axis=0)
+    shared = groups[0].scope if len(groups) == 1 else {
+        name: value for name, value in groups[0].scope.items() if name not in _PLACES
+    }  # fmt: skip
+    for kind, labels in _labels(data, groups).items():
+        names = sorted({label for label in labels[scored].tolist() if label})
+        if len(names) < 2 or len(names) > _MOST_OUTLETS:
+            continue
+        chosen = scored & (labels != "")
+        # Two groups say the same of each other.
+        for name in names[:1] if len(names) == 2 else names:
+            focal = (labels == name)[chosen]
+            for number, model in enumerate(models):
+                others = np.delete(scores, number, axis=0)[:, chosen]
+                estimate = item_functioning(
+                    scores[number, chosen], others, focal, int(chosen.sum())
+                )
+                yield {**shared, "judge": model, "items_by": kind, "group": name}, estimate
+
+
+def _over_groups(data: SweepData, groups: Sequence[Group], model: str) -> np.ndarray:
+    """Return a judge's mean score per item of the data, NaN where it has none."""
+    value = np.full(len(data.truth.value), np.nan)
+    for group in groups:
+        judge = next(judge for judge in group.judges if judge.model == model)
+        cells = _scores(data, judge)
+        value[cells.present[0]] = cells.value[0, cells.present[0]]
+    return value
+
+
+def _scores(data: SweepData, judge: Judge) -> CellMeans:
+    items = np.arange(len(data.truth.value))
+    own = [judge.of_kind("own")]
+    return mean_scores(data.verdicts(own, items, judge.experiment.scale_size))
+
+
+def _labels(data: SweepData, groups: Sequence[Group]) -> dict[str, np.ndarray]:
+    """Return kind of group → the label of each item of the data."""
+    country = np.full(len(data.truth.value), "", dtype=object)
+    for group in groups:
+        country[group.items] = group.scope["country"]
+    return {
+        "country": country,
+        "outlet": np.array(data.truth.outlet, dtype=object),
+        "category": np.array(data.truth.category, dtype=object),
+    }
+
+
+def _texts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
+    common = {one.experiment.key for group in groups if not group.mixed for one in group.judges}
+    for axis, pairs in axis_pairs(data, groups):
+        if axis not in TEXTS:
+            continue
+        settings: dict[str, list[tuple[Scope, str, CellMeans]]] = defaultdict(list)
+        for pair in pairs:
+            if pair.applied and pair.before.experiment.key in common:
+                scope = {name: value for name, value in pair.scope.items() if name != "judge"}
+                change = _change(data, pair.before, pair.after)
+                settings[canonical_json(scope)].append((scope, pair.before.model, change))
+        for members in settings.values():
+            yield from _corrected(data, list(_paired(members)))
+
+
+def _change(data: SweepData, before: Judge, after: Judge) -> CellMeans:
+    start, end = _scores(data, before), _scores(data, after)
+    both = start.present & end.present
+    return CellMeans(
+        np.where(both, end.value - start.value, 0.0), np.where(both, start.n + end.n, 0)
+    )
+
+
+def _paired(
+    members: Sequence[tuple[Scope, str, CellMeans]],
+) -> Iterator[tuple[Scope, Estimate]]:
+    if len(members) < 2:
+        return
+    present = np.all([change.present[0] for _, _, change in members], axis=0)
+    changes = np.stack([change.value[0, present] for _, _, change in members])
+    n = sum(int(change.n[0, present].sum()) for _, _, change in members)
+    for number, (scope, model, _) in enumerate(members):
+        named = {**scope, "judge": model}
+        others = np.delete(changes, number, axis=0)
+        rng = generator_of(PAIRED, named)
+        yield named, paired_functioning(changes[number], others, n, rng)

@@ -1,0 +1,147 @@
+"""Differential item functioning: does a judge place a group of items otherwise than the other
+judges, given where these place them?
+
+Items are matched on the consensus of the other judges. The consensus has errors of its own; matched
+on it as it is, groups of items that differ in level would seem to function differently. So each
+item's consensus is first drawn towards the mean of its group by its reliability, the regression
+correction of SIBTEST. Sources: Porter 1967 (analysis of covariance on estimated true scores);
+Shealy and Stout 1993, Psychometrika 58; Millsap 2011, Statistical Approaches to Measurement
+Invariance, chapter 7.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
+from judge_gym.metrics.estimate import (
+    EPSILON,
+    NO_SPREAD,
+    SIGNED_UNIT,
+    Estimate,
+    mean_over_items,
+    not_estimable,
+    t_quantile,
+    with_interval,
+)
+from judge_gym.metrics.inference import sign_flip_p
+
+METRIC = "item_functioning"
+MOST_BLOCKS = 40
+"""Blocks of items that the jackknife leaves out in turn, in either group."""
+FEWEST = 5
+"""Items of either group; fewer leave no error to estimate."""
+
+
+def item_functioning(judged: FloatArray, others: FloatArray, focal: BoolArray, n: int) -> Estimate:
+    """Return how much higher a judge places the focal items than others, at equal consensus.
+
+    On the 0-1 scale. `judged` holds the judge's mean score per item, `others` the other judges' (
+    judges x items), `focal` which items are in the group. The coefficient of the group in the
+    regression of the judge's score on consensus and group. Consensus: the mean of the others,
+    drawn to its group's mean by the reliability within groups, ρ = 1 - Var(error)/Var(consensus),
+    the error from the residuals of judges x items within groups. Interval and p: t, jackknife
+    over items, in blocks from 40 in a group on, with the reliability estimated anew each time;
+    degrees of freedom by Satterthwaite for the two groups. Needs two other judges and 5 items of
+    either group.
+    """
+    from scipy.special import stdtr
+
+    unit = "0-1 scale"
+    items, in_group = len(judged), int(focal.sum())
+    if len(others) < 2:
+        because = f"consensus needs two other judges, and there is {len(others)}"
+        return not_estimable(METRIC, because, n=n, n_items=items, unit=unit)
+    if min(in_group, items - in_group) < FEWEST:
+        because = f"it needs {FEWEST} items in the group and {FEWEST} outside it"
+        return not_estimable(METRIC, because, n=n, n_items=items, unit=unit)
+    value = _adjusted_difference(judged, others, focal)
+    block = _blocks(focal)
+    kept = [block != left for left in range(int(block.max()) + 1)]
+    left_out = np.array(
+        [_adjusted_difference(judged[one], others[:, one], focal[one]) for one in kept]
+    )
+    estimate = Estimate(
+        METRIC, value, None, None, n, items, unit=unit,
+        method="judge's score on consensus (corrected for its error) and group; jackknife, t",
+    )  # fmt: skip
+    if np.ptp(left_out) <= EPSILON:
+        return with_interval(estimate, None, absent=NO_SPREAD)
+    # Each group has its own part of the variance, so that groups of unequal size are no problem.
+    inside = np.arange(len(left_out)) < min(in_group, MOST_BLOCKS)
+    sizes = np.array([inside.sum(), (~inside).sum()])
+    spread = np.array([((left_out[g] - left_out[g].mean()) ** 2).sum() for g in (inside, ~inside)])
+    parts = (sizes - 1) / sizes * spread
+    df = min(items - 3, max(1, int(parts.sum() ** 2 / (parts**2 / (sizes - 1)).sum())))
+    error = float(parts.sum()) ** 0.5
+    half = t_quantile(df) * error
+    p = 2 * float(stdtr(df, -abs(value) / error))
+    return replace(with_interval(estimate, (value - half, value + half), SIGNED_UNIT), p=p)
+
+
+def _blocks(focal: BoolArray) -> IntArray:
+    """Return the jackknife block of each item: first those of the group, then those outside."""
+    block, inside = np.empty(len(focal), dtype=np.int64), int(focal.sum())
+    block[focal] = np.arange(inside) % MOST_BLOCKS
+    block[~focal] = min(inside, MOST_BLOCKS) + np.arange(len(focal) - inside) % MOST_BLOCKS
+    return block
+
+
+def _adjusted_difference(judged: FloatArray, others: FloatArray, focal: BoolArray) -> float:
+    """Return the coefficient of the group, with consensus as estimated true scores."""
+    consensus = others.mean(axis=0)
+    matched = np.empty_like(consensus)
+    reliability = _reliability(others, focal)
+    for group in (focal, ~focal):
+        mean = consensus[group].mean()
+        matched[group] = mean + reliability * (consensus[group] - mean)
+    within = matched.copy()
+    outcome = judged.copy()
+    for group in (focal, ~focal):
+        within[group] -= matched[group].mean()
+        outcome[group] -= judged[group].mean()
+    square = float(within @ within)
+    slope = float(within @ outcome) / square if square > EPSILON else 0.0
+    apart = judged[focal].mean() - judged[~focal].mean()
+    level = matched[focal].mean() - matched[~focal].mean()
+    return float(apart - slope * level)
+
+
+def _reliability(others: FloatArray, focal: BoolArray) -> float:
+    """Return the reliability of the mean of the other judges within groups, in [0.1, 1].
+
+    Hoyt's 1941 analysis of variance (Cronbach's α) with items within groups; below 0.1 it is cut,
+    as dividing by it would make noise of the slope.
+    """
+    judges, items = others.shape
+    between = error = 0.0
+    for group in (focal, ~focal):
+        scores = others[:, group]
+        by_item, by_judge = scores.mean(axis=0), scores.mean(axis=1, keepdims=True)
+        between += judges * float(((by_item - by_item.mean()) ** 2).sum())
+        error += float(((scores - by_item - by_judge + scores.mean()) ** 2).sum())
+    between /= items - 2
+    error /= (items - 2) * (judges - 1)
+    return min(1.0, max(0.1, 1 - error / between)) if between > EPSILON else 1.0
+
+
+def paired_functioning(
+    judged: FloatArray, others: FloatArray, n: int, rng: np.random.Generator
+) -> Estimate:
+    """Return how much more a change of the text moved a judge than the other judges.
+
+    `judged` holds the judge's change of score per item (0-1 scale), `others` those of the others
+    (judges x items). The items are the same under both texts, so that nothing is matched. Mean
+    over items, t interval, p by sign flips. Needs one other judge and an item.
+    """
+    difference = judged - others.mean(axis=0)
+    estimate = mean_over_items(
+        "paired_functioning", difference, n=n, unit="0-1 scale", bounds=(-2.0, 2.0)
+    )
+    if estimate.estimate is None:
+        return estimate
+    return replace(
+        estimate,
+        p=sign_flip_p(difference, rng),
+        method="judge's change less the other judges', mean over items, t; p by sign flips",
+    )
