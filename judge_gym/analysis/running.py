@@ -123,6 +123,7 @@ from judge_gym.analysis.people import people_figures
 from judge_gym.analysis.reasoning import reasoning
 from judge_gym.analysis.rubrics import decompositions, forced_choices, swap_effects
 from judge_gym.analysis.testing import findings
+from judge_gym.design.axes import facets_of
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies import sampling
 from judge_gym.metrics.estimate import Remark, RemarkKind, not_estimable
@@ -302,7 +303,8 @@ def cautioned(row: ResultRow, judges: Iterable[Judge]) -> ResultRow:
     """Return the row, with remarks on the judges behind it.
 
     They name models that did not apply a value of its axes, which contrasts on the axis leave out,
-    and judges that several served models, or another one, answered for.
+    judges that several served models, or another one, answered for, and facets whose levels the
+    figure pools.
     """
     behind = [judge for judge in judges if _is_behind(row.scope, judge)]
     axes = [axis for axis in sampling.AXES if axis in row.scope or axis in _levels(row.scope)]
@@ -313,7 +315,12 @@ def cautioned(row: ResultRow, judges: Iterable[Judge]) -> ResultRow:
         if models
     ]
     served = served_remarks((one.model, arm) for one in behind for arm in one.served)
-    return replace(row, remarks=(*row.remarks, *remarks, *served))
+    pooled = [
+        Remark(RemarkKind.POOLED_FACET, len(levels), names=(facet.replace("_", " "),))
+        for facet, levels in facets_of(one.experiment for one in behind).items()
+        if row.estimate is not None and facet not in row.scope
+    ]
+    return replace(row, remarks=(*row.remarks, *remarks, *served, *pooled))
 
 
 def _levels(scope: Scope) -> dict[str, list[str]]:

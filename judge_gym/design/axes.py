@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -49,11 +50,16 @@ def axes() -> list[AxisInfo]:
 
 def facets_of(experiments: Iterable[Experiment]) -> dict[str, list[Any]]:
     """Return facet → its levels in these experiments, in their order, if there are several."""
-    levels: dict[str, dict[Any, None]] = {axis.name: {} for axis in axes() if axis.facet}
+    levels: dict[str, dict[Any, None]] = {name: {} for name in _facets()}
     for experiment in experiments:
         for name, seen in levels.items():
             seen[getattr(experiment, name)] = None
     return {name: list(seen) for name, seen in levels.items() if len(seen) > 1}
+
+
+@cache
+def _facets() -> tuple[str, ...]:
+    return tuple(axis.name for axis in axes() if axis.facet)
 
 
 def legal_values(field: str) -> str:

@@ -182,6 +182,8 @@ class RemarkKind(StrEnum):
     """The estimate is below 0, where no variance is, and was set to 0."""
     BLOCK = "block"
     """Of the facet `names[0]`, `number` of `advised` levels are in the complete crossing used."""
+    POOLED_FACET = "pooled facet"
+    """The figure pools `number` levels of the facet `names[0]`, such as wordings."""
     REFERENCES = "reference levels"
     """Coefficients compare with the levels `names` of the factors."""
 

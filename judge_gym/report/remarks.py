@@ -58,6 +58,7 @@ _TEXTS: Mapping[RemarkKind, Callable[[Remark], str]] = {
         f"on {_number(remark)} of {_advised(remark)} levels of {remark.names[0]}, the largest "
         "complete crossing"
     ),
+    RemarkKind.POOLED_FACET: lambda remark: f"pools {_number(remark)} levels of {remark.names[0]}",
     RemarkKind.REFERENCES: lambda remark: f"compared with {', '.join(remark.names)}",
 }
 

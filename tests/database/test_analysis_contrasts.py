@@ -83,9 +83,15 @@ def test_wordings_are_groups_of_their_own_and_no_contrast(database: str) -> None
             lab.own(model, [[1], [2]], wording=wording)
     rows = lab.analyse()
 
-    figures = [row.scope for row in rows if row.metric.startswith("polarization_excess")]
+    figures = [row.scope for row in rows if row.metric == "polarization_excess_mixed"]
     assert {scope["wording"] for scope in figures} == {"standard", "Vanilla"}
     assert only(rows, "contrast").because.startswith("it needs two experiments of a judge")
+    # What has no wording in its scope says that it pools them; nothing else does.
+    pools = Remark(RemarkKind.POOLED_FACET, 2, names=("wording",))
+    shown = [row for row in rows if row.estimate is not None]
+    assert {"wording" in row.scope for row in shown} == {True, False}
+    for row in shown:
+        assert (pools in row.remarks) == ("wording" not in row.scope), row
 
 
 def test_labels_and_order_may_be_switched_together(database: str) -> None:
