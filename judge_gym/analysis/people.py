@@ -23,6 +23,7 @@ from judge_gym.metrics.people import (
     ordinal_distance,
     overlap,
     same,
+    with_people,
 )
 from judge_gym.seeds import derive_seed
 from judge_gym.store.results import ResultRow
@@ -50,7 +51,7 @@ class BesidePeople:
     @property
     def figures(self) -> tuple[Estimate, ...]:
         """Every figure."""
-        return (self.test.winning_rate, self.test.advantage, *self.distances)
+        return (self.test.winning_rate, self.test.advantage, self.test.lead, *self.distances)
 
 
 def beside_people(
@@ -80,14 +81,7 @@ def beside_people(
 
 def _belief_distance(people: Verdicts, judge: Verdicts) -> Estimate:
     """Return the distance between the labels of people, taken as one rater's, and of the judge."""
-    both = Verdicts(
-        judge=np.repeat([0, 1], [len(people), len(judge)]),
-        item=np.concatenate([people.item, judge.item]),
-        stages=np.concatenate([people.stages, judge.stages]),
-        n_judges=2,
-        n_items=people.n_items,
-        n_stages=people.n_stages,
-    )
+    both = with_people(people, judge)
     metric = "people_belief_distance"
     if not (both.sizes() >= 2).all(axis=0).any():
         because = "no item has two people and two replicates of the judge"

@@ -66,8 +66,8 @@ Per judge, on the items all judges of the group scored:
   pairs, on all the judge was given
 - `coverage`, `accuracy_discounted`, `accuracy_u65`, `accuracy_u80`: the same for subset verdicts
 - `control_error`, `control_rank_correlation`: |0-1 score - index|, Spearman's rho (control)
-- `alt_test_winning_rate`, `alt_test_advantage`: whether it may stand in for the people of a set of
-  labels (`people`)
+- `alt_test_winning_rate`, `alt_test_advantage`, `alt_test_lead`: whether it may stand in for the
+  people of a set of labels (`people`)
 - `people_distance`, `people_distance_excess`, `people_distance_ordinal`,
   `people_distance_ordinal_excess`: of a judgement from their labels, beside that of one of them
 - `people_belief_distance`: unbiased distance between its sets and theirs
@@ -250,7 +250,8 @@ NEEDS = {
         *("coverage", "accuracy_discounted", "accuracy_u65", "accuracy_u80"),
     ),
     "labels of people for its items (judge-gym data import-annotations)": (
-        *("alt_test_winning_rate", "alt_test_advantage", "people_alpha_ordinal"),
+        *("alt_test_winning_rate", "alt_test_advantage", "alt_test_lead"),
+        "people_alpha_ordinal",
         *("people_distance", "people_distance_excess"),
         *("people_distance_ordinal", "people_distance_ordinal_excess"),
         "people_belief_distance",

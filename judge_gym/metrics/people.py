@@ -100,10 +100,11 @@ class PersonTest:
 
 @dataclass(frozen=True)
 class AlternativeAnnotator:
-    """The alternative annotator test: its two figures, and the test of each person."""
+    """The alternative annotator test: its figures, and the test of each person."""
 
     winning_rate: Estimate
     advantage: Estimate
+    lead: Estimate
     people: tuple[PersonTest, ...]
 
 
@@ -125,7 +126,8 @@ def alternative_annotator(
 
     The winning rate ω is the share of people for whom it is rejected, and 0.5 passes. The
     advantage probability ρ is the mean over people of the share of items that the judge wins,
-    ties included; t interval with the standard error of resampling items, people being fixed.
+    ties included, and the lead that of people's share less the judge's; t intervals with the
+    standard error of resampling items, people being fixed.
     Replicates of a judge count as draws of it: an item counts their mean. Needs two people
     an item, and a person with `min_items` of these. Source: Calderon, Reichart and Dror, ACL 2025.
     """
@@ -142,6 +144,7 @@ def alternative_annotator(
         return AlternativeAnnotator(
             not_estimable("alt_test_winning_rate", because, n=n, n_items=n_items, unit="share"),
             not_estimable("alt_test_advantage", because, n=n, n_items=n_items, unit="probability"),
+            not_estimable("alt_test_lead", because, n=n, n_items=n_items, unit="share"),
             (),
         )
     wins, taken = item_wins[kept], taken[kept]
@@ -171,33 +174,42 @@ def alternative_annotator(
         unit="share",
         because="it counts tests that share the judge's labels",
     )
-    advantage = Estimate(
-        "alt_test_advantage",
-        float(np.mean([test.advantage for test in tests])),
-        None,
-        None,
-        n,
-        n_items,
-        method=f"mean over {len(tests)} people; t interval, items resampled",
-        unit="probability",
+    advantage = _over_people(
+        "alt_test_advantage", "probability", wins, taken, n, rng, UNIT_INTERVAL
     )
-
-    def mean_advantage(weights: FloatArray) -> FloatArray:
-        total = weights @ taken.T
-        share = np.divide(
-            weights @ wins.T, total, where=total > 0, out=np.full(total.shape, np.nan)
-        )
-        return np.asarray(share.mean(axis=1))
-
-    some = taken.any(axis=0)
-    wins, taken = wins[:, some], taken[:, some].astype(np.float64)
-    interval = resampled_interval(mean_advantage, n_items, rng)
-    advantage = with_interval(advantage, interval, UNIT_INTERVAL)
+    lead = _over_people("alt_test_lead", "share", item_leads[kept], taken, n, rng, SIGNED_UNIT)
     left_out = int((counts < min_items).sum())
     if left_out:
         remark = Remark(RemarkKind.PEOPLE_LEFT_OUT, left_out, min_items)
-        rate, advantage = remarked(rate, remark), remarked(advantage, remark)
-    return AlternativeAnnotator(rate, advantage, tests)
+        rate, advantage, lead = (remarked(one, remark) for one in (rate, advantage, lead))
+    return AlternativeAnnotator(rate, advantage, lead, tests)
+
+
+def _over_people(
+    metric: str,
+    unit: str,
+    values: FloatArray,
+    taken: BoolArray,
+    n: int,
+    rng: np.random.Generator,
+    bounds: tuple[float, float],
+) -> Estimate:
+    """Return the mean over people of their means over items (both people x items)."""
+    some = taken.any(axis=0)
+    given, kept = values[:, some], taken[:, some].astype(np.float64)
+
+    def mean(weights: FloatArray) -> FloatArray:
+        total = weights @ kept.T
+        share = np.divide(
+            weights @ given.T, total, where=total > 0, out=np.full(total.shape, np.nan)
+        )
+        return np.asarray(share.mean(axis=1))
+
+    n_items = int(some.sum())
+    value = float(mean(np.ones((1, n_items)))[0])
+    method = f"mean over {len(values)} people; t interval, items resampled"
+    estimate = Estimate(metric, value, None, None, n, n_items, method=method, unit=unit)
+    return with_interval(estimate, resampled_interval(mean, n_items, rng), bounds)
 
 
 def _duels(
@@ -308,6 +320,18 @@ def ordinal_distance(sets: IntArray, values: FloatArray) -> FloatArray:
     share = chosen / chosen.sum(axis=1, keepdims=True)
     apart = np.abs(np.subtract.outer(values, values)) / np.ptp(values)
     return np.asarray(share @ apart @ share.T)
+
+
+def with_people(people: Verdicts, judge: Verdicts) -> Verdicts:
+    """Return people's labels as replicates of a first rater, and the judge's as of a second."""
+    return Verdicts(
+        judge=np.repeat([0, 1], [len(people), len(judge)]),
+        item=np.concatenate([people.item, judge.item]),
+        stages=np.concatenate([people.stages, judge.stages]),
+        n_judges=2,
+        n_items=people.n_items,
+        n_stages=people.n_stages,
+    )
 
 
 def mean_values(sets: IntArray, values: FloatArray) -> FloatArray:

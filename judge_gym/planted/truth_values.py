@@ -6,6 +6,7 @@ exist.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import combinations
 
@@ -35,15 +36,21 @@ def planted_values(truth: Truth, design: StudyDesign) -> Planted:
     theta, weight = _readings()
     values: dict[str, float | None] = {
         "concept_difference": 0.0,
+        "corrected_difference": 0.0,
+        "corrected_difference_rogan_gladen": 0.0,
         "label_bias": 0.0,
         "position_bias": truth.first_bias * (1 - 1 / design.n_stages),
         "sham_sensitivity": 0.0,
         **_of_sets(truth, theta, weight, design.n_stages),
+        **_of_labels(truth, theta, weight, design.n_stages),
     }
     if len(set(truth.leaning)) == 1 or truth.constant:
         values |= dict.fromkeys(
             ("polarization_excess", "polarization_ordinal_excess", "judge_difference"), 0.0
         )
+    if not truth.leaning[0] or truth.constant:  # judge 0 is one more person
+        people = ("alt_test_lead", "people_distance_excess", "people_distance_ordinal_excess")
+        values |= dict.fromkeys((*people, "people_belief_distance"), 0.0)
     if not truth.rubric_shift:
         values["swap_verdict_shift"] = 0.0
         if not truth.loyalty:
@@ -82,6 +89,24 @@ def _of_points(
         **_polarization(p, weight, own, design.replicates),
         **_parts(mean, moved @ scale, weight),
     }
+
+
+def _of_labels(
+    truth: Truth, theta: FloatArray, weight: FloatArray, n_stages: int
+) -> dict[str, float]:
+    """Return what labels of a person without a leaning average to, which corrections aim at."""
+    person = replace(truth, leaning=(0.0,))
+    sets, probability = set_probabilities(person, theta, 0, n_stages)
+    named = ((sets[:, None] >> np.arange(n_stages)) & 1).astype(np.float64)
+    shares = weight @ probability @ (named / named.sum(axis=1, keepdims=True))
+    mean, above = float(shares @ scale_scores(n_stages)), float(shares[n_stages // 2 :].sum())
+    values = {
+        "corrected_mean": mean,
+        "corrected_mean_stratified": mean,
+        "corrected_share": above,
+    }
+    # A set that is half above the middle is of neither class.
+    return values if truth.doubt else {**values, "corrected_share_rogan_gladen": above}
 
 
 def _of_sets(

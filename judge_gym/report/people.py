@@ -19,20 +19,21 @@ def beside_people_table(given: Annotations, judges: Judges) -> Table:
     """Return a line per judge: winning rate, advantage, and distance beside people's own."""
     rows = []
     for name, beside in judges:
-        rate, advantage, apart, excess = beside.figures[:4]
+        rate, advantage, lead, apart, excess = beside.figures[:5]
         passes = rate.estimate is not None and rate.estimate >= PASSES
         cells = (
             name,
             "–" if rate.estimate is None else "passes" if passes else "fails",
             number(rate.estimate),
             figure(advantage),
+            figure(lead),
             figure(apart),
             number(apart.floor),
             figure(excess),
             str(rate.n_items),
         )
         rows.append(Row(cells))
-    figures = [one for _, beside in judges for one in beside.figures[:4]]
+    figures = [one for _, beside in judges for one in beside.figures[:5]]
     reasons = dict.fromkeys(one.reason for one in figures if one.estimate is None)
     people = {row.annotator for row in given.of_kind("person")}
     notes = [] if judges else [f"No figures: {NO_JUDGE}."]
@@ -42,12 +43,13 @@ def beside_people_table(given: Annotations, judges: Judges) -> Table:
         explanation=(
             f"Score {given.described.score}, epsilon {plain(given.described.epsilon)}. Winning "
             "rate: share of people whom the judge may stand in for. Advantage: probability that "
-            "it agrees with the others at least as well as a person. Distance: share of labels "
+            "it agrees with the others at least as well as a person. Lead: share of items that a "
+            "person wins less those that it wins, to be below epsilon. Distance: share of labels "
             "that differ from people's, beside that of a person."
         ),
         columns=(
-            "judge", "alt-test", "winning rate", "advantage", "distance", "of people", "excess",
-            "items",
+            "judge", "alt-test", "winning rate", "advantage", "lead", "distance", "of people",
+            "excess", "items",
         ),
         rows=tuple(rows),
         notes=(*notes, *reasons, f"Source: {given.source}."),

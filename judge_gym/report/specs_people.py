@@ -17,10 +17,12 @@ PEOPLE = (
         "Judges beside people",
         "Whether a judge may stand in for one of the people who labelled its items. Winning rate: "
         "share of people whom it is shown to match, given what they cost; 0.5 passes. Advantage: "
-        "probability that it agrees with the other people at least as well as a person.",
+        "probability that it agrees with the other people at least as well as a person. Lead: "
+        "share of items on which a person agrees better less the share on which the judge does.",
         (
             Cell("winning rate", "alt_test_winning_rate"),
             Cell("advantage", "alt_test_advantage"),
+            Cell("lead of people", "alt_test_lead"),
             Cell("items", "alt_test_advantage", "items"),
         ),
         formulas=(
@@ -95,7 +97,8 @@ PEOPLE = (
         ),
         needs=(
             RANDOM_PART,
-            "By Se and Sp: 5 labelled items of each class, and one Se and Sp for all items.",
+            "By Se and Sp: 5 labelled items of each class, and one Se and Sp for all items; "
+            "exploratory below 60 labels, where its interval is wide (coverage 97 to 100%).",
         ),
         sources=(
             POWERED,

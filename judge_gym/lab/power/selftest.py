@@ -11,6 +11,7 @@ from functools import cache, partial
 
 import numpy as np
 
+from judge_gym.lab.power.selftest_people import beside_people, corrected
 from judge_gym.lab.power.study import Rate, StudyData, simulated
 from judge_gym.metrics.accuracy import (
     cohens_kappa,
@@ -70,11 +71,21 @@ _BOUNDED = (
     "its estimate is cut at 0, so that the interval covers a true value of 0 almost always, and "
     "a value near 0 less often; items are resampled and judges are not."
 )
+_PSEUDO = (
+    "pseudo-observations of sensitivity and specificity widen it where 30 labels are few and the "
+    "judge errs often: it covers too much, and is exploratory below 60 labels."
+)
 KNOWN_MISSES = {
     "total_conflict": (
         "total conflict occurs on few items, and Wilson's interval of so rare an event is uneven: "
         "without any it always holds 0."
     ),
+    "people_belief_distance": (
+        "its upper end is at least that of the permutation test, which is wide for a judge that "
+        "is one more person."
+    ),
+    "corrected_share_rogan_gladen": _PSEUDO,
+    "corrected_difference_rogan_gladen": _PSEUDO,
     "variance_item": "variances of 30 items are skewed to the right, and its interval is even.",
     "variance_judge": _BOUNDED,
     "variance_judge_item": _BOUNDED,
@@ -258,6 +269,29 @@ ESTIMATORS = (
         ),
         _accuracy,
     ),
+    Estimator(
+        (
+            "alt_test_advantage",
+            "alt_test_lead",
+            "people_distance",
+            "people_distance_excess",
+            "people_distance_ordinal",
+            "people_distance_ordinal_excess",
+            "people_belief_distance",
+        ),
+        lambda data, rng: beside_people(data.people, rng),
+    ),
+    Estimator(
+        (
+            "corrected_mean",
+            "corrected_mean_stratified",
+            "corrected_share",
+            "corrected_share_rogan_gladen",
+            "corrected_difference",
+            "corrected_difference_rogan_gladen",
+        ),
+        lambda data, rng: corrected(data.people, rng),
+    ),
 )
 
 MEASURES = {name: estimator for estimator in ESTIMATORS for name in estimator.names}
@@ -278,6 +312,14 @@ NULLS = {
     "swap_verdict_change": "swap_verdict_shift",
     "position_bias": "position_bias",
     "label_bias": "label_bias",
+    **{
+        name: name
+        for name in (
+            *("alt_test_lead", "people_distance_excess", "people_distance_ordinal_excess"),
+            *("people_belief_distance", "corrected_difference"),
+            "corrected_difference_rogan_gladen",
+        )
+    },
 }
 """Figures with a test → the planted value that is 0 when their null hypothesis is true."""
 

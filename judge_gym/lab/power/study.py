@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 
+from judge_gym.lab.power.selftest_people import PeopleStudy, simulated_people
 from judge_gym.metrics.cells import FloatArray, Probes, Verdicts
 from judge_gym.metrics.components import variance_components
 from judge_gym.metrics.entrenchment import calibration
@@ -45,6 +46,7 @@ class StudyData:
     own_probes: Probes
     swap_probes: Probes
     sham_probes: Probes
+    people: PeopleStudy
 
 
 def simulated(truth: Truth, design: StudyDesign, seed: int) -> StudyData:
@@ -58,6 +60,7 @@ def simulated(truth: Truth, design: StudyDesign, seed: int) -> StudyData:
         _probes(data, data.own),
         _probes(data, data.swap),
         _probes(data, data.sham),
+        simulated_people(truth, design, seed),
     )
 
 
