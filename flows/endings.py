@@ -13,9 +13,11 @@ from prefect.context import FlowRunContext
 from prefect.states import Completed, Failed, Scheduled
 
 from judge_gym.answers.readability import Answers, remedy_of, too_few_readable
+from judge_gym.counting import counted
 from judge_gym.errors import RETRY_FAILED, JudgeGymError
 from judge_gym.llm.breaker import ModelStoppedError
 from judge_gym.runtime import Runtime
+from judge_gym.store.cleaning import KINDS
 from tasks.policy import LAUNCHED, PARTIAL_FAILURE
 
 NOTHING_MISSING = "nothing was missing"
@@ -142,9 +144,19 @@ class RunSummary:
             causes.append(JudgeGymError(f"{named}{more}.", REMEDY))
         failed = self.outcomes["failed"]
         if not causes and failed and failed == self.outcomes.total():
-            # A few failures are normal in a run. When every call fails, the provider is down.
-            causes.append(JudgeGymError(f"All {failed} calls failed.", remedy_of("server")))
+            # A few failures are normal in a run.
+            causes.append(self._all_failed(failed))
         return PartialFailure(causes) if causes else None
+
+    def _all_failed(self, count: int) -> JudgeGymError:
+        """Return an error with the classes of stored failures and the commonest one's fix."""
+        kinds: Counter[str] = sum((answers.by_kind for answers in self.answers), Counter())
+        failed = [(kind, n) for kind, n in kinds.most_common() if kind in KINDS]
+        named = ", ".join(f"{n:,} {kind}" for kind, n in failed)
+        return JudgeGymError(
+            f"All {counted(count, 'call')} failed" + (f" (stored: {named})." if named else "."),
+            remedy_of(failed[0][0] if failed else "server"),
+        )
 
 
 async def run_again_later(runtime: Runtime, waiting: Waiting, **changes: Any) -> State[Any]:

@@ -101,6 +101,14 @@ def retry(
                 f"{empty.cost_usd:.4g} USD{unknown}. Making them again may cost as much.",
                 markup=False,
             )
+        if cut := sum(failures.count for failures in kept if failures.failure == "output_limit"):
+            console.print(
+                f"{counted(cut, 'call')} had no room for an answer (output_limit) and "
+                f"{'is' if cut == 1 else 'are'} not sent again at the same limit: raise max_tokens "
+                "in the sweep, or thinking_tokens of the model in the providers file, first.",
+                markup=False,
+                soft_wrap=True,
+            )
         if not confirmed(f"Retry {counted(count, 'call')} in the next run?", yes=yes):
             console.print("Nothing was changed.")
             raise typer.Exit

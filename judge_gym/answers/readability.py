@@ -13,7 +13,7 @@ from judge_gym.errors import RETRY_FAILED, JudgeGymError, first_line
 
 MOST_NAMED = 3
 """Most judges named in a message; of the others it gives the number."""
-LONGEST_DETAIL = 160
+LONGEST_DETAIL = 300
 
 
 @dataclass(frozen=True)

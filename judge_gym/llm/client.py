@@ -139,6 +139,10 @@ def _sent(exchange: Exchange) -> dict[str, Any] | None:
     return None if exchange.sent is None else without_messages(exchange.sent)
 
 
+_ENTERED: set[str] = set()
+"""Names that `register_unlisted` entered into litellm's list."""
+
+
 @cache
 def register_unlisted(prefix: str, name: str) -> bool:
     """Whether litellm's list lacks an OpenAI-compatible model; enters it, without a price.
@@ -152,6 +156,7 @@ def register_unlisted(prefix: str, name: str) -> bool:
         litellm.get_model_info(name, custom_llm_provider=prefix)
     except Exception:  # litellm has no class of its own for this
         litellm.register_model({f"{prefix}/{name}": {"litellm_provider": prefix, "mode": "chat"}})
+        _ENTERED.add(f"{prefix}/{name}")
         return True
     return False
 
@@ -198,7 +203,7 @@ def listed_names(provider: Provider) -> list[str]:
     return [
         name.removeprefix(f"{prefix}/")
         for name, listed in litellm.model_cost.items()
-        if _is_of(listed, prefix) and listed.get("mode") == "chat"
+        if _is_of(listed, prefix) and listed.get("mode") == "chat" and name not in _ENTERED
     ]
 
 
@@ -317,6 +322,8 @@ def _listed(provider: Provider, name: str) -> dict[str, Any]:
 
 
 def _entry(prefix: str, name: str) -> dict[str, Any]:
+    if f"{prefix}/{name}" in _ENTERED:
+        return {}
     prefixed, bare = (litellm.model_cost.get(key) for key in (f"{prefix}/{name}", name))
     own = bare if bare and _is_of(bare, prefix) else None
     return prefixed or own or {}

@@ -403,6 +403,7 @@ def summary_of(
     found = headlines(findings)
     spent = status.spent
     cost = f"{number(spent.cost_usd)} USD"
+    empty = sum(judge.count for judge in status.empty)
     return Summary(
         ran=", ".join(
             (
@@ -412,7 +413,9 @@ def summary_of(
             )
         ),
         progress="  ".join(map(_progress, status.workflows)),
-        spent=f"{counted(spent.calls, 'call')}, {spent.failed:,} failed, cost "
+        spent=f"{counted(spent.calls, 'call')}, {spent.failed:,} failed, "
+        + (f"{empty:,} empty, " if empty else "")
+        + "cost "
         + (f"at least {cost}" if spent.unpriced else cost),
         headlines=found,
         cautions=(

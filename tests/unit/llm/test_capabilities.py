@@ -19,6 +19,7 @@ from judge_gym.llm.capabilities import (
     unlisted,
     unsupported,
 )
+from judge_gym.llm.client import register_unlisted
 from judge_gym.llm.providers import Providers, load_providers
 from judge_gym.records.calls import Parameters, Request
 from judge_gym.settings import REPOSITORY
@@ -220,6 +221,8 @@ def test_a_retired_model_is_named_with_its_day() -> None:
     ],
 )
 def test_a_model_in_no_list_is_named_with_the_closest(model: str, hint: str) -> None:
+    # litellm's list gets an entry for a name that it lacks once a request is made.
+    register_unlisted(model.partition("/")[0], model.partition("/")[2])
     warning = unlisted(SHIPPED, model)
     assert warning is not None
     assert warning.startswith(model)
