@@ -8,7 +8,6 @@ import numpy as np
 from judge_gym.analysis.data import Arm, select
 from judge_gym.analysis.groups import Group
 from judge_gym.design.experiment import GroundTruth
-from judge_gym.design.window import RecordedSource
 from judge_gym.metrics.accuracy import (
     both_orders_correct,
     cohens_kappa,
@@ -182,8 +181,7 @@ def _accuracy(
         yield cohens_kappa(has_truth, stage, group.rng("cohens_kappa", **scope))
     if experiment.logprobs and not is_subset(group):
         yield from _letter_calibration(group, number, truth)
-    source = experiment.window.source
-    if isinstance(source, RecordedSource) and source.pairwise and not is_subset(group):
+    if experiment.judges_pairs and not is_subset(group):
         yield from _pair_figures(group, number, truth)
     if experiment.task_type == "control":
         yield from _against_index(has_truth, truth.index)

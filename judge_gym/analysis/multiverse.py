@@ -15,7 +15,6 @@ import numpy as np
 from judge_gym.analysis.data import Judge, SweepData, select
 from judge_gym.analysis.groups import Group, Scope, generator_of, result_row
 from judge_gym.analysis.judges import truth_of
-from judge_gym.design.window import RecordedSource
 from judge_gym.metrics.cells import CellMeans, FloatArray, Verdicts, mean_scores, set_sizes
 from judge_gym.metrics.estimate import Estimate, caution_below
 from judge_gym.metrics.inference import holm
@@ -135,11 +134,10 @@ def _cells(data: SweepData, group: Group) -> Iterator[_Cell]:
 
 
 def _by_order(data: SweepData, judge: Judge) -> dict[str, Verdicts]:
-    """Return the judge's verdicts, of recorded pairs in both orders by the order of the answers."""
+    """Return the judge's verdicts, of pairs in both orders by the order of the answers."""
     own, items = [judge.of_kind("own")], np.arange(len(data.truth.value))
     verdicts = data.verdicts(own, items, judge.experiment.scale_size)
-    source = judge.experiment.window.source
-    if not (isinstance(source, RecordedSource) and source.pairwise):
+    if not judge.experiment.judges_pairs:
         return {"": verdicts}
     _, samples = select(data.samples, own)
     swapped = samples.shown_first[samples.status == "scored"] == judge.experiment.scale_size

@@ -6,7 +6,6 @@ from typing import Any
 
 from judge_gym.analysis.data import Origin, SweepData
 from judge_gym.analysis.groups import comparison_groups
-from judge_gym.design.window import RecordedSource
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.hypotheses import (
     Figure,
@@ -97,8 +96,7 @@ def _pair_figure(data: SweepData, row: ResultRow) -> Figure:
 
 def _answers(data: SweepData, row: ResultRow) -> int:
     """Return between how many answers one guesses; a tie that is right of no pair is none."""
-    source = data.judges[0].experiment.window.source
-    if isinstance(source, RecordedSource) and source.pairwise:
+    if data.judges[0].experiment.judges_pairs:
         return max(2, len(set(data.truth.label) - {""}))
     return int(_axis_value(data, row, "scale_size"))
 

@@ -14,12 +14,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, PrivateAttr, model_validator
 
 from judge_gym.design.fields import Frozen, Legal
-from judge_gym.design.rubric import Rubric, rubric_faults
+from judge_gym.design.rubric import Rubric, pair_rubric, rubric_faults
 from judge_gym.design.window import Window
 from judge_gym.model_names import is_recorded_model, is_simulated_model
 from judge_gym.seeds import digest
 
-TaskType = Literal["ecc", "control", "benchmark"]
+TaskType = Literal["ecc", "control", "benchmark", "pairs"]
 ScoringMethod = Literal["single", "subset", "structured_json"]
 EvidenceView = Literal["raw", "cleaned", "neutralized", "abstracted"]
 PromptOrder = Literal["rubric_first", "evidence_first"]
@@ -166,6 +166,9 @@ class Rule:
 
 
 def _truth_fits_task(task_type: TaskType, ground_truth: GroundTruth | None) -> str:
+    if task_type == "pairs":
+        one_truth = ground_truth is not None and not ground_truth.per_item
+        return "each pair has its own winner, so write per_item: true" if one_truth else ""
     if (task_type == "ecc") != (ground_truth is not None):
         return ""
     verb = "has no" if task_type == "ecc" else "needs"
@@ -175,10 +178,49 @@ def _truth_fits_task(task_type: TaskType, ground_truth: GroundTruth | None) -> s
 def _bundle_fits_task(task_type: TaskType, bundle_size: int) -> str:
     if task_type == "benchmark" and bundle_size > 1:
         return "a benchmark has one truth an item, so bundle_size is 1"
-    return ""
+    return (
+        "a pair is an item, so bundle_size is 1" if task_type == "pairs" and bundle_size > 1 else ""
+    )
+
+
+def _window_fits_task(task_type: TaskType, window: Window) -> str:
+    if (task_type == "pairs") == (window.source.kind == "pairs"):
+        return ""
+    return "task_type pairs, and no other, judges a window whose source is {kind: pairs}"
+
+
+def _scale_fits_task(task_type: TaskType, scale_size: int) -> str:
+    if task_type != "pairs" or scale_size in (2, 3):
+        return ""
+    return "write scale_size: 2 for one of two answers, or 3 to offer a tie"
+
+
+def _view_fits_task(task_type: TaskType, evidence_view: EvidenceView) -> str:
+    if task_type != "pairs" or evidence_view == "raw":
+        return ""
+    return "answers are judged as they were written, so write evidence_view: raw"
+
+
+def _rubric_fits_task(task_type: TaskType, rubric: RubricSource) -> str:
+    if task_type != "pairs" or rubric.kind == "own" or _is_of_pairs(rubric):
+        return ""
+    return "the options of a pair are its rubric, so leave rubric out"
+
+
+def _wording_fits_task(task_type: TaskType, wording: str) -> str:
+    if task_type != "pairs" or wording == STANDARD_WORDING:
+        return ""
+    return "the wordings are of prompts with a rubric, so leave wording out"
+
+
+def _is_of_pairs(rubric: RubricSource) -> bool:
+    given = rubric.rubric
+    return given is not None and given.scale_size < 4 and given == pair_rubric(given.scale_size)
 
 
 def _rubric_fits_scale(rubric: RubricSource, scale_size: int) -> str:
+    if _is_of_pairs(rubric):
+        return ""
     if rubric.rubric and (size := rubric.rubric.scale_size) != scale_size:
         return f"the provided rubric has {size} stages, so write scale_size: {size}"
     faults = rubric_faults(rubric.rubric, scale_size) if rubric.rubric else []
@@ -201,6 +243,11 @@ RULES = (
     Rule(("rubric", "rubric_draw"), _rubric_has_draws),
     Rule(("task_type", "ground_truth"), _truth_fits_task),
     Rule(("task_type", "bundle_size"), _bundle_fits_task),
+    Rule(("task_type", "window"), _window_fits_task),
+    Rule(("task_type", "scale_size"), _scale_fits_task),
+    Rule(("task_type", "evidence_view"), _view_fits_task),
+    Rule(("task_type", "rubric"), _rubric_fits_task),
+    Rule(("task_type", "wording"), _wording_fits_task),
     Rule(("rubric", "scale_size"), _rubric_fits_scale),
 )
 
@@ -213,7 +260,8 @@ class Experiment(Frozen):
     )
     """A name for people; by default derived from concept, model and content."""
     task_type: TaskType = "ecc"
-    """`ecc` (contested, no truth), `control` (expert proxy) or `benchmark` (known answer)."""
+    """`ecc` (contested, no truth), `control` (expert proxy), `benchmark` (known answer) or `pairs`
+    (which of two answers is better)."""
     concept: str = Field(min_length=1, max_length=200)
     """What is judged, as free text."""
     persona: Persona = ""
@@ -294,6 +342,10 @@ class Experiment(Frozen):
             filled["country"] = window.get("country", "")
         if not filled.get("family") and isinstance(filled.get("model"), str):
             filled["family"] = family_of(filled["model"])
+        if filled.get("task_type") == "pairs" and _is_own(filled.get("rubric", "own")):
+            scale = filled.get("scale_size")
+            if scale in (2, 3):
+                filled["rubric"] = RubricSource(kind="provided", rubric=pair_rubric(scale))
         return filled
 
     @model_validator(mode="after")
@@ -316,6 +368,12 @@ class Experiment(Frozen):
     def peers_key(self) -> str:
         """16-digit identity without the judge: equal for experiments whose judges compare."""
         return self._digest("peers", {"tag", "window", "replicates", "model", "family"})
+
+    @property
+    def judges_pairs(self) -> bool:
+        """Whether its items are pairs, of which one answer is better."""
+        source = self.window.source
+        return source.kind == "pairs" or (source.kind == "recorded" and source.pairwise)
 
     def _digest(self, kind: str, excluded: set[str]) -> str:
         content = self.model_dump(mode="json", exclude=excluded, exclude_defaults=True)
@@ -360,6 +418,10 @@ class Experiment(Frozen):
         draw = f"draw-{self.rubric_draw}" if self.rubric_draw else ""
         parts = (_slug(self.concept), _slug(self.model), wording, draw, self.key[:8])
         return "-".join(filter(None, parts))
+
+
+def _is_own(rubric: object) -> bool:
+    return rubric in ("own", {"kind": "own"}, RubricSource(kind="own"))
 
 
 def family_of(model: str) -> str:

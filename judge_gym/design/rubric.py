@@ -50,6 +50,26 @@ class Rubric(Frozen):
         return len(self.stages)
 
 
+FIRST, TIE, SECOND = "first", "tie", "second"
+"""Labels of the stages of a pair, by the order of the answers in their file."""
+
+
+def pair_rubric(scale_size: int) -> Rubric:
+    """Return the stages of a pair: which answer is better, with a tie between them at size 3."""
+    neither = "The place of an answer in the prompt does not count.", "Its letter does not count."
+    labels = (FIRST, TIE, SECOND) if scale_size % 2 else (FIRST, SECOND)
+    said = {TIE: "Neither answer is better."}
+    return Rubric(
+        stages=tuple(
+            Stage(
+                label=label,
+                criteria=(said.get(label, f"The {label} answer of the pair is better."), *neither),
+            )
+            for label in labels
+        )
+    )
+
+
 def rubric_faults(rubric: Rubric, scale_size: int) -> list[str]:
     """Return the faults of `rubric` for a scale of `scale_size` stages; empty if it fits.
 

@@ -176,6 +176,8 @@ def load_sweep(path: Path) -> Sweep:
     if "concepts" in items:
         _check_used(items["concepts"], blocks, "concept")
     boxes = [block.box for block in blocks]
+    if "score_critic" in items:
+        _check_marks(items["score_critic"], blocks)
     return Sweep(
         path=path,
         name=_read_name(items["name"]),
@@ -288,3 +290,13 @@ def _check_used(node: Node, blocks: Sequence[Block], name: str) -> None:
             raise child.place.problem(
                 f"is a {name} of no block", f"{did_you_mean(key, used)}Use {', '.join(used)}."
             )
+
+
+def _check_marks(node: Node, blocks: Sequence[Block]) -> None:
+    """Refuse a score critic of pairs: it marks reasoning about evidence."""
+    dimension = DIMENSIONS.index("task_type")
+    tasks = (choice.fields["task_type"] for block in blocks for choice in block.box[dimension])
+    if "pairs" in tasks:
+        raise node.place.problem(
+            "marks reasoning about evidence, and a block has task_type pairs", "Leave it out."
+        )

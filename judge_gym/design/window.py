@@ -14,16 +14,21 @@ from judge_gym.design.fields import Frozen
 from judge_gym.seeds import digest
 
 DOCUMENT_FIELDS = ("title", "url", "date", "text", "truth", "category")
+PAIR_FIELDS = ("prompt", "first", "second", "winner", "category")
 
 
-def _known_fields(fields: dict[str, str]) -> dict[str, str]:
-    for ours in fields:
-        if ours not in DOCUMENT_FIELDS:
-            raise ValueError(f"{ours!r} is not one of {', '.join(DOCUMENT_FIELDS)}")
-    return fields
+def _only(known: tuple[str, ...]) -> AfterValidator:
+    def check(fields: dict[str, str]) -> dict[str, str]:
+        for ours in fields:
+            if ours not in known:
+                raise ValueError(f"{ours!r} is not one of {', '.join(known)}")
+        return fields
+
+    return AfterValidator(check)
 
 
-FieldNames = Annotated[dict[str, str], AfterValidator(_known_fields)]
+FieldNames = Annotated[dict[str, str], _only(DOCUMENT_FIELDS)]
+PairFieldNames = Annotated[dict[str, str], _only(PAIR_FIELDS)]
 
 
 class CorpusSource(Frozen):
@@ -50,6 +55,18 @@ class BenchmarkSource(Frozen):
     """SHA-256 of the contents, set when the sweep is read."""
 
 
+class PairsSource(Frozen):
+    """Pairs of answers to a prompt, with the better one where it is known (`task_type: pairs`)."""
+
+    kind: Literal["pairs"] = "pairs"
+    path: Path
+    """File or folder; relative paths are relative to the sweep file."""
+    fields: PairFieldNames = Field(default_factory=dict)
+    """Field (prompt, first, second, winner, category) → column, where they differ."""
+    digest: str = ""
+    """SHA-256 of the contents, set when the sweep is read."""
+
+
 class FirecrawlSource(Frozen):
     """News from a Firecrawl search with the window's query and dates."""
 
@@ -70,7 +87,7 @@ class RecordedSource(Frozen):
 
 
 Source = Annotated[
-    CorpusSource | BenchmarkSource | FirecrawlSource | RecordedSource,
+    CorpusSource | BenchmarkSource | PairsSource | FirecrawlSource | RecordedSource,
     Field(discriminator="kind"),
 ]
 
@@ -91,7 +108,7 @@ class Window(Frozen):
     max_documents: int = Field(default=15, ge=1, le=10_000)
     """Maximum number of documents, in the order of the source."""
     source: Source
-    """Where the documents come from: `corpus`, `benchmark`, `firecrawl` or `recorded`."""
+    """Where the documents come from: `corpus`, `benchmark`, `pairs`, `firecrawl` or `recorded`."""
 
     @model_validator(mode="after")
     def _check(self) -> "Window":
@@ -100,6 +117,9 @@ class Window(Frozen):
         if self.source.kind == "firecrawl" and not (self.query and self.start and self.end):
             raise ValueError("a firecrawl window needs query, start and end")
         return self
+
+    def __str__(self) -> str:
+        return self.name or self.key
 
     @cached_property
     def key(self) -> str:

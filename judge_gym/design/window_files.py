@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 
 from judge_gym.design.config import Node, corpus_digest, read_model, read_tree
 from judge_gym.design.fields import Frozen, Legal
-from judge_gym.design.window import BenchmarkSource, CorpusSource, Source, Window
+from judge_gym.design.window import BenchmarkSource, CorpusSource, PairsSource, Source, Window
 from judge_gym.errors import ConfigError
 
 
@@ -37,7 +37,7 @@ def with_contents(source: Source, node: Node) -> Source:
     """
     if given := node.items.get("digest"):
         raise given.place.problem("is filled in when the file is read", "Leave it out.")
-    if not isinstance(source, CorpusSource | BenchmarkSource):
+    if not isinstance(source, CorpusSource | BenchmarkSource | PairsSource):
         return source
     path = (node.place.file.parent / source.path).resolve()
     try:

@@ -29,6 +29,8 @@ class Rules:
     end: date | None = None
     min_characters: int = MIN_CHARACTERS
     max_characters: int = MAX_CHARACTERS
+    verbatim: bool = False
+    """Whether texts stay as they are; one that is too long is dropped instead of cut."""
 
     def __post_init__(self) -> None:
         # Cutting leaves at least 4/5 of the maximum, which must not be below the minimum.
@@ -76,11 +78,15 @@ class _Screening:
             return _drop(raw, "unsafe_url", str(fault))
         if (undated := self._outside(raw)) is not None:
             return undated
-        whole = normal_text(without_hidden_text(raw.text))
+        verbatim = self.rules.verbatim
+        whole = raw.text if verbatim else normal_text(without_hidden_text(raw.text))
         if len(whole) < self.rules.min_characters:
             least = self.rules.min_characters
             return _drop(raw, "too_short", f"{len(whole)} characters, at least {least} needed")
-        text = cut_text(whole, self.rules.max_characters)
+        most = self.rules.max_characters
+        if verbatim and len(whole) > most:
+            return _drop(raw, "too_large", f"{len(whole)} characters, at most {most} allowed")
+        text = cut_text(whole, most)
         content_hash = hashlib.sha256(text.encode()).hexdigest()
         if canonical in self._origins:
             return _drop(raw, "duplicate_url", f"same address as {self._origins[canonical]}")

@@ -2,11 +2,18 @@
 
 import asyncio
 
-from judge_gym.design.window import BenchmarkSource, CorpusSource, FirecrawlSource, Window
+from judge_gym.design.window import (
+    BenchmarkSource,
+    CorpusSource,
+    FirecrawlSource,
+    PairsSource,
+    Window,
+)
 from judge_gym.errors import EvidenceError
 from judge_gym.evidence.corpus import BenchmarkFiles, CorpusFiles, read_corpus
 from judge_gym.evidence.documents import Collected, Source
 from judge_gym.evidence.firecrawl import FirecrawlAccess, FirecrawlNews
+from judge_gym.evidence.pairs import PairFiles
 from judge_gym.evidence.screening import MAX_CHARACTERS, MIN_CHARACTERS, Rules, screen
 
 
@@ -17,6 +24,8 @@ def open_source(window: Window, access: FirecrawlAccess) -> Source:
         return CorpusFiles(source.path, source.fields)
     if isinstance(source, BenchmarkSource):
         return BenchmarkFiles(source.path, source.fields)
+    if isinstance(source, PairsSource):
+        return PairFiles(source.path, source.fields)
     if isinstance(source, FirecrawlSource):
         return FirecrawlNews(access)
     raise EvidenceError(
@@ -27,13 +36,14 @@ def open_source(window: Window, access: FirecrawlAccess) -> Source:
 
 def rules_of(window: Window, max_characters: int = MAX_CHARACTERS) -> Rules:
     """Return the limits of `window`; benchmark items may have any length above 0."""
-    benchmark = isinstance(window.source, BenchmarkSource)
+    benchmark = isinstance(window.source, BenchmarkSource | PairsSource)
     return Rules(
         max_documents=window.max_documents,
         start=window.start,
         end=window.end,
         min_characters=1 if benchmark else MIN_CHARACTERS,
         max_characters=max_characters,
+        verbatim=isinstance(window.source, PairsSource),
     )
 
 
@@ -44,6 +54,8 @@ def read_files(window: Window, max_characters: int = MAX_CHARACTERS) -> Collecte
         raw = read_corpus(source.path, source.fields)
     elif isinstance(source, BenchmarkSource):
         raw = BenchmarkFiles(source.path, source.fields).items()
+    elif isinstance(source, PairsSource):
+        raw = PairFiles(source.path, source.fields).items()
     else:
         return None
     return screen(raw, rules_of(window, max_characters))

@@ -21,7 +21,7 @@ from judge_gym.metrics.margins import (
     p_at_margin,
 )
 
-CONTESTED, CONTROL, BENCHMARK = "ecc", "control", "benchmark"
+CONTESTED, CONTROL, BENCHMARK, PAIRS = "ecc", "control", "benchmark", "pairs"
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ VALIDITY_CHECKS = (
         "accuracy",
         Direction.ABOVE,
         0.0,
-        (BENCHMARK,),
+        (BENCHMARK, PAIRS),
         "a benchmark with known answers",
         "80% on JudgeBench: the best published judge had 75.4%.",
     ),
@@ -155,7 +155,7 @@ VALIDITY_CHECKS = (
         "accuracy_as_published",
         Direction.WITHIN,
         0.05,
-        (BENCHMARK,),
+        (BENCHMARK, PAIRS),
         "a published figure of the same judge on the same benchmark",
         "80% on JudgeBench; o1-mini, for one, is published with 65.71% on the GPT-4o pairs.",
     ),
@@ -166,7 +166,7 @@ VALIDITY_CHECKS = (
         "replicate_variance",
         Direction.BELOW,
         0.05,
-        (CONTESTED, CONTROL, BENCHMARK),
+        (CONTESTED, CONTROL, BENCHMARK, PAIRS),
         "3 replicates",
         "A variance of 0.5 in stages, which depends on the scale and passes a constant judge.",
     ),
@@ -177,7 +177,7 @@ VALIDITY_CHECKS = (
         "replicate_icc",
         Direction.ABOVE,
         0.5,
-        (CONTESTED, CONTROL, BENCHMARK),
+        (CONTESTED, CONTROL, BENCHMARK, PAIRS),
         "3 replicates and items that differ",
         "A low variance alone, which a constant judge has.",
     ),

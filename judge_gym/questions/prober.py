@@ -11,9 +11,10 @@ from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.probing import Probing
 from judge_gym.prompts import Message, Prompt, continued, render
+from judge_gym.questions.material import chosen_stages, material
 from judge_gym.questions.outcome import NoAnswer, readable, unreadable
 from judge_gym.records.calls import Answer, Failure
-from judge_gym.records.shown import Presentation, ShownDocument, fence_mark, stages_of
+from judge_gym.records.shown import Presentation, ShownDocument
 
 ProbeStatus = Literal["answered", "unparseable", "refused", "failed"]
 
@@ -47,21 +48,16 @@ def probe_prompt(experiment: Experiment, sample: ScoredSample, call_key: str) ->
     A new conversation shows the rubric and the evidence exactly as the judge saw them.
     """
     strategies, bound = resolve(experiment), experiment.expertise.bound
-    verdict = [
-        sample.presentation.stage(sample.rubric, number) for number in stages_of(sample.stages)
-    ]
-    if strategies.of(Probing).continues_conversation:
-        probe = render("probe_same", bound, verdict=verdict)
+    rubric, presentation = sample.rubric, sample.presentation
+    verdict = chosen_stages(experiment, rubric, presentation, sample.stages)
+    probing = strategies.of(Probing)
+    if probing.continues_conversation:
+        probe = render(probing.template, bound, verdict=verdict)
         return continued(sample.messages, sample.answer, probe)
     return render(
-        "probe",
+        probing.template,
         bound,
-        **strategies,
-        concept=experiment.concept,
-        country=experiment.country,
-        stages=sample.presentation.listed(sample.rubric),
-        documents=sample.documents,
-        mark=fence_mark(call_key, sample.documents),
+        **material(experiment, rubric, sample.documents, presentation, call_key),
         verdict=verdict,
     )
 

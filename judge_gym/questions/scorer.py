@@ -18,9 +18,10 @@ from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.scoring import Scoring
 from judge_gym.design.strategies.wording import Wording
 from judge_gym.prompts import Prompt, render
+from judge_gym.questions.material import material, texts_shown
 from judge_gym.questions.outcome import NoAnswer, readable, unreadable
 from judge_gym.records.calls import Answer, Failure
-from judge_gym.records.shown import Presentation, ShownDocument, fence_mark
+from judge_gym.records.shown import Presentation, ShownDocument
 
 SampleStatus = Literal["scored", "abstained", "unparseable", "refused", "failed"]
 
@@ -53,12 +54,7 @@ def scoring_prompt(
     return render(
         strategies.of(Wording).template,
         experiment.expertise.bound,
-        **strategies,
-        concept=experiment.concept,
-        country=experiment.country,
-        stages=presentation.listed(rubric),
-        documents=documents,
-        mark=fence_mark(call_key, documents),
+        **material(experiment, rubric, documents, presentation, call_key),
     )
 
 
@@ -95,7 +91,7 @@ def read_judgement(
     answer = readable(outcome)
     if isinstance(answer, NoAnswer):
         return Judgement(answer.status, failure=answer.failure)
-    evidence = [part for document in documents for part in (document.title, document.text)]
+    evidence = texts_shown(experiment, documents)
     scoring = resolve(experiment).of(Scoring)
     verdict = read_verdict(scoring, answer.text, evidence)
     start, end = verdict.span or (None, None)

@@ -63,7 +63,7 @@ class Change:
 def recipe_of(experiment: Experiment, utility: Utility) -> Recipe:
     """Return the recipe of an experiment with the templates as they are now."""
     strategies = resolve(experiment)
-    probe = "probe_same" if strategies.of(Probing).continues_conversation else "probe"
+    probe = strategies.of(Probing).template
     bound = experiment.expertise.bound
     score = strategies.of(Wording).template
     recipe = _hashes((score, probe), bound) | recipe_of_views(strategies.of(View).to_make, utility)

@@ -65,8 +65,15 @@ def present(experiment: Experiment, *sample_key: object) -> Presentation:
     return Presentation(
         seed=seed,
         letters=strategies.of(Labels).assign(seed),
-        order=strategies.of(Display).order(seed),
+        order=strategies.of(Display).order(seed, turned=_is_turned(sample_key)),
     )
+
+
+def _is_turned(sample_key: Sequence[object]) -> bool:
+    """Return whether a pair is turned round: in the even replicates of an item or the odd ones."""
+    *item, replicate = sample_key
+    parity = replicate if isinstance(replicate, int) else 0
+    return (derive_seed("turned", *item) + parity) % 2 == 1
 
 
 def stages_of(stage_set: int) -> tuple[int, ...]:

@@ -30,6 +30,7 @@ from judge_gym.simulator.prompts import (
     Rubric,
     documents_in,
     outside_fences,
+    read_choosing,
     read_design,
     read_probe,
     read_rated_rubric,
@@ -145,6 +146,17 @@ def _score(now: _Answering) -> str:
     return write_verdict(family, conclusion, now.rng)
 
 
+def _choose(now: _Answering) -> str:
+    task = read_choosing(now.request.messages)
+    if len(task.answers) != 2 or len(task.letters) != 2:
+        return "The message does not show two answers to choose from."
+    place = grading.better_place(
+        task.answers, task.prompt, now.grader, now.rng, now.worths, ties=bool(task.tie)
+    )
+    letter = task.tie if place is None else task.letters[place]
+    return write_verdict(now.family, Conclusion(task.options, (letter,), (), task.form), now.rng)
+
+
 def _probe(now: _Answering) -> str:
     task = read_probe(now.request.messages)
     rubric, family = task.rubric, now.family
@@ -251,6 +263,7 @@ _ROLES: dict[Role, Callable[[_Answering], str]] = {
     "grader": _grade,
     "decider": _decide,
     "comparer": _compare,
+    "chooser": _choose,
     "perturber": lambda now: editing.perturb(now.request.messages),
     "generaliser": lambda now: editing.generalise(now.prompt),
     "extractor": lambda now: editing.claims(now.prompt, now.rng),

@@ -94,16 +94,28 @@ def compare(messages: Sequence[Message], grader: Grader, rng: Random, worths: Kn
     task = read_graded(messages, "")
     if len(task.texts) != 2:
         return "The message does not show two texts to compare."
-    first, second = (worth(text, task.context, worths) for text in task.texts)
-    chosen: int | str
-    if rng.random() < grader.first_bias:
-        chosen = 1
-    elif task.ties and abs(first - second) < _ALIKE:
-        chosen = "tie"
-    else:
-        better = 1 if first >= second else 2
-        chosen = better if rng.random() < grader.accuracy else 3 - better
+    place = better_place(task.texts, task.context, grader, rng, worths, ties=task.ties)
+    chosen = "tie" if place is None else place + 1
     return in_json({"reason": "It answers the task more fully.", "winner": chosen}, grader, rng)
+
+
+def better_place(
+    texts: Sequence[str],
+    context: str,
+    grader: Grader,
+    rng: Random,
+    worths: Known,
+    *,
+    ties: bool,
+) -> int | None:
+    """Return the place (0 or 1) of the text that a grader takes for the better; None for a tie."""
+    first, second = (worth(text, context, worths) for text in texts)
+    if rng.random() < grader.first_bias:
+        return 0
+    if ties and abs(first - second) < _ALIKE:
+        return None
+    better = 0 if first >= second else 1
+    return better if rng.random() < grader.accuracy else 1 - better
 
 
 def _right(text: str, context: str, worths: Known) -> bool:

@@ -21,6 +21,7 @@ Role = Literal[
     "grader",
     "decider",
     "comparer",
+    "chooser",
     "perturber",
     "generaliser",
     "extractor",
@@ -93,6 +94,9 @@ _CLOSING_CHARACTERS = 600
 """The request for a form of answer ends a prompt; rubrics before it may use any words."""
 _OBJECT_WANTED = "Answer with one JSON object of this form"
 _ANSWER_WANTED = re.compile("^(?:End your response with|Answer with one JSON)", re.MULTILINE)
+_PAIR = "PROMPT THAT WAS ANSWERED"
+_ANSWER = re.compile(r"^ANSWER (?P<letter>[A-Z])$", re.MULTILINE)
+_NEITHER = "Neither answer is better"
 _REWRITTEN = "the rewritten text and nothing else"
 
 
@@ -116,6 +120,7 @@ def role_of(messages: Sequence[Message]) -> Role:
         ("rater", '"overall_score"' in object_request),
         ("arbiter", '"final_score"' in object_request),
         ("prober", "PROBABILITY:" in closing),
+        ("chooser", _PAIR in request and "PROBABILITY:" not in closing),
         ("scorer", "VERDICT:" in closing or '"verdict"' in closing),
         ("critic", '"observability"' in request),
         ("score_critic", '"uses_evidence"' in request),
@@ -146,6 +151,36 @@ def read_scoring(messages: Sequence[Message]) -> Scoring:
 def _instructions(request: str) -> str:
     _, heading, steps = request.rpartition("TASK\n")
     return _ANSWER_WANTED.split(steps)[0].strip() if heading else ""
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """A request for the better of two answers; texts and letters in the order shown."""
+
+    options: Rubric
+    prompt: str
+    answers: tuple[str, ...]
+    letters: tuple[str, ...]
+    tie: str
+    """The letter of the tie; empty when none is offered."""
+    form: Form
+
+
+def read_choosing(messages: Sequence[Message]) -> Choosing:
+    """Read the prompt that was answered, the answers and the options."""
+    text = _last_user(messages)
+    scoring = read_scoring(messages)
+    options = scoring.rubric
+    labels = dict(zip((label for label, _ in options.stages), options.letters, strict=True))
+    shown = ["\n\n".join(documents) for documents in fenced_documents(text)]
+    return Choosing(
+        options=options,
+        prompt=shown[0] if shown else "",
+        answers=tuple(shown[1:]),
+        letters=tuple(_ANSWER.findall(outside_fences(text))),
+        tie=labels.get(_NEITHER, ""),
+        form=scoring.form,
+    )
 
 
 def read_probe(messages: Sequence[Message]) -> Probe:

@@ -54,7 +54,7 @@ COMMENT ON COLUMN analysis.experiments.experiment IS 'Tag of the experiment, its
 COMMENT ON COLUMN analysis.experiments.experiment_key IS '16-digit identity: of its point, and of its recipe where another experiment of the point came first.';
 COMMENT ON COLUMN analysis.experiments.point IS '16-digit identity of the point: everything but tag, window name, replicates and recipe.';
 COMMENT ON COLUMN analysis.experiments.recipe IS 'What its answers were made with: template and its hash, utility model, settings of views; NULL for imported judgements, and where it is not recorded yet.';
-COMMENT ON COLUMN analysis.experiments.task_type IS 'ecc (contested, no truth), control (expert proxy) or benchmark (known answer).';
+COMMENT ON COLUMN analysis.experiments.task_type IS 'ecc (contested, no truth), control (expert proxy), benchmark (known answer) or pairs (which of two answers is better).';
 COMMENT ON COLUMN analysis.experiments.concept IS 'What is judged, as free text.';
 COMMENT ON COLUMN analysis.experiments.country IS 'Country or setting named in the prompts.';
 COMMENT ON COLUMN analysis.experiments.window_id IS 'Window whose evidence is judged.';

@@ -92,7 +92,7 @@ COMMENT ON VIEW analysis.samples IS 'One row per sample: the outcome of one judg
 COMMENT ON COLUMN analysis.samples.sample_id IS 'Identifier of the sample in this database.';
 COMMENT ON COLUMN analysis.samples.experiment_id IS 'The experiment, in analysis.experiments and analysis.sweeps.';
 COMMENT ON COLUMN analysis.samples.experiment IS 'Tag of the experiment.';
-COMMENT ON COLUMN analysis.samples.task_type IS 'ecc (contested, no truth), control (expert proxy) or benchmark (known answer).';
+COMMENT ON COLUMN analysis.samples.task_type IS 'ecc (contested, no truth), control (expert proxy), benchmark (known answer) or pairs (which of two answers is better).';
 COMMENT ON COLUMN analysis.samples.concept IS 'What is judged, as free text.';
 COMMENT ON COLUMN analysis.samples.country IS 'Country or setting named in the prompts.';
 COMMENT ON COLUMN analysis.samples.window_id IS 'Window whose evidence is judged.';

@@ -12,9 +12,18 @@ AXES = ("shuffle_order",)
 class Display:
     shuffle: bool
     stages: int
+    pairs: bool = False
+    """Whether the stages are the two answers of a pair, and the tie."""
 
-    def order(self, seed: int) -> tuple[int, ...]:
-        """Return the stages (1-based) in order of display, shuffled by the sample's seed."""
+    def order(self, seed: int, *, turned: bool = False) -> tuple[int, ...]:
+        """Return the stages (1-based) in order of display, shuffled by the sample's seed.
+
+        A pair is `turned` round in every other replicate, so that two have both orders. A tie is
+        listed last.
+        """
+        if self.pairs:
+            answers = (self.stages, 1) if self.shuffle and turned else (1, self.stages)
+            return (*answers, *range(2, self.stages))
         order = list(range(1, self.stages + 1))
         if self.shuffle:
             generator("display", seed).shuffle(order)
@@ -22,4 +31,5 @@ class Display:
 
 
 def resolve(experiment: Experiment) -> Display:
-    return Display(experiment.shuffle_order, experiment.scale_size)
+    pairs = experiment.task_type == "pairs"
+    return Display(experiment.shuffle_order, experiment.scale_size, pairs)

@@ -13,14 +13,26 @@ AXES = ("randomize_labels",)
 class Labels:
     randomize: bool
     stages: int
+    pairs: bool = False
+    """Whether the stages are the two answers of a pair, lettered A and B, and the tie."""
 
     def assign(self, seed: int) -> tuple[str, ...]:
         """Return the letters of stages 1, 2, …, shuffled by the sample's seed."""
+        if self.pairs:
+            first, *last = self._of_pair(seed)
+            return (first, *ascii_uppercase[2 : self.stages], *last)
         letters = list(ascii_uppercase[: self.stages])
         if self.randomize:
             generator("labels", seed).shuffle(letters)
         return tuple(letters)
 
+    def _of_pair(self, seed: int) -> list[str]:
+        letters = ["A", "B"]
+        if self.randomize:
+            generator("labels", seed).shuffle(letters)
+        return letters
+
 
 def resolve(experiment: Experiment) -> Labels:
-    return Labels(experiment.randomize_labels, experiment.scale_size)
+    pairs = experiment.task_type == "pairs"
+    return Labels(experiment.randomize_labels, experiment.scale_size, pairs)

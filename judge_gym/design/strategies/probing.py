@@ -10,7 +10,13 @@ AXES = ("probe_window",)
 @dataclass(frozen=True)
 class Probing:
     continues_conversation: bool
+    template: str
+    """The template of the probe."""
 
 
 def resolve(experiment: Experiment) -> Probing:
-    return Probing(continues_conversation=experiment.probe_window == "same")
+    template = "probe_same" if experiment.probe_window == "same" else "probe"
+    return Probing(
+        continues_conversation=experiment.probe_window == "same",
+        template=f"{template}_pair" if experiment.task_type == "pairs" else template,
+    )

@@ -16,6 +16,16 @@ _INSTRUCTIONS: dict[ScoringMethod, str] = {
 }
 
 
+_OF_PAIRS: dict[ScoringMethod, str] = {
+    "single": "Choose the one option that is right.",
+    "subset": (
+        "List every option that you cannot rule out. Name more than one only when the two answers "
+        "genuinely leave it open."
+    ),
+    "structured_json": "Choose the one option that is right.",
+}
+
+
 @dataclass(frozen=True)
 class Scoring:
     """The request for a verdict, and what an answer may hold."""
@@ -38,7 +48,7 @@ def resolve(experiment: Experiment) -> Scoring:
     letters = scale.resolve(experiment).letters
     gate = abstention.resolve(experiment).offered
     return Scoring(
-        instruction=_INSTRUCTIONS[method],
+        instruction=(_OF_PAIRS if experiment.task_type == "pairs" else _INSTRUCTIONS)[method],
         closing=_closing(method, letters, gate),
         structured=method == "structured_json",
         labels=letters,

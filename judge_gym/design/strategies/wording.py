@@ -14,5 +14,7 @@ class Wording:
 
 
 def resolve(experiment: Experiment) -> Wording:
+    if experiment.task_type == "pairs":
+        return Wording("score_pair")
     is_standard = experiment.wording == STANDARD_WORDING
     return Wording("score" if is_standard else f"wording_{experiment.wording}")

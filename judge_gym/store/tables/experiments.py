@@ -98,7 +98,7 @@ class Experiment(Base):
     """The recipe of the rubrics that its judge or rubric owner wrote for it."""
     created_at: Mapped[datetime] = created()
     __table_args__ = (
-        one_of("task_type", ("ecc", "control", "benchmark")),
+        one_of("task_type", ("ecc", "control", "benchmark", "pairs")),
         CheckConstraint("scale_size BETWEEN 2 AND 10", name="scale_size_range"),
         CheckConstraint("replicates >= 1", name="replicates_positive"),
         UniqueConstraint("id", "scale_size"),

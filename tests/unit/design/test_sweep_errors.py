@@ -243,7 +243,7 @@ WINDOWS = [
     (
         "    country: Valmora\n    source: {kind: corpse, path: corpora}\n",
         "sweep.yaml, line 5: windows.w.source.kind is 'corpse'. Did you mean corpus? "
-        "Use corpus, benchmark or firecrawl.",
+        "Use corpus, benchmark, pairs or firecrawl.",
     ),
     (
         "    country: Valmora\n    source: {kind: corpus, path: corpora, fields: {titel: h}}\n",
