@@ -5,12 +5,15 @@ from difflib import SequenceMatcher
 from itertools import combinations, product
 from typing import Any
 
+import jinja2
 import pytest
 
 from judge_gym.design.experiment import WORDINGS
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.scoring import Scoring
-from judge_gym.questions.scorer import scoring_prompt
+from judge_gym.planted.wordings import worded
+from judge_gym.prompts import render
+from judge_gym.questions.scorer import instructions, scoring_prompt
 from judge_gym.records.recipes import LIBRARY, Utility, recipe_of
 from judge_gym.records.shown import Presentation, ShownDocument
 from judge_gym.simulator.prompts import read_scoring, role_of
@@ -31,7 +34,7 @@ def texts(given: Any, **axes: Any) -> tuple[str, str]:
     return system, user
 
 
-def instructions(given: Any, **axes: Any) -> list[str]:
+def words_of(given: Any, **axes: Any) -> list[str]:
     """Return the words of a prompt without evidence, stages and the form of the answer."""
     system, user = texts(given, **axes)
     user = user.removesuffix(resolve(given.experiment(**axes)).of(Scoring).closing)
@@ -43,7 +46,7 @@ def instructions(given: Any, **axes: Any) -> list[str]:
 @pytest.mark.parametrize(("method", "gate"), list(product(METHODS, (True, False))))
 def test_no_wording_is_a_copy_of_another(given: Any, method: str, gate: bool) -> None:
     words = {
-        name: instructions(given, wording=name, scoring_method=method, abstain=gate)
+        name: words_of(given, wording=name, scoring_method=method, abstain=gate)
         for name in WORDINGS
     }
     assert len(words) >= 6
@@ -88,6 +91,8 @@ def test_every_wording_has_all_that_a_judge_needs(
         gate,
     )
     assert len(read.documents) == 1
+    assert read.instructions == instructions(experiment)
+    assert (worded("calm", read.instructions).wording_shift == 0) == (wording == "standard")
 
 
 def test_the_template_of_the_wording_is_in_the_recipe(given: Any) -> None:
@@ -100,3 +105,8 @@ def test_the_template_of_the_wording_is_in_the_recipe(given: Any) -> None:
         WORDINGS
     )
     assert recipe_of(given.experiment(persona="historian"), utility) != recipes[0]
+
+
+def test_a_template_without_its_persona_is_an_error_and_not_a_prompt() -> None:
+    with pytest.raises(jinja2.UndefinedError, match=r"<persona> of .* is not bound"):
+        render("score")
