@@ -169,6 +169,30 @@ def adjusted(checks: Sequence[Check]) -> list[float | None]:
     return p_values
 
 
+def pending(check: Check, made: int, expected: int) -> Check:
+    """Return the check, as open where it is undecided and judgements that it needs are missing.
+
+    `made` of the `expected` judgements exist. Other texts would not decide it before the rest does.
+    """
+    estimate = check.estimate
+    decided = check.result in (Result.PASSES, Result.FAILS) or (
+        check.result is Result.NOT_APPLICABLE and estimate.estimate is not None
+    )
+    if decided or made >= expected:
+        return check
+    reason = f"judgements are missing: {made:,} of {expected:,} exist"
+    if estimate.estimate is None:
+        estimate = replace(estimate, because=reason)
+    else:
+        reason = f"{check.reason}; {reason}"
+    action = (
+        "Rerun the command to make the missing judgements; if a budget stopped it, raise it first."
+    )
+    return replace(
+        check, estimate=estimate, result=Result.INCONCLUSIVE, reason=reason, action=action
+    )
+
+
 def gated(check: Check, gate: Check) -> Check:
     """Return the check, which can say no more than the one it rests on."""
     if gate.result is Result.PASSES or check.result is Result.NOT_APPLICABLE:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from judge_gym.calibration.checks import ALPHA, Check, Margins, Result, adjusted, rounded, span
+from judge_gym.counting import counted
 from judge_gym.formats import plain, short
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import EPSILON, Estimate, mean_over_items, not_estimable, t_interval
@@ -35,7 +36,8 @@ LEAST_LEVELS = 3
 class Effect:
     """Mean points of the same items before and after a perturbation, in one order.
 
-    `not_applicable` counts items whose text it could not be applied to.
+    `not_applicable` counts items whose text it could not be applied to, `changed` those it was
+    applied to, scored or not.
     """
 
     perturbation: str
@@ -43,6 +45,7 @@ class Effect:
     original: FloatArray
     perturbed: FloatArray
     not_applicable: int = 0
+    changed: int = 0
 
     @property
     def ordered(self) -> tuple[FloatArray, FloatArray]:
@@ -148,11 +151,8 @@ def _equivalence(moved: FloatArray, margin: float, rng: np.random.Generator) -> 
 def _judged(effect: Effect, check: Check, p: float | None, margins: Margins, tests: int) -> Check:
     items = check.estimate.n_items
     if p is None:
-        because = "no item was both scored and changed"
-        if effect.not_applicable:
-            because = f"it could be applied to none of {effect.not_applicable} items"
+        because, action = _untested(effect)
         absent = not_estimable(check.estimate.metric, because, unit="points")
-        action = "Use texts that this perturbation can change, or leave it out."
         return replace(
             check, estimate=absent, result=Result.NOT_APPLICABLE, reason=because, action=action
         )
@@ -165,6 +165,19 @@ def _judged(effect: Effect, check: Check, p: float | None, margins: Margins, tes
         reason += f"; not applicable to {effect.not_applicable} of {_all(effect)} items"
     action = _action(effect, result, items, margins, tests)
     return replace(check, result=result, reason=reason, action=action, p_adjusted=p)
+
+
+def _untested(effect: Effect) -> tuple[str, str]:
+    """Return why no item has both scores, and what to do about it."""
+    if effect.changed:
+        scored = (
+            f"of {counted(effect.changed, 'changed text')} none has a score beside its original"
+        )
+        return scored, "Rerun the command to judge what failed."
+    if effect.not_applicable:
+        because = f"it could be applied to none of {counted(effect.not_applicable, 'item')}"
+        return because, "Use texts that this perturbation can change, or leave it out."
+    return "no text was changed", "Rerun the command to have the texts changed."
 
 
 def _tested(effect: Effect, check: Check, p: float, result: Result) -> str:

@@ -65,17 +65,18 @@ def decide(name: str, checks: Sequence[Check], made: int, expected: int) -> Deci
     if agreement and agreement.result is Result.FAILS:
         why = f"Do not use {name}: it does not agree with people's labels, {agreement.reason}."
         return Decision(CalibrationVerdict.DO_NOT_USE, f"{why} {agreement.action}")
+    partial = Decision(
+        CalibrationVerdict.CANNOT_TELL,
+        f"{name}: only {made} of {expected} judgements exist, which cannot tell whether it may "
+        f"be used. So far {_counts(checks)}.",
+    )
     if agreement and agreement.result is not Result.PASSES:
+        if made < expected:
+            return partial
         why = f"{name}: the labels cannot tell whether people agree with it, {agreement.reason}."
         return Decision(CalibrationVerdict.CANNOT_TELL, f"{why} {agreement.action}")
     decision = _by_perturbation(name, checks, agreement)
-    if decision.recommends and made < expected:
-        why = (
-            f"{name}: only {made} of {expected} judgements exist, which cannot tell whether it may "
-            f"be used. So far {_counts(checks)}."
-        )
-        return Decision(CalibrationVerdict.CANNOT_TELL, why)
-    return decision
+    return partial if decision.recommends and made < expected else decision
 
 
 CONTENT = {"inject_errors": "injected errors", "vague_ify": "vague wording"}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge_gym.calibration.checks import Check, Margins, Result
+from judge_gym.calibration.checks import Check, Margins, Result, pending
 from judge_gym.calibration.comparisons import between_checks
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.distribution import distribution_checks, held_back, repetition_checks
@@ -19,6 +19,7 @@ from judge_gym.calibration.monotonicity import (
 )
 from judge_gym.calibration.verdict import (
     AGREEMENT,
+    READABLE,
     Decision,
     agreement_check,
     decide,
@@ -115,12 +116,15 @@ def assess(
     has_labels = any(item.truth is not None for item in texts.originals)
     agreement = [agreement_check(labels, labelled, design.margins, rng)] if has_labels else []
     checks = [
-        readable,
-        *agreement,
-        *held_back(effect_checks(effects, design.margins, rng), spread),
-        *curve_checks(curves),
-        *spread,
-        *repetition_checks(scores, design.margins, rng),
+        _awaiting(check, texts, results, design)
+        for check in (
+            readable,
+            *agreement,
+            *held_back(effect_checks(effects, design.margins, rng), spread),
+            *curve_checks(curves),
+            *spread,
+            *repetition_checks(scores, design.margins, rng),
+        )
     ]
     decision = decide(judge.name, checks, len(flat), len(results) * design.repeats)
     if note := answered.note():
@@ -167,7 +171,32 @@ def assess_together(
     )
     names = [judge.name for judge in judges]
     given = None if np.isnan(truth).all() else truth
-    return between_checks(names, table, given, design.margins, rng)
+    originals = {item.key for item in texts.originals}
+    made = sum(len(by_item[key]) for by_item in results for key in originals)
+    expected = len(judges) * len(originals) * design.repeats
+    checks = between_checks(names, table, given, design.margins, rng)
+    return [pending(check, made, expected) for check in checks]
+
+
+def _awaiting(check: Check, texts: Texts, results: Results, design: CalibrationDesign) -> Check:
+    """Return the check, as open where judgements of the texts that it needs are missing.
+
+    A perturbation needs the originals that it changed, too; a trend all its severities.
+    """
+    if check.name == READABLE:
+        keys = set(results)
+    elif not check.perturbation:
+        keys = {item.key for item in texts.originals}
+    else:
+        is_trend = check.expectation is None
+        keys = {
+            key
+            for (name, severity), changed in texts.changed.items()
+            if name == check.perturbation and (is_trend or severity == design.severities[-1])
+            for text in changed
+            for key in (texts.originals[text.original].key, text.item.key)
+        }
+    return pending(check, sum(len(results[key]) for key in keys), len(keys) * design.repeats)
 
 
 def recommended(
@@ -224,7 +253,8 @@ def _effect(
     pairs = _pairs(texts, means, texts.changed[name, design.severities[-1]])
     before = np.array([original for original, _ in pairs], dtype=np.float64)
     after = np.array([other for _, other in pairs], dtype=np.float64)
-    return Effect(name, expectation, before, after, texts.not_applicable[name])
+    changed = len(texts.changed[name, design.severities[-1]])
+    return Effect(name, expectation, before, after, texts.not_applicable[name], changed)
 
 
 def _curve(

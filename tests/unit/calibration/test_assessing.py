@@ -105,6 +105,41 @@ def test_a_good_judge_is_told_from_one_that_clusters(all_assessed):
     assert clusters["invariant:tone"] is Result.NOT_APPLICABLE
 
 
+def test_a_judge_stopped_by_its_budget_is_told_what_is_missing_and_not_to_use_other_texts():
+    """Six originals are judged, three times each, and nothing else."""
+    some, complete = judge("stopped"), results(judge("stopped"), texts(), good)
+    judged = {item.key for item in ITEMS[:6]}
+    said = {key: of_item if key in judged else [] for key, of_item in complete.items()}
+    checks = {check.name: check for check in assess(some, texts(), said, DESIGN).checks}
+    vague = texts().changed["vague_ify", 1.0]
+    # The first text has no figure that could become vague.
+    assert [text.original for text in vague] == list(range(1, 30))
+    for name, expected in (("drop:vague_ify", 29 * 2), ("trend:vague_ify", 29 * 3)):
+        missing = checks[name]
+        counts = f"judgements are missing: {5 * REPEATS} of {expected * REPEATS} exist"
+        assert missing.result is Result.INCONCLUSIVE
+        assert missing.reason == counts
+        assert counts in missing.estimate.reason
+    assert f"judgements are missing: {6 * REPEATS} of {30 * REPEATS}" in checks["bins"].reason
+    undecided = [one for one in checks.values() if one.result is Result.INCONCLUSIVE]
+    assert {one.action for one in undecided} == {missing.action}
+    # What no judgement would change is still said of the texts.
+    assert checks["invariant:shuffle_labels"].result is Result.NOT_APPLICABLE
+    assert "leave it out" in checks["invariant:shuffle_labels"].action
+
+
+def test_texts_whose_every_judgement_failed_are_not_blamed_for_it():
+    failed = results(judge("failed"), texts(), lambda *_: None)
+    check = next(
+        one
+        for one in assess(judge("failed"), texts(), failed, DESIGN).checks
+        if one.name == "drop:vague_ify"
+    )
+    assert check.result is Result.NOT_APPLICABLE
+    assert "of 29 changed texts none has a score" in check.reason
+    assert "Use texts" not in check.action
+
+
 def test_a_judge_that_loves_exclamations_is_found_out():
     found = of(assessed("loud", loves_noise))
     assert found["invariant:tone"] is Result.FAILS

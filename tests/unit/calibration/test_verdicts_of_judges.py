@@ -176,13 +176,8 @@ def test_labels_decide_before_perturbations():
     assert recommended([hashed], [0.0])[0] is None
 
 
-@pytest.mark.parametrize(
-    ("judged", "expected"),
-    [(24, "right: only 24 of 300 judgements exist"), (6, "right: the labels cannot tell")],
-)
-def test_a_stopped_judge_is_not_recommended_and_comes_before_one_that_may_not_be_used(
-    judged, expected
-):
+@pytest.mark.parametrize("judged", [24, 6])
+def test_a_stopped_judge_is_not_recommended_and_comes_before_one_that_may_not_be_used(judged):
     texts = plain(summaries(five(100)))
     hashed = assessed(function("hashed"), texts, by_hash)
     right, items = function("right"), texts.items
@@ -194,7 +189,7 @@ def test_a_stopped_judge_is_not_recommended_and_comes_before_one_that_may_not_be
     assert stopped.decision.verdict is CalibrationVerdict.CANNOT_TELL
     found, why = recommended([hashed, stopped], [0.0, 9.0])
     assert found is None
-    assert f"is recommended. {expected}" in why
+    assert f"is recommended. right: only {judged} of 300 judgements exist" in why
 
 
 def test_of_judges_that_may_not_be_used_a_stopped_one_comes_last():
