@@ -58,7 +58,13 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
     if more := len(report.summary.cautions) - len(cautions):
         cautions.append(Text(f"- {more} more: add --all"))
     careful = Group(Text("Be careful", style="bold"), *cautions, "") if cautions else Group()
-    room = MOST_LINES - _LINES_BEFORE - _height(opening) - _height(careful) - len(places)
+    audited: RenderableType = (
+        TerminalTable(report.audit.in_terminal, report.marks_beside(report.audit.table))
+        if report.audit
+        else Group()
+    )
+    room = MOST_LINES - _LINES_BEFORE - len(places)
+    room -= _height(opening) + _height(audited) + _height(careful)
     rows = report.summary.headlines
     settings = report.summary.settings
     choices = [
@@ -73,7 +79,9 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
     drawn = [TerminalTable(table, report.marks_beside(table)) for table in choices]
     fitting = next((table for table in drawn if _height(table) <= room), None)
     last = drawn[-1] if drawn else Group("No figures yet.", "")
-    console.print(Group(opening, fitting or last, careful))
+    if report.audit and fitting is None:
+        last = Group()
+    console.print(Group(opening, audited, fitting or last, careful))
     _pairs(places)
 
 

@@ -1,6 +1,6 @@
 """Figures of one judge at a time: outcomes, consistency, width, display bias and accuracy."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from judge_gym.analysis.data import Arm, select
 from judge_gym.analysis.groups import Group
 from judge_gym.design.experiment import GroundTruth
+from judge_gym.design.window import RecordedSource
 from judge_gym.metrics.accuracy import (
     both_orders_correct,
     cohens_kappa,
@@ -29,8 +30,10 @@ from judge_gym.metrics.consistency import (
 )
 from judge_gym.metrics.entrenchment import letter_calibration
 from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, mean_over_items, not_estimable
+from judge_gym.metrics.orders import PairJudgements, order_figures
 from judge_gym.metrics.presentation import Displays, label_bias, position_bias
 from judge_gym.metrics.subsets import subset_information, subset_width
+from judge_gym.model_names import RECORDED
 from judge_gym.records.judgements import ARMS, SAMPLE_STATUSES
 from judge_gym.store.results import ResultRow
 
@@ -182,7 +185,7 @@ def _accuracy(
     if experiment.logprobs and not is_subset(group):
         yield from _letter_calibration(group, number, truth)
     if experiment.judges_pairs and not is_subset(group):
-        yield from _pair_figures(group, number, truth)
+        yield from _pair_figures(group, number, truth, scope)
     if experiment.task_type == "control":
         yield from _against_index(has_truth, truth.index)
 
@@ -199,7 +202,9 @@ def _letter_calibration(group: Group, number: int, truth: Truth) -> Iterator[Est
     yield from letter_calibration(samples, rows.letter_probability[known], correct)
 
 
-def _pair_figures(group: Group, number: int, truth: Truth) -> Iterator[Estimate]:
+def _pair_figures(
+    group: Group, number: int, truth: Truth, scope: Mapping[str, str]
+) -> Iterator[Estimate]:
     """Yield the figures of pairs judged in both orders, on all that this judge was given.
 
     A judgement without a verdict is no vote, so its pair counts as not got right by it.
@@ -222,6 +227,33 @@ def _pair_figures(group: Group, number: int, truth: Truth) -> Iterator[Estimate]
         n_stages=group.n_stages,
     )
     yield order_inconsistency(verdicts, first[scored] == group.n_stages)
+    pairs = PairJudgements(
+        item=item,
+        stages=stages,
+        truth=truth.stage[item],
+        listed=first == 1,
+        n_items=len(group.items),
+        n_stages=group.n_stages,
+    )
+    figures = list(order_figures(pairs, group.rng("kappa_between_orders", **scope)))
+    yield from figures
+    yield from _as_published(group, number, scope, figures)
+
+
+def _as_published(
+    group: Group, number: int, scope: Mapping[str, str], figures: Iterable[Estimate]
+) -> Iterator[Estimate]:
+    """Yield each figure that the mapping has a published value of, with that value as its floor."""
+    experiment = group.judges[number].experiment
+    source = experiment.window.source
+    if not isinstance(source, RecordedSource):
+        return
+    judge = experiment.model.removeprefix(f"{RECORDED}/")
+    of_judge = source.published.get(judge, {}).get(experiment.wording, {})
+    own = of_judge.get(scope.get("category", ""), {})
+    for figure in figures:
+        if figure.metric in own:
+            yield replace(figure, metric=f"{figure.metric}_as_published", floor=own[figure.metric])
 
 
 def _against_index(verdicts: Verdicts, index: FloatArray) -> Iterator[Estimate]:

@@ -62,8 +62,11 @@ Per judge, on the items all judges of the group scored:
 - `accuracy`, `cohens_kappa`: share at the true stage, and beyond chance (control, benchmark)
 - `letter_overconfidence`, `letter_brier_score`: token probability of the verdict's letter against
   whether the verdict is right, on all the judge was given (`logprobs`; control, benchmark)
-- `accuracy_both_orders`, `pair_balance` (right less wrong), `order_inconsistency`: of recorded
-  pairs, on all the judge was given
+- `accuracy_both_orders`, `pair_balance` (right less wrong), `order_inconsistency`,
+  `first_shown_share`, `kappa_between_orders`: of recorded pairs, on all the judge was given
+- `accuracy_of_all`, `accuracy_as_listed`, `accuracy_swapped`, `accuracy_every_order`,
+  `same_choice`: of recorded pairs, an unreadable answer not being right
+- the same with `_as_published`, beside a published value as their floor
 - `coverage`, `accuracy_discounted`, `accuracy_u65`, `accuracy_u80`: the same for subset verdicts
 - `control_error`, `control_rank_correlation`: |0-1 score - index|, Spearman's rho (control)
 - `alt_test_winning_rate`, `alt_test_advantage`, `alt_test_lead`: whether it may stand in for the
@@ -245,6 +248,13 @@ NEEDS = {
     "a control with an index for its items": ("control_error", "control_rank_correlation"),
     "a benchmark of pairs judged in both orders": (
         *("accuracy_both_orders", "pair_balance", "order_inconsistency"),
+        *("accuracy_of_all", "accuracy_as_listed", "accuracy_swapped", "accuracy_every_order"),
+        *("same_choice", "first_shown_share", "kappa_between_orders"),
+    ),
+    "a published figure in the mapping of recorded pairs": (
+        *("accuracy_of_all_as_published", "accuracy_as_listed_as_published"),
+        *("accuracy_swapped_as_published", "accuracy_every_order_as_published"),
+        *("same_choice_as_published", "kappa_between_orders_as_published"),
     ),
     "subset verdicts on items whose known answer is a stage of the rubric": (
         *("coverage", "accuracy_discounted", "accuracy_u65", "accuracy_u80"),

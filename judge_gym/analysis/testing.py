@@ -19,6 +19,7 @@ from judge_gym.seeds import canonical_json
 from judge_gym.store.results import FindingRow, Planned, ResultRow
 
 _ACCURACY, _PAIRED, _POLARIZATION = "accuracy", "pair_balance", "polarization_excess"
+_PUBLISHED = "accuracy_of_all_as_published"
 
 
 def findings(data: SweepData, rows: Sequence[ResultRow], planned: Planned) -> list[FindingRow]:
@@ -41,6 +42,7 @@ def findings(data: SweepData, rows: Sequence[ResultRow], planned: Planned) -> li
         and not (row.metric == _POLARIZATION and row.scope_key in single)
     ]
     figures += [_pair_figure(data, row) for row in rows if row.metric == _PAIRED]
+    figures += [_published_figure(data, row) for row in rows if row.metric == _PUBLISHED]
     figures += beyond_sham(figures)
     plan = planned.plan
     if plan:
@@ -91,6 +93,13 @@ def _pair_figure(data: SweepData, row: ResultRow) -> Figure:
     """Return the accuracy of pairs that may be tied: right less wrong, beyond the judge's habit."""
     figure = _figure(data, row)
     estimate = replace(figure.estimate, metric=_ACCURACY)
+    return replace(figure, estimate=estimate, reference=row.floor or 0.0)
+
+
+def _published_figure(data: SweepData, row: ResultRow) -> Figure:
+    """Return the accuracy of a judge beside the published one."""
+    figure = _figure(data, row)
+    estimate = replace(figure.estimate, metric="accuracy_as_published")
     return replace(figure, estimate=estimate, reference=row.floor or 0.0)
 
 

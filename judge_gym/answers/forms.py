@@ -59,12 +59,17 @@ def read_form(answer: str, forms: Mapping[str, object]) -> FoundForm | ParseFail
     `Output (a) is better`) counts in every sentence that asserts it, a name (`Output (a)`) only
     where it ends its sentence or a reason follows.
     """
+    return _read(answer, tuple(forms.items()))
+
+
+@lru_cache(maxsize=1 << 12)
+def _read(answer: str, forms: tuple[tuple[str, object], ...]) -> FoundForm | ParseFailure:
     source = read_answer(answer)
     text = source.text
     if not text.strip():
         return ParseFailure("empty", "the answer is empty")
     failure = ParseFailure("no_verdict", "the answer has none of the declared forms")
-    matches = _matches(text, forms)
+    matches = _matches(text, dict(forms))
     denied: list[object] = []
     for place in reversed(range(len(matches))):
         match = matches[place]

@@ -73,6 +73,9 @@ class FirecrawlSource(Frozen):
     kind: Literal["firecrawl"] = "firecrawl"
 
 
+Published = dict[str, dict[str, dict[str, dict[str, float]]]]
+
+
 class RecordedSource(Frozen):
     """Items judged elsewhere, imported by `judge-gym data import-verdicts`."""
 
@@ -84,6 +87,9 @@ class RecordedSource(Frozen):
     """Whether every item is a pair, judged in both orders."""
     digest: str = ""
     """SHA-256 of the recorded file and its mapping."""
+    published: Published = Field(default_factory=dict, exclude_if=lambda value: not value)
+    """Figures of its judges that others published: judge, wording, category ("" for all), metric
+    → value."""
 
 
 Source = Annotated[

@@ -22,6 +22,7 @@ from judge_gym.errors import EvidenceError, did_you_mean
 MAX_ROW_CHARACTERS = 10_000_000
 """Longest JSONL line in bytes and longest CSV value in characters that is read."""
 _NOT_JSON = "not JSON"
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SEPARATOR = re.compile(r'"?sep=([,;\t|])"?\s*')
 _QUOTED = re.compile(r'"[^"]*"')
 
@@ -158,7 +159,7 @@ def _bounded_lines(handle: BinaryIO) -> Iterator[bytes]:
 
 def _encoding_fault(values: dict[str, Any]) -> str:
     for name, value in values.items():
-        if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+        if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
             return f"field {name!r} is not UTF-8"
     return ""
 

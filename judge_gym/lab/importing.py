@@ -3,7 +3,8 @@
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -16,7 +17,7 @@ from judge_gym.design.experiment import Experiment, GroundTruth, RubricSource
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.labels import Labels
-from judge_gym.design.window import RecordedSource, Window
+from judge_gym.design.window import Published, RecordedSource, Window
 from judge_gym.errors import ConfigError
 from judge_gym.model_names import RECORDED
 from judge_gym.questions.outcome import unreadable
@@ -29,6 +30,7 @@ from judge_gym.recorded.reading import (
     RecordedItem,
     RecordedWindow,
     items_file,
+    read_published,
     read_recorded,
     stage_set,
     stages_of,
@@ -105,9 +107,10 @@ def import_verdicts(
     windows = read_recorded(files, recorded, rubric.scale_size)
     identity = _identity(files, recorded)
     save_provided(session, rubric, recorded.concept, recorded.country)
+    published = read_published(files, recorded)
     experiments: dict[tuple[str, Judging], Experiment] = {}
     for name, content in windows.items():
-        window = _window(recorded, name, identity, len(content.items))
+        window = _window(recorded, name, identity, len(content.items), published)
         _save_items(session, window, rubric, content.items.values())
         for judging in content.judgements:
             experiments[name, judging] = _experiment(recorded, rubric, window, judging, content)
@@ -158,8 +161,12 @@ def _check_name(session: Session, name: str) -> None:
         )
 
 
-def _window(recorded: Recorded, name: str, identity: str, items: int) -> Window:
-    source = RecordedSource(pairwise=recorded.pairwise, digest=digest(identity, name))
+def _window(
+    recorded: Recorded, name: str, identity: str, items: int, published: Published
+) -> Window:
+    source = RecordedSource(
+        pairwise=recorded.pairwise, digest=digest(identity, name), published=published
+    )
     return Window(name=name, country=recorded.country, max_documents=items, source=source)
 
 
@@ -214,6 +221,7 @@ def _save_items(
     save_documents(session, window_id, documents)
 
 
+@lru_cache(maxsize=1 << 16)
 def item_key(key: str) -> str:
     """Return the key of the document that a recorded item becomes."""
     return digest("recorded item", key)
@@ -245,7 +253,7 @@ def _rows(
             "letters": "".join(shown.letters),
             "display_order": list(shown.order),
             "imported": True,
-            **asdict(_judgement(recorded, experiment, shown, given)),
+            **vars(_judgement(recorded, experiment, shown, given)),
         }
 
 

@@ -82,6 +82,34 @@ class VerdictColumn(_Columns):
         return {"column": given} if isinstance(given, str) else given
 
 
+Metric = Literal[
+    "accuracy_of_all",
+    "accuracy_as_listed",
+    "accuracy_swapped",
+    "accuracy_every_order",
+    "same_choice",
+    "kappa_between_orders",
+]
+"""What a published figure can be of."""
+
+
+class PublishedFigures(_Columns):
+    """A file of figures that others published about the same judges."""
+
+    file: str = Field(min_length=1)
+    """The file, beside the judgements."""
+    judge: str = Field(min_length=1)
+    """The column that names the judge, as the judgements do."""
+    wording: str = ""
+    """The column that names the wording, where the judgements have one."""
+    category: str = ""
+    """The column that names the category; without one the figures are of all items."""
+    figures: dict[str, Metric] = Field(min_length=1)
+    """Column → the metric that it is of."""
+    percent: bool = False
+    """Whether shares are in percent."""
+
+
 class Recorded(_Columns):
     """How to read files of recorded judgements. Exactly one of `verdicts`, `answers` and
     `counts` says where they stand."""
@@ -143,6 +171,9 @@ class Recorded(_Columns):
     counts: Annotated[dict[str, Choice], _CHOICES] = Field(default_factory=dict)
     """Column that counts judgements → the stage or stages they chose."""
 
+    published: PublishedFigures | None = _added(None)
+    """Published figures of the same judges on pairs, to compare with the computed ones."""
+
     @model_validator(mode="after")
     def _check(self) -> "Recorded":
         if sum(map(bool, (self.verdicts, self.answers, self.counts))) != 1:
@@ -157,6 +188,8 @@ class Recorded(_Columns):
             raise ValueError("own_order and answer belong to verdicts, not to answers")
         if bool(self.item.truth) != bool(self.truths):
             raise ValueError("item.truth comes with truths, and truths with item.truth")
+        if self.published and not (self.pairwise and self.truths):
+            raise ValueError("published comes with pairs in both orders whose truth is known")
         self._check_pattern()
         for value, choice in {**self.decisions, **self.counts, **self.answer_forms}.items():
             if isinstance(choice, tuple) and (not choice or sorted(set(choice)) != list(choice)):

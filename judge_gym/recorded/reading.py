@@ -7,10 +7,13 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
 from judge_gym.design.config import COMPRESSED, corpus_files
+from judge_gym.design.experiment import STANDARD_WORDING
+from judge_gym.design.window import Published
 from judge_gym.errors import ConfigError, EvidenceError, did_you_mean
 from judge_gym.evidence.normal_text import normal_line, normal_text
 from judge_gym.evidence.rows import Row, read_rows
@@ -164,6 +167,11 @@ def _described(files: RecordedFiles, recorded: Recorded) -> _Described:
     return _Described(file, items)
 
 
+@lru_cache(maxsize=1 << 16)
+def _name(text: str) -> str:
+    return normal_line(text, LONGEST_NAME)
+
+
 @dataclass(frozen=True)
 class _Record:
     """A row, with the file it is in."""
@@ -181,7 +189,7 @@ class _Record:
 
     def named(self, column: str) -> str:
         """Return a value as a name; raises `EvidenceError` if it is empty."""
-        name = normal_line(self.text(column), LONGEST_NAME)
+        name = _name(self.text(column))
         if not name:
             raise self.fault(f"{column} is empty")
         return name
@@ -189,6 +197,48 @@ class _Record:
     def fault(self, what: str, remedy: str = "") -> EvidenceError:
         place = f"{self.file} line {self.row.line}"
         return EvidenceError(f"{place}: {what[:500]}.", remedy[:500])
+
+
+def read_published(files: RecordedFiles, recorded: Recorded) -> Published:
+    """Read the published figures of a mapping, shares in [0, 1]; empty without any.
+
+    Raises `EvidenceError` naming file, line, column and value.
+    """
+    if recorded.published is None:
+        return {}
+    columns, file = recorded.published, beside(files, recorded.published.file)
+    published: Published = {}
+    for row in read_rows(file):
+        record = _Record(file, row, {})
+        if row.fault:
+            raise record.fault(row.fault)
+        judge = record.named(columns.judge)
+        wording = record.text(columns.wording) or STANDARD_WORDING
+        figures = (
+            published.setdefault(judge, {})
+            .setdefault(wording, {})
+            .setdefault(record.text(columns.category), {})
+        )
+        if figures:
+            raise record.fault(f"{Judging(judge, wording)} has two lines of one category")
+        figures |= {
+            metric: _published_value(record, column, columns.percent and "kappa" not in metric)
+            for column, metric in columns.figures.items()
+            if record.text(column)
+        }
+    return published
+
+
+def _published_value(record: _Record, column: str, percent: bool) -> float:
+    written = record.text(column)
+    try:
+        value = float(written) / (100 if percent else 1)
+    except ValueError:
+        value = float("nan")
+    if not -1 <= value <= 1:
+        unit = "in percent" if percent else "at most 1; set percent: true for percent"
+        raise record.fault(f"{column} is {written!r}", f"A figure is a number {unit}.")
+    return value
 
 
 def _item(record: _Record, recorded: Recorded) -> RecordedItem:

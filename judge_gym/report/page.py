@@ -12,6 +12,7 @@ from judge_gym.analysis.data import load_sweep_data
 from judge_gym.formats import plain
 from judge_gym.lab.status import sweep_status
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.report.audit import Audit, audit
 from judge_gym.report.evidence import CellsToReview, ShownWindow, cells_to_review, shown_evidence
 from judge_gym.report.facts import Facts, read_facts
 from judge_gym.report.files import ENVIRONMENT, data_address, replace_file, results_csv, unwritable
@@ -50,6 +51,8 @@ class Report:
     imported: float
     written: datetime
     plots: Sequence[Plot] = ()
+    audit: Audit | None = None
+    """Of recorded pairs."""
 
     @property
     def banner_marks(self) -> Sequence[str]:
@@ -104,6 +107,7 @@ def read_report(session: Session, run_id: int) -> Report:
         wholly_simulated=wholly,
         imported=sum(row.imported for row in rows) / len(rows) if rows else 0.0,
         written=datetime.now(UTC),
+        audit=audit(rows),
         plots=[*read_plots(session, sweep, data, rows), specification_plot(rows)],
     )
 

@@ -131,6 +131,53 @@ JUDGES = (
         sources=("Brier: mean squared error of a stated probability, in [0, 1] (Brier 1950).",),
     ),
     Spec(
+        "Pairs by the order shown",
+        "Accuracy on all judgements, where an answer that could not be read is not right: in all, "
+        "with the pair in the file's order and swapped, and right in every order. The share of "
+        "winners that were shown first is 0.50 without a preference for a place.",
+        (
+            Cell("right", "accuracy_of_all"),
+            Cell("as listed", "accuracy_as_listed"),
+            Cell("swapped", "accuracy_swapped"),
+            Cell("every order", "accuracy_every_order"),
+            Cell("same choice", "same_choice"),
+            Cell("first shown", "first_shown_share"),
+            Cell("kappa of orders", "kappa_between_orders"),
+        ),
+        formulas=(
+            "right, as listed, swapped = right / all judgements, or those of one order",
+            "every order, same choice = share of pairs right, or judged alike, in both orders",
+            "first shown = verdicts for the answer shown first / verdicts for either",
+            "kappa of orders = Cohen's κ between the choices in the two orders",
+        ),
+        needs=("Needs one verdict; 100 items advised.",),
+        sources=(DESIGN_EFFECT,),
+    ),
+    Spec(
+        "As published",
+        "Figures of recorded pairs with the published value beside them, from the file that the "
+        "mapping names.",
+        tuple(
+            cell
+            for metric, heading in (
+                ("accuracy_of_all", "right"),
+                ("accuracy_as_listed", "as listed"),
+                ("accuracy_swapped", "swapped"),
+                ("accuracy_every_order", "every order"),
+                ("same_choice", "same choice"),
+                ("kappa_between_orders", "kappa"),
+            )
+            for cell in (
+                Cell(heading, f"{metric}_as_published", digits=4),
+                Cell("published", f"{metric}_as_published", "floor", digits=4),
+            )
+        ),
+        formulas=("as in Pairs by the order shown",),
+        needs=("Needs `published` in the mapping of the recorded judgements.",),
+        sources=(DESIGN_EFFECT,),
+        brief=False,
+    ),
+    Spec(
         "Accuracy on pairs",
         "Pairs judged in both orders: a right verdict counts 1, a wrong one -1, a tie or none 0, "
         "and a pair is got right when the sum is above 0. Beside it the share of pairs whose "

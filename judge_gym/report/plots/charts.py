@@ -170,6 +170,26 @@ _CURVE_HIGH, _LEVEL_HIGH = 180, 20
 _CELLS_WIDE = 460
 
 
+def strips(rows: Rows) -> ChartType:
+    """Return a line of points for each judge on an axis of shares.
+
+    Rows: `judge`, `value` in [0, 1] and `reference`, a share to compare with or None, one for all.
+    Order is kept.
+    """
+    names = style.short_names(row["judge"] for row in rows)
+    base = style.chart([{**row, "judge": names[row["judge"]]} for row in rows])
+    x = alt.X("value:Q").scale(domain=[0, 1]).axis(format=".0%").title(None)
+    points = base.mark_point(size=55, color=style.BLUE, opacity=0.75).encode(
+        x=x,
+        y=alt.Y("judge:N", sort=list(names.values())).axis(ticks=False, domain=False).title(None),
+    )
+    reference = rows[0]["reference"]
+    none = [] if reference is None else [{"value": reference}]
+    line = style.chart(none).mark_rule(color=style.RED).encode(x=x)
+    whole: ChartType = alt.layer(line, points)
+    return whole.properties(width=_CURVE_WIDE, height=_ROW_HIGH * len(names))
+
+
 def specification_curve(rows: Rows) -> ChartType:
     """Return the sorted estimates with their intervals, and below them the choices of each.
 
@@ -232,5 +252,6 @@ CHARTS: Mapping[Kind, Callable[[Rows], ChartType]] = {
     "histogram": histogram,
     "severity_curve": severity_curve,
     "specification_curve": specification_curve,
+    "strips": strips,
 }
 """The function that draws each kind of chart."""

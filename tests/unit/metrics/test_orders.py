@@ -1,0 +1,60 @@
+"""Figures of pairs by order, by hand."""
+
+import numpy as np
+import pytest
+
+from judge_gym.metrics.orders import PairJudgements, order_figures
+
+# Pair: truth, choice as listed, choice swapped (0: unreadable).
+PAIRS = [(1, 1, 1), (1, 1, 2), (2, 2, 2), (2, 1, 0), (1, 0, 0)]
+
+
+def pairs_of(rows):
+    item, stages, truth, listed = [], [], [], []
+    for number, (right, *choices) in enumerate(rows):
+        for order, choice in zip((True, False), choices, strict=True):
+            item.append(number)
+            stages.append(1 << (choice - 1) if choice else 0)
+            truth.append(right)
+            listed.append(order)
+    return PairJudgements(
+        np.array(item), np.array(stages), np.array(truth), np.array(listed), len(rows), 2
+    )
+
+
+def figures_of(rows):
+    return {one.metric: one for one in order_figures(pairs_of(rows), np.random.default_rng(1))}
+
+
+@pytest.mark.parametrize(
+    ("metric", "value", "n"),
+    [
+        ("accuracy_of_all", 5 / 10, 10),
+        ("accuracy_as_listed", 3 / 5, 5),
+        ("accuracy_swapped", 2 / 5, 5),
+        ("accuracy_every_order", 2 / 5, 5),
+        # Two unreadable answers are the same outcome, a winner and none are not.
+        ("same_choice", 3 / 5, 5),
+        # Of 7 winners: 1, 1 and 1 as listed, 2, 2 of the swapped; 2 and 1 were shown second.
+        ("first_shown_share", 5 / 7, 7),
+        # Three pairs are read in both orders: 2 of 3 agree, by chance (2·1 + 1·2)/9.
+        ("kappa_between_orders", (2 / 3 - 4 / 9) / (1 - 4 / 9), 3),
+    ],
+)
+def test_orders_by_hand(metric, value, n):
+    figure = figures_of(PAIRS)[metric]
+    assert (figure.estimate, figure.n) == (pytest.approx(value), n)
+
+
+def test_a_judge_without_a_verdict_has_no_figures():
+    figures = figures_of([(1, 0, 0), (2, 0, 0)])
+    assert len(figures) == 7
+    assert all(one.estimate is None for one in figures.values())
+
+
+def test_a_judge_that_always_takes_the_first_is_right_half_the_time_and_never_twice():
+    figures = figures_of([(1 + number % 2, 1, 2) for number in range(10)])
+    assert figures["first_shown_share"].estimate == 1
+    assert figures["accuracy_of_all"].estimate == 0.5
+    assert figures["accuracy_every_order"].estimate == 0
+    assert figures["same_choice"].estimate == 0
