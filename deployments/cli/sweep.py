@@ -92,12 +92,15 @@ def run_sweep(
         if keep_templates:
             _check_templates(session, sweep)
         confirm_leaving(leaving_of(session, sweep), yes=yes)
+        changes = _changes(session, sweep)
     if not (retry_failed or only) and (run_id := _finished(sweep)) is not None:
         console.print(
             f"{title} Nothing was missing: no request was made; figures of analysis run {run_id}."
         )
         return run_id
     console.print(title)
+    for change in changes:
+        console.print(f"Warning: {change}", markup=False, soft_wrap=True)
     prepare_environment(settings().data_dir, verbose=verbose)
     simulated = any(is_simulated_provider(provider.name) for provider in providers)
     with (
@@ -300,6 +303,12 @@ def _check_templates(session: "Session", sweep: Sweep) -> None:
     from judge_gym.lab.sweeps import check_templates_kept
 
     check_templates_kept(session, settings(), sweep)
+
+
+def _changes(session: "Session", sweep: Sweep) -> list[str]:
+    from judge_gym.lab.sweeps import change_notes, identities_of
+
+    return change_notes(identities_of(session, settings(), sweep).values())
 
 
 def confirm_leaving(left: "Leaving | None", *, yes: bool) -> None:

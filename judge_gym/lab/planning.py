@@ -1,7 +1,7 @@
 """The plan of a sweep before it runs: calls per workflow, their estimated use, and calls done."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy.orm import Session
@@ -28,7 +28,7 @@ from judge_gym.lab.examples import Examples, Subject, ViewRequest
 from judge_gym.lab.power.comparisons import replicate_warnings
 from judge_gym.lab.rubrics import LONGEST_ANSWER, request_key, requests_of
 from judge_gym.lab.sweeps import (
-    changed_parts,
+    change_notes,
     check_budget,
     identities_of,
     model_warnings,
@@ -177,7 +177,7 @@ def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
         unpriced=sorted({kind.model for kind in amounts if each[kind].price is None}),
         unapplied=[lost.note for lost in unapplied(providers, configured, sweep, experiments)],
         facets=list(_facets(experiments, sweep.swap, documents)),
-        changed=_changed(identities.values()),
+        changed=change_notes(identities.values()),
         warnings=[
             *dropped,
             *replicate_warnings(sweep),
@@ -196,15 +196,6 @@ def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
             stood_in=examples.stood_in,
         ),
     )
-
-
-def _changed(identities: Iterable[Identity]) -> list[str]:
-    """Return what changed in recipes, and how many cells are asked again for it."""
-    return [
-        f"{change}: {counted(cells, 'cell')} {'is' if cells == 1 else 'are'} asked again as new "
-        "cells; the old answers stay under the old recipe."
-        for change, cells in changed_parts(identities).items()
-    ]
 
 
 def _facets(

@@ -141,6 +141,15 @@ def changed_parts(stored: Iterable[Identity]) -> dict[Change, int]:
     return dict(sorted(cells.items()))
 
 
+def change_notes(stored: Iterable[Identity]) -> list[str]:
+    """Return what changed in recipes, a sentence for each part."""
+    return [
+        f"{change}: {counted(cells, 'cell')} (items of an experiment) "
+        f"{'is' if cells == 1 else 'are'} judged again; the old answers stay under the old recipe."
+        for change, cells in changed_parts(stored).items()
+    ]
+
+
 def stored_plan(sweep: Sweep) -> dict[str, Any] | None:
     """Return the swap plan as the database keeps it."""
     return sweep.swap.model_dump(mode="json") if sweep.swap else None

@@ -151,7 +151,7 @@ def test_a_changed_template_starts_new_cells_and_keeps_the_old_ones(
     planned = plan(engine, file)
     [said] = planned.changed
     assert f"template {template}.j2 changed" in said
-    assert f"{CELLS} cells are asked again" in said
+    assert f"{CELLS} cells (items of an experiment) are judged again" in said
     to_do = {line.what: line.to_do for line in planned.lines}
     assert (to_do["judgements"], to_do["views"], to_do["rubrics"]) == (6, views, rubrics)
     assert rows(engine) == before  # a plan writes nothing
