@@ -22,6 +22,7 @@ from judge_gym.metrics.estimate import (
     remarked,
 )
 from judge_gym.metrics.expert_labels import (
+    NEXT_LABELS,
     Labelled,
     Screened,
     next_labels,
@@ -33,8 +34,6 @@ from judge_gym.metrics.expert_labels import (
 )
 from judge_gym.store.results import ResultRow
 
-NEXT = 50
-"""How many labels are planned next."""
 MOST_SYSTEMS = 6
 """Most categories of items that are compared with each other."""
 
@@ -152,7 +151,7 @@ def _differences(
 
 def _planned(labelled: Labelled, n_stages: int) -> Iterator[tuple[Estimate, dict[str, str]]]:
     """Yield how many of the next labels go to the items of each stage, and what they bring."""
-    plan = next_labels(labelled, NEXT)
+    plan = next_labels(labelled, NEXT_LABELS)
     if plan is None:
         return
     n, total = labelled.n, int(plan.counts.sum())

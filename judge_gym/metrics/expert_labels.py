@@ -287,7 +287,14 @@ class NextLabels:
     at_random: float
     allocated: float
 
+    @property
+    def rows(self) -> list[tuple[float, int]]:
+        """Each score with its number of labels."""
+        return list(zip(self.strata.tolist(), self.counts.tolist(), strict=True))
 
+
+NEXT_LABELS = 50
+"""How many labels are planned next."""
 MIN_OF_STRATUM = 2
 """Fewest labels of a stratum with a spread of its own; others take that of all."""
 

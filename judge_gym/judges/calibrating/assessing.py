@@ -31,9 +31,15 @@ from judge_gym.judges.calibrating.texts import Changed, Texts
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.expert_labels import (
+    NEXT_LABELS,
     IsotonicCurve,
+    Labelled,
+    NextLabels,
+    Screened,
     isotonic_calibration,
+    next_labels,
     prediction_powered_mean,
+    rogan_gladen,
 )
 from judge_gym.metrics.points import HIGHEST, Scores, to_points
 from judge_gym.model_names import Answered
@@ -80,6 +86,7 @@ class Assessment:
     cases: list[Case]
     truth: list[Estimate]
     calibrated: IsotonicCurve | None
+    next_labels: NextLabels | None
     statuses: Counter[str]
     call_ids: list[int]
     simulated: bool
@@ -108,9 +115,9 @@ def assess(
     effects = [_effect(texts, means, design, name) for name in _names(design)]
     curves = [_curve(texts, means, design, name) for name in _names(design)]
     labels, labelled, others = _labelled(judge, texts, means, design)
-    truths, calibrated = _truth(labels, labelled, others, rng)
     flat = [result for some in results.values() for result in some]
     steps = _steps(judge, texts, results)
+    truths, calibrated = _truth(labels, labelled, others, steps)
     spread = distribution_checks(scores, design.margins, rng, steps=steps, labels=labels)
     readable = _readable(judge, [results[key] for key in results], design.margins)
     has_labels = any(item.truth is not None for item in texts.originals)
@@ -144,6 +151,7 @@ def assess(
         cases=_cases(texts, means, design),
         truth=truths,
         calibrated=calibrated,
+        next_labels=_next_labels(labels, labelled, others, steps),
         statuses=Counter(result.status for result in flat),
         call_ids=[call for result in flat for call in result.call_ids],
         simulated=any(result.simulated for result in flat),
@@ -323,13 +331,58 @@ def _labelled(
 
 
 def _truth(
-    labels: FloatArray, judged: FloatArray, others: FloatArray, rng: np.random.Generator
+    labels: FloatArray, judged: FloatArray, others: FloatArray, steps: int
 ) -> tuple[list[Estimate], IsotonicCurve | None]:
-    """Return the corrected mean and the curve to the labels, where there are any."""
+    """Return the corrected mean and the curve to the labels, where there are any.
+
+    Of two verdicts the mean is the share of the better one in percent, so the correction by
+    sensitivity and specificity stands beside it.
+    """
     if not len(labels):
         return [], None
-    corrected = prediction_powered_mean(labels, judged, others, bounds=(0.0, HIGHEST))
-    return [corrected], isotonic_calibration(labels, judged)
+    corrected = [prediction_powered_mean(labels, judged, others, bounds=(0.0, HIGHEST))]
+    if steps == 2:
+        corrected.append(_of_verdicts(labels / HIGHEST, judged / HIGHEST, others / HIGHEST))
+    return corrected, isotonic_calibration(labels, judged)
+
+
+def _of_verdicts(labels: FloatArray, judged: FloatArray, others: FloatArray) -> Estimate:
+    """Return the share by sensitivity and specificity, in points."""
+    truly, not_truly = labels > 0.5, labels < 0.5
+    share = rogan_gladen(
+        Screened(
+            positive=float(others.sum()),
+            tested=len(others),
+            hits=float(judged[truly].sum()),
+            truly=int(truly.sum()),
+            passes=float((1 - judged[not_truly]).sum()),
+            not_truly=int(not_truly.sum()),
+        )
+    )
+    return replace(
+        share,
+        estimate=_points(share.estimate),
+        lower=_points(share.lower),
+        upper=_points(share.upper),
+        unit="",
+    )
+
+
+def _points(share: float | None) -> float | None:
+    return None if share is None else share * HIGHEST
+
+
+MOST_STRATA = 11
+"""Most groups of scores among which the next labels are divided."""
+
+
+def _next_labels(
+    labels: FloatArray, judged: FloatArray, others: FloatArray, steps: int
+) -> NextLabels | None:
+    """Return which texts to label next, by the judge's score to the nearest step."""
+    step = HIGHEST / (min(max(steps, 2), MOST_STRATA) - 1)
+    nearest = [np.round(scores / step) * step for scores in (judged, others)]
+    return next_labels(Labelled(labels, nearest[0], nearest[1]), NEXT_LABELS)
 
 
 def _readable(judge: Judge, results: Sequence[Sequence[JudgeResult]], margins: Margins) -> Check:

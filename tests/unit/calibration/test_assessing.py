@@ -191,6 +191,10 @@ def test_known_scores_correct_the_mean(all_assessed):
     corrected = all_assessed[1].truth[0]
     assert corrected.estimate == pytest.approx(50, abs=1)
     assert len(all_assessed[1].calibrated.truth) == len(all_assessed[1].calibrated.at)
+    # ten of thirty texts have no label
+    plan = all_assessed[1].next_labels
+    assert plan.counts.sum() == 10
+    assert plan.allocated <= plan.at_random <= plan.now
 
 
 def test_judgements_without_a_score_are_left_out_and_counted():

@@ -356,3 +356,23 @@ def test_at_100_labels_chance_is_refused_and_5_percent_of_errors_are_not():
     nearly_right = [verdicts_at(rng, share, 0.05).decision.recommends for share in prevalence]
     assert sum(chance) <= 1
     assert sum(nearly_right) >= 48
+
+
+def test_the_share_of_a_verdict_is_corrected_by_sensitivity_and_specificity():
+    labels = ["pass", "fail"] * 15 + [None] * 30
+    texts = plain(summaries(labels))
+    number = {text.key: n for n, text in enumerate(texts.items)}
+
+    def lenient(item, _):
+        """Passes what passes, every third of what fails, and 20 of the 30 without a label."""
+        n = number[item.key]
+        return float(n % 2 == 0 or n % 6 == 1) if n < 30 else float(n < 50)
+
+    one = assessed(binary("lenient"), texts, lenient)
+    powered, screened = one.truth
+    # Se is 1 and Sp 2/3: (2/3 + 2/3 - 1) / (1 + 2/3 - 1) = 1/2
+    assert screened.estimate == pytest.approx(50)
+    assert screened.lower < 50 < screened.upper
+    assert powered.estimate == pytest.approx(50, abs=4)
+    # Labels of texts that it fails never vary, so the next ones are of those that it passes.
+    assert dict(one.next_labels.rows)[100.0] == 20

@@ -1,0 +1,40 @@
+"""`judge-gym analyse alt-test` and `data import-annotations`, as a person types them."""
+
+import json
+
+from support.command_line import CommandLine
+
+MAPPING = "source: made up\ncolumns: {kind: kind}\n"
+ROWS = "item,annotator,kind,label\n" + "".join(
+    f"i{item},{who},{kind},{'yes' if item % 2 else 'no'}\n"
+    for item in range(40)
+    for who, kind in (("ann", "human"), ("bob", "human"), ("gpt", "model"))
+)
+
+
+def test_a_judge_that_agrees_with_everyone_passes(command: CommandLine) -> None:
+    (command.folder / "mapping.yaml").write_text(MAPPING)
+    (command.folder / "people.csv").write_text(ROWS)
+    of_file = ("analyse", "alt-test", "people.csv", "--mapping", "mapping.yaml")
+    shown = command(*of_file).fine()
+    assert "people: judges beside 2 people" in shown.output
+    assert "passes" in shown.output
+    (given,) = json.loads(command(*of_file, "--json").fine().output)
+    (judge,) = given["judges"]
+    assert given["epsilon"] == 0.2
+    figures = {figure["metric"]: figure["estimate"] for figure in judge["figures"]}
+    assert (figures["alt_test_winning_rate"], figures["alt_test_advantage"]) == (1, 1)
+    assert [person["person"] for person in judge["people"]] == ["ann", "bob"]
+    stored = command("data", "import-annotations", "people.csv", "--mapping", "mapping.yaml").fine()
+    assert "judge-gym analyse alt-test people" in stored.output
+    again = command("analyse", "alt-test", "people", "--json").fine()
+    assert json.loads(again.output)[0]["judges"] == [judge]
+
+
+def test_a_mistake_is_one_line(command: CommandLine) -> None:
+    (command.folder / "mapping.yaml").write_text(MAPPING)
+    (command.folder / "people.csv").write_text("item,annotator,kind,label\ni1,ann,robot,yes\n")
+    wrong = command("analyse", "alt-test", "people.csv", "--mapping", "mapping.yaml")
+    assert wrong.code != 0
+    assert "people.csv line 2: kind is 'robot'" in wrong.errors
+    assert "Traceback" not in wrong.errors
