@@ -35,12 +35,27 @@ from judge_gym.metrics.belief import (
     stage_support,
     uncertainty_gap,
 )
-from judge_gym.metrics.cells import IntArray, Probes, Verdicts
-from judge_gym.metrics.components import judge_icc, variance_components
-from judge_gym.metrics.consistency import replicate_icc, replicate_variance
+from judge_gym.metrics.cells import IntArray, Probes, Verdicts, mean_scores, scores
+from judge_gym.metrics.components import judge_icc
+from judge_gym.metrics.consistency import replicate_icc, replicate_variance, time_correlation
 from judge_gym.metrics.entrenchment import calibration, entrenchment
+from judge_gym.metrics.facets import (
+    ITEM,
+    JUDGE,
+    WORDING,
+    FacetCells,
+    Table,
+    facet_components,
+    next_steps,
+    total_error,
+)
 from judge_gym.metrics.masses import belief, betp, cell_masses, gap, plausibility, singletons
-from judge_gym.metrics.polarization import Divergence, measure_polarization, polarization_by_pair
+from judge_gym.metrics.polarization import (
+    Divergence,
+    corrected_polarization,
+    measure_polarization,
+    polarization_by_pair,
+)
 from judge_gym.metrics.presentation import (
     Displays,
     label_bias,
@@ -48,6 +63,7 @@ from judge_gym.metrics.presentation import (
     swap_sensitivity,
     verdict_change,
 )
+from judge_gym.metrics.score_agreement import effective_votes
 from judge_gym.metrics.subsets import subset_information, subset_width
 
 JUDGES, REPLICATES, STAGES = 10, 10, 4
@@ -190,6 +206,9 @@ def plain(verdicts: Verdicts, truth: IntArray) -> list[tuple[str, Callable[[], o
         ("subset accuracy", lambda: subset_accuracy(verdicts, truth)),
         ("accuracy", lambda: share_correct(point, truth)),
         ("replicate variance", lambda: replicate_variance(verdicts)),
+        ("polarization, corrected", lambda: corrected_polarization(verdicts)),
+        ("variance by facet", lambda: by_facet(verdicts)),
+        ("total error, 8 wordings", lambda: total_error(over_wordings(verdicts))),
         ("overconfidence, Brier", lambda: calibration(verdicts, probes)),
     ]
 
@@ -198,6 +217,8 @@ def resampling(verdicts: Verdicts, truth: IntArray) -> list[tuple[str, Callable[
     """Every metric with a permutation null or resampled items."""
     rng = np.random.default_rng(1)
     probes, point = draw_probes(verdicts), points(verdicts)
+    errors = point.means((point.stages != 1).astype(np.float64)).value.T
+    time_of = np.arange(float(len(verdicts)))
     first, probes_again, shown = verdicts.of_judges([0]), draw_probes(verdicts, 4), displays(point)
     return [
         *(
@@ -214,11 +235,24 @@ def resampling(verdicts: Verdicts, truth: IntArray) -> list[tuple[str, Callable[
         ("Cohen's kappa", lambda: cohens_kappa(point, truth, rng)),
         ("ICC of replicates", lambda: replicate_icc(first, rng)),
         ("ICC of judges", lambda: judge_icc(verdicts, rng)),
-        ("variance components", lambda: variance_components(verdicts, rng)),
+        ("effective votes", lambda: effective_votes(errors, np.zeros(len(errors)), rng)),
+        ("correlation in time", lambda: time_correlation(verdicts, time_of, rng)),
         ("change of verdicts", lambda: verdict_change(verdicts, turned(verdicts), rng)),
         ("change of confidence", lambda: swap_sensitivity(probes, probes_again, rng)),
         ("position and label bias", lambda: (position_bias(shown, rng), label_bias(shown, rng))),
     ]
+
+
+def by_facet(verdicts: Verdicts) -> object:
+    """The variance of scores by facet, and the next steps."""
+    cells = FacetCells.of((ITEM, JUDGE), (verdicts.item, verdicts.judge), scores(verdicts))
+    _, variances = facet_components(cells)
+    return variances and next_steps(variances, 0.001)
+
+
+def over_wordings(verdicts: Verdicts) -> Table:
+    """Mean scores with the judges as wordings."""
+    return Table((ITEM, WORDING), mean_scores(verdicts).value.T)
 
 
 def points(verdicts: Verdicts) -> Verdicts:

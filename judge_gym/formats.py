@@ -46,8 +46,15 @@ def ranged(value: float | None, lower: float | None, upper: float | None, digits
 
 
 def figure(row: Interval, digits: int = 2) -> str:
-    """Return the value of a row or estimate with its interval, as `ranged` does."""
-    return ranged(row.estimate, row.lower, row.upper, digits)
+    """Return the value of a row or estimate with its interval, as `ranged` does.
+
+    Where the interval is of the total error, that over items alone follows.
+    """
+    text = ranged(row.estimate, row.lower, row.upper, digits)
+    low, high = getattr(row, "items_lower", None), getattr(row, "items_upper", None)
+    if low is None:
+        return text
+    return f"{text}, items only [{number(low, digits)}, {number(high, digits)}]"
 
 
 def percent(value: float | None, digits: int = 0) -> str:

@@ -18,8 +18,8 @@ from judge_gym.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from judge_gym.lab.power.comparisons import Comparison
-    from judge_gym.lab.power.selftest import Summary, Trial
     from judge_gym.lab.power.study import Answer, Power, Question, Rate, Setting
+    from judge_gym.lab.power.trials import Summary, Trial
     from judge_gym.planted.truths import StudyDesign
 
     Row = tuple[Comparison, Question, Setting, Answer]
@@ -285,7 +285,7 @@ def selftest(
     Coverage of the 95% intervals should be 93 to 97% at 30 items, false positives at most 6%.
     Exits with 1 if a figure misses an aim by more than the simulation error.
     """
-    from judge_gym.lab.power.selftest import summarise
+    from judge_gym.lab.power.trials import summarise
     from judge_gym.planted.truths import StudyDesign
 
     design, chosen = StudyDesign(items, replicates), _chosen(truth)
@@ -296,7 +296,7 @@ def selftest(
     ]
     done = on_every_core(partial(_trials, design), tasks, "Simulating")
     summaries = summarise(trial for trials in done for trial in trials)
-    missed = [summary for summary in summaries if _misses(summary)]
+    missed = [summary for summary in summaries if _misses(summary) and not _exploratory(summary)]
     if as_json:
         console.print_json(json.dumps([_selftest_row(summary) for summary in summaries]))
     else:
@@ -306,9 +306,10 @@ def selftest(
 
 
 def _chosen(names: "Sequence[str] | None") -> list[str]:
+    from judge_gym.planted.facets import FACET_TRUTHS
     from judge_gym.planted.truths import TRUTHS
 
-    truth_names = [summary.name for summary in TRUTHS]
+    truth_names = [*(truth.name for truth in TRUTHS), *(truth.name for truth in FACET_TRUTHS)]
     for name in names or ():
         if name not in truth_names:
             raise ConfigError(
@@ -319,17 +320,22 @@ def _chosen(names: "Sequence[str] | None") -> list[str]:
 
 
 def _trials(design: object, task: tuple[str, range]) -> "list[Trial]":
+    from judge_gym.lab.power.facets import facet_trials
     from judge_gym.lab.power.selftest import selftest as trials
+    from judge_gym.planted.facets import FACET_TRUTHS
     from judge_gym.planted.truths import TRUTHS, StudyDesign
 
     assert isinstance(design, StudyDesign)
-    (truth,) = (summary for summary in TRUTHS if summary.name == task[0])
+    for crossed in FACET_TRUTHS:
+        if crossed.name == task[0]:
+            return [trial for seed in task[1] for trial in facet_trials(crossed, seed)]
+    (truth,) = (truth for truth in TRUTHS if truth.name == task[0])
     return [trial for seed in task[1] for trial in trials(truth, design, seed)]
 
 
 def _misses(summary: "Summary") -> str:
     """Return the aims that are missed beyond simulation error, or ""."""
-    from judge_gym.lab.power.selftest import NOMINAL
+    from judge_gym.lab.power.trials import NOMINAL
 
     misses = []
     if summary.misses_coverage:
@@ -339,6 +345,12 @@ def _misses(summary: "Summary") -> str:
     if summary.rejects_too_often:
         misses.append("false positives")
     return ", ".join(misses)
+
+
+def _exploratory(summary: "Summary") -> bool:
+    from judge_gym.lab.power.selftest import EXPLORATORY
+
+    return summary.metric in EXPLORATORY
 
 
 def _show_selftest(summaries: "Sequence[Summary]", seeds: int, items: int, replicates: int) -> None:
@@ -351,7 +363,7 @@ def _show_selftest(summaries: "Sequence[Summary]", seeds: int, items: int, repli
             _share(summary.coverage),
             _share(summary.rejected) if summary.null else "",
             _share(summary.rejected) if summary.null is False else "",
-            _misses(summary),
+            "exploratory" if _misses(summary) and _exploratory(summary) else _misses(summary),
         )
         for summary in sorted(summaries, key=lambda summary: summary.metric)
         if summary.coverage.of or summary.rejected.of
@@ -361,7 +373,9 @@ def _show_selftest(summaries: "Sequence[Summary]", seeds: int, items: int, repli
 
 
 def _explain_selftest(summaries: "Sequence[Summary]", missed: "Sequence[Summary]") -> None:
-    from judge_gym.lab.power.selftest import KNOWN_MISSES, MOST_FALSE, NOMINAL, NOT_PLANTED
+    from judge_gym.lab.power.selftest import EXPLORATORY, NOT_PLANTED
+    from judge_gym.lab.power.trials import MOST_FALSE, NOMINAL
+    from judge_gym.planted.facets import FACET_TRUTHS
     from judge_gym.planted.truths import TRUTHS
 
     covered = [summary for summary in summaries if summary.coverage.of]
@@ -373,8 +387,12 @@ def _explain_selftest(summaries: "Sequence[Summary]", missed: "Sequence[Summary]
         "interval of a share; an aim is missed if all of it lies on the wrong side.",
         markup=False,
     )
-    for truth in TRUTHS:
-        console.print(f"  {truth.name}: {truth.about}", markup=False)
+    abouts = [(truth.name, truth.about) for truth in TRUTHS]
+    abouts += [(truth.name, truth.about) for truth in FACET_TRUTHS]
+    for name, about in abouts:
+        console.print(f"  {name}: {about}", markup=False)
+    for metric, why in EXPLORATORY.items():
+        console.print(f"Exploratory, {metric}: {why}", markup=False)
     console.print(f"Not tested: {NOT_PLANTED}.", markup=False)
     if not missed:
         console.print("No aim is missed.")
@@ -382,9 +400,6 @@ def _explain_selftest(summaries: "Sequence[Summary]", missed: "Sequence[Summary]
     console.print(f"Missed: {len(missed)}.")
     for summary in missed:
         console.print(f"  {summary.metric}, {summary.truth}: {_misses(summary)}", markup=False)
-    for metric in dict.fromkeys(summary.metric for summary in missed):
-        if metric in KNOWN_MISSES:
-            console.print(f"Why {metric}: {KNOWN_MISSES[metric]}", markup=False)
 
 
 def _share(rate: "Rate") -> str:

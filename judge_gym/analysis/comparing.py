@@ -21,7 +21,6 @@ from judge_gym.metrics.belief import (
     uncertainty_gap,
 )
 from judge_gym.metrics.cells import IntArray, Verdicts, item_means, pignistic
-from judge_gym.metrics.components import variance_components
 from judge_gym.metrics.consistency import time_correlation
 from judge_gym.metrics.entrenchment import calibration, entrenchment
 from judge_gym.metrics.estimate import (
@@ -151,10 +150,11 @@ def _confidence(group: Group) -> Iterator[ResultRow]:
     for number, judge in enumerate(group.judges):
         judge_probes = probes.of_judges([number])
         cells = judge_probes.confidence()
-        per_item, _ = item_means(cells.value, cells.present)
+        per_item, kept = item_means(cells.value, cells.present)
         estimate = mean_over_items(
-            "confidence", per_item, n=len(judge_probes), unit="probability", bounds=UNIT_INTERVAL
-        )
+            "confidence", per_item, n=len(judge_probes), unit="probability", bounds=UNIT_INTERVAL,
+            items=kept,
+        )  # fmt: skip
         yield group.row(estimate, [group.own_arms[number]], judge=judge.model)
 
 
@@ -180,12 +180,10 @@ def beliefs(group: Group) -> Iterator[ResultRow]:
 
 
 def agreements(group: Group) -> Iterator[ResultRow]:
-    """Yield chance-corrected agreement across the judges, and where their variance comes from."""
+    """Yield chance-corrected agreement across the judges."""
     verdicts = group.own.of_judges(group.present)
     yield group.across(krippendorff_alpha(verdicts, group.rng("krippendorff_alpha")))
     yield group.across(gwet_ac(verdicts, group.rng("gwet_ac")))
-    for estimate in variance_components(verdicts, group.rng("variance_components")):
-        yield group.across(estimate)
 
 
 def _by_pair(group: Group, figures: PairFigures) -> Iterator[ResultRow]:

@@ -30,6 +30,7 @@ from judge_gym.store.sweep_data import (
     arms_of_experiments,
     experiments_with_simulated_views,
     experiments_with_windows,
+    judgement_prices,
     probe_columns,
     sample_columns,
     true_values,
@@ -66,6 +67,8 @@ class Judge:
     """Axes whose value the model did not take in some call."""
     served: tuple[Served, ...] = ()
     """Who answered for it, by arm."""
+    price: float | None = None
+    """What a judgement under its own rubric cost, in US dollars; None where it is not known."""
 
     def applied(self, axis: str) -> bool:
         """Whether the model applied this experiment's value of an axis, as far as is known."""
@@ -268,6 +271,7 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
     simulated |= set(probes.arm[probes.simulated].tolist())
     arms = _arms(stored_arms)
     not_taken = not_applied(session, ids)
+    prices = judgement_prices(session, ids, sweep)
     answered_by: dict[int, list[Served]] = defaultdict(list)
     for one in served(session, ids, sweep):
         answered_by[one.experiment_id].append(one)
@@ -279,6 +283,7 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
                 tuple(arms[id_]),
                 not_taken.get(id_, ()),
                 tuple(answered_by[id_]),
+                prices.get(id_),
             )
             for id_, (experiment, window) in experiments.items()
         ),

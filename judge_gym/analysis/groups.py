@@ -5,7 +5,7 @@ Judges are compared within a group only, so that a difference between them has o
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from judge_gym.analysis.data import Arms, Judge, Origin, SweepData
 from judge_gym.design.axes import axes
 from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import BoolArray, IntArray, Probes, Verdicts
-from judge_gym.metrics.estimate import Estimate, Remark, RemarkKind, remarked
+from judge_gym.metrics.estimate import Estimate, ItemValues, Remark, RemarkKind, remarked
 from judge_gym.seeds import canonical_json, derive_seed
 from judge_gym.store.results import ResultRow
 
@@ -43,6 +43,8 @@ class Group:
     scope: Scope
     judges: tuple[Judge, ...]
     data: SweepData
+    measured: list[tuple[ResultRow, ItemValues]] = field(default_factory=list)
+    """The rows made so far that are means over items, with the values of these."""
 
     @cached_property
     def own_arms(self) -> Arms:
@@ -111,14 +113,19 @@ class Group:
     ) -> ResultRow:
         """Return the figure as a result row; `arms` are those behind it, `more` joins the scope."""
         origin = self.data.origin_of(arms)
-        return result_row(estimate, {**self.scope, **more}, origin, p_adjusted)
+        row = result_row(estimate, {**self.scope, **more}, origin, p_adjusted)
+        if estimate.values is not None:
+            items = self.items[estimate.values.items]
+            self.measured.append((row, replace(estimate.values, items=items)))
+        return row
 
 
 def result_row(
     estimate: Estimate, scope: Scope, origin: Origin, p_adjusted: float | None = None
 ) -> ResultRow:
     """Return an estimate with what it is about and what stands behind it."""
-    figure = {field.name: getattr(estimate, field.name) for field in fields(estimate)}
+    names = (field.name for field in fields(estimate) if field.name != "values")
+    figure = {name: getattr(estimate, name) for name in names}
     return ResultRow(scope=scope, p_adjusted=p_adjusted, **figure, **asdict(origin))
 
 

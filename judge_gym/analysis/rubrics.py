@@ -17,7 +17,6 @@ from judge_gym.metrics.decomposition import (
     complete_block,
     crossed_cells,
     polarization_parts,
-    variance_components,
 )
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.masses import cell_masses
@@ -124,8 +123,6 @@ def decompositions(group: Group) -> Iterator[ResultRow]:
         part = name.removeprefix("share_")
         metric = "decomposition" if part == name else "decomposition_share"
         yield row(estimate, metric, part=part.replace("_", " "))
-    for name, estimate in variance_components(cells).items():
-        yield row(estimate, "variance_component", term=name)
 
 
 SINGLE, SUBSET = "single", "subset"

@@ -12,6 +12,9 @@ judge, `pair` ("FAMILY and FAMILY") for two families, `judge` and `rival` for a 
 lists the axis there and not among the others. `setting` appears only where two groups would else
 look the same. Replicates may differ within a group.
 
+Where wordings or rubric draws vary, each mean over items comes once per level, and once without
+an entry of these in its scope: over all levels, its interval of the total error.
+
 Across judges. These compare judges on the items all of them scored. Where each judge has a rubric
 of its own their names end in `_mixed`, as rubric and judgement differ at once; the headline is
 the figure without it, from a common rubric.
@@ -30,9 +33,12 @@ the figure without it, from a common rubric.
 - `dempster_conflict`, `total_conflict`, and `combined_gap` by `rule`: the classical combinations,
   for the record
 - `krippendorff_alpha_ordinal`, `gwet_ac_nominal`: agreement beyond chance
-- `variance_item`, `variance_judge`, `variance_judge_item`, `variance_replicate`: of the scores
+- `mean_error_correlation`, `effective_votes`: r̄ and how many independent judges these are worth
+- `variance_component` by `term`: of single scores, by item, judge, wording, rubric draw, their
+  interactions and replicates; `half_width`: expected of their mean; `next_step_levels`,
+  `next_step_judgements`, `next_step_cost` by `part`: what cuts it by a fifth
 - `decomposition`, `decomposition_share` by `part`: polarization split between judges and rubrics,
-  where judges applied rivals' rubrics; `variance_component` by `term`: what it is made of
+  where judges applied rivals' rubrics
 - `forced_choice_polarization`, `forced_choice_distance`: what subset verdicts take off beyond
   chance; `forced_choice_polarization_drop`, `forced_choice_distance_drop`: take off in all
 
@@ -117,6 +123,7 @@ from judge_gym.analysis.comparing import agreements, beliefs, comparisons
 from judge_gym.analysis.corrections import corrections
 from judge_gym.analysis.data import Judge, Origin, SweepData, load_sweep_data, served_remarks
 from judge_gym.analysis.design_space import concepts_compared, contrasts, rankings, regressions
+from judge_gym.analysis.facets import over_facets, variances, votes
 from judge_gym.analysis.groups import MIXED, Scope, comparison_groups, result_row
 from judge_gym.analysis.interactions import EFFECTS, SHARES, interactions
 from judge_gym.analysis.item_functioning import functioning
@@ -144,8 +151,11 @@ _OF_A_GROUP = (
     accuracies,
     people_figures,
     corrections,
+    votes,
 )
 _OF_THE_SWEEP = (
+    over_facets,
+    variances,
     contrasts,
     rankings,
     concepts_compared,
@@ -220,7 +230,8 @@ NEEDS = {
         *("conflict", "belief_distance", "self_conflict"),
         *("dempster_conflict", "total_conflict", "combined_gap"),
         *("krippendorff_alpha_ordinal", "gwet_ac_nominal"),
-        *("variance_item", "variance_judge", "variance_judge_item", "variance_replicate"),
+        *("variance_component", "half_width", "mean_error_correlation", "effective_votes"),
+        *("next_step_levels", "next_step_judgements", "next_step_cost"),
         *("abstention_rate", "unparseable_rate", "refused_rate", "failed_rate"),
         *("replicate_variance", "replicate_icc", "probe_difference"),
         *("position_bias", "label_bias"),
@@ -230,7 +241,7 @@ NEEDS = {
     "single verdicts of two judges": ("conflict_polarization_correlation",),
     "a judge that applied a rival's rubric": (
         *("swap_sensitivity", "swap_verdict_shift", "swap_verdict_change"),
-        *("decomposition", "decomposition_share", "variance_component"),
+        *("decomposition", "decomposition_share"),
     ),
     "a judge that applied a second rubric of its own": (
         *("sham_sensitivity", "sham_verdict_shift", "sham_verdict_change"),

@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from judge_gym.analysis.data import Origin, SweepData
+from judge_gym.analysis.facets import averaged
 from judge_gym.analysis.groups import comparison_groups
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.hypotheses import (
@@ -27,6 +28,7 @@ def findings(data: SweepData, rows: Sequence[ResultRow], planned: Planned) -> li
 
     The plan's primary outcomes confirm when it was fixed in time; everything else explores.
     """
+    rows = averaged(rows)
     paired = {row.scope_key for row in rows if row.metric == _PAIRED}
     # A group of one family is not compared: it is no figure of a claim about families.
     single = {
@@ -69,6 +71,8 @@ def _row(finding: Finding, origin: Origin) -> FindingRow:
         estimate=estimate.estimate if estimate else None,
         lower=estimate.lower if estimate else None,
         upper=estimate.upper if estimate else None,
+        items_lower=estimate.items_lower if estimate else None,
+        items_upper=estimate.items_upper if estimate else None,
         n=estimate.n if estimate else 0,
         n_items=estimate.n_items if estimate else 0,
         unit=estimate.unit if estimate else "",
@@ -83,7 +87,7 @@ def _row(finding: Finding, origin: Origin) -> FindingRow:
 
 
 def _figure(data: SweepData, row: ResultRow) -> Figure:
-    names = {field.name for field in fields(Estimate)}
+    names = {field.name for field in fields(Estimate)} - {"values"}
     estimate = Estimate(**{name: getattr(row, name) for name in names})
     reference = 1 / _answers(data, row) if row.metric == _ACCURACY else 0.0
     return Figure(estimate, str(_axis_value(data, row, "task_type")), row.scope, reference)

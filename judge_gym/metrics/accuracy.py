@@ -27,6 +27,7 @@ from judge_gym.metrics.estimate import (
     UNIT_INTERVAL,
     Estimate,
     Interval,
+    ItemValues,
     caution_below,
     mean_over_items,
     normal_quantile,
@@ -95,7 +96,9 @@ def pair_balance(
     if not scored.any():
         return not_estimable(metric, no_verdict(len(item)), n=len(item), unit=unit)
     counts = np.sign(np.bincount(place, weights=vote))
-    estimate = mean_over_items(metric, counts, n=len(item), unit=unit, bounds=SIGNED_UNIT)
+    estimate = mean_over_items(
+        metric, counts, n=len(item), unit=unit, bounds=SIGNED_UNIT, items=pairs
+    )
     if np.ptp(counts) == 0:
         level, missed = counts[0], 1 - wilson(len(pairs), len(pairs))[0]
         half = missed * (1 + abs(level))
@@ -282,9 +285,14 @@ def control_error(verdicts: Verdicts, index: FloatArray) -> Estimate:
     judges of an item, then over items; t interval over items. Needs one verdict.
     """
     cells = verdicts.means(np.abs(scores(verdicts) - index[verdicts.item]))
-    per_item, _ = item_means(cells.value, cells.present)
+    per_item, kept = item_means(cells.value, cells.present)
     estimate = mean_over_items(
-        "control_error", per_item, n=len(verdicts), unit="0-1 scale", bounds=UNIT_INTERVAL
+        "control_error",
+        per_item,
+        n=len(verdicts),
+        unit="0-1 scale",
+        bounds=UNIT_INTERVAL,
+        items=kept,
     )
     return caution_below(estimate, ADVISED_ITEMS)
 
@@ -361,7 +369,9 @@ def _share_holding(metric: str, verdicts: Verdicts, truth: IntArray) -> Estimate
     successes = np.bincount(verdicts.item, weights=holds, minlength=verdicts.n_items)
     trials = np.bincount(verdicts.item, minlength=verdicts.n_items)
     share = clustered_share(metric, successes.astype(np.int64), trials)
-    return caution_below(share, ADVISED_ITEMS)
+    judged = np.flatnonzero(trials)
+    values = ItemValues(judged, successes[judged] / trials[judged], UNIT_INTERVAL)
+    return caution_below(replace(share, values=values), ADVISED_ITEMS)
 
 
 def _confusion_by_item(verdicts: Verdicts, truth: IntArray) -> FloatArray:

@@ -1,10 +1,10 @@
-"""Variance components of scores, and the severity of judges.
+"""Intraclass correlations of judges, and their severity.
 
-Components take a complete table judges x items of cell means over replicates, on the 0-1 scale and
-the items that every judge scored. Items are resampled for intervals; judges are not, as there are
-few. Severity is the rating-scale Rasch model with judges as test questions and items as persons.
-Conditional on an item's total the item's parameter cancels, so severities do not depend on which
-items were drawn.
+Correlations take a complete table judges x items of cell means over replicates, on the 0-1 scale
+and the items that every judge scored. Items are resampled for intervals; judges are not, as there
+are few. Severity is the rating-scale Rasch model with judges as test questions and items as
+persons. Conditional on an item's total the item's parameter cancels, so severities do not depend
+on which items were drawn.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,20 +12,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from judge_gym.metrics.cells import FloatArray, IntArray, Verdicts, mean_scores, scores
-from judge_gym.metrics.consistency import squares_within
+from judge_gym.metrics.cells import FloatArray, IntArray, Verdicts, mean_scores
 from judge_gym.metrics.estimate import (
     EPSILON,
     SIGNED_UNIT,
-    UNIT_INTERVAL,
     Estimate,
     normal_quantile,
     not_estimable,
     resampled_intervals,
     with_interval,
 )
-
-MIN_REPLICATES = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,49 +80,6 @@ def judge_icc(verdicts: Verdicts, rng: np.random.Generator) -> list[Estimate]:
         return _iccs(mean_squares(table, weights))
 
     return _shares(names, n, len(table), rng, forms)
-
-
-def variance_components(verdicts: Verdicts, rng: np.random.Generator) -> list[Estimate]:
-    """Return the variance of the 0-1 scores by item, judge, judge x item and replicate.
-
-    Squared 0-1 scale, none negative, of the crossed random-effects model. Balanced cells give
-    the REML estimates: where the interaction would be negative it is pooled into the replicates,
-    then a negative judge or item variance is set to 0. Cells of different size enter by their
-    harmonic mean. Interval: t with the standard error of resampling items. Needs two judges, and
-    two items with 2 replicates of every judge. Source: Searle, Casella and McCulloch 1992.
-    """
-    table, n = _table(verdicts, MIN_REPLICATES)
-    names = [f"variance_{source}" for source in ("item", "judge", "judge_item", "replicate")]
-    because = _obstacle(table)
-    if because:
-        return [not_estimable(name, because, n=n, unit="squared 0-1 scale") for name in names]
-    common = verdicts.common_items(MIN_REPLICATES)
-    within = squares_within(verdicts, scores(verdicts)).reshape(verdicts.sizes().shape)
-    sizes, squares = verdicts.sizes()[:, common], within[:, common].sum(axis=0)
-    spare, inverse = (sizes - 1).sum(axis=0), (1 / sizes).mean(axis=0)
-
-    def components(weights: FloatArray) -> FloatArray:
-        size = weights.sum(axis=1) / (weights @ inverse)
-        squared, free = weights @ squares, weights @ spare
-        return _components(mean_squares(table, weights), squared, free, size)
-
-    unit = "squared 0-1 scale"
-    return _shares(names, n, len(table), rng, components, unit=unit, bounds=UNIT_INTERVAL)
-
-
-def _components(
-    means: MeanSquares, squares: FloatArray, spare: FloatArray, size: FloatArray
-) -> FloatArray:
-    """Return item, judge, judge x item and replicate variance (4, r), none negative."""
-    replicate = squares / spare
-    together = means.rest - replicate / size
-    freedom = (means.n_items - 1) * (means.n_judges - 1)
-    pooled = (squares + size * means.rest * freedom) / (spare + freedom)
-    replicate = np.where(together < 0, pooled, replicate)
-    noise = np.where(together < 0, pooled / size, means.rest)
-    item = (means.items - noise) / means.n_judges
-    judge = (means.judges - noise) / means.n_items
-    return np.asarray(np.maximum([item, judge, together, replicate], 0.0))
 
 
 def _iccs(means: MeanSquares) -> FloatArray:

@@ -128,7 +128,9 @@ def replicate_variance(verdicts: Verdicts) -> Estimate:
         return not_estimable(metric, because, n=len(kept), unit=unit)
     within = squares_within(kept, scores(kept)).reshape(kept.n_judges, kept.n_items)[:, common]
     per_item = (within / (kept.sizes()[:, common] - 1)).mean(axis=0)
-    return mean_over_items(metric, per_item, n=len(kept), unit=unit, bounds=UNIT_INTERVAL)
+    return mean_over_items(
+        metric, per_item, n=len(kept), unit=unit, bounds=UNIT_INTERVAL, items=common
+    )
 
 
 def time_correlation(verdicts: Verdicts, time: FloatArray, rng: np.random.Generator) -> Estimate:

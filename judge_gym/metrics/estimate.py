@@ -7,13 +7,13 @@ of one text and add no independent evidence.
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
-from judge_gym.metrics.cells import FloatArray, IntArray
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
 
 Interval = tuple[float, float]
 
@@ -198,6 +198,15 @@ class Remark:
     names: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class ItemValues:
+    """The value of each of these items, whose mean a figure is, and the range of the figure."""
+
+    items: IntArray
+    values: FloatArray
+    bounds: tuple[float, float]
+
+
 @dataclass(frozen=True)
 class Estimate:
     """One figure of a table.
@@ -208,6 +217,10 @@ class Estimate:
     they belong to. `floor` is the value expected under the null (the noise floor), `p` belongs to
     the test that `method` names. `remarks` are what a reader must know. No field is ever NaN or
     infinite.
+
+    Where wordings or rubric draws vary, the interval is that of the total error, over items and
+    over them, `df` its degrees of freedom, and `items_lower` and `items_upper` are the interval
+    over items alone. `values` are the item values behind a mean, where they are at hand.
     """
 
     metric: str
@@ -222,10 +235,17 @@ class Estimate:
     unit: str = ""
     because: str = ""
     remarks: tuple[Remark, ...] = ()
+    items_lower: float | None = None
+    items_upper: float | None = None
+    df: float | None = None
+    values: ItemValues | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what a table must not show: NaN, half an interval, a gap without a reason."""
-        numbers = (self.estimate, self.lower, self.upper, self.floor, self.p)
+        numbers = (
+            *(self.estimate, self.lower, self.upper, self.floor, self.p),
+            *(self.items_lower, self.items_upper, self.df),
+        )
         if any(number is not None and not math.isfinite(number) for number in numbers):
             raise ValueError(f"{self.metric}: not a finite number in {numbers}")
         if (self.lower is None) != (self.upper is None):
@@ -290,18 +310,23 @@ def mean_over_items(
     n: int,
     unit: str,
     bounds: tuple[float, float] = UNBOUNDED,
+    items: IntArray | BoolArray | None = None,
 ) -> Estimate:
     """Return the mean of the item values with its t interval, cut to `bounds`.
 
-    Needs one item for the mean and two that differ for the interval.
+    `items` says which items they are of, by number or as a mask. Needs one item for the mean
+    and two that differ for the interval.
     """
     n_items = len(per_item)
     if n_items == 0:
         return not_estimable(metric, "no item qualifies", n=n, unit=unit)
     mean = float(np.mean(per_item))
+    numbers = np.flatnonzero(items) if items is not None and items.dtype == np.bool_ else items
+    values = None if numbers is None else ItemValues(numbers.astype(np.int64), per_item, bounds)
     estimate = Estimate(
-        metric, mean, None, None, n, n_items, method="mean over items, t interval", unit=unit
-    )
+        metric, mean, None, None, n, n_items, method="mean over items, t interval", unit=unit,
+        values=values,
+    )  # fmt: skip
     absent = ONE_ITEM if n_items == 1 else NO_SPREAD
     return with_interval(estimate, t_interval(per_item), bounds, absent=absent)
 

@@ -287,7 +287,7 @@ def _component(
     """Return the variance that signed mean squares add up to, over so many repeats."""
     value = sum(sign * square.value for sign, square in combined) / repeats
     method = "ANOVA of a complete crossing; modified large sample interval"
-    remarks = (Remark(RemarkKind.AT_ZERO),) if value < -EPSILON else ()
+    remarks = (Remark(RemarkKind.AT_ZERO, names=(name,)),) if value < -EPSILON else ()
     estimate = Estimate(
         name, max(0.0, value), None, None, n, items, method=method, unit=UNIT, remarks=remarks
     )

@@ -11,7 +11,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from judge_gym.metrics.cells import CellMeans, FloatArray, Verdicts, item_means, mean_scores
+from judge_gym.metrics.cells import (
+    BoolArray,
+    CellMeans,
+    FloatArray,
+    Verdicts,
+    item_means,
+    mean_scores,
+)
 from judge_gym.metrics.estimate import (
     EPSILON,
     LEVEL,
@@ -119,7 +126,7 @@ def paired_contrast(
     estimate = paired_difference(metric, before, after, unit)
     if estimate.estimate is None:
         return estimate
-    differences, _ = _differences(before, after)
+    differences, _, _ = _differences(before, after)
     method = "mean paired difference over items, t interval; p by sign flips"
     return replace(estimate, p=sign_flip_p(differences, rng), method=method)
 
@@ -133,19 +140,19 @@ def paired_difference(metric: str, before: CellMeans, after: CellMeans, unit: st
     """
     if before.n.shape != after.n.shape:
         raise ValueError(f"{metric}: the conditions index different judges or items")
-    differences, n = _differences(before, after)
+    differences, n, items = _differences(before, after)
     if not len(differences):
         return not_estimable(
             metric, "no judge has samples of one item under both conditions", unit=unit
         )
-    return mean_over_items(metric, differences, n=n, unit=unit, bounds=SIGNED_UNIT)
+    return mean_over_items(metric, differences, n=n, unit=unit, bounds=SIGNED_UNIT, items=items)
 
 
-def _differences(before: CellMeans, after: CellMeans) -> tuple[FloatArray, int]:
-    """Return the difference of each item that both conditions hold, and the samples behind them."""
+def _differences(before: CellMeans, after: CellMeans) -> tuple[FloatArray, int, BoolArray]:
+    """Return the difference of each item that both conditions hold, the samples, and which."""
     both = before.present & after.present
-    differences, _ = item_means(after.value - before.value, both)
-    return differences, int(before.n[both].sum() + after.n[both].sum())
+    differences, kept = item_means(after.value - before.value, both)
+    return differences, int(before.n[both].sum() + after.n[both].sum()), kept
 
 
 def score_shift(

@@ -77,7 +77,7 @@ def p_at_margin(estimate: Estimate, claim: Claim) -> float | None:
     """Return the two-sided p of the value being at the margin nearest to it; None without interval.
 
     Below 0.05 exactly when `conclude` does not say inconclusive. From the interval's own width
-    on the side of that margin, with items - 1 degrees of freedom.
+    on the side of that margin, with its degrees of freedom, items - 1 unless it has others.
     """
     from scipy.special import stdtr
 
@@ -89,7 +89,7 @@ def p_at_margin(estimate: Estimate, claim: Claim) -> float | None:
     half = value - estimate.lower if edge < value else estimate.upper - value
     if half <= 0:
         return None
-    df = items - 1
+    df = estimate.df or items - 1
     return float(2 * stdtr(df, -abs(value - edge) / half * t_quantile(df)))
 
 
@@ -97,7 +97,7 @@ def difference(metric: str, first: Estimate, second: Estimate) -> Estimate:
     """Return first - second from their intervals, with errors of independent estimates.
 
     The interval is too wide for estimates on the same items that correlate, such as shares of one
-    arm. Degrees of freedom: those of the estimate with fewer items. Needs both intervals.
+    arm. Degrees of freedom: those of the estimate with fewer. Needs both intervals.
     """
     n, items = first.n + second.n, min(first.n_items, second.n_items)
     errors = [_error(estimate) for estimate in (first, second)]
@@ -110,7 +110,8 @@ def difference(metric: str, first: Estimate, second: Estimate) -> Estimate:
         method=f"{first.metric} less {second.metric}, errors as if independent", unit=first.unit,
     )  # fmt: skip
     error = sum(part**2 for part in errors if part is not None) ** 0.5
-    return t_coefficient(point, error, items - 1, advised=0).estimate
+    df = min(_df(first), _df(second))
+    return t_coefficient(point, error, df, advised=0).estimate
 
 
 def _error(estimate: Estimate) -> float | None:
@@ -118,4 +119,8 @@ def _error(estimate: Estimate) -> float | None:
     if estimate.estimate is None or estimate.lower is None or estimate.upper is None:
         return None
     half = max(estimate.estimate - estimate.lower, estimate.upper - estimate.estimate)
-    return half / t_quantile(estimate.n_items - 1) if half > 0 and estimate.n_items > 1 else None
+    return half / t_quantile(_df(estimate)) if half > 0 and estimate.n_items > 1 else None
+
+
+def _df(estimate: Estimate) -> float:
+    return estimate.df or estimate.n_items - 1

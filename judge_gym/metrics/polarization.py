@@ -245,7 +245,9 @@ def corrected_polarization(verdicts: Verdicts, *, family: IntArray | None = None
             left_out[rows] += counts[rows, judge, column] / size[:, 0] * apart(np.maximum(less, 0))
         corrected -= (sizes[:, judge] - 1) * (left_out - per_item)
     estimate = replace(
-        mean_over_items(metric, corrected, n=len(kept), unit=unit, bounds=SIGNED_UNIT),
+        mean_over_items(
+            metric, corrected, n=len(kept), unit=unit, bounds=SIGNED_UNIT, items=common
+        ),
         method="jackknife over the replicates of a cell; mean over items, t interval",
     )
     if np.median(sizes) < CORRECTED_REPLICATES:
@@ -352,14 +354,14 @@ def _report(
     divergence: Divergence, kept: Verdicts, per_item: FloatArray, null: PermutationNull
 ) -> Polarization:
     metric, unit, n = divergence.metric, divergence.unit, len(kept)
-    floor = null.per_item
+    floor, items = null.per_item, np.unique(kept.item)
     method = "mean over items, t interval; floor and p by permutation within items"
     replicates = np.median(kept.sizes()[kept.sizes() > 0])
     remarks = [Remark(RemarkKind.INDEPENDENT_REPLICATES)]
     if replicates < ENOUGH_REPLICATES:
         remarks.append(Remark(RemarkKind.NEAR_FLOOR, advised=ENOUGH_REPLICATES))
     estimate = replace(
-        mean_over_items(metric, per_item, n=n, unit=unit, bounds=UNIT_INTERVAL),
+        mean_over_items(metric, per_item, n=n, unit=unit, bounds=UNIT_INTERVAL, items=items),
         floor=float(floor.mean()),
         p=permutation_p(float(per_item.mean()), null.means, SINGLE_EPSILON),
         method=method,
@@ -367,9 +369,11 @@ def _report(
     )
     reach = float(floor.mean() - np.quantile(null.means, (1 - LEVEL) / 2))
     excess = widened_to_permutation(
-        mean_over_items(f"{metric}_excess", per_item - floor, n=n, unit=unit, bounds=SIGNED_UNIT),
+        mean_over_items(
+            f"{metric}_excess", per_item - floor, n=n, unit=unit, bounds=SIGNED_UNIT, items=items
+        ),
         reach,
     )
     if replicates < UNBIASED_REPLICATES:
         excess = remarked(excess, Remark(RemarkKind.TOO_LOW, advised=UNBIASED_REPLICATES))
-    return Polarization(estimate, excess, np.unique(kept.item), per_item, floor, reach)
+    return Polarization(estimate, excess, items, per_item, floor, reach)

@@ -39,9 +39,11 @@ def _mean(metric: str, verdicts: Verdicts, values: FloatArray) -> Estimate:
     if not common.any():
         return not_estimable(metric, "no item was scored by every judge", n=len(verdicts))
     cells = verdicts.means(values)
-    per_item, _ = item_means(cells.value, cells.present & common)
+    per_item, kept = item_means(cells.value, cells.present & common)
     n = int(cells.n[:, common].sum())
-    estimate = mean_over_items(metric, per_item, n=n, unit="share", bounds=UNIT_INTERVAL)
+    estimate = mean_over_items(
+        metric, per_item, n=n, unit="share", bounds=UNIT_INTERVAL, items=kept
+    )
     return replace(estimate, method="mean over items all judges scored, t interval")
 
 

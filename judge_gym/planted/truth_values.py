@@ -39,6 +39,7 @@ def planted_values(truth: Truth, design: StudyDesign) -> Planted:
         "corrected_difference": 0.0,
         "corrected_difference_rogan_gladen": 0.0,
         "label_bias": 0.0,
+        "replicate_time_correlation": None if truth.constant else 0.0,
         "position_bias": truth.first_bias * (1 - 1 / design.n_stages),
         "sham_sensitivity": 0.0,
         **_of_sets(truth, theta, weight, design.n_stages),
@@ -46,7 +47,11 @@ def planted_values(truth: Truth, design: StudyDesign) -> Planted:
     }
     if len(set(truth.leaning)) == 1 or truth.constant:
         values |= dict.fromkeys(
-            ("polarization_excess", "polarization_ordinal_excess", "judge_difference"), 0.0
+            (
+                *("polarization_excess", "polarization_ordinal_excess", "judge_difference"),
+                *("entrenchment_excess", "polarization_corrected"),
+            ),
+            0.0,
         )
     if not truth.leaning[0] or truth.constant:  # judge 0 is one more person
         people = ("alt_test_lead", "people_distance_excess", "people_distance_ordinal_excess")
@@ -203,8 +208,20 @@ def _polarization(
     if len(p) == 2:
         own = (_entropy(p[0], replicates) + _entropy(p[1], replicates)) / 2
         values["polarization_excess"] = float(weight @ (_dealt(p[0], p[1], replicates) - own))
-    values["entrenchment"] = expected * float(weight @ confidence.mean(axis=0))
+    stated_mean = float(weight @ confidence.mean(axis=0))
+    values["entrenchment"] = expected * stated_mean
+    excess = values.get("polarization_excess")
+    if excess is not None:
+        values["entrenchment_excess"] = excess * stated_mean
+    alone = _bits(p).mean(axis=0)
+    both = np.mean([_bits((p[a] + p[b]) / 2) for a, b in pairs], axis=0)
+    values["polarization_corrected"] = float(weight @ (both - alone))
     return values
+
+
+def _bits(p: FloatArray) -> FloatArray:
+    """Return the entropy of distributions, stages on the last axis."""
+    return np.asarray(-(p * np.log2(np.maximum(p, np.finfo(np.float64).tiny))).sum(axis=-1))
 
 
 def _divergence(p: FloatArray, q: FloatArray, n: int) -> FloatArray:

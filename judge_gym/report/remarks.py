@@ -53,7 +53,10 @@ _TEXTS: Mapping[RemarkKind, Callable[[Remark], str]] = {
     RemarkKind.SERVED_MODELS: lambda remark: Answered(remark.names[0], remark.names[1:]).note(
         f" ({counted(int(remark.number), 'cell')} by several)" if remark.number else ""
     ),
-    RemarkKind.AT_ZERO: lambda remark: "a variance estimated below 0 is shown as 0",
+    RemarkKind.AT_ZERO: lambda remark: (
+        f"the variance of {' x '.join(remark.names) or 'a term'} was estimated below 0 and counts "
+        "as 0"
+    ),
     RemarkKind.BLOCK: lambda remark: (
         f"on {_number(remark)} of {_advised(remark)} levels of {remark.names[0]}, the largest "
         "complete crossing"

@@ -195,26 +195,6 @@ RUBRICS = (
         sources=(HENDERSON,),
     ),
     Spec(
-        "Variance components of the swap design",
-        "What those parts are made of, in squared 0-1 scale.",
-        (
-            Cell("variance", "variance_component", digits=3),
-            Cell("items", "variance_component", "items"),
-        ),
-        brief=False,
-        formulas=(
-            (
-                "x = mean + judge + rubric + item + their interactions + replicate: "
-                "the variance of each term, in squared 0-1 scale"
-            ),
-        ),
-        needs=(
-            NEEDS_CROSSED,
-            "Needs 3 items.",
-        ),
-        sources=(HENDERSON,),
-    ),
-    Spec(
         "Forced choice",
         "What letting judges name several stages takes off the distance between them: in all, what "
         "widening at random would take off, and what is left. Above 0: doubt that a forced choice "

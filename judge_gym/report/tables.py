@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from judge_gym.analysis.facets import averaged
 from judge_gym.analysis.groups import MIXED
 from judge_gym.counting import counted
 from judge_gym.formats import figure, number, p_value
@@ -78,8 +79,10 @@ def result_tables(rows: Sequence[ResultRow]) -> list[Table]:
     """Return the tables of these figures, the headline first; tables without a figure are left out.
 
     Comparisons under a common rubric come first, those under own rubrics apart, then what could
-    not be estimated, with the reasons. A metric that no table knows is listed, never dropped.
+    not be estimated, with the reasons. Where wordings or rubric draws vary, means over items are
+    those over all of them, with their total error. A metric that no table knows is listed.
     """
+    rows = averaged(rows)
     plain = [replace(row, metric=row.metric.removesuffix(MIXED)) for row in rows]
     mixes = [_mixes(row) for row in rows]
     common = [row for row, mixed in zip(plain, mixes, strict=True) if not mixed]

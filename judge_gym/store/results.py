@@ -108,6 +108,9 @@ class ResultRow:
     imported: bool = False
     because: str = ""
     remarks: tuple[Remark, ...] = ()
+    items_lower: float | None = None
+    items_upper: float | None = None
+    df: float | None = None
 
     @property
     def reason(self) -> str:
@@ -161,6 +164,8 @@ class FindingRow:
     confirmatory: bool
     simulated: bool
     imported: bool = False
+    items_lower: float | None = None
+    items_upper: float | None = None
 
 
 def save_run(

@@ -251,6 +251,27 @@ def _marks() -> sa.ColumnElement[int]:
     )
 
 
+def judgement_prices(
+    session: Session, experiment_ids: Sequence[int], sweep: str
+) -> dict[int, float]:
+    """Return experiment id → the mean price in US dollars of a judgement under its own rubric.
+
+    Without the experiments that have a judgement whose price is not known, as of a simulated or
+    imported one.
+    """
+    query = (
+        sa.select(t.Arm.experiment_id, sa.func.avg(t.Call.cost_usd))
+        .select_from(t.Sample)
+        .join(t.Arm, sa.and_(t.Arm.id == t.Sample.arm_id, t.Arm.arm == "own"))
+        .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
+        .where(t.Arm.experiment_id.in_(experiment_ids))
+        .group_by(t.Arm.experiment_id)
+        .having(sa.func.bool_and(sa.and_(t.Call.cost_usd.is_not(None), ~t.Sample.simulated)))
+    )
+    rows = session.execute(within(query, sweep)).tuples()
+    return {experiment: float(price) for experiment, price in rows}
+
+
 def probe_columns(session: Session, experiment_ids: Sequence[int], sweep: str) -> ProbeColumns:
     """Return the answered probes of the sweep's samples of these experiments, of all their arms."""
     query = (

@@ -24,6 +24,9 @@ SELECT
     r.estimate,
     r.lower,
     r.upper,
+    r.items_lower,
+    r.items_upper,
+    r.df,
     r.n,
     r.n_items,
     r.floor,
@@ -64,8 +67,11 @@ COMMENT ON COLUMN analysis.result_history.level_from IS 'Value of that axis befo
 COMMENT ON COLUMN analysis.result_history.level_to IS 'Value of that axis after.';
 COMMENT ON COLUMN analysis.result_history.scope IS 'The scope of the figure, as JSON, with the axes that vary within the sweep. Empty for a metric without data in the sweep.';
 COMMENT ON COLUMN analysis.result_history.estimate IS 'The figure, in its unit; NULL when it cannot be estimated.';
-COMMENT ON COLUMN analysis.result_history.lower IS 'Lower end of the 95% interval; NULL without one.';
-COMMENT ON COLUMN analysis.result_history.upper IS 'Upper end of the 95% interval; NULL without one.';
+COMMENT ON COLUMN analysis.result_history.lower IS 'Lower end of the 95% interval, of the total error where wordings or rubric draws vary; NULL without one.';
+COMMENT ON COLUMN analysis.result_history.upper IS 'Upper end of the 95% interval, of the total error where wordings or rubric draws vary; NULL without one.';
+COMMENT ON COLUMN analysis.result_history.items_lower IS 'Lower end of the interval over items alone, where lower is of the total error; else NULL.';
+COMMENT ON COLUMN analysis.result_history.items_upper IS 'Upper end of the interval over items alone, where upper is of the total error; else NULL.';
+COMMENT ON COLUMN analysis.result_history.df IS 'Degrees of freedom of the total error; NULL where the interval is over items.';
 COMMENT ON COLUMN analysis.result_history.n IS 'Observations behind it, such as verdicts.';
 COMMENT ON COLUMN analysis.result_history.n_items IS 'Items behind it.';
 COMMENT ON COLUMN analysis.result_history.floor IS 'The value that noise alone would give; NULL for figures without a floor.';

@@ -18,6 +18,8 @@ SELECT
     f.estimate,
     f.lower,
     f.upper,
+    f.items_lower,
+    f.items_upper,
     f.n,
     f.n_items,
     f.unit,
@@ -48,8 +50,10 @@ COMMENT ON COLUMN analysis.findings.direction IS 'Side of the margin on which th
 COMMENT ON COLUMN analysis.findings.margin IS 'Required distance from the reference, in its unit.';
 COMMENT ON COLUMN analysis.findings.reference IS 'The reference value, in its unit.';
 COMMENT ON COLUMN analysis.findings.estimate IS 'The figure, in its unit; NULL when it cannot be estimated.';
-COMMENT ON COLUMN analysis.findings.lower IS 'Lower end of the 95% interval; NULL without one.';
-COMMENT ON COLUMN analysis.findings.upper IS 'Upper end of the 95% interval; NULL without one.';
+COMMENT ON COLUMN analysis.findings.lower IS 'Lower end of the 95% interval, of the total error where wordings or rubric draws vary; NULL without one.';
+COMMENT ON COLUMN analysis.findings.upper IS 'Upper end of the 95% interval, of the total error where wordings or rubric draws vary; NULL without one.';
+COMMENT ON COLUMN analysis.findings.items_lower IS 'Lower end of the interval over items alone, where lower is of the total error; else NULL.';
+COMMENT ON COLUMN analysis.findings.items_upper IS 'Upper end of the interval over items alone, where upper is of the total error; else NULL.';
 COMMENT ON COLUMN analysis.findings.n IS 'Observations behind it, such as verdicts.';
 COMMENT ON COLUMN analysis.findings.n_items IS 'Items behind it.';
 COMMENT ON COLUMN analysis.findings.unit IS 'Unit of estimate, interval, margin and reference.';

@@ -5,12 +5,13 @@ import pytest
 
 from judge_gym.metrics.accuracy import both_orders_correct, cohens_kappa, set_utilities
 from judge_gym.metrics.agreement import Level, gwet_ac, krippendorff_alpha
-from judge_gym.metrics.cells import pignistic
-from judge_gym.metrics.components import judge_icc, rating_scale, variance_components
+from judge_gym.metrics.cells import pignistic, scores
+from judge_gym.metrics.components import judge_icc, rating_scale
 from judge_gym.metrics.consistency import replicate_icc, replicate_variance
 from judge_gym.metrics.entrenchment import calibration, entrenchment
 from judge_gym.metrics.estimate import resampled_interval, t_interval, t_quantile, wilson
 from judge_gym.metrics.expert_labels import prediction_powered_mean
+from judge_gym.metrics.facets import ITEM, JUDGE, FacetCells, facet_components
 from judge_gym.metrics.inference import (
     benjamini_hochberg,
     equivalence_p,
@@ -188,7 +189,9 @@ def icc(given):
 
 
 def components(given):
-    found = variance_components(judge_like(given["csv"]), RNG)
+    verdicts = judge_like(given["csv"])
+    cells = FacetCells.of((ITEM, JUDGE), (verdicts.item, verdicts.judge), scores(verdicts))
+    found, _ = facet_components(cells)
     names = ("evidence", "m", "evidence:m", "Residual")
     return {name: one.estimate * 3**2 for name, one in zip(names, found, strict=True)}
 

@@ -12,10 +12,10 @@ from functools import cache
 import numpy as np
 
 from judge_gym.lab.power.selftest_people import PeopleStudy, simulated_people
-from judge_gym.metrics.cells import FloatArray, Probes, Verdicts
-from judge_gym.metrics.components import variance_components
+from judge_gym.metrics.cells import FloatArray, Probes, Verdicts, scores
 from judge_gym.metrics.entrenchment import calibration
 from judge_gym.metrics.estimate import EPSILON, Estimate, wilson
+from judge_gym.metrics.facets import ITEM, JUDGE, FacetCells, facet_components
 from judge_gym.metrics.inference import paired_difference
 from judge_gym.metrics.margins import Claim, difference, p_at_margin
 from judge_gym.metrics.polarization import measure_polarization
@@ -196,7 +196,7 @@ PLANTABLE = tuple(_PLANTABLE)
 class Components:
     """Variances of a 0-1 score: of judge by item, and of replicates.
 
-    From `components.variance_components`. An estimate below 0 counts as 0.
+    From `facets.facet_components`. An estimate below 0 counts as 0.
     """
 
     judge_item: float
@@ -308,10 +308,12 @@ def _planted(hypothesis: str, value: float, setting: Setting) -> Truth | str:
 def _components(truth: Truth, design: StudyDesign) -> Components | None:
     """Return the components of a large data set of these judges; None with one replicate."""
     data = simulated(truth, replace(design, items=_COMPONENT_ITEMS), 0)
-    _, _, judge_item, replicate = variance_components(data.own, np.random.default_rng(1))
-    if judge_item.estimate is None or replicate.estimate is None:
+    own = data.own
+    cells = FacetCells.of((ITEM, JUDGE), (own.item, own.judge), scores(own))
+    _, variances = facet_components(cells)
+    if variances is None or variances.replicate is None:
         return None
-    return Components(judge_item.estimate, replicate.estimate)
+    return Components(variances.terms[ITEM, JUDGE], variances.replicate)
 
 
 def _supports(estimate: Estimate, question: Question) -> bool:

@@ -62,6 +62,11 @@ class AnalysisResult(Base):
     """Why there is no estimate or no interval, as the end of a sentence."""
     remarks: Mapped[list[Any]] = mapped_column(server_default="[]")
     """What a reader must know: kind, number, advised and names of each `Remark`."""
+    items_lower: Mapped[float | None]
+    items_upper: Mapped[float | None]
+    """The interval over items alone, where `lower` and `upper` are of the total error."""
+    df: Mapped[float | None]
+    """Degrees of freedom of the total error."""
     simulated: Mapped[bool]
     imported: Mapped[bool] = mapped_column(server_default="false")
     __table_args__ = (
@@ -89,6 +94,8 @@ class AnalysisFinding(Base):
     estimate: Mapped[float | None]
     lower: Mapped[float | None]
     upper: Mapped[float | None]
+    items_lower: Mapped[float | None]
+    items_upper: Mapped[float | None]
     n: Mapped[int] = mapped_column(Integer)
     n_items: Mapped[int] = mapped_column(Integer)
     unit: Mapped[str]

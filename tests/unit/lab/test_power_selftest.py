@@ -5,9 +5,12 @@ from dataclasses import replace
 import pytest
 
 from judge_gym.lab.power import selftest as selftest_module
-from judge_gym.lab.power.selftest import MEASURES, Trial, expected_values, selftest, summarise
+from judge_gym.lab.power.facets import FACET_FIGURES, facet_trials
+from judge_gym.lab.power.selftest import EXPLORATORY, MEASURES, expected_values, selftest
 from judge_gym.lab.power.study import Rate
+from judge_gym.lab.power.trials import Trial, summarise
 from judge_gym.metrics.estimate import Estimate, not_estimable
+from judge_gym.planted.facets import FACET_TRUTHS
 from judge_gym.planted.truth_values import planted_values
 from judge_gym.planted.truths import TRUTHS, StudyDesign
 
@@ -125,3 +128,15 @@ def test_what_has_no_closed_form_is_taken_from_many_items():
     assert planted_values(sure, StudyDesign(items=5)).get("krippendorff_alpha") is None
     assert values["krippendorff_alpha"] == pytest.approx(1)
     assert set(values) >= set(MEASURES)
+
+
+@pytest.mark.parametrize("truth", FACET_TRUTHS, ids=[truth.name for truth in FACET_TRUTHS])
+def test_facets_hold_what_is_planted(truth):
+    # 60 sets: the flags need the whole interval of a share on the wrong side
+    found = summarise(trial for seed in range(60) for trial in facet_trials(truth, seed))
+    assert {one.metric for one in found} <= set(FACET_FIGURES)
+    for one in found:
+        if one.metric not in EXPLORATORY:
+            assert not one.covers_too_little, one
+            assert not one.rejects_too_often, one
+        assert one.missing == 0

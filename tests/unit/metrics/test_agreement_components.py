@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from judge_gym.metrics.agreement import Level, gwet_ac, krippendorff_alpha
 from judge_gym.metrics.cells import Verdicts
-from judge_gym.metrics.components import judge_icc, variance_components
+from judge_gym.metrics.components import judge_icc
 
 THREE_ITEMS = [[[1], [1], [2]], [[1], [2], [2]]]
 
@@ -66,17 +66,10 @@ def test_alpha_is_that_of_the_krippendorff_package(seed):
         assert ours == pytest.approx(theirs, abs=1e-9)
 
 
-def test_components_by_hand(build_verdicts, rng):
+def test_icc_of_judges_by_hand(build_verdicts, rng):
     # 0-1 scores 0 and .5 on item 0, .5 and 1 on item 1, replicates alike: mean squares of items
-    # and of judges 1/4, of the rest 0; each component (1/4 - 0)/2
+    # and of judges 1/4, of the rest 0
     verdicts = build_verdicts([[[1, 1], [2, 2]], [[2, 2], [3, 3]]], n_stages=3)
-    found = {one.metric: one.estimate for one in variance_components(verdicts, rng)}
-    assert found == {
-        "variance_item": 0.125,
-        "variance_judge": 0.125,
-        "variance_judge_item": 0,
-        "variance_replicate": 0,
-    }
     # ICC(1): within an item 1/8, (1/4 - 1/8)/(1/4 + 1/8); ICC(2): 1/4 over 1/4 + 2/4·... = 1/2
     forms = {one.metric: one.estimate for one in judge_icc(verdicts, rng)}
     assert forms["judge_icc1"] == pytest.approx(1 / 3)
@@ -86,20 +79,9 @@ def test_components_by_hand(build_verdicts, rng):
     assert forms["judge_icc2_mean"] == pytest.approx(2 / 3)
 
 
-def test_interaction_is_told_from_replicates(build_verdicts, rng):
-    # judges reversed on two items: neither items nor judges differ, all is interaction.
-    # mean square of the rest 1, items and judges 0: their components would be negative
-    verdicts = build_verdicts([[[1, 1], [3, 3]], [[3, 3], [1, 1]]], n_stages=3)
-    found = [one.estimate for one in variance_components(verdicts, rng)]
-    assert found == [0, 0, 1, 0]
-
-
 def test_too_small_a_table_says_so(build_verdicts, rng):
     for table in ([[[1, 1], [2, 2]]], [[[1, 2]], [[1, 2]]]):
-        for estimate in (
-            *judge_icc(build_verdicts(table), rng),
-            *variance_components(build_verdicts(table), rng),
-        ):
+        for estimate in judge_icc(build_verdicts(table), rng):
             assert "it needs 2 judges and 2 items" in estimate.reason
     constant = build_verdicts([[[1], [1]], [[1], [1]]])
     assert "do not vary" in judge_icc(constant, rng)[0].reason

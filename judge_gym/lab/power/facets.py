@@ -1,0 +1,80 @@
+"""Self-test of figures over facets: total error, variances by facet, effective votes."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from judge_gym.lab.power.trials import Trial
+from judge_gym.metrics.estimate import Estimate, not_estimable
+from judge_gym.metrics.facets import (
+    ITEM,
+    JUDGE,
+    WORDING,
+    FacetCells,
+    Table,
+    complete_table,
+    facet_components,
+    total_error,
+)
+from judge_gym.metrics.score_agreement import effective_votes, votes_between_families
+from judge_gym.planted.facets import EFFECTS, DrawnFacets, FacetTruth, draw_errors, draw_facets
+from judge_gym.seeds import derive_seed
+
+_NAMES = (ITEM, JUDGE, WORDING)
+_FAMILIES = np.array([0, 0, 1, 1, 2, 2])
+_SHARED = 0.5
+
+FACET_FIGURES = (
+    *("total_error", "total_error_with_judges"),
+    *(f"variance of {name}" for name, _ in EFFECTS.values()),
+    *("effective_votes", "effective_votes_by_family"),
+)
+"""The figures that are tested here."""
+
+
+def facet_trials(truth: FacetTruth, seed: int) -> Iterator[Trial]:
+    """Yield a trial per figure on one data set; equal seeds give equal trials."""
+    data = draw_facets(truth, seed)
+    cells = FacetCells.of(_NAMES, data.codes, data.score)
+    for name, table in (
+        ("total_error", _over_judges(data, cells.means)),
+        ("total_error_with_judges", cells.means),
+    ):
+        yield Trial(truth.name, name, seed, 0.0, _total(name, table), null=True)
+    planted = truth.variances
+    estimates = {one.metric: one for one in facet_components(cells)[0]}
+    for name in planted:
+        metric = f"variance of {name}"
+        estimate = estimates.get(name, not_estimable(metric, "the crossing is not complete"))
+        yield Trial(truth.name, metric, seed, planted[name], estimate)
+    if not truth.lost and not truth.skewed:
+        yield from _votes(truth, seed)
+
+
+def _over_judges(data: DrawnFacets, means: Table) -> Table:
+    """Return the means over these judges, less their own effects: the planted mean is 0."""
+    block, (_, judges, _) = complete_table(means)
+    values = block.values.mean(axis=1) - data.judge_effects[judges].mean()
+    return Table((ITEM, WORDING), values)
+
+
+def _total(metric: str, table: Table) -> Estimate:
+    block, _ = complete_table(table)
+    total = total_error(block)
+    if total is None:
+        return not_estimable(metric, "the crossing is not complete")
+    mean, n, items = float(block.values.mean()), block.values.size, len(block.values)
+    return Estimate(metric, mean, *total.interval, n, items, df=total.df)
+
+
+def _votes(truth: FacetTruth, seed: int) -> Iterator[Trial]:
+    """Yield the votes of four judges with errors in common, and of six judges of three families."""
+    rng = np.random.default_rng(derive_seed("votes", truth.name, seed))
+    errors = draw_errors(truth.items, np.zeros(4, dtype=np.int64), _SHARED, seed)
+    _, votes = effective_votes(errors, np.zeros(truth.items), rng)
+    yield Trial(truth.name, "effective_votes", seed, 4 / (1 + 3 * _SHARED), votes)
+    scores = draw_errors(truth.items, _FAMILIES, _SHARED, seed, common=1.0)
+    _, votes = votes_between_families(scores, _FAMILIES, rng)
+    # Three of the fifteen pairs are of one family.
+    planted = 6 / (1 + 5 * _SHARED * 3 / 15)
+    yield Trial(truth.name, "effective_votes_by_family", seed, planted, votes)

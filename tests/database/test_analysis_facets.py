@@ -1,0 +1,132 @@
+"""Figures over wordings: total error, what decides a claim, variance by facet, votes."""
+
+import numpy as np
+import pytest
+from sqlalchemy.orm import Session
+
+from judge_gym.metrics.facets import ITEM, WORDING, Table, total_error
+from judge_gym.report.tables import result_tables
+from judge_gym.store.results import FindingRow, ResultRow, latest_run, load_findings
+from support.lab import SWEEP, Lab, labels, only, rubric
+
+ALPHA, BETA, GAMMA = "recorded/alpha", "recorded/beta", "recorded/gamma"
+WORDINGS = ("plain", "strict", "warm")
+
+
+def over_all(rows: list[ResultRow], metric: str, **scope: str) -> ResultRow:
+    """The figure over all wordings."""
+    (found,) = (
+        row
+        for row in rows
+        if row.metric == metric and "wording" not in row.scope
+        and scope.items() <= row.scope.items()
+    )  # fmt: skip
+    return found
+
+
+def stored_findings(lab: Lab) -> list[FindingRow]:
+    """The findings of the newest analysis."""
+    with Session(lab.engine) as session:
+        run = latest_run(session, SWEEP)
+        assert run is not None
+        return load_findings(session, run.id)
+
+
+def test_a_mean_over_wordings_has_its_total_error_beside_that_over_items(database: str) -> None:
+    confidences = np.array([[0.2, 0.3, 0.7], [0.4, 0.5, 0.8], [0.1, 0.4, 0.4], [0.5, 0.5, 0.9]])
+    lab = Lab(database)
+    lab.documents([None] * 4)
+    for wording, said in zip(WORDINGS, confidences.T, strict=True):
+        probes = [[value] for value in said.tolist()]
+        lab.own(ALPHA, [[1], [2], [3], [4]], probes=probes, wording=wording)
+    rows = lab.analyse()
+
+    found = over_all(rows, "confidence", judge=ALPHA)
+    expected = total_error(Table((ITEM, WORDING), confidences))
+    assert found.estimate == pytest.approx(confidences.mean())
+    assert (found.lower, found.upper) == pytest.approx(expected.interval)
+    assert found.df == pytest.approx(expected.df)
+    assert found.lower < found.items_lower < found.items_upper < found.upper
+    assert (found.n_items, found.n) == (4, 12)
+    # each wording keeps its own row, which the tables leave out
+    assert {row.scope.get("wording") for row in rows if row.metric == "confidence"} == {
+        *WORDINGS,
+        None,
+    }
+    (table,) = (one for one in result_tables(rows) if one.title.startswith("Confidence"))
+    (line,) = table.rows
+    assert any("items only [" in cell for cell in line.cells)
+
+
+def test_claims_rest_on_the_total_error(database: str) -> None:
+    lab = Lab(database)
+    lab.documents(["yes", "no"] * 6)
+    truth = [1, 2] * 6
+    for wording, wrong in zip(WORDINGS, ([], [0], [0, 1, 2, 3, 4, 5]), strict=True):
+        stages = [[3 - stage if item in wrong else stage] for item, stage in enumerate(truth)]
+        lab.own(
+            ALPHA, stages, wording=wording, task_type="benchmark", scale_size=2,
+            ground_truth={"source": "made up", "per_item": True},
+            rubric={"provided": rubric("Yes", "No")},
+        )  # fmt: skip
+    rows = lab.analyse()
+    findings = stored_findings(lab)
+
+    (finding,) = (one for one in findings if one.hypothesis == "V3.chance")
+    total = over_all(rows, "accuracy", judge=ALPHA)
+    assert (finding.lower, finding.upper) == (total.lower, total.upper)
+    assert (finding.items_lower, finding.items_upper) == (total.items_lower, total.items_upper)
+    # items alone would support it: wordings do not
+    assert finding.items_lower > 0.5 > finding.lower
+    assert finding.conclusion == "inconclusive"
+
+
+def test_variance_by_facet_says_what_to_buy(database: str) -> None:
+    rng = np.random.default_rng(1)
+    lab = Lab(database)
+    lab.documents([None] * 8)
+    for number, wording in enumerate(WORDINGS):
+        for model in (ALPHA, BETA):
+            stages = np.clip(rng.integers(1, 3, size=(8, 3)) + number, 1, 4)
+            lab.own(
+                model, stages.tolist(), wording=wording, rubric={"provided": rubric(*labels(4))}
+            )
+    rows = lab.analyse()
+
+    terms = {row.scope["term"] for row in rows if row.metric == "variance_component"}
+    assert {"item", "judge", "wording", "item x judge x wording", "replicate"} <= terms
+    largest = max(
+        (row for row in rows if row.metric == "variance_component"),
+        key=lambda row: row.estimate,
+    )
+    assert largest.scope["term"] == "wording"
+    step = only(rows, "next_step_levels", part="wording")
+    assert step.estimate > step.floor == 3
+    judgements = only(rows, "next_step_judgements", part="wording")
+    assert judgements.estimate == pytest.approx(48 * 3 * (step.estimate / 3 - 1))
+    assert "price" in only(rows, "next_step_cost", part="wording").because
+
+
+def test_votes_of_judges_that_make_the_same_mistakes(database: str) -> None:
+    lab = Lab(database)
+    lab.documents(["yes", "no"] * 4)
+    for model, wrong in ((ALPHA, (0, 1)), (BETA, (0, 1)), (GAMMA, (2, 3))):
+        stages = [[2 - item % 2 if item in wrong else 1 + item % 2] for item in range(8)]
+        lab.own(
+            model, stages, task_type="benchmark", scale_size=2,
+            ground_truth={"source": "made up", "per_item": True},
+            rubric={"provided": rubric("Yes", "No")},
+        )  # fmt: skip
+    rows = lab.analyse()
+
+    # errors 1 1 0 0 … twice and 0 0 1 1 …: correlations 1, -1/3 and -1/3
+    assert only(rows, "mean_error_correlation").estimate == pytest.approx(1 / 9)
+    assert only(rows, "effective_votes").estimate == pytest.approx(3 / (1 + 2 / 9))
+
+
+def test_without_a_truth_or_families_votes_are_not_estimable(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 5)
+    for model in (ALPHA, BETA):
+        lab.own(model, [[1], [2], [3], [4], [1]], rubric={"provided": rubric(*labels(4))})
+    assert "cannot be told from the items" in only(lab.analyse(), "effective_votes").because
