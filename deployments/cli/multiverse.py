@@ -13,8 +13,8 @@ from deployments.cli.status import name_of
 if TYPE_CHECKING:
     from judge_gym.report.multiverse import SpecificationCurve
 
-_MOST_CLAIMS = 12
-_MOST_CELLS = 14
+_MOST_CLAIMS = 15
+_MOST_CELLS = 10
 
 
 class Claim(StrEnum):

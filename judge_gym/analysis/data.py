@@ -4,7 +4,7 @@ Items are numbered by their natural key, so that seeded figures do not depend on
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -17,9 +17,11 @@ from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Probes, Ver
 from judge_gym.metrics.estimate import Remark, RemarkKind
 from judge_gym.model_names import Answered
 from judge_gym.records.judgements import ScoreCritic
+from judge_gym.records.shown import swapped_names
 from judge_gym.seeds import canonical_json
 from judge_gym.store.annotations import ItemLabels, labels_of_items
 from judge_gym.store.experiments import not_applied
+from judge_gym.store.samples import shown_documents
 from judge_gym.store.score_marks import critic_of_sweep
 from judge_gym.store.served import Served, served
 from judge_gym.store.sweep_data import (
@@ -65,6 +67,8 @@ class Judge:
     arms: tuple[Arm, ...]
     not_applied: tuple[str, ...] = ()
     """Axes whose value the model did not take in some call."""
+    unswapped: frozenset[int] = frozenset()
+    """Items of the data in which it was to exchange names and found none."""
     served: tuple[Served, ...] = ()
     """Who answered for it, by arm."""
     price: float | None = None
@@ -282,6 +286,7 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
                 window,
                 tuple(arms[id_]),
                 not_taken.get(id_, ()),
+                _unswapped(session, experiment, numbers),
                 tuple(answered_by[id_]),
                 prices.get(id_),
             )
@@ -294,6 +299,19 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
         imported_arms=frozenset(samples.arm[samples.imported].tolist()),
         critic=critic_of_sweep(session, sweep),
         people=tuple(_people(given, numbers) for given in labels_of_items(session, list(numbers))),
+    )
+
+
+def _unswapped(
+    session: Session, experiment: Experiment, numbers: Mapping[int, int]
+) -> frozenset[int]:
+    if experiment.actors.mapping is None:
+        return frozenset()
+    shown = shown_documents(session, numbers, *experiment.view)
+    return frozenset(
+        numbers[item]
+        for item, documents in shown.items()
+        if not swapped_names(experiment, documents)
     )
 
 

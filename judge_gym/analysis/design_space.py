@@ -10,11 +10,17 @@ import numpy as np
 
 from judge_gym.analysis.data import Judge, Origin, SweepData
 from judge_gym.analysis.groups import Group, Scope, generator_of, result_row, scopes_of
-from judge_gym.design.axes import axes
+from judge_gym.design.axes import axes, level_of
 from judge_gym.design.experiment import Experiment, RubricSource
 from judge_gym.metrics.cells import CellMeans, IntArray, item_means, mean_scores, scores, set_sizes
-from judge_gym.metrics.estimate import Estimate, Remark, RemarkKind, not_estimable
-from judge_gym.metrics.inference import benjamini_hochberg, paired_contrast, score_shift
+from judge_gym.metrics.estimate import (
+    Estimate,
+    Remark,
+    RemarkKind,
+    not_estimable,
+    remarked,
+)
+from judge_gym.metrics.inference import benjamini_hochberg, paired_contrast
 from judge_gym.metrics.ranking import (
     ControlledPair,
     concept_correlations,
@@ -48,6 +54,19 @@ class AxisPair:
         """Whether the model applied both values of the axis; else they are not compared."""
         axis = self.scope["axis"]
         return self.before.applied(axis) and self.after.applied(axis)
+
+    @property
+    def left_out(self) -> list[int]:
+        """Items of the data that are the same at both values: no name in them was exchanged."""
+        if self.scope["axis"] != "actors":
+            return []
+        return sorted(self.before.unswapped | self.after.unswapped)
+
+    def compared(self, cells: CellMeans) -> CellMeans:
+        """Return cells over all items of the data without those that are left out."""
+        n = cells.n.copy()
+        n[:, self.left_out] = 0
+        return CellMeans(cells.value, n)
 
 
 def contrasts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
@@ -113,7 +132,7 @@ def _rank(experiment: Experiment, axis: str) -> Any:
             experiment.rubric.kind
         ), canonical_json(experiment.rubric.model_dump(mode="json"))
     declared = get_args(Experiment.model_fields[axis].annotation)
-    value = getattr(experiment, axis)
+    value = level_of(experiment, axis)
     return declared.index(value) if value in declared else value
 
 
@@ -122,7 +141,7 @@ def _level(experiment: Experiment, scopes: Mapping[str, Scope], axis: str) -> An
     if axis == "presentation":
         both = {getattr(experiment, field) for field in PRESENTATION}
         return None if len(both) > 1 else RANDOM if both.pop() else FIXED
-    return scopes[experiment.key]["rubric"] if axis == "rubric" else getattr(experiment, axis)
+    return scopes[experiment.key]["rubric"] if axis == "rubric" else level_of(experiment, axis)
 
 
 def _contrast(data: SweepData, pair: AxisPair, metric: str) -> Estimate:
@@ -130,14 +149,19 @@ def _contrast(data: SweepData, pair: AxisPair, metric: str) -> Estimate:
         because = f"{pair.before.model} did not apply {pair.scope['axis']} as set"
         return not_estimable(metric, because)
     arms = [[judge.of_kind("own")] for judge in (pair.before, pair.after)]
-    items = data.items_of([judge.of_kind("own") for judge in (pair.before, pair.after)])
-    rng = generator_of(metric, pair.scope)
+    rng, items = generator_of(metric, pair.scope), np.arange(len(data.truth.value))
     if metric == "contrast_confidence":
-        before, after = (data.answered(own, items).confidence() for own in arms)
-        return paired_contrast(metric, before, after, rng, "probability")
-    sizes = (judge.experiment.scale_size for judge in (pair.before, pair.after))
-    start, end = (data.verdicts(own, items, n) for own, n in zip(arms, sizes, strict=True))
-    return score_shift(metric, start, end, rng)
+        unit, cells = "probability", [data.answered(own, items).confidence() for own in arms]
+    else:
+        unit, sizes = "0-1 scale", [j.experiment.scale_size for j in (pair.before, pair.after)]
+        verdicts = [data.verdicts(own, items, n) for own, n in zip(arms, sizes, strict=True)]
+        cells = [mean_scores(given) for given in verdicts]
+    before, after = map(pair.compared, cells)
+    estimate = paired_contrast(metric, before, after, rng, unit)
+    if pair.left_out:
+        remark = Remark(RemarkKind.NOTHING_SWAPPED, number=len(pair.left_out))
+        estimate = remarked(estimate, remark)
+    return estimate
 
 
 def _adjusted(estimates: Sequence[Estimate]) -> Iterator[tuple[Estimate, float | None]]:
@@ -204,7 +228,9 @@ def _controlled(
     data: SweepData, pair: AxisPair, metric: str, cells: Cells, unit: str
 ) -> ControlledPair:
     items = np.arange(len(data.truth.value))
-    before, after = (cells(data, judge, items) for judge in (pair.before, pair.after))
+    before, after = (
+        pair.compared(cells(data, judge, items)) for judge in (pair.before, pair.after)
+    )
     axis, start, end = _change(pair.scope)
     rng = generator_of(metric, pair.scope)
     setting = canonical_json(pair.scope)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from judge_gym.analysis.data import Arms, Judge, Origin, SweepData
-from judge_gym.design.axes import axes
+from judge_gym.design.axes import axes, level_of
 from judge_gym.design.experiment import Experiment
 from judge_gym.metrics.cells import BoolArray, IntArray, Probes, Verdicts
 from judge_gym.metrics.estimate import Estimate, ItemValues, Remark, RemarkKind, remarked
@@ -169,7 +169,7 @@ def _scopes(first: Mapping[str, Judge]) -> dict[str, Scope]:
             "country": judge.experiment.country,
             "window": judge.window,
             "rubric": _rubric(judge.experiment, keyed=provided),
-            **{name: getattr(judge.experiment, name) for name in varying},
+            **{name: level_of(judge.experiment, name) for name in varying},
         }
         for key, judge in first.items()
     }
@@ -186,7 +186,7 @@ def _axes() -> list[str]:
 
 
 def _varies(name: str, experiments: Iterable[Experiment]) -> bool:
-    return len({getattr(experiment, name) for experiment in experiments}) > 1
+    return len({level_of(experiment, name) for experiment in experiments}) > 1
 
 
 def _rubric(experiment: Experiment, *, keyed: bool) -> str:

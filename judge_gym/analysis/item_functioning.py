@@ -118,7 +118,7 @@ def _texts(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
         for pair in pairs:
             if pair.applied and pair.before.experiment.key in common:
                 scope = {name: value for name, value in pair.scope.items() if name != "judge"}
-                change = _change(data, pair.before, pair.after)
+                change = pair.compared(_change(data, pair.before, pair.after))
                 settings[canonical_json(scope)].append((scope, pair.before.model, change))
         for members in settings.values():
             yield from _corrected(data, list(_paired(members)))

@@ -28,6 +28,7 @@ from judge_gym.planted.families import Family, family_named
 from judge_gym.planted.judging import Case, Display, case_of
 from judge_gym.planted.wordings import worded
 from judge_gym.questions.scorer import instructions
+from judge_gym.records.shown import shown_to
 from judge_gym.seeds import canonical_json, derive_seed
 from judge_gym.store.results import ResultRow
 from judge_gym.store.samples import shown_documents
@@ -152,17 +153,18 @@ class _Texts:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._read: dict[tuple[int, tuple[str, str]], tuple[str, ...]] = {}
+        self._read: dict[tuple[int, tuple[tuple[str, str], str]], tuple[str, ...]] = {}
 
     def of(self, items: Iterable[int], experiment: Experiment) -> dict[int, tuple[str, ...]]:
-        view, shows_title = experiment.view, resolve(experiment).of(View).shows_title
+        shows_title = resolve(experiment).of(View).shows_title
+        view = experiment.view, experiment.actors.model_dump_json()
         missing = [item for item in items if (item, view) not in self._read]
-        for item, documents in shown_documents(self._session, missing, *view).items():
+        for item, documents in shown_documents(self._session, missing, *view[0]).items():
             self._read[item, view] = tuple(
                 f"{document.title}\n\n{document.text}".strip()
                 if shows_title
                 else document.text.strip()
-                for document in documents
+                for document in shown_to(experiment, documents)
             )
         return {item: self._read[item, view] for item in items if (item, view) in self._read}
 

@@ -6,6 +6,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from pydantic import BaseModel
+
 from judge_gym.design.experiment import Axis, Experiment
 from judge_gym.design.fields import legal_text
 from judge_gym.design.strategies import axis_modules
@@ -60,6 +62,12 @@ def facets_of(experiments: Iterable[Experiment]) -> dict[str, list[Any]]:
 @cache
 def _facets() -> tuple[str, ...]:
     return tuple(axis.name for axis in axes() if axis.facet)
+
+
+def level_of(experiment: Experiment, axis: str) -> Any:
+    """Return the value of an axis as scopes show it: as JSON has it, a source in words."""
+    value = getattr(experiment, axis)
+    return str(value) if isinstance(value, BaseModel) else value
 
 
 def legal_values(field: str) -> str:

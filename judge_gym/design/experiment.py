@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr, model_validator
 
+from judge_gym.design.actors import ACTORS_FORMS, Actors
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.rubric import Rubric, pair_rubric, rubric_faults
 from judge_gym.design.window import Window
@@ -295,6 +296,9 @@ class Experiment(Frozen):
     evidence_view: Annotated[EvidenceView, Axis()] = "neutralized"
     """What the judge reads: the raw article, without boilerplate, without tone, or also without
     names."""
+    actors: Annotated[Actors, Axis(), Legal(ACTORS_FORMS)] = Actors()
+    """Whose names the evidence and its titles show: as found, or exchanged by a mapping file. A
+    judge that treats actors alike judges both texts alike."""
     prompt_order: Annotated[PromptOrder, Axis()] = "rubric_first"
     """Whether the rubric or the evidence comes first; models weigh the last part more."""
     abstain: Annotated[bool, Axis()] = True

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from judge_gym.design.actors import Actors, load_actors
 from judge_gym.design.axes import axes, legal_values
 from judge_gym.design.config import Node, Place, missing, read_field, read_model, shown
 from judge_gym.design.experiment import RULES, Experiment, Expertise, RubricSource, family_of
@@ -156,6 +157,7 @@ def _read_value(name: str, node: Node, names: Names) -> Any:
     read: Callable[[Node], Any] | None = {
         "window": lambda given: _window(given, names.windows),
         "rubric": _rubric,
+        "actors": _actors,
     }.get(name)
     return read(node) if read else read_field(Experiment, name, node)
 
@@ -192,6 +194,23 @@ def _rubric(node: Node) -> RubricSource:
     except ConfigError as error:
         what = f"cannot be used: {error.message.rstrip('.')}"
         raise child.place.problem(what, error.remedy) from error
+
+
+def _actors(node: Node) -> Actors:
+    if node.value == "as_found":
+        return Actors()
+    swapped = node.items.get("swapped") if isinstance(node.value, Mapping) else None
+    if swapped is None or len(node.value) > 1 or not isinstance(swapped.value, str):
+        suggestion = did_you_mean(node.value, ["as_found"]) if isinstance(node.value, str) else ""
+        raise node.place.problem(
+            f"is {shown(node.value)}", f"{suggestion}Use {legal_values('actors')}."
+        )
+    try:
+        mapping = load_actors(node.place.file.parent / Path(swapped.value))
+    except ConfigError as error:
+        what = f"cannot be used: {error.message.rstrip('.')}"
+        raise swapped.place.problem(what, error.remedy) from error
+    return Actors(kind="swapped", mapping=mapping)
 
 
 def _choices(dimension: str, values: Mapping[str, Sequence[Any]], names: Names) -> Iterable[Choice]:

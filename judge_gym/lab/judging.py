@@ -17,7 +17,7 @@ from judge_gym.design.strategies.sampling import Sampling
 from judge_gym.design.strategies.scoring import Scoring
 from judge_gym.questions.scorer import read_judgement, scoring_prompt
 from judge_gym.records.calls import Call, Parameters
-from judge_gym.records.shown import Presentation, ShownDocument, present
+from judge_gym.records.shown import Presentation, ShownDocument, present, shown_to
 from judge_gym.runtime import Runtime
 from judge_gym.settings import Settings
 from judge_gym.store import samples as store
@@ -77,7 +77,7 @@ def _contexts(session: Session, units: Sequence[SampleUnit]) -> list[_Context]:
                 rubric=rubrics[rubric.id],
                 rubric_key=rubric.key,
                 item_key=keys[unit.item_id],
-                documents=shown[experiment.view][unit.item_id],
+                documents=shown_to(experiment, shown[experiment.view][unit.item_id]),
                 marked=arm.experiment_id in marked,
             )
         )

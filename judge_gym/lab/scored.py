@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from judge_gym.design.experiment import Experiment
 from judge_gym.lab.judging import score_key
 from judge_gym.questions.prober import ScoredSample
+from judge_gym.records.shown import shown_to
 from judge_gym.store import samples as store
 from judge_gym.store.experiments import experiments_by_id, marked_experiments
 from judge_gym.store.rubrics import stored_rubric
@@ -57,7 +58,7 @@ def scored_units(session: Session, sample_ids: Collection[int]) -> dict[int, Sco
             score_key=score_key(arm.experiment_key, rubric.key, arm.arm, item, sample.replicate),
             scored=ScoredSample(
                 rubric=stored_rubric(rubric),
-                documents=shown[experiment.view][sample.item_id],
+                documents=shown_to(experiment, shown[experiment.view][sample.item_id]),
                 presentation=sample.presentation,
                 stages=sample.stages,
                 messages=sample.messages,

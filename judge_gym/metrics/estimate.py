@@ -184,6 +184,8 @@ class RemarkKind(StrEnum):
     """Of the facet `names[0]`, `number` of `advised` levels are in the complete crossing used."""
     POOLED_FACET = "pooled facet"
     """The figure pools `number` levels of the facet `names[0]`, such as wordings."""
+    NOTHING_SWAPPED = "nothing swapped"
+    """`number` items are left out, because no name of an actor in them was exchanged."""
     REFERENCES = "reference levels"
     """Coefficients compare with the levels `names` of the factors."""
 

@@ -1,13 +1,15 @@
 """What judges and probers see of a sample: its documents, and its stages as presented."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from judge_gym.design.actors import Actors
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.display import Display
 from judge_gym.design.strategies.labels import Labels
+from judge_gym.design.strategies.view import View
 from judge_gym.prompts import nonce
 from judge_gym.seeds import derive_seed
 
@@ -20,6 +22,25 @@ class ShownDocument:
     text: str
     simulated: bool = False
     """Whether the simulator served or edited it; never shown."""
+
+
+def shown_to(
+    experiment: Experiment, documents: Sequence[ShownDocument]
+) -> tuple[ShownDocument, ...]:
+    """Return the documents as the experiment shows them, with its actors in text and title."""
+    actors = resolve(experiment).of(Actors)
+    return tuple(
+        replace(one, title=actors.shown(one.title)[0], text=actors.shown(one.text)[0])
+        for one in documents
+    )
+
+
+def swapped_names(experiment: Experiment, documents: Sequence[ShownDocument]) -> int:
+    """Return how many names the experiment exchanges in what it shows of these documents."""
+    strategies = resolve(experiment)
+    actors, titled = strategies.of(Actors), strategies.of(View).shows_title
+    shown = (part for one in documents for part in (one.text, one.title if titled else ""))
+    return sum(actors.shown(part)[1] for part in shown)
 
 
 def fence_mark(call_key: str, documents: Sequence[ShownDocument]) -> str:

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.analysis.data import served_remarks
 from judge_gym.counting import counted
+from judge_gym.design.axes import level_of
 from judge_gym.design.experiment import Experiment, family_of
 from judge_gym.evidence.documents import BY_DESIGN
 from judge_gym.formats import number
@@ -113,7 +114,7 @@ def _unapplied(
     values: dict[tuple[str, str], set[Any]] = {}
     for experiment_id, experiment in zip(ids, experiments, strict=True):
         for axis in lost.get(experiment_id, ()):
-            values.setdefault((experiment.model, axis), set()).add(getattr(experiment, axis))
+            values.setdefault((experiment.model, axis), set()).add(level_of(experiment, axis))
     for (model, axis), requested in sorted(values.items()):
         listed = ", ".join(as_text(value) for value in sorted(requested, key=str))
         yield f"{model} does not apply {axis} {listed}: its answers are at its own default."

@@ -18,6 +18,8 @@ MAX_CURVES = 3
 MAX_CELLS = 160
 MAX_LEVELS = 24
 _ALPHA = 0.05
+RECORDED = "recorded/"
+"""The prefix of judges whose judgements were imported; `imported` marks them already."""
 HOLDS, REVERSES, OPEN = "holds", "reverses", "open"
 IN_WORDS = {
     HOLDS: "the same sign in every cell, and the median is off 0",
@@ -47,9 +49,13 @@ class SpecificationCurve:
     @property
     def label(self) -> str:
         """What is claimed of what, in words."""
-        claim, pair = self.scope["claim"], self.scope.get("pair", "")
-        who = pair.replace(" and ", " less ") if pair else "all judges"
-        return f"{claim}: {who}, {self.scope['concept']}"
+        return f"{self.scope['claim']}: {self.judges}, {self.scope['concept']}"
+
+    @property
+    def judges(self) -> str:
+        """The judges compared, the first less the second, or all of them."""
+        pair = str(self.scope.get("pair", ""))
+        return pair.replace(" and ", " less ").replace(RECORDED, "") if pair else "all judges"
 
     @property
     def verdict(self) -> str:
@@ -176,8 +182,14 @@ def _words(axis: str) -> str:
 def claims_table(curves: Sequence[SpecificationCurve], most: int) -> Table:
     """Return a line per claim, at most `most` of them, those that depend on choices first."""
     ordered = least_settled(curves)
+    shared = len({(curve.scope["claim"], curve.scope["concept"]) for curve in curves}) == 1
+
+    def one_line(curve: SpecificationCurve) -> str:
+        return curve.judges if shared else curve.label
+
+    about = f": {curves[0].scope['claim']}, {curves[0].scope['concept']}" if shared else ""
     table = plain_table(
-        "Claims over all cells",
+        f"Claims over all cells{about}",
         (
             "claim",
             "over cells",
@@ -190,7 +202,7 @@ def claims_table(curves: Sequence[SpecificationCurve], most: int) -> Table:
         ),
         [
             (
-                *(curve.label, curve.verdict, figure(curve.figures[MEDIAN])),
+                *(one_line(curve), curve.verdict, figure(curve.figures[MEDIAN])),
                 p_value(curve.figures[MEDIAN].p_adjusted),
                 *(
                     _beside_chance(curve.figures[metric])

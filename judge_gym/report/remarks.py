@@ -62,6 +62,9 @@ _TEXTS: Mapping[RemarkKind, Callable[[Remark], str]] = {
         "complete crossing"
     ),
     RemarkKind.POOLED_FACET: lambda remark: f"pools {_number(remark)} levels of {remark.names[0]}",
+    RemarkKind.NOTHING_SWAPPED: lambda remark: (
+        f"{counted(int(remark.number or 0), 'item')} without a name to exchange left out"
+    ),
     RemarkKind.REFERENCES: lambda remark: f"compared with {', '.join(remark.names)}",
 }
 

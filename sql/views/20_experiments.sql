@@ -32,6 +32,11 @@ SELECT
     (x.config ->> 'max_tokens')::integer AS max_tokens,
     coalesce(x.config ->> 'reasoning_effort', 'default') AS reasoning_effort,
     coalesce((x.config ->> 'logprobs')::boolean, false) AS logprobs,
+    CASE
+        WHEN x.config #>> '{actors,kind}' = 'swapped'
+        THEN 'swapped ' || (x.config #>> '{actors,mapping,name}')
+        ELSE 'as_found'
+    END AS actors,
     coalesce(x.config ->> 'wording', 'standard') AS wording,
     coalesce((x.config ->> 'rubric_draw')::integer, 0) AS rubric_draw,
     x.config #>> '{ground_truth,source}' AS truth_source,
@@ -40,7 +45,7 @@ SELECT
     -- Text of jsonb has one order of keys, so equal settings have equal digests. Axes that
     -- experiments of older versions lack are at their default there.
     md5((
-        '{"reasoning_effort": "default", "logprobs": false, "wording": "standard", "rubric_draw": 0, "persona": "", "domain": ""}'::jsonb
+        '{"reasoning_effort": "default", "logprobs": false, "actors": {"kind": "as_found", "mapping": null}, "wording": "standard", "rubric_draw": 0, "persona": "", "domain": ""}'::jsonb
         || (x.config - '{tag,window,model,family,replicates}'::text[])
     )::text || x.window_id || coalesce(x.recipe::text, '')) AS setting,
     x.config,
@@ -77,6 +82,7 @@ COMMENT ON COLUMN analysis.experiments.top_p IS 'Axis: top_p, above 0 to 1.';
 COMMENT ON COLUMN analysis.experiments.max_tokens IS 'Axis: maximum length of an answer, in tokens.';
 COMMENT ON COLUMN analysis.experiments.reasoning_effort IS 'Axis: none, low, medium or high; default leaves it to the model.';
 COMMENT ON COLUMN analysis.experiments.logprobs IS 'Axis: whether judgements come with the token probability of the verdict''s letter.';
+COMMENT ON COLUMN analysis.experiments.actors IS 'Axis: whose names the evidence shows, as_found or swapped with the name of the mapping.';
 COMMENT ON COLUMN analysis.experiments.wording IS 'Axis: the paraphrase of the judging prompt.';
 COMMENT ON COLUMN analysis.experiments.rubric_draw IS 'Axis: the draw of the rubric among those that its owner wrote from the same prompt; 0 is the first.';
 COMMENT ON COLUMN analysis.experiments.truth_source IS 'Source of the truth; NULL without a truth (ecc).';

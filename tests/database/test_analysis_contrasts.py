@@ -162,3 +162,20 @@ def test_experiments_without_a_common_item_say_so(database: str) -> None:
     row = only(lab.analyse(), "contrast")
     assert row.estimate is None
     assert "under both conditions" in row.reason
+
+
+def test_an_item_without_a_name_to_exchange_is_left_out_of_the_contrast(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 4)
+    # Documents are "Document 0" to "Document 3", and only the raw view shows titles.
+    swapped = {"swapped": {"name": "two", "swap": [["0", "1"], ["2", "x"]]}}
+    lab.own(ALPHA, [[1], [1], [1], [1]], evidence_view="raw", actors="as_found")
+    lab.own(ALPHA, [[2], [4], [3], [4]], evidence_view="raw", actors=swapped)
+    rows = lab.analyse()
+    row = only(rows, "contrast", axis="actors")
+    assert (row.scope["from"], row.scope["to"]) == ("as_found", "swapped two")
+    # Up 1, 3 and 2 thirds; the fourth document has no name of the mapping.
+    assert row.estimate == pytest.approx(2 / 3)
+    assert row.n_items == 3
+    assert Remark(RemarkKind.NOTHING_SWAPPED, number=1) in row.remarks
+    assert only(rows, "axis_effect", axis="actors").n_items == 3

@@ -19,7 +19,7 @@ from judge_gym.design.strategies.view import View
 from judge_gym.design.window import CorpusSource, Window
 from judge_gym.questions.prober import ScoredSample, probe_prompt
 from judge_gym.questions.scorer import scoring_prompt
-from judge_gym.records.shown import ShownDocument, present
+from judge_gym.records.shown import ShownDocument, present, shown_to
 
 WINDOW = Window(country="Valmora", source=CorpusSource(path=Path("corpus.jsonl"), digest="d"))
 DOCUMENT = ShownDocument(title="Court closed in Valmora", text="The court of Valmora was closed.")
@@ -48,6 +48,7 @@ SOME_VALUES: dict[str, list[Any]] = {
     "max_tokens": [512, 1024],
     "rubric_draw": [0, 1, 2],
     "wording": list(WORDINGS),
+    "actors": ["as_found", {"swapped": {"name": "places", "swap": [["Valmora", "Norland"]]}}],
 }
 
 
@@ -65,8 +66,9 @@ def prompts(experiment: Experiment) -> dict[str, Any]:
     rubric = a_rubric(experiment.scale_size)
     # One seed for all, so that only the experiment can make a difference.
     presentation = present(experiment, "one", "sample", 3)
-    score = scoring_prompt(experiment, rubric, [DOCUMENT], presentation, "call")
-    sample = ScoredSample(rubric, [DOCUMENT], presentation, 0b1, score.messages, "VERDICT: A")
+    documents = shown_to(experiment, [DOCUMENT])
+    score = scoring_prompt(experiment, rubric, documents, presentation, "call")
+    sample = ScoredSample(rubric, documents, presentation, 0b1, score.messages, "VERDICT: A")
     return {"score": score.messages, "probe": probe_prompt(experiment, sample, "call").messages}
 
 

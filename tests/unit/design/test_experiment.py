@@ -63,6 +63,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "persona": {"persona": "historian"},
     "domain": {"domain": "history"},
     "rubric_draw": {"rubric_draw": 1},
+    "actors": {"actors": {"swapped": {"name": "places", "swap": [["Valmora", "Norland"]]}}},
 }
 
 
