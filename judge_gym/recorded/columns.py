@@ -55,7 +55,10 @@ def _filled(name: str, source: Source) -> str:
                 f"file_pattern has no group {part!r}", f"It gives {{file}}{known and ', ' + known}."
             )
         return source.file[part]
-    return _plain(name, source.values)
+    try:
+        return _plain(name, source.values)
+    except ColumnError as error:
+        raise ColumnError(error.what, f"{error.remedy} {{file}} is the file's name.") from error
 
 
 def _plain(column: str, values: Mapping[str, Any]) -> str:
@@ -99,7 +102,11 @@ def _at(column: str, values: Mapping[str, Any]) -> Any:
 def _member(value: Any, name: str, walked: str) -> Any:
     where = walked or "the row"
     if not isinstance(value, Mapping):
-        raise ColumnError(f"{where} is {shown(value)}, so it has no {name!r}")
+        entry = isinstance(value, Sequence) and not isinstance(value, str) and bool(value)
+        raise ColumnError(
+            f"{where} is {shown(value)}, so it has no {name!r}",
+            f"Name an entry: {walked}[0].{name}." if entry else "",
+        )
     if name not in value:
         raise ColumnError(
             f"there is no {name!r}" + (f" in {walked}" if walked else ""),

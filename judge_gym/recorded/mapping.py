@@ -197,6 +197,10 @@ class Recorded(_Columns):
         return self
 
     def _check_pattern(self) -> None:
+        if self.file_pattern and "{file" not in self.model_dump_json():
+            raise ValueError(
+                "file_pattern is given, and no column has {file}, as in judge: '{file}'"
+            )
         try:
             re.compile(self.file_pattern)
         except re.error as error:
