@@ -17,6 +17,7 @@ from judge_gym.metrics.estimate import (
     Estimate,
     Remark,
     RemarkKind,
+    caution_below,
     mean_over_items,
     not_estimable,
     remarked,
@@ -286,7 +287,8 @@ def distance_to_people(
     is what one more person would have, so an excess above 0 says that the judge is further from
     people than they are from each other, and below 0 that it is nearer to what they have in common.
     Means over people, then over the judge's replicates, then over items; t intervals over items.
-    Needs an item with two people and a judgement.
+    Needs an item with two people and a judgement; 30 items advised: of a judge that is one more
+    person, the excess misses 0 in 6% of data sets of 30 items, and in 7% of 16.
     """
     counts = _counts(people, len(distance))
     given = _counts(judge, len(distance))
@@ -308,7 +310,8 @@ def distance_to_people(
     )
     floor = float(of_people.mean())
     method = f"{far.method}; floor: each person against the others"
-    return DistanceToPeople(replace(far, floor=floor, method=method), excess)
+    far = replace(far, floor=floor, method=method)
+    return DistanceToPeople(caution_below(far, MIN_ITEMS), caution_below(excess, MIN_ITEMS))
 
 
 def ordinal_distance(sets: IntArray, values: FloatArray) -> FloatArray:

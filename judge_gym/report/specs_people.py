@@ -59,7 +59,10 @@ PEOPLE = (
             "of people = the same for the label of each person and those of the others; excess = "
             "distance − of people, item by item",
         ),
-        needs=("Needs an item with two people and a judgement; distance of sets two replicates.",),
+        needs=(
+            "Needs an item with two people and a judgement; distance of sets two replicates. 30 "
+            "items advised: at 16 an excess of nothing is significant in 7% of data sets.",
+        ),
     ),
     Spec(
         "Agreement of people",
