@@ -124,13 +124,14 @@ def read_planted(session: Session, sweep: str, data: SweepData) -> PlantedSweep:
     """Read what the judges of a simulated sweep were shown, and how much of it they scored.
 
     Groups with a judge whose draws the closed forms do not describe (another temperature or
-    top_p than 1) are left out.
+    top_p than 1; pairs of answers) are left out.
     """
     groups = [
         group
         for group in comparison_groups(data)
         if all(
             (judge.experiment.temperature, judge.experiment.top_p) == (1, 1)
+            and not judge.experiment.judges_pairs
             for judge in group.judges
         )
     ]

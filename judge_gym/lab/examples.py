@@ -11,6 +11,7 @@ from judge_gym.design.rubric import Rubric
 from judge_gym.design.strategies import resolve
 from judge_gym.design.strategies.bundling import Bundling
 from judge_gym.design.strategies.view import VIEWS
+from judge_gym.evidence.pairs import Pair
 from judge_gym.lab.rubrics import request_key
 from judge_gym.prompts import Prompt
 from judge_gym.questions.critic import critic_prompt
@@ -74,8 +75,14 @@ class Examples:
 
     def _about_items(self, agent: str, experiment: Experiment) -> Iterator[Prompt]:
         size = resolve(experiment).of(Bundling).size
-        rubric = self._rubric(applied_key(experiment), experiment.scale_size)
-        documents = self._documents(experiment.window.key, experiment.evidence_view, ITEMS * size)
+        options = experiment.rubric.rubric if experiment.task_type == "pairs" else None
+        rubric = options or self._rubric(applied_key(experiment), experiment.scale_size)
+        documents = self._documents(
+            experiment.window.key,
+            experiment.evidence_view,
+            ITEMS * size,
+            _PAIR.text if options else None,
+        )
         for start in range(0, max(1, len(documents) - size + 1), size):
             shown = documents[start : start + size]
             presentation = present(experiment, _KEY, start)
@@ -90,12 +97,14 @@ class Examples:
             else:
                 yield score_critic_prompt(experiment, sample, answer, _KEY)
 
-    def _documents(self, window_key: str, view: EvidenceView, count: int) -> list[ShownDocument]:
+    def _documents(
+        self, window_key: str, view: EvidenceView, count: int, stand_in: str | None = None
+    ) -> list[ShownDocument]:
         """Return documents in `view`; what is not made yet is taken to be as long as usual."""
         documents = first_documents(self.session, window_key, view, count)
         if not documents:
             self.stood_in = True
-            return [ShownDocument(_words(8), self._usual(view))] * count
+            return [ShownDocument(_words(8), stand_in or self._usual(view))] * count
         shown = []
         for document in documents:
             text = document.text if view == "raw" else document.view
@@ -124,3 +133,7 @@ class Examples:
 
 def _words(count: int) -> str:
     return " ".join(_CLAUSE[number % len(_CLAUSE)] for number in range(count))
+
+
+_PAIR = Pair(_words(100), _words(250), _words(250))
+"""Stands in for a pair that is not collected yet."""

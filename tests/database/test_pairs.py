@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from judge_gym.analysis.running import analyse
 from judge_gym.design.sweep import load_sweep
 from judge_gym.lab.planning import plan_sweep
 from judge_gym.llm.providers import load_providers
+from judge_gym.report.page import write_report
 from judge_gym.settings import Settings
 from judge_gym.store import tables as t
 from support.postgres import temporary_database
@@ -93,6 +95,24 @@ def test_no_rubric_is_written_and_nothing_is_left_to_do(done: Any) -> None:
         ("w5-probe", 0),
     }
     assert finished_run(engine, Settings(), sweep) is not None
+
+
+def test_it_is_planned_before_anything_is_collected(database: str, done: Any) -> None:
+    _, file = done
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    with Session(engine) as session:
+        plan = plan_sweep(session, load_sweep(file), load_providers(Settings().providers_file))
+    calls = {line.workflow: line.to_do for line in plan.lines}
+    assert calls == {"w3-scoring": 2 * 2 * PAIRS, "w5-probe": round(2 * 2 * PAIRS * 1.1)}
+    assert all(line.left.prompt_tokens > 0 for line in plan.lines)
+
+
+def test_its_report_shows_accuracy_over_both_orders(done: Any, tmp_path: Path) -> None:
+    engine, _ = done
+    with Session(engine) as session:
+        run = session.scalars(sa.select(t.AnalysisRun.id)).one()
+        page = write_report(session, run, tmp_path)
+    assert "Accuracy on pairs" in page.read_text("utf-8")
 
 
 def test_planted_accuracy_and_bias_to_the_first_are_found(done: Any) -> None:
