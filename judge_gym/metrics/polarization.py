@@ -231,19 +231,21 @@ def corrected_polarization(verdicts: Verdicts, *, family: IntArray | None = None
     sizes = counts.sum(axis=2)
     p = counts @ weights / sizes[..., None]
 
-    def apart(of: FloatArray) -> FloatArray:
-        return mean_jensen_shannon(_by_family(of, family))
-
-    per_item = apart(p)
-    corrected = per_item.copy()
-    for judge in range(kept.n_judges):
+    number = (
+        np.arange(kept.n_judges) if family is None else np.unique(family, return_inverse=True)[1]
+    )
+    each = _by_family(p, family)
+    corrected = mean_jensen_shannon(each)
+    for judge, group in enumerate(number.tolist()):
         left_out = np.zeros(len(p))
+        before = _of_one(each, each[:, group], group)
         for column, weight in enumerate(weights):
             rows = np.flatnonzero(counts[:, judge, column])
-            less, size = p[rows], sizes[rows, judge, None]
-            less[:, judge] = (less[:, judge] * size - weight) / (size - 1)
-            left_out[rows] += counts[rows, judge, column] / size[:, 0] * apart(np.maximum(less, 0))
-        corrected -= (sizes[:, judge] - 1) * (left_out - per_item)
+            less = (p[rows, judge] - weight) / (sizes[rows, judge, None] - 1)
+            moved = each[rows, group] + less / (number == group).sum()
+            change = _of_one(each[rows], np.maximum(moved, 0), group) - before[rows]
+            left_out[rows] += counts[rows, judge, column] / sizes[rows, judge] * change
+        corrected -= (sizes[:, judge] - 1) * left_out
     estimate = replace(
         mean_over_items(
             metric, corrected, n=len(kept), unit=unit, bounds=SIGNED_UNIT, items=common
@@ -254,6 +256,17 @@ def corrected_polarization(verdicts: Verdicts, *, family: IntArray | None = None
         advised = Remark(RemarkKind.CORRECTED_TOO_HIGH, advised=CORRECTED_REPLICATES)
         return remarked(estimate, advised)
     return estimate
+
+
+def _of_one(each: FloatArray, p: FloatArray, group: int) -> FloatArray:
+    """Return what a group with distribution `p` contributes to the mean divergence, per item.
+
+    `each` holds the distributions of all groups, items x groups x stages.
+    """
+    groups = each.shape[1]
+    others = np.delete(each, group, axis=1)
+    mixed = entropy((others + p[:, None]) / 2).sum(axis=1)
+    return np.asarray(mixed / (groups * (groups - 1) / 2) - entropy(p) / groups)
 
 
 def polarization_by_pair(

@@ -9,6 +9,7 @@ agreement shows no spread: its interval reaches to (n - 3)/(n + 1), what one mor
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -328,18 +329,28 @@ class _Errors:
         spread = np.ptp(residuals, axis=0) if n else np.zeros(scores.shape[1])
         return cls(residuals, spread, owed, cluster)
 
+    @cached_property
+    def _products(self) -> FloatArray:
+        """Items x what is summed: of judges by pair, of terms by judge, of terms by term."""
+        terms, judges = self.owed.shape[1], self.residuals.shape[1]
+        first, second = np.triu_indices(judges)
+        by_truth = self.owed[:, :, None] * self.residuals[:, None, :]
+        square = self.owed[:, :, None] * self.owed[:, None, :]
+        pairs = self.residuals[:, first] * self.residuals[:, second]
+        return np.hstack(
+            [pairs, by_truth.reshape(-1, terms * judges), square.reshape(-1, terms * terms)]
+        )
+
     def correlations(self, weights: FloatArray) -> FloatArray:
         """Return the correlation of each pair of judges, draws x pairs; NaN without spread."""
-        judges = self.residuals.shape[1]
+        terms, judges = self.owed.shape[1], self.residuals.shape[1]
         first, second = np.triu_indices(judges)
-        drawn = weights[:, self.cluster]
-        square = np.einsum("rn,np,nq->rpq", drawn, self.owed, self.owed, optimize=True)
+        sums = weights[:, self.cluster] @ self._products
+        moment, by_truth, square = np.split(sums, np.cumsum([len(first), terms * judges]), axis=1)
+        by_truth = by_truth.reshape(-1, terms, judges)
+        square = square.reshape(-1, terms, terms)
         inverse = np.linalg.pinv(square, rcond=1e-10, hermitian=True)
-        by_truth = np.stack(
-            [drawn @ (self.owed * side[:, None]) for side in self.residuals.T], axis=-1
-        )
         explained = np.einsum("rpi,rpq,rqj->rij", by_truth, inverse, by_truth, optimize=True)
-        moment = drawn @ (self.residuals[:, first] * self.residuals[:, second])
         moment = moment - explained[:, first, second]
         own = moment[:, first == second]
         # What a draw leaves of errors that its truth explains is rounding, not spread.
