@@ -29,7 +29,7 @@ from judge_gym.metrics.belief import (
     stage_support,
     uncertainty_gap,
 )
-from judge_gym.metrics.cells import scores
+from judge_gym.metrics.cells import mean_scores, scores
 from judge_gym.metrics.consistency import replicate_icc, replicate_variance, time_correlation
 from judge_gym.metrics.decomposition import (
     ITEM,
@@ -42,6 +42,7 @@ from judge_gym.metrics.decomposition import (
 from judge_gym.metrics.entrenchment import calibration, entrenchment
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.masses import cell_masses
+from judge_gym.metrics.multiverse import difference_curve
 from judge_gym.metrics.polarization import (
     Divergence,
     corrected_polarization,
@@ -94,8 +95,8 @@ EXPLORATORY = {
 They are shown with their measured coverage, and do not count as missed.
 """
 NOT_PLANTED = (
-    "rankings and effects of axes, contrasts, the ordered logit and the mixed model, forced "
-    "choice, outcome rates, conflict_polarization_correlation"
+    "rankings, effects and interactions of axes, contrasts, item functioning, the ordered logit "
+    "and the mixed model, forced choice, outcome rates, conflict_polarization_correlation"
 )
 """Figures without a planted value here; the self-test does not cover them."""
 
@@ -193,6 +194,14 @@ def _regression(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]
     return tuple(_coefficient(data, column.astype(np.float64)) for column in columns)
 
 
+def _specifications(data: StudyData, rng: np.random.Generator) -> Sequence[Estimate]:
+    """Second judge less first, in the median of two cells: their own rubric and the rival's."""
+    cells = [mean_scores(arm) for arm in (data.own, data.swap)]
+    differences = np.stack([cell.value[1] - cell.value[0] for cell in cells], axis=1)
+    samples = [len(data.own), len(data.swap)]
+    return (difference_curve(differences, samples, rng, unit="0-1 scale").median,)
+
+
 def _coefficient(data: StudyData, column: np.ndarray) -> Estimate:
     design = np.column_stack([np.ones(len(column)), column])
     fitted = least_squares(["intercept", "effect"], design, scores(data.own), data.own.item)
@@ -258,6 +267,7 @@ ESTIMATORS = (
     ),
     Estimator(("judges", "rubrics"), _parts),
     Estimator(("judge_difference", "concept_difference"), _regression),
+    Estimator(("specification_median",), _specifications),
     Estimator(
         ("swap_sensitivity", "sham_sensitivity", "swap_verdict_shift", "swap_verdict_change"),
         _swaps,
@@ -315,6 +325,7 @@ NULLS = {
     "overconfidence": "overconfidence",
     "belief_distance": "belief_distance",
     "judge_difference": "judge_difference",
+    "specification_median": "judge_difference",
     "concept_difference": "concept_difference",
     "swap_sensitivity": "swap_sensitivity",
     "sham_sensitivity": "sham_sensitivity",
