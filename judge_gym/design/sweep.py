@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
+from judge_gym.design.axes import facets_of
 from judge_gym.design.config import Node, Place, missing, read_field, read_model, read_tree, shown
 from judge_gym.design.experiment import Experiment, Expertise
 from judge_gym.design.plans import AnalysisPlan, Budget, SwapPlan, load_plan
@@ -110,6 +111,11 @@ class Sweep:
             ControlledPair(axis, *(Experiment(**self._fields(point)) for point in pair))
             for axis, pair in self._pairs
         ]
+
+    @cached_property
+    def facets(self) -> Mapping[str, Sequence[Any]]:
+        """Facet, such as `wording` → its levels, where there are several."""
+        return facets_of(self.experiments())
 
     @cached_property
     def _space(self) -> Space:

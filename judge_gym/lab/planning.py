@@ -8,7 +8,6 @@ from sqlalchemy.orm import Session
 
 from judge_gym.asking.estimating import PerCall, UsageEstimate, assumptions, estimate, per_call
 from judge_gym.counting import counted
-from judge_gym.design.axes import facets_of
 from judge_gym.design.experiment import Effort, Experiment
 from judge_gym.design.plans import CRITIC, PROBE, SCORING, SWAP, MostDivergent, SwapPlan
 from judge_gym.design.strategies import resolve
@@ -176,7 +175,7 @@ def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
         lines=lines,
         unpriced=sorted({kind.model for kind in amounts if each[kind].price is None}),
         unapplied=[lost.note for lost in unapplied(providers, configured, sweep, experiments)],
-        facets=list(_facets(experiments, sweep.swap, documents)),
+        facets=list(_facets(sweep, experiments, documents)),
         changed=change_notes(identities.values()),
         warnings=[
             *dropped,
@@ -199,14 +198,14 @@ def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
 
 
 def _facets(
-    experiments: Sequence[Experiment], plan: SwapPlan | None, documents: Mapping[str, int]
+    sweep: Sweep, experiments: Sequence[Experiment], documents: Mapping[str, int]
 ) -> Iterator[str]:
     judgements = dict.fromkeys(experiments, 0)
-    swaps = swapped_arms(experiments, plan)
+    swaps = swapped_arms(experiments, sweep.swap)
     for experiment in experiments:
         items = documents[experiment.window.key] // resolve(experiment).of(Bundling).size
         judgements[experiment] = items * experiment.replicates * (1 + swaps[experiment.key])
-    for facet, levels in facets_of(experiments).items():
+    for facet, levels in sweep.facets.items():
         first, named = levels[0], ", ".join(map(str, levels))
         more = sum(count for one, count in judgements.items() if getattr(one, facet) != first)
         yield (

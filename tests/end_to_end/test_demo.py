@@ -204,6 +204,7 @@ def test_the_report_has_every_plot_drawn_and_marked(demo: Demo) -> None:
         "What the judges said",
         "Which sets of stages were chosen",
         "Effects of the design axes",
+        "Specification curve",
     ]
     for section in sections:
         drawn = section.split("</section>")[0]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from statistics import median
 
 from judge_gym.counting import counted
-from judge_gym.design.axes import facets_of
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.plans import MostDivergent
 from judge_gym.design.sweep import Sweep
@@ -206,10 +205,7 @@ def _swaps(
 
 def _facets(sweep: Sweep, experiment: Experiment) -> dict[str, str]:
     """Return the levels of an experiment's facets, in words, where the sweep has several."""
-    return {
-        name: f"{name.replace('_', ' ')} {getattr(experiment, name)}"
-        for name in facets_of(sweep.experiments())
-    }
+    return {name: f"{name.replace('_', ' ')} {getattr(experiment, name)}" for name in sweep.facets}
 
 
 def _comparison(
