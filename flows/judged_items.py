@@ -11,6 +11,7 @@ from judge_gym.judges import Item, Judge, ModelJudge
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.judging import Asked, answers_of, missing
 from judge_gym.judges.calibrating.texts import rewritings
+from judge_gym.judges.judging import BOUND_ERRORS, judged_so_far
 from judge_gym.store.readability import rewriting_answers
 from tasks.judges import judge_texts, perturb_texts
 
@@ -58,7 +59,14 @@ async def judge_requests(
             review_day=review_day,
         )
         works.append(replace(work, results=judgements))
-    await run.do_all("judgements", works)
+    try:
+        await run.do_all("judgements", works)
+    except BOUND_ERRORS as stopped:
+        so_far = " ".join(
+            run.query(judged_so_far, request.judge, request.items, request.repeats, review_day)
+            for request in requests
+        )
+        raise type(stopped)(f"{stopped.message} {so_far}", stopped.remedies) from stopped
     run.summary.answers += [
         run.query(answers_of, request.judge, request.items, request.repeats, review_day)
         for request in requests

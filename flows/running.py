@@ -18,7 +18,12 @@ from prefect.logging import get_run_logger
 from flows.endings import RunSummary
 from flows.progress import Counted
 from judge_gym.answers.readability import Answers
-from judge_gym.asking.budgeting import BudgetExceededError, SweepBudget, spending_check
+from judge_gym.asking.budgeting import (
+    BudgetExceededError,
+    SweepBudget,
+    recounted,
+    spending_check,
+)
 from judge_gym.asking.engine import WAITING, any_batch_open
 from judge_gym.errors import RETRY_FAILED, JudgeGymError, first_line
 from judge_gym.llm.breaker import ModelStoppedError
@@ -97,6 +102,8 @@ class Run:
         check = spending_check(self.runtime, self.budget)
         summary, error = await run_chunks(self.runtime, unit_name, works, check)
         self.summary.add(summary)
+        if isinstance(error, BudgetExceededError):
+            error = await asyncio.to_thread(recounted, self.runtime, error)
         if error is not None:
             raise self.summary.caused(error) from error
 

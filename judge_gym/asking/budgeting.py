@@ -33,6 +33,8 @@ class BudgetExceededError(JudgeGymError):
         super().__init__(message, remedy)
         self.done: Counter[str] = Counter()
         """What had ended before, by status."""
+        self.spender: Spender | None = None
+        """Who used up its budget, unless the error combines several."""
 
 
 class SweepBudget(Frozen):
@@ -216,10 +218,21 @@ def exceeded_error(spender: Spender, used: Spent) -> BudgetExceededError | None:
             "Fix the cause of the errors in the ledger (llm_calls) and rerun the command with "
             f"{RETRY_FAILED}. Or: {remedy[0].lower()}{remedy[1:]}"
         )
-    return BudgetExceededError(
+    error = BudgetExceededError(
         f"{spender.called} has exceeded its budget: {key} is {limit:g}, and {reason}.",
         f"Completed work is stored. {remedy}",
     )
+    error.spender = spender
+    return error
+
+
+def recounted(runtime: Runtime, error: BudgetExceededError) -> BudgetExceededError:
+    """Return the error with what calls used that were in flight when it was raised."""
+    if error.spender is None:
+        return error
+    with runtime.session() as session:
+        used = spent(session, error.spender.scope(session))
+    return exceeded_error(error.spender, used) or error
 
 
 def exceeded_limit(limits: Budget, used: Spent) -> tuple[str, float] | None:

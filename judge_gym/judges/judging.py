@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from judge_gym.asking.budgeting import check_priced, spender_of
+from sqlalchemy.orm import Session
+
+from judge_gym.asking.budgeting import BudgetExceededError, check_priced, spender_of
 from judge_gym.asking.engine import WAITING, all_of, ask_all
 from judge_gym.asking.questions import (
     End,
@@ -24,6 +26,7 @@ from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.judges.base import Judge
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import Ask, OwnJudge
+from judge_gym.llm.hourly import HourlyBoundError
 from judge_gym.prompts import Prompt
 from judge_gym.records.calls import Answer, Call, Parameters, Row
 from judge_gym.records.items import Item, distinct
@@ -33,6 +36,8 @@ from judge_gym.settings import Settings
 from judge_gym.store import judges as store
 
 WORKFLOW, AGENT = "judging", "judge"
+BOUND_ERRORS = (BudgetExceededError, HourlyBoundError)
+"""What stops judging at a bound."""
 CUSTOM_CONCURRENCY = 8
 """Concurrent judgements of a custom judge, which has no provider limits."""
 
@@ -83,16 +88,21 @@ async def judge_items(
     Results of another `review_day` do not count: they are judged again. Raises
     `JudgementsWaitError` when a judgement is in an open batch, too.
     """
-    judged = await judge_missing(
-        runtime,
-        judge,
-        items,
-        repeats=repeats,
-        concurrency=concurrency,
-        retry_failed=retry_failed,
-        review_day=review_day,
-        in_batches=False,
-    )
+    try:
+        judged = await judge_missing(
+            runtime,
+            judge,
+            items,
+            repeats=repeats,
+            concurrency=concurrency,
+            retry_failed=retry_failed,
+            review_day=review_day,
+            in_batches=False,
+        )
+    except BOUND_ERRORS as stopped:
+        with runtime.session() as session:
+            so_far = judged_so_far(session, judge, items, repeats, review_day)
+        raise type(stopped)(f"{stopped.message} {so_far}", stopped.remedies) from stopped
     if waiting := judged.counts[WAITING]:
         raise JudgementsWaitError(
             f"{judge.called}: {counted(waiting, 'judgement')} of {len(items) * repeats} "
@@ -104,6 +114,16 @@ async def judge_items(
             session, judge.record, judged.judge_id, items, judged.item_ids, repeats, review_day
         )
     return [of_item[repeat] for of_item in results for repeat in range(repeats)]
+
+
+def judged_so_far(
+    session: Session, judge: Judge, items: Sequence[Item], repeats: int, review_day: str = ""
+) -> str:
+    """Return a sentence with the number of items that are judged `repeats` times."""
+    texts = distinct(items)
+    times = store.judged_times(session, judge.record, texts, repeats, review_day)
+    complete = sum(number == repeats for number in times.values())
+    return f"{judge.called}: {complete} of {counted(len(texts), 'item')} are judged."
 
 
 async def judge_missing(

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 MANIFEST = "manifest.json"
-_OF_THE_PLACE = {"gate_changes", "llm_batches"}
-"""What judge-gym has sent from here is nobody else's to fetch."""
+_OF_THE_PLACE = {"former_sweep_experiments", "gate_changes", "llm_batches"}
+"""What judge-gym has sent from here is nobody else's to fetch or to pay for."""
 _OF_PRODUCTS = {
     "judges",
     "judge_items",

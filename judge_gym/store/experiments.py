@@ -120,8 +120,9 @@ def register_sweep(
         statement.on_conflict_do_update(index_elements=["name"], set_=values).returning(t.Sweep.id)
     ).one()
     # The sweep is the file as it is now; experiments that it no longer names stay stored.
-    session.execute(sa.delete(t.SweepExperiment).where(t.SweepExperiment.sweep_id == sweep_id))
-    tags = []
+    removed = sa.delete(t.SweepExperiment).where(t.SweepExperiment.sweep_id == sweep_id)
+    before = set(session.scalars(removed.returning(t.SweepExperiment.experiment_id)))
+    now, tags = set(), []
     for experiment in experiments:
         identity = stored_under.get(experiment.key) or _newest(session, experiment)
         experiment_id = register_experiment(session, experiment, identity)
@@ -130,8 +131,21 @@ def register_sweep(
                 sweep_id=sweep_id, experiment_id=experiment_id, replicates=experiment.replicates
             )
         )
+        now.add(experiment_id)
         tags.append(identity.name)
+    _remember_former(session, sweep_id, before - now, now)
     return tags
+
+
+def _remember_former(session: Session, sweep_id: int, left: set[int], now: set[int]) -> None:
+    """Store which experiments have left a sweep; those that it has now are not among them."""
+    former = t.FormerSweepExperiment
+    if left:
+        rows = [{"sweep_id": sweep_id, "experiment_id": id_} for id_ in sorted(left)]
+        session.execute(insert(former).on_conflict_do_nothing(), rows)
+    session.execute(
+        sa.delete(former).where(former.sweep_id == sweep_id, former.experiment_id.in_(now))
+    )
 
 
 def declared_replicates(sweep: str | None) -> sa.Subquery:
@@ -181,7 +195,8 @@ class Leaving:
             f"Sweep {self.sweep} exists with other experiments: "
             f"{counted(self.experiments, 'experiment')} with {counted(self.calls, 'call')} and "
             f"{counted(self.judgements, 'judgement')} {leave} it. They stay in the database, "
-            "without a sweep. To keep the old sweep, give this one another name."
+            "without a sweep, and their calls still count in its budget. To keep the old sweep, "
+            "give this one another name."
         )
 
 
@@ -254,6 +269,18 @@ def experiments_of_sweep(session: Session, sweep: str) -> dict[int, Experiment]:
         experiment_id: experiments[experiment_id].model_copy(update={"replicates": replicates})
         for experiment_id, replicates in sorted(rows.tuples())
     }
+
+
+def former_experiments(session: Session, sweep: str) -> list[Experiment]:
+    """Return the experiments that a sweep had before its file or a recipe changed."""
+    rows = session.scalars(
+        sa.select(t.Experiment)
+        .join(t.FormerSweepExperiment, t.FormerSweepExperiment.experiment_id == t.Experiment.id)
+        .join(t.Sweep, t.Sweep.id == t.FormerSweepExperiment.sweep_id)
+        .where(t.Sweep.name == sweep)
+        .order_by(t.Experiment.id)
+    )
+    return [stored_experiment(row) for row in rows]
 
 
 def experiment_tag(session: Session, name: str) -> str:

@@ -11,9 +11,10 @@ from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.plans import SwapPlan
+from judge_gym.design.strategies.view import VIEWS
 from judge_gym.records.calls import IMPORTED, SHARED
 from judge_gym.store import tables as t
-from judge_gym.store.experiments import experiments_of_sweep
+from judge_gym.store.experiments import experiments_of_sweep, former_experiments
 from judge_gym.store.recipes import view_recipe
 from judge_gym.store.rubrics import applied_key, old_sham_key, sham_key
 
@@ -43,11 +44,18 @@ class CallSums:
 
 @dataclass(frozen=True)
 class Scope:
-    """Whose calls are a sweep's: those of its experiments, windows and rubrics."""
+    """Whose calls are a sweep's: those of its experiments, their views and rubrics."""
 
     sweep: str
     shared_keys: Sequence[str]
     """Natural keys of its windows and rubrics, which other sweeps may have paid for already."""
+    views: Sequence[tuple[str, str, str]] = ()
+    """Key of a window, view and recipe of the views that its experiments read."""
+    former: "Scope | None" = None
+    """The same of the experiments that left it as its file or a recipe changed."""
+
+
+_OF_VIEW = sa.func.split_part(t.Call.key, "/", 1) == "view"
 
 
 @dataclass(frozen=True)
@@ -68,25 +76,83 @@ class Spent:
 
 def spending_scope(session: Session, sweep: str) -> Scope:
     """Return whose calls are this sweep's; raises `StoreError` when it is not stored."""
-    experiments = experiments_of_sweep(session, sweep).values()
+    swap = session.scalar(sa.select(t.Sweep.swap).where(t.Sweep.name == sweep))
+    sham = bool(swap) and SwapPlan.model_validate(swap).sham
+    now = experiments_of_sweep(session, sweep).values()
+    former = former_experiments(session, sweep)
+    return Scope(
+        sweep,
+        _shared_keys(now, sham=sham),
+        _views_read(session, sweep, t.SweepExperiment),
+        Scope(
+            sweep,
+            _shared_keys(former, sham=sham),
+            _views_read(session, sweep, t.FormerSweepExperiment),
+        )
+        if former
+        else None,
+    )
+
+
+def _shared_keys(experiments: Collection[Experiment], *, sham: bool) -> list[str]:
     keys = {experiment.window.key for experiment in experiments} | {
         applied_key(experiment) for experiment in experiments
     }
-    swap = session.scalars(sa.select(t.Sweep.swap).where(t.Sweep.name == sweep)).one()
-    if swap and SwapPlan.model_validate(swap).sham:
+    if sham:
         own = [experiment for experiment in experiments if experiment.rubric.kind == "own"]
         keys |= {key(experiment) for experiment in own for key in (sham_key, old_sham_key)}
-    return Scope(sweep, sorted(keys))
+    return sorted(keys)
+
+
+_Link = type[t.SweepExperiment] | type[t.FormerSweepExperiment]
+
+
+def _views_read(session: Session, sweep: str, link: _Link) -> list[tuple[str, str, str]]:
+    """Return the views that experiments read, as `Scope.views`."""
+    view = sa.values(sa.column("view", sa.Text), name="kinds").data([(kind,) for kind in VIEWS[1:]])
+    recorded = t.Experiment.recipe.is_not(None)
+    rows = session.execute(
+        sa.select(t.Window.key, view.c.view, view_recipe(view.c.view))
+        .select_from(link)
+        .join(t.Sweep, t.Sweep.id == link.sweep_id)
+        .join(t.Experiment, t.Experiment.id == link.experiment_id)
+        .join(t.Window, t.Window.id == t.Experiment.window_id)
+        .join(view, ~recorded | t.Experiment.view_recipes.has_key(view.c.view))
+        .where(t.Sweep.name == sweep)
+        .distinct()
+    )
+    return sorted(rows.tuples())
 
 
 def calls_of(scope: Scope) -> sa.ColumnElement[bool]:
-    """Return the condition that a ledger row is the sweep's."""
+    """Return the condition that a ledger row is of what the sweep is now."""
+    return _calls(scope, t.SweepExperiment)
+
+
+def _calls(scope: Scope, link: _Link) -> sa.ColumnElement[bool]:
     chosen = (
-        sa.select(t.SweepExperiment.experiment_id)
-        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
+        sa.select(link.experiment_id)
+        .join(t.Sweep, t.Sweep.id == link.sweep_id)
         .where(t.Sweep.name == scope.sweep)
     )
-    return t.Call.experiment_id.in_(chosen) | shared_calls(scope.shared_keys)
+    shared = shared_calls(scope.shared_keys)
+    return t.Call.experiment_id.in_(chosen) | (shared & (~_OF_VIEW | _read(scope.views)))
+
+
+def _read(views: Sequence[tuple[str, str, str]]) -> sa.ColumnElement[bool]:
+    """Return the condition that a view of one of these recipes came of a call, or was to.
+
+    The key of a call has the recipe unless it was the first for its document and view. One that
+    came to no view, as it failed or was cancelled, is then of every recipe.
+    """
+    of_call = t.View.call_id == t.Call.id
+    window, view, recipe = (sa.func.split_part(t.Call.key, "/", part) for part in (2, 4, 5))
+    made = sa.exists().where(of_call, sa.tuple_(window, view, t.View.recipe).in_(views))
+    to_make = sa.tuple_(window, view, recipe).in_(views) | sa.and_(
+        recipe.regexp_match("^[0-9a-f]{16}$").is_not(True),
+        sa.tuple_(window, view).in_([of_window[:2] for of_window in views]),
+    )
+    return made | (~sa.exists().where(of_call) & to_make)
 
 
 def shared_calls(keys: Sequence[str]) -> sa.ColumnElement[bool]:
@@ -107,7 +173,12 @@ def has_cancelled_calls(session: Session, scope: Scope) -> bool:
 
 
 def spent(session: Session, scope: Scope) -> Spent:
-    """Sum what the sweep has used; one statement, whose time grows with the sweep's calls."""
+    """Sum what the sweep has ever used; one statement, whose time grows with the sweep's calls.
+
+    `ended` and `failed` are of what it is now, since a run retries no other failures.
+    """
+    current = calls_of(scope)
+    ever = current | _calls(scope.former, t.FormerSweepExperiment) if scope.former else current
     error = sa.func.jsonb_array_elements(t.Call.errors).table_valued("value")
     discarded = (
         sa.select(
@@ -127,13 +198,13 @@ def spent(session: Session, scope: Scope) -> Spent:
             sa.func.coalesce(sa.func.sum(discarded.c.answers), 0),
             sa.func.coalesce(sa.func.sum(cost), 0),
             sa.func.count().filter(answered, t.Call.cost_usd.is_(None)),
-            sa.func.count().filter(answered | failed),
-            sa.func.count().filter(failed),
+            sa.func.count().filter(current, answered | failed),
+            sa.func.count().filter(current, failed),
             sa.func.coalesce(sa.func.bool_and(t.Call.simulated).filter(answered), sa.false()),
         )
         .select_from(t.Call)
         .join(discarded, sa.true())
-        .where(calls_of(scope))
+        .where(ever)
     ).one()
     calls, again, dollars, unpriced, ended, failures, simulated = row
     return Spent(calls + int(again), float(dollars), unpriced, ended, failures, simulated)
@@ -142,7 +213,8 @@ def spent(session: Session, scope: Scope) -> Spent:
 def spent_since(session: Session, since: datetime) -> tuple[int, float]:
     """Return the calls sent to real models since a time, and their cost in US dollars.
 
-    A call's attempts count at its last one.
+    A call's attempts count at its last one, refused ones too. The provider's name says what is
+    simulated, as before a call is sent: through another name the simulator's calls count.
     """
     calls, cost = session.execute(
         sa.select(
@@ -169,7 +241,6 @@ def sent_since(session: Session, since: datetime) -> list[tuple[datetime, int, f
 def _sent_to_real_models(since: datetime) -> tuple[sa.ColumnElement[bool], ...]:
     return (
         t.Call.sent_at >= since,
-        t.Call.simulated.is_not(True),
         t.Call.provider != "sim",
         ~t.Call.provider.startswith("sim-", autoescape=True),
     )

@@ -1,14 +1,23 @@
--- Use of calls by sweep. Calls of a window or a rubric name no experiment, because experiments
--- share them; the second part of their key is that of the window or rubric.
+-- Use of calls by sweep, of experiments that it had before its file or a recipe changed, too. Calls
+-- of a view or a rubric name no experiment, because experiments share them; the second part of their
+-- key is that of the window or rubric. A call for a view counts where an experiment reads its recipe.
 CREATE VIEW analysis.spending AS
-WITH shared AS (
-    SELECT b.sweep_id, w.key
-    FROM sweep_experiments AS b
+WITH owned AS (
+    SELECT sweep_id, experiment_id FROM sweep_experiments
+    UNION
+    SELECT sweep_id, experiment_id FROM former_sweep_experiments
+),
+views_read AS (
+    SELECT DISTINCT b.sweep_id, w.key, k.view, coalesce(x.view_recipes ->> k.view, '') AS recipe
+    FROM owned AS b
     JOIN experiments AS x ON x.id = b.experiment_id
     JOIN windows AS w ON w.id = x.window_id
-    UNION
-    SELECT b.sweep_id, r.key
-    FROM sweep_experiments AS b
+    JOIN (VALUES ('cleaned'), ('neutralized'), ('abstracted')) AS k (view)
+        ON x.recipe IS NULL OR x.view_recipes ? k.view
+),
+rubrics_applied AS (
+    SELECT DISTINCT b.sweep_id, r.key
+    FROM owned AS b
     JOIN sweeps AS w ON w.id = b.sweep_id
     JOIN experiments AS x ON x.id = b.experiment_id
     JOIN rubrics AS r
@@ -56,7 +65,7 @@ FROM (
             c.simulated, c.attempts, c.status, c.prompt_tokens, c.completion_tokens, c.cost_usd,
             c.errors
         FROM sweeps AS w
-        JOIN sweep_experiments AS b ON b.sweep_id = w.id
+        JOIN owned AS b ON b.sweep_id = w.id
         JOIN llm_calls AS c ON c.experiment_id = b.experiment_id
         UNION ALL
         SELECT
@@ -64,8 +73,27 @@ FROM (
             c.simulated, c.attempts, c.status, c.prompt_tokens, c.completion_tokens, c.cost_usd,
             c.errors
         FROM sweeps AS w
-        JOIN shared ON shared.sweep_id = w.id
-        JOIN llm_calls AS c ON c.experiment_id IS NULL AND split_part(c.key, '/', 2) = shared.key
+        JOIN rubrics_applied AS r ON r.sweep_id = w.id
+        JOIN llm_calls AS c ON c.experiment_id IS NULL AND split_part(c.key, '/', 2) = r.key
+        UNION ALL
+        SELECT
+            w.name, c.workflow, c.agent, c.provider, c.model, c.route, c.created_at,
+            c.simulated, c.attempts, c.status, c.prompt_tokens, c.completion_tokens, c.cost_usd,
+            c.errors
+        FROM sweeps AS w
+        JOIN (SELECT DISTINCT sweep_id, key FROM views_read) AS v ON v.sweep_id = w.id
+        JOIN llm_calls AS c ON c.experiment_id IS NULL AND split_part(c.key, '/', 2) = v.key
+        WHERE EXISTS (
+            SELECT FROM views_read AS r
+            WHERE r.sweep_id = w.id AND r.key = v.key AND r.view = split_part(c.key, '/', 4)
+                AND CASE
+                    WHEN EXISTS (SELECT FROM views AS made WHERE made.call_id = c.id) THEN r.recipe IN
+                        (SELECT made.recipe FROM views AS made WHERE made.call_id = c.id)
+                    WHEN split_part(c.key, '/', 5) ~ '^[0-9a-f]{16}$'
+                        THEN r.recipe = split_part(c.key, '/', 5)
+                    ELSE TRUE
+                END
+        )
     ) AS calls
 ) AS counted
 GROUP BY sweep, workflow, agent, provider, model, route, 7, simulated;

@@ -12,10 +12,12 @@ from judge_gym.errors import ConfigError
 from judge_gym.llm.gateway import Gateway
 from judge_gym.llm.hourly import Hourly, HourlyBoundError, bound_warnings
 from judge_gym.llm.providers import Bounds, Price, load_providers
-from judge_gym.records.calls import Answer
+from judge_gym.records.calls import Answer, Request
 from judge_gym.store import tables as t
+from judge_gym.store.ledger import Closed, Ledger, Sent, now
+from judge_gym.store.spending import spent_since
 from support.misbehaving import answers, misbehaving
-from support.rig import KEY, KEY_NAME, a_call, no_rows, providers_at, run
+from support.rig import KEY, KEY_NAME, a_call, an_answer, no_rows, providers_at, run
 
 PRICES = {"m": Price(prompt=100_000, completion=0)}
 
@@ -92,6 +94,25 @@ def test_another_process_stops_at_the_bound_and_sends_nothing(
             assert isinstance(outcome, Answer)
             for gateway in (first, second, third, fourth):
                 await gateway.close()
+        engine.dispose()
+
+    run(work())
+
+
+def test_calls_count_by_the_name_of_their_provider_answered_or_not(database: str) -> None:
+    """A rehearsal on the simulator under a real provider's name stops where a real run would."""
+
+    async def work() -> None:
+        engine = sa.create_engine(database)
+        ledger, before = Ledger(engine), datetime.now(UTC) - timedelta(minutes=1)
+        for key, provider in (("a", "real"), ("b", "real"), ("c", "sim"), ("d", "sim-gemini")):
+            [opened] = await ledger.open([a_call(key)], provider)
+            await ledger.write(Sent(opened.id, now(), Request({"max_tokens": 50})))
+            if key in "ac":
+                answer = an_answer(cost_usd=0.0, simulated=True)
+                await ledger.write(Closed(opened.id, answer, (), (), now()))
+        with Session(engine) as session:
+            assert spent_since(session, before) == (2, 0.0)
         engine.dispose()
 
     run(work())

@@ -218,7 +218,7 @@ def test_a_run_that_stopped_goes_on_where_it_was(database: str) -> None:
 
 def test_a_budget_ends_the_run_and_counts_what_was_used_before(database: str) -> None:
     bounded = JUDGE.model_copy(update={"budget": Budget(max_calls=3)})
-    with pytest.raises(BudgetExceededError, match=r"'notes'.*max_calls is 3, and 3 calls"):
+    with pytest.raises(BudgetExceededError, match=r"'notes'.*max_calls is 3, and 3 calls.*: 3 of"):
         judged(database, [GOOD], judge=bounded, items=ITEMS, concurrency=2)
     assert len(ledger(database)) == 3
     with pytest.raises(BudgetExceededError):

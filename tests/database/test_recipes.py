@@ -27,6 +27,7 @@ from judge_gym.store import migrate
 from judge_gym.store import tables as t
 from judge_gym.store.bundle_reading import import_bundle
 from judge_gym.store.bundles import export, measured
+from judge_gym.store.spending import spending_scope, spent
 from support.command_line import CommandLine, sweep_text
 from support.postgres import temporary_database
 from support.rig import run
@@ -269,6 +270,42 @@ def test_another_utility_model_or_setting_makes_new_views_and_cells(
     assert rows(engine)["samples"] == 2 * JUDGEMENTS
     assert rows(engine)["views"] == VIEWS + 2
     program_settings.cache_clear()
+
+
+def test_a_budget_counts_the_calls_of_earlier_recipes_and_none_of_another_sweeps_views(
+    engine: sa.Engine, file: Path, tmp_path: Path
+) -> None:
+    """Three recipes of one sweep, then another sweep of the window, which reads other views."""
+    assert used(engine, "quick") == rows(engine)["llm_calls"]
+    for words in (100, 60):
+        before = used(engine, "quick")
+        run(whole_sweep(url_of(engine), file, summary_words=words))
+        assert used(engine, "quick") == rows(engine)["llm_calls"]
+        assert used(engine, "quick") >= before + JUDGEMENTS + 2
+    total = used(engine, "quick")
+
+    other = tmp_path / "other.yaml"
+    text, _, _ = sweep_text("quick.yaml", *SMALL).partition("\nswap:")
+    text = text.replace("name: quick", "name: other")
+    other.write_text(text.replace("[sim/calm-1, sim/high-1, sim/low-1]", "sim/calm-2"))
+    run(whole_sweep(url_of(engine), other, summary_words=40))
+    assert used(engine, "quick") == total
+    # It applies a rubric of its own judge: nothing is shared.
+    assert used(engine, "other") == rows(engine)["llm_calls"] - total
+
+    # An earlier recipe is current again, and an experiment that leaves the file still counts.
+    file.write_text(file.read_text().replace("[sim/calm-1, ", "["))
+    run(whole_sweep(url_of(engine), file, summary_words=100))
+    assert used(engine, "quick") == rows(engine)["llm_calls"] - used(engine, "other")
+
+
+def used(engine: sa.Engine, sweep: str) -> int:
+    """The calls that count in the sweep's budget; the view for analysts agrees."""
+    with Session(engine) as session:
+        calls = spent(session, spending_scope(session, sweep)).calls
+    spending = load("spending", url=url_of(engine))
+    assert spending.loc[spending["sweep"] == sweep, "calls"].sum() == calls
+    return calls
 
 
 def test_a_finished_sweep_of_an_older_schema_is_still_finished(

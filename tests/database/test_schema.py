@@ -221,6 +221,7 @@ GOOD: dict[Any, dict[str, Any]] = {
     },
     t.Sweep: {"id": 1, "name": "s", "description": ""},
     t.SweepExperiment: {"sweep_id": 1, "experiment_id": 1, "replicates": 2},
+    t.FormerSweepExperiment: {"sweep_id": 1, "experiment_id": 1},
     t.Judge: {"id": 1, "key": "j", "kind": "rubric", "name": "", "model": "m", "config": {}},
     t.PerturbedText: {
         "key": "p",
@@ -395,6 +396,7 @@ REFUSED = [
     (t.Probe, {"replicate": 1, "status": "late"}, "ck_probes"),
     (t.Sweep, {}, "uq_sweeps_name"),
     (t.SweepExperiment, {}, "pk_sweep_experiments"),
+    (t.FormerSweepExperiment, {}, "pk_former_sweep_experiments"),
     (
         t.SweepExperiment,
         {"experiment_id": 2, "replicates": 0},

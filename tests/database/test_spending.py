@@ -88,6 +88,22 @@ def test_a_sweep_has_used_what_its_experiments_windows_and_rubrics_have(
     stored(database, tmp_path, work)
 
 
+def test_failures_of_experiments_that_left_the_sweep_do_not_stop_it(
+    database: str, tmp_path: Path
+) -> None:
+    async def work(study: Study, one: Any, other: Any) -> None:
+        mine, others = study.ids([one.name, other.name])
+        await ended(study, "score/1", Failure("server", "down"), experiment_id=mine)
+        study.change(lambda session: register_sweep(session, "mine", "", None, [other]))
+        await ended(study, "score/2", an_answer(cost_usd=1.0), experiment_id=others)
+        # No run retries the failure; both calls were made.
+        assert used(study) == Spent(calls=2, cost_usd=1.0, unpriced=0, ended=1, failed=0)
+        study.change(lambda session: register_sweep(session, "mine", "", None, [one]))
+        assert used(study) == Spent(calls=2, cost_usd=1.0, unpriced=0, ended=1, failed=1)
+
+    stored(database, tmp_path, work)
+
+
 def test_failures_count_once_they_are_for_good_and_not_when_the_model_refuses_every_call(
     database: str, tmp_path: Path
 ) -> None:

@@ -170,6 +170,7 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     error = ended.exception
     assert isinstance(error, PartlyJudgedError)
     assert "max_calls is 4" in error.message
+    assert "Judge 'good': 4 of 24 items are judged." in error.message
     assert "Raise budget.max_calls" in error.remedy
     page = settings().reports_dir / "calibration-own.html"
     assert str(page.resolve()) in error.message

@@ -105,8 +105,11 @@ def test_workers_at_once_pass_the_budget_by_less_than_a_call_each(
 ) -> None:
     place.setenv("JUDGE_GYM_WORKERS", "3")
     state, requests = run_sweep(sweep_file, "{max_calls: 10}", READABLE)
-    assert isinstance(error_of(state), BudgetExceededError)
+    error = error_of(state)
+    assert isinstance(error, BudgetExceededError)
     assert 10 <= requests < 10 + 3
+    # Calls that were in flight when one worker stopped are counted.
+    assert f"and {requests} calls cost" in error.message
 
 
 def test_a_sweep_that_keeps_failing_stops_and_goes_on_when_the_cause_is_mended(

@@ -304,3 +304,11 @@ class SweepExperiment(Base):
     replicates: Mapped[int] = mapped_column(Integer)
     """As the sweep's file declares: the sweep has the judgements with a smaller replicate."""
     __table_args__ = (CheckConstraint("replicates >= 1", name="replicates_positive"),)
+
+
+class FormerSweepExperiment(Base):
+    """An experiment that a sweep had before its file or a recipe changed; its calls still count."""
+
+    __tablename__ = "former_sweep_experiments"
+    sweep_id: Mapped[int] = reference("sweeps.id", primary_key=True)
+    experiment_id: Mapped[int] = reference("experiments.id", primary_key=True, index=True)
