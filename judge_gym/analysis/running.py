@@ -47,9 +47,10 @@ Over the sweep:
 - `axis_effect`, `axis_effect_confidence`, `axis_share_higher`: each axis over the grid
 - `concept_rank_correlation`: between two concepts, over experiments in common
 - `regression`, `regression_ordered_logit`, `regression_mixed_model`: coefficients by term
-- `interaction_share_first`, `_second`, `_both`: of the variance between the cells of an `axis` and
-  its `moderator`; `effect_over_levels`, `effect_lowest`, `effect_highest`: a change of the axis
-  over the levels of the moderator, with the p of "one sign at all of them"
+- `interaction_share_first`, `interaction_share_second`, `interaction_share_both`: of the variance
+  between the cells of an `axis` and its `moderator`; `effect_over_levels`, `effect_lowest`,
+  `effect_highest`: a change of the axis over the levels of the moderator, with the p of "one sign
+  at all of them"
 - `item_functioning`: how much higher a `judge` places the items of a `group` (`items_by` country,
   outlet or category) than others at the same consensus; `paired_functioning`: how much more a
   change of the text (view, actors) moved it than the other judges; p by Benjamini-Hochberg

@@ -116,6 +116,9 @@ def lab(database: str) -> Lab:
             )
         register_plan(session, SWEEP, a_plan())
         rubric_id = session.scalars(sa.select(t.Arm.rubric_id).where(t.Arm.arm == "own")).first()
+        first, second = [
+            stage["label"] for stage in session.get_one(t.Rubric, rubric_id).stages[:2]
+        ]
         people = t.AnnotationSet(name="people", source="made up", described={}, rubric_id=rubric_id)
         session.add(people)
         session.flush()
@@ -126,7 +129,7 @@ def lab(database: str) -> Lab:
                 item_id=first_item,
                 annotator="ann",
                 kind="person",
-                labels=["a", "b"],
+                labels=[first, second],
             )
         )
     lab.analyse()
