@@ -119,7 +119,7 @@ def test_identical_requests_of_one_chunk_are_all_asked(engine: sa.Engine) -> Non
 
 def test_a_reused_answer_is_not_spent(engine: sa.Engine) -> None:
     """The third was asked once in vain before its question had an answer."""
-    keys = [f"view/w/{name}" for name in ("second", "third")]
+    keys = [f"rubric/w/{name}" for name in ("second", "third")]
 
     async def work() -> None:
         ledger = Ledger(engine, reuse_answers=True)
