@@ -423,6 +423,7 @@ def _selftest_row(summary: "Summary") -> dict[str, object]:
         "coverage": values(summary.coverage),
         "rejected": values(summary.rejected),
         "misses": _misses(summary),
+        "exploratory": _exploratory(summary),
     }
 
 

@@ -393,7 +393,7 @@ def test_cleaning_takes_what_it_says_and_the_rest_can_go_on(database: str, tmp_p
             sa.select(sa.func.count()).select_from(t.Probe).join(t.Sample).join(t.Arm)
             .where(t.Arm.experiment_id == experiment_id)
         )[0]  # fmt: skip
-        assert shown == Removal(calls=4 + probes, samples=4, probes=probes)
+        assert shown == Removal(calls=4 + probes, samples=4, probes=probes, marks=0)
         before = ledger(study)
 
         def by_model() -> dict[tuple[str, int, int], int]:
@@ -415,7 +415,7 @@ def test_cleaning_takes_what_it_says_and_the_rest_can_go_on(database: str, tmp_p
 
         study.change(lambda session: clean(session, Selection([experiment_id]), keep_derived=False))
         after = study.change(lambda session: removal(session, Selection([experiment_id])))
-        assert after == Removal(calls=0, samples=0, probes=0)
+        assert after == Removal(calls=0, samples=0, probes=0, marks=0)
         assert len(samples(study)) == 4
         assert sum((await study.score([kept, cleaned])).values()) == 4
         # The same prompts, so a simulated judge says the same again.

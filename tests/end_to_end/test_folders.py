@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from support.command_line import CommandLine
 
 
+@pytest.mark.slow
 def test_a_new_database_is_announced_and_an_unknown_sweep_names_it(tmp_path: Path) -> None:
     command = CommandLine(tmp_path, {"JUDGE_GYM_DATA_DIR": str(tmp_path / "data")})
     first = command("sweep", "status", "mine")

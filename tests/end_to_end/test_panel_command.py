@@ -4,6 +4,8 @@ import json
 import os
 import signal
 
+import pytest
+
 from judge_gym.panel import PanelState
 from support.command_line import REPOSITORY, CommandLine
 from support.launcher import Launcher
@@ -13,6 +15,7 @@ from support.waiting import until
 PANELS = REPOSITORY / "deployments" / "panels"
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_after_ctrl_c_and_the_same_again_asks_nothing(
     command: CommandLine, launcher: Launcher, simulator: Simulator
 ) -> None:

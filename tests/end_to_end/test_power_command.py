@@ -34,6 +34,7 @@ def test_power_needs_no_database(demo: Ended) -> None:
     assert "Database" not in demo.output
 
 
+@pytest.mark.slow
 def test_power_as_json(tmp_path: Path) -> None:
     file = tmp_path / "my.yaml"
     file.write_text(sweep_text("quick.yaml"))
@@ -51,12 +52,13 @@ def test_power_as_json(tmp_path: Path) -> None:
     assert low <= found["now"]["power"] <= high
 
 
+@pytest.mark.slow
 def test_selftest_covers_and_says_how_it_ends(tmp_path: Path) -> None:
     done = CommandLine(tmp_path)(
         "analyse", "selftest", "--seeds", "20", "--truth", "identical", "--json"
     )
     found = {one["figure"]: one for one in json.loads(done.output)}
-    missed = [one for one in found.values() if one["misses"]]
+    missed = [one for one in found.values() if one["misses"] and not one["exploratory"]]
     assert done.code == (1 if missed else 0)
     for figure in (
         "polarization_excess",

@@ -16,6 +16,7 @@ def with_news() -> Iterator[Simulator]:
         yield Simulator(url)
 
 
+@pytest.mark.slow
 def test_real_models_are_rehearsed_with_news_and_go_on_after_a_failure(
     command: CommandLine, database: str, with_news: Simulator
 ) -> None:

@@ -25,6 +25,7 @@ def provider() -> Iterator[Provider]:
     slow.kill()
 
 
+@pytest.mark.slow
 def test_a_lost_run_is_not_in_progress_and_nobody_waits_for_its_end(
     command: CommandLine, database: str, provider: Provider
 ) -> None:

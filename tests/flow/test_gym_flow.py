@@ -25,6 +25,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_every_gym_runs_and_asks_nothing_twice(
     simulator: Simulator, place: pytest.MonkeyPatch
 ) -> None:

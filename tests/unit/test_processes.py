@@ -49,7 +49,7 @@ def test_a_process_that_ignores_sigterm_is_killed_after_the_patience() -> None:
         "import os, sys\n"
         "from deployments.local.processes import supervised\n"
         f"with supervised({STUBBORN}, dict(os.environ), patience_s=0.2) as process:\n"
-        "    print(process.pid, flush=True)\n"
+        "    os.write(1, f'{process.pid}\\n'.encode())  # at once: the other writes there too\n"
         "    sys.stdin.read()\n"
     )
     command = subprocess.Popen(
