@@ -52,12 +52,13 @@ def shared(
     file: Path,
     fate: Callable[[FlowRun], State[Any] | None] = lambda run: None,
     at_once: int = 2,
+    pairs: asyncio.Barrier | None = None,
     **more: Any,
 ) -> tuple[State[Any], Worker]:
     """Run a sweep that shares its experiments out; its end, and the worker that did them."""
 
     async def run() -> tuple[State[Any], Worker]:
-        async with worker_for(w3_scoring, w4_swap, w5_probe, fate=fate) as worker:
+        async with worker_for(w3_scoring, w4_swap, w5_probe, fate=fate, pairs=pairs) as worker:
             return await sweep(file, at_once=at_once, **more, return_state=True), worker
 
     return asyncio.run(run())
@@ -80,7 +81,8 @@ def test_each_workflow_is_done_by_a_flow_run_per_experiment_and_only_once(
     file = tmp_path / "quick.yaml"
     judges = ("[sim/calm-1, sim/high-1, sim/low-1]", "[sim/high-1, sim/low-1]")
     file.write_text(sweep_text("quick.yaml", ("max_documents: 5", "max_documents: 2"), judges))
-    state, worker = shared(file, settings={"chunk_size": 7}, only=WORKFLOWS)
+    pairs = asyncio.Barrier(2)
+    state, worker = shared(file, pairs=pairs, settings={"chunk_size": 7}, only=WORKFLOWS)
     assert state.is_completed(), state.message
     asked = simulator.answered()
     for workflow in ("w3-scoring", "w4-swap", "w5-probe"):

@@ -33,6 +33,8 @@ class Worker:
     deployments: dict[UUID, Flow[..., Any]]
     fate: Callable[[FlowRun], State[Any] | None]
     """The state that a run is put into instead of being run; None has it run."""
+    pairs: asyncio.Barrier | None = None
+    """Has a run wait for the next one, so that two are sure to run at once."""
     taken: dict[UUID, FlowRun] = field(default_factory=dict)
     """Every run it has met, in order."""
     most_at_once: int = 0
@@ -70,6 +72,9 @@ class Worker:
             return
         self._running.add(run.id)
         self.most_at_once = max(self.most_at_once, len(self._running))
+        if self.pairs is not None:
+            async with asyncio.timeout(120):
+                await self.pairs.wait()
         flow = self.deployments[run.deployment_id]
         await run_flow_async(flow, run, run.parameters, return_type="state")
         self._running.discard(run.id)
@@ -77,7 +82,9 @@ class Worker:
 
 @asynccontextmanager
 async def worker_for(
-    *flows: Flow[..., Any], fate: Callable[[FlowRun], State[Any] | None] = lambda run: None
+    *flows: Flow[..., Any],
+    fate: Callable[[FlowRun], State[Any] | None] = lambda run: None,
+    pairs: asyncio.Barrier | None = None,
 ) -> AsyncIterator[Worker]:
     """Have these flows deployed as `default`, and a worker for them, in the block."""
     async with get_client() as client:
@@ -85,7 +92,7 @@ async def worker_for(
             await client.create_deployment(await client.create_flow(flow), "default"): flow
             for flow in flows
         }
-        worker = Worker(client, deployments, fate)
+        worker = Worker(client, deployments, fate, pairs)
         working = asyncio.create_task(worker.work())
         try:
             yield worker
