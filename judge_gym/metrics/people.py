@@ -132,39 +132,69 @@ def alternative_annotator(
     Replicates of a judge count as draws of it: an item counts their mean. Needs two people
     an item, and a person with `min_items` of these. Source: Calderon, Reichart and Dror, ACL 2025.
     """
-    item_wins, item_leads, taken = _duels(people, judge, alignment)
+    wins, leads, taken = _duels(people, judge, alignment)
+    n, n_items = len(judge), int(taken.any(axis=0).sum())
     counts = taken.sum(axis=1)
     kept = np.flatnonzero(counts >= min_items)
-    n, n_items = len(judge), int(taken.any(axis=0).sum())
     if not len(kept):
-        most = int(counts.max(initial=0))
-        because = (
-            f"it needs a person with {min_items} items that the judge and another person "
-            f"labelled, and the most of one person are {most}"
-        )
-        return AlternativeAnnotator(
-            not_estimable("alt_test_winning_rate", because, n=n, n_items=n_items, unit="share"),
-            not_estimable("alt_test_advantage", because, n=n, n_items=n_items, unit="probability"),
-            not_estimable("alt_test_lead", because, n=n, n_items=n_items, unit="share"),
-            (),
-        )
-    wins, taken = item_wins[kept], taken[kept]
-    leads = [item_leads[person][taken[row]] for row, person in enumerate(kept)]
-    p_values = [_below(lead, epsilon) for lead in leads]
-    tests = tuple(
+        return _nobody_tested(int(counts.max(initial=0)), min_items, n, n_items)
+    wins, leads, taken = wins[kept], leads[kept], taken[kept]
+    tests = _person_tests(kept, wins, leads, taken, epsilon)
+    rate = _winning_rate(tests, epsilon, n, n_items)
+    advantage = _over_people(
+        "alt_test_advantage", "probability", wins, taken, n, rng, UNIT_INTERVAL
+    )
+    lead = _over_people("alt_test_lead", "share", leads, taken, n, rng, SIGNED_UNIT)
+    if left_out := len(counts) - len(kept):
+        remark = Remark(RemarkKind.PEOPLE_LEFT_OUT, left_out, min_items)
+        rate, advantage, lead = (remarked(one, remark) for one in (rate, advantage, lead))
+    return AlternativeAnnotator(rate, advantage, lead, tests)
+
+
+def _nobody_tested(most: int, min_items: int, n: int, n_items: int) -> AlternativeAnnotator:
+    """Return the test without a person who has enough items; `most` is the most of one person."""
+    because = (
+        f"it needs a person with {min_items} items that the judge and another person "
+        f"labelled, and the most of one person are {most}"
+    )
+
+    def missing(metric: str, unit: str) -> Estimate:
+        return not_estimable(metric, because, n=n, n_items=n_items, unit=unit)
+
+    return AlternativeAnnotator(
+        missing("alt_test_winning_rate", "share"),
+        missing("alt_test_advantage", "probability"),
+        missing("alt_test_lead", "share"),
+        (),
+    )
+
+
+def _person_tests(
+    people: IntArray, wins: FloatArray, leads: FloatArray, taken: BoolArray, epsilon: float
+) -> tuple[PersonTest, ...]:
+    """Return the test of each person (rows), with the p values adjusted over all of them."""
+    won = [row[there] for row, there in zip(wins, taken, strict=True)]
+    led = [row[there] for row, there in zip(leads, taken, strict=True)]
+    p_values = [_below(lead, epsilon) for lead in led]
+    adjusted = benjamini_yekutieli(p_values)
+    return tuple(
         PersonTest(
             person=int(person),
             n_items=len(lead),
-            advantage=float(wins[row][taken[row]].mean()),
+            advantage=float(win.mean()),
             lead=float(lead.mean()),
             p=p,
-            p_adjusted=adjusted,
+            p_adjusted=p_adjusted,
         )
-        for row, (person, lead, p, adjusted) in enumerate(
-            zip(kept, leads, p_values, benjamini_yekutieli(p_values), strict=True)
+        for person, win, lead, p, p_adjusted in zip(
+            people, won, led, p_values, adjusted, strict=True
         )
     )
-    rate = Estimate(
+
+
+def _winning_rate(tests: Sequence[PersonTest], epsilon: float, n: int, n_items: int) -> Estimate:
+    """Return the share of people than whom the judge is taken to be no worse."""
+    return Estimate(
         "alt_test_winning_rate",
         sum(test.won for test in tests) / len(tests),
         None,
@@ -175,15 +205,6 @@ def alternative_annotator(
         unit="share",
         because="it counts tests that share the judge's labels",
     )
-    advantage = _over_people(
-        "alt_test_advantage", "probability", wins, taken, n, rng, UNIT_INTERVAL
-    )
-    lead = _over_people("alt_test_lead", "share", item_leads[kept], taken, n, rng, SIGNED_UNIT)
-    left_out = int((counts < min_items).sum())
-    if left_out:
-        remark = Remark(RemarkKind.PEOPLE_LEFT_OUT, left_out, min_items)
-        rate, advantage, lead = (remarked(one, remark) for one in (rate, advantage, lead))
-    return AlternativeAnnotator(rate, advantage, lead, tests)
 
 
 def _over_people(
