@@ -1,7 +1,7 @@
 """The plan of a sweep before it runs: calls per workflow, their estimated use, and calls done."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy.orm import Session
@@ -41,7 +41,7 @@ from judge_gym.llm.providers import Providers
 from judge_gym.model_names import is_simulated_provider
 from judge_gym.questions.score_critic import score_critic
 from judge_gym.settings import Settings, settings
-from judge_gym.store.calls import past_answers
+from judge_gym.store.calls import Past, PastKey, past_answers
 from judge_gym.store.progress import Judged, judgements_by_kind, marks_by, samples_and_probes
 from judge_gym.store.recipes import Identity
 from judge_gym.store.rubrics import rubric_ids
@@ -132,6 +132,7 @@ class _Amount:
 
 
 _Amounts = dict[_Kind, _Amount]
+_History = Mapping[PastKey, Past]
 
 
 def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
@@ -156,8 +157,29 @@ def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
     }
     past = past_answers(session, {kind.model for kind in amounts})
     examples = Examples(session, configured.summary_words)
-    thinking = {kind: taken_by(providers, kind.model).room(kind.effort) for kind in amounts}
-    each = {
+    each = _each_call(providers, amounts, examples, past)
+    lines = list(_lines(configured, providers, amounts, each))
+    return Plan(
+        lines=lines,
+        unpriced=sorted({kind.model for kind in amounts if each[kind].price is None}),
+        unapplied=[lost.note for lost in unapplied(providers, configured, sweep, experiments)],
+        facets=list(_facets(sweep, experiments, documents)),
+        changed=change_notes(identities.values()),
+        warnings=[
+            *dropped,
+            *replicate_warnings(sweep),
+            *model_warnings(providers, models_used(configured, sweep, experiments)),
+            *_hourly_warnings(session, providers, lines),
+        ],
+        assumptions=_assumptions(providers, amounts, past, examples),
+    )
+
+
+def _each_call(
+    providers: Providers, amounts: _Amounts, examples: Examples, past: _History
+) -> dict[_Kind, PerCall]:
+    """Return what a call of each kind is expected to use."""
+    return {
         kind: per_call(
             providers,
             kind.model,
@@ -169,31 +191,29 @@ def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
         )
         for kind, amount in amounts.items()
     }
-    lines = list(_lines(configured, providers, amounts, each))
+
+
+def _hourly_warnings(
+    session: Session, providers: Providers, lines: Iterable[PlanLine]
+) -> Iterator[str]:
+    """Yield the bounds per hour that what is left to do will reach; simulated calls have none."""
     real = [line for line in lines if not is_simulated_provider(line.provider)]
-    return Plan(
-        lines=lines,
-        unpriced=sorted({kind.model for kind in amounts if each[kind].price is None}),
-        unapplied=[lost.note for lost in unapplied(providers, configured, sweep, experiments)],
-        facets=list(_facets(sweep, experiments, documents)),
-        changed=change_notes(identities.values()),
-        warnings=[
-            *dropped,
-            *replicate_warnings(sweep),
-            *model_warnings(providers, models_used(configured, sweep, experiments)),
-            *bound_warnings(
-                session,
-                providers,
-                sum(line.to_do for line in real),
-                sum(line.left.cost_usd or 0 for line in real),
-            ),
-        ],
-        assumptions=assumptions(
-            [(kind.model, kind.agent, kind.effort) for kind in amounts],
-            past,
-            thinking=_most(thinking),
-            stood_in=examples.stood_in,
-        ),
+    calls = sum(line.to_do for line in real)
+    return bound_warnings(session, providers, calls, sum(line.left.cost_usd or 0 for line in real))
+
+
+def _assumptions(
+    providers: Providers, kinds: Collection[_Kind], past: _History, examples: Examples
+) -> list[str]:
+    thinking: dict[str, int] = {}
+    for kind in kinds:
+        room = taken_by(providers, kind.model).room(kind.effort)
+        thinking[kind.model] = max(room, thinking.get(kind.model, 0))
+    return assumptions(
+        [(kind.model, kind.agent, kind.effort) for kind in kinds],
+        past,
+        thinking=thinking,
+        stood_in=examples.stood_in,
     )
 
 
@@ -212,14 +232,6 @@ def _facets(
             f"{facet} has {len(levels)} levels ({named}): {more:,} of "
             f"{counted(sum(judgements.values()), 'judgement')} are of others than {first}."
         )
-
-
-def _most(thinking: Mapping[_Kind, int]) -> dict[str, int]:
-    """Return model → the most room for thinking of its calls."""
-    most: dict[str, int] = {}
-    for kind, room in thinking.items():
-        most[kind.model] = max(room, most.get(kind.model, 0))
-    return most
 
 
 def _lines(
@@ -390,6 +402,12 @@ def _judgements(
         if sweep.score_critic and (count := stored.scored + to_come):
             kind = _Kind(CRITIC, _MARKS, "score_critic", sweep.score_critic)
             amounts[kind].add(count, experiment, score_critics.LONGEST_ANSWER)
+    _count_judged(session, amounts, replicates)
+    return amounts
+
+
+def _count_judged(session: Session, amounts: _Amounts, replicates: Mapping[str, int]) -> None:
+    """Set how many judgements and marks of each kind are done, and how many of them failed."""
     done = judgements_by_kind(session, replicates)
     failed = judgements_by_kind(session, replicates, failed=True)
     for kind, amount in amounts.items():
@@ -404,4 +422,3 @@ def _judgements(
         if kind.workflow == PROBE:
             judged_again = (failed.get((name, *of_model), 0) for name in _JUDGED)
             amount.failed += round(sum(judged_again) * 1.1)
-    return amounts
