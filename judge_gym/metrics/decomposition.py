@@ -138,36 +138,20 @@ def terms_of(names: Sequence[str]) -> list[Term]:
     return [term for size in range(1, len(names) + 1) for term in combinations(names, size)]
 
 
-def variance_components(
-    cells: CrossedCells, terms: Sequence[Term] | None = None
-) -> dict[str, Estimate]:
-    """Return the variance of each term (its factors joined by " x ") and of "replicates".
-
-    Henderson's method 1: for each grouping, the sum over its groups of (Σy)²/n is equated with
-    its expectation, which is exact for unequal and empty cells; on balanced data this is the
-    ANOVA. Unbiased until a component below 0 is set to 0, which its method says. Judges and
-    rubrics that are not fully crossed, and terms that the design cannot tell apart (one replicate
-    per cell), are "not estimable"; see `complete_block`. Interval: t(items - 1) with the jackknife
-    over items, cut at 0: it is about these judges and rubrics, not about others. Needs 3 items.
-    Source: Henderson 1953, Biometrics 9; Searle, Casella and McCulloch 1992, section 5.3.
-    """
-    chosen = list(terms_of(cells.names) if terms is None else terms)
-    names = [*map(" x ".join, chosen), NOISE]
-    undetermined = _undetermined(cells, chosen, names)
-
-    def component(index: int) -> Callable[[FloatArray], float]:
-        return lambda solved: float(solved[index])
-
-    figures = {name: (_UNIT, component(index)) for index, name in enumerate(names)}
-    return _estimates(cells, chosen, figures, undetermined)
-
-
 def polarization_parts(cells: CrossedCells) -> dict[str, Estimate]:
     """Return the variance of each of `PARTS`, their sum "polarization", and "share_..." of it.
 
     `cells` cross judge, rubric owner and item, in that order. Shares are of the parts above 0;
-    without one there is none. A part needs all its components. Intervals as in
-    `variance_components`.
+    without one there is none.
+
+    Henderson's method 1: for each grouping, the sum over its groups of (Σy)²/n is equated with
+    its expectation, which is exact for unequal and empty cells; on balanced data this is the
+    ANOVA. Unbiased until a part below 0 is set to 0, which its method says. A part needs all its
+    components: judges and rubrics that are not fully crossed, and terms that the design cannot
+    tell apart (one replicate per cell), are "not estimable"; see `complete_block`. Interval:
+    t(items - 1) with the jackknife over items, cut at 0: it is about these judges and rubrics, not
+    about others. Needs 3 items. Source: Henderson 1953, Biometrics 9; Searle, Casella and
+    McCulloch 1992, section 5.3.
     """
     if cells.names != (JUDGE, RUBRIC, ITEM):
         raise ValueError(f"factors {cells.names}: {(JUDGE, RUBRIC, ITEM)} are needed")

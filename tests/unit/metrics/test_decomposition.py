@@ -1,8 +1,6 @@
-"""Variance components against ANOVA tables by hand, REML's of a reference, and their own rules."""
+"""Parts of polarization against ANOVA tables by hand, what was planted, and their own rules."""
 
-import csv
-import json
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,10 +13,7 @@ from judge_gym.metrics.decomposition import (
     complete_block,
     crossed_cells,
     polarization_parts,
-    variance_components,
 )
-
-SHARED = Path(__file__).resolve().parents[4] / "shared"
 
 
 def values(estimates):
@@ -49,59 +44,32 @@ FULL = [(j, o) for j in range(3) for o in range(3)]
 SWAPS = [(0, 0), (1, 1), (2, 2), (0, 1), (1, 0), (2, 0)]
 
 
-def test_balanced_components_are_the_anova_by_hand():
-    # judges x items, cell means 0 1 2 / 1 3 2, replicates -0.1 and +0.1 around them
-    # mean squares: items 2*1.5 = 3, judges 2*1.5 = 3, interaction 2*0.5 = 1, within 0.12/6 = 0.02
-    # components: (3-1)/(2*3) judges, (3-1)/(2*2) items, (1-0.02)/2 interaction
-    judge, item, _ = (part.ravel() for part in np.indices((2, 3, 2)))
-    score = np.array([[0, 1, 2], [1, 3, 2.0]])[judge, item] + np.tile([-0.1, 0.1], 6)
-    found = values(variance_components(crossed_cells((JUDGE, ITEM), (judge, item), score)))
-    assert found == pytest.approx(
-        {"judge": 1 / 3, "item": 0.5, "judge x item": 0.49, "replicates": 0.02}
-    )
+def test_a_part_below_0_is_shown_as_0_and_said():
+    # 2 judges x 2 rubrics x 4 items, cell means +1 and -1 by the parity of the three codes and
+    # replicates at -0.1 and +0.1: all of it is the interaction of all three, with mean square
+    # 2*16/3 = 32/3; within 0.02
+    # judge x item: (0 - 32/3)/(2*2) = -8/3; judge: (0 - 0 - 0 + 32/3)/(2*2*4) = 2/3
+    # judge x rubric: (0 - 32/3)/(2*4) = -4/3; all three: (32/3 - 0.02)/2
+    judge, rubric, item, _ = (part.ravel() for part in np.indices((2, 2, 4, 2)))
+    score = (-1.0) ** (judge + rubric + item) + np.tile([-0.1, 0.1], 16)
+    found = polarization_parts(crossed_cells((JUDGE, RUBRIC, ITEM), (judge, rubric, item), score))
+    for part in ("judges", "rubrics"):
+        assert (found[part].estimate, found[part].lower) == (0, None)
+        assert found[part].method.endswith("set to 0, as the estimate is below it")
+    assert found["judges_reading_rubrics"].estimate == pytest.approx(4 - 0.01)
+    assert found["share_judges_reading_rubrics"].estimate == 1
 
 
-def test_a_component_below_0_is_shown_as_0_and_said():
-    # means 0 1 / 1 0: items and judges have mean square 0, interaction 2*1 = 2; within 0.02
-    judge, item, _ = (part.ravel() for part in np.indices((2, 4, 2)))
-    score = np.array([[0, 1, 0, 1], [1, 0, 1, 0.0]])[judge, item] + np.tile([-0.1, 0.1], 8)
-    found = variance_components(crossed_cells((JUDGE, ITEM), (judge, item), score))
-    # judge SS 0; interaction SS 2*2 = 4 on 3 df: judge (0 - 4/3)/(2*4)
-    assert (found["judge"].estimate, found["judge"].lower) == (0, None)
-    assert found["judge"].method.endswith("set to 0, as the estimate is below it")
-    assert found["judge x item"].estimate == pytest.approx((4 / 3 - 0.02) / 2)
-
-
-@pytest.mark.skipif(not SHARED.exists(), reason="no ../shared beside this repository")
-def test_reference_components():
-    cases = {c["id"]: c for c in json.loads((SHARED / "oracles.json").read_text())["cases"]}
-    case = cases["gtheory-varcomp"]
-    with (SHARED / case["input"]["csv"]).open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    item = np.unique([row["evidence"] for row in rows], return_inverse=True)[1]
-    judge = np.array([int(row["model_b"]) for row in rows])
-    cells = crossed_cells((JUDGE, ITEM), (judge, item), np.array([float(r["score"]) for r in rows]))
-    full, expected = variance_components(cells)["judge x item"], case["expected"]
-    # REML puts the interaction at its bound, 0; the rest is as if it were not in the model
-    assert full.estimate == expected["evidence:m"] == 0
-    found = values(variance_components(cells, [(JUDGE,), (ITEM,)]))
-    assert found == pytest.approx(
-        {JUDGE: expected["m"], ITEM: expected["evidence"], "replicates": expected["Residual"]},
-        abs=case["tolerance"],
-    )
-
-
-def test_components_of_uneven_cells_are_unbiased():
+def test_parts_of_uneven_cells_are_unbiased():
     # three judges by three rubrics, a third of the samples missing; the planted parts stay off 0
     spread = {(JUDGE, ITEM): 0.4, (RUBRIC, ITEM): 0.4, (): 0.2}
     rng = np.random.default_rng(5)
     runs = []
     for _ in range(150):
-        cells = swap_design(FULL, 8, 3, rng, spread, kept=2 / 3)
-        found = values(variance_components(cells))
-        runs.append([found["judge x item"], found["rubric owner x item"], found["replicates"]])
+        found = values(polarization_parts(swap_design(FULL, 8, 3, rng, spread, kept=2 / 3)))
+        runs.append([found["judges"], found["rubrics"]])
     error = np.std(runs, axis=0) / 150**0.5
-    assert (np.abs(np.mean(runs, axis=0) - [0.16, 0.16, 0.04]) < 3.5 * error).all()
+    assert (np.abs(np.mean(runs, axis=0) - 0.16) < 3.5 * error).all()
 
 
 def test_additive_effects_split_by_hand():
@@ -190,22 +158,27 @@ def test_no_two_judges_with_two_rubrics_in_common_are_no_block(rng):
 
 def test_the_interval_is_the_jackknife_by_leaving_items_out(rng):
     # uneven cells: a third of the samples are missing, and one item altogether
-    judge, item = np.repeat([0, 1, 2], 40), np.tile(np.repeat(np.arange(8), 5), 3)
-    kept = (rng.random(120) < 0.7) & (item != 3)
-    judge, item = judge[kept], item[kept]
-    score = rng.random(len(item)) + 0.5 * judge
-    terms = [(JUDGE,), (ITEM,)]
-    whole = variance_components(crossed_cells((JUDGE, ITEM), (judge, item), score), terms)
-    parts = []
-    for one in np.unique(item):
-        rest = item != one
-        cells = crossed_cells((JUDGE, ITEM), (judge[rest], item[rest]), score[rest])
-        parts.append(variance_components(cells, terms)[JUDGE].estimate)
+    spread = {(JUDGE, ITEM): 0.4, (ITEM,): 0.2, (): 0.1}
+    cells = swap_design(FULL, 8, 5, rng, spread, kept=0.7)
+    present = np.arange(8) != 3
+
+    def items(kept):
+        return replace(
+            cells,
+            n=cells.n * kept,
+            total=cells.total * kept,
+            squares=cells.squares * kept,
+        )
+
+    whole = polarization_parts(items(present))["judges"]
+    parts = [
+        polarization_parts(items(present & (np.arange(8) != one)))["judges"].estimate
+        for one in np.flatnonzero(present)
+    ]
     # seven items: t(6) at 97.5% is 2.446912
     error = (6 / 7 * ((np.array(parts) - np.mean(parts)) ** 2).sum()) ** 0.5
-    half = whole[JUDGE].upper - whole[JUDGE].estimate
-    assert half == pytest.approx(2.446912 * error, rel=1e-6)
-    assert whole[JUDGE].n_items == 7
+    assert whole.upper - whole.estimate == pytest.approx(2.446912 * error, rel=1e-6)
+    assert whole.n_items == 7
 
 
 def test_identical_judges_have_no_polarization_to_divide(rng):
@@ -218,17 +191,17 @@ def test_identical_judges_have_no_polarization_to_divide(rng):
 
 
 def test_two_items_are_too_few(rng):
-    found = variance_components(swap_design(FULL, 2, 2, rng, {(): 0.2}))
+    found = polarization_parts(swap_design(FULL, 2, 2, rng, {(): 0.2}))
     assert {one.reason for one in found.values()} == {
         "not estimable, because it needs 3 items, and there are 2"
     }
 
 
 def test_a_common_shift_of_all_scores_changes_nothing(rng):
-    judge, item = np.repeat([0, 1], 20), np.tile(np.repeat(np.arange(10), 2), 2)
-    score = rng.random(40)
+    codes = [part.ravel() for part in np.indices((2, 2, 10, 2))][:3]
+    score = rng.random(80)
     near, far = (
-        values(variance_components(crossed_cells((JUDGE, ITEM), (judge, item), score + shift)))
+        values(polarization_parts(crossed_cells((JUDGE, RUBRIC, ITEM), codes, score + shift)))
         for shift in (0.0, 1e6)
     )
     assert near == pytest.approx(far, abs=1e-8)
