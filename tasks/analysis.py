@@ -9,6 +9,7 @@ from prefect.artifacts import acreate_markdown_artifact, acreate_table_artifact
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.running import analyse
+from judge_gym.report.facts import Facts, read_facts
 from judge_gym.report.markdown import RunMarkdown, run_markdown
 from judge_gym.report.table import escaped
 from judge_gym.runtime import Runtime
@@ -36,15 +37,21 @@ async def show_results(sweep: str, run_id: int, *, with_report: bool) -> None:
 
 def _run_markdown(runtime: Runtime, run_id: int, *, with_report: bool) -> RunMarkdown:
     with runtime.session() as session:
-        file = _report(session, run_id, runtime.settings) if with_report else None
-        return run_markdown(session, run_id, _where(file, runtime.settings.reports_url))
+        facts, file = (
+            _report(session, run_id, runtime.settings)
+            if with_report
+            else (read_facts(session, run_id), None)
+        )
+        return run_markdown(session, facts, _where(file, runtime.settings.reports_url))
 
 
-def _report(session: Session, run_id: int, settings: Settings) -> Path:
+def _report(session: Session, run_id: int, settings: Settings) -> tuple[Facts, Path]:
+    """Write the report; returns what it was read from, and its file."""
     # What draws the plots takes seconds to import.
-    from judge_gym.report.page import write_report
+    from judge_gym.report.page import read_report, save_report
 
-    return write_report(session, run_id, settings.reports_dir).resolve()
+    report = read_report(session, run_id)
+    return report.facts, save_report(report, settings.reports_dir).resolve()
 
 
 def _where(file: Path | None, address: str) -> str:

@@ -15,7 +15,7 @@ from judge_gym.formats import dollars, number, plain
 from judge_gym.lab.status import Status, sweep_status
 from judge_gym.metrics.estimate import estimate_from
 from judge_gym.panel.state import SPARED, Agreement, PanelState, RaterState
-from judge_gym.report.facts import read_facts
+from judge_gym.report.facts import Facts
 from judge_gym.report.files import put_in_place
 from judge_gym.report.findings import findings_table, largest_effects, sentences
 from judge_gym.report.table import (
@@ -28,7 +28,7 @@ from judge_gym.report.table import (
 )
 from judge_gym.report.tables import result_tables
 from judge_gym.store.judges import ReviewRow
-from judge_gym.store.results import load_findings, load_results, run_info
+from judge_gym.store.results import load_findings, load_results
 
 MOST_ROWS = 60
 """Rows of a table; the report has all of them."""
@@ -50,14 +50,13 @@ class RunMarkdown:
     """What the table shows, as Markdown."""
 
 
-def run_markdown(session: Session, run_id: int, report: str) -> RunMarkdown:
-    """Return the summary of an analysis run; `report` is Markdown that links to its report.
+def run_markdown(session: Session, facts: Facts, report: str) -> RunMarkdown:
+    """Return the summary of the analysis run of `facts`; `report` is Markdown that links to it.
 
-    The table has the findings, or the first table of figures when nothing could be tested. Raises
-    `StoreError` when there is no such run.
+    The table has the findings, or the first table of figures when nothing could be tested.
     """
-    run = run_info(session, run_id)
-    figures, findings = load_results(session, run_id), load_findings(session, run_id)
+    run = facts.run
+    figures, findings = load_results(session, run.id), load_findings(session, run.id)
     table = findings_table(findings, run.standing)
     headline = table if table.rows else next(iter(result_tables(figures)), table)
     imported = any(row.imported for row in figures)
@@ -67,7 +66,7 @@ def run_markdown(session: Session, run_id: int, report: str) -> RunMarkdown:
         report,
         *_listed("Findings", sentences(findings), headline),
         *_listed("Largest effects", largest_effects(figures), headline),
-        *_listed("Be careful", read_facts(session, run_id).warnings, headline),
+        *_listed("Be careful", facts.warnings, headline),
         *_failures(sweep_status(session, run.sweep)),
     ]
     description = f"{_marks(headline)}The findings in words, what failed, and where the report is."

@@ -74,11 +74,6 @@ class Report:
         return tables[0] if tables else None
 
 
-def write_report(session: Session, run_id: int, folder: Path) -> Path:
-    """Write the page of an analysis run into `folder`; see `read_report` and `save_report`."""
-    return save_report(read_report(session, run_id), folder)
-
-
 def read_report(session: Session, run_id: int) -> Report:
     """Return everything that is shown of an analysis run, in the terminal or on the page.
 

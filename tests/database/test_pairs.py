@@ -14,7 +14,7 @@ from judge_gym.analysis.running import analyse
 from judge_gym.design.sweep import load_sweep
 from judge_gym.lab.planning import plan_sweep
 from judge_gym.llm.providers import load_providers
-from judge_gym.report.page import write_report
+from judge_gym.report.page import read_report, save_report
 from judge_gym.settings import Settings
 from judge_gym.store import tables as t
 from support.postgres import temporary_database
@@ -111,7 +111,7 @@ def test_its_report_shows_accuracy_over_both_orders(done: Any, tmp_path: Path) -
     engine, _ = done
     with Session(engine) as session:
         run = session.scalars(sa.select(t.AnalysisRun.id)).one()
-        page = write_report(session, run, tmp_path)
+        page = save_report(read_report(session, run), tmp_path)
     assert "Accuracy on pairs" in page.read_text("utf-8")
 
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.errors import StoreError
 from judge_gym.report.facts import read_facts
-from judge_gym.report.page import read_report, render_page, write_report
+from judge_gym.report.page import read_report, render_page, save_report
 from judge_gym.report.table import Table
 from judge_gym.store import tables as t
 from judge_gym.store.results import latest_run
@@ -70,7 +70,7 @@ def test_a_page_holds_the_figures_of_its_run(database: str, tmp_path: Path) -> N
     two_judges(lab)
     run_id = run_of(lab)
     with Session(lab.engine) as session:
-        path = write_report(session, run_id, tmp_path / "reports")
+        path = save_report(read_report(session, run_id), tmp_path / "reports")
     assert path == tmp_path / "reports" / f"report-{SWEEP}.html"
     page = path.read_text(encoding="utf-8")
     # Divergences of 1, 0 and 1 bits over three items.
@@ -87,7 +87,7 @@ def test_names_from_outside_are_escaped_on_the_page(database: str, tmp_path: Pat
     with Session(lab.engine) as session, session.begin():
         session.scalars(sa.select(t.Sweep)).one().description = HOSTILE
     with Session(lab.engine) as session:
-        page = write_report(session, run_id, tmp_path).read_text(encoding="utf-8")
+        page = save_report(read_report(session, run_id), tmp_path).read_text(encoding="utf-8")
     assert "<script" not in page
     assert "&lt;script&gt;" in page
 
@@ -219,10 +219,10 @@ def test_one_real_judge_among_simulated_ones_forbids_the_comparison(database: st
     assert [row[:2] for row in cells(outcomes)] == [(ALPHA, "real"), ("sim/calm-1", "simulated")]
 
 
-def test_a_run_that_does_not_exist_is_an_error_that_says_so(database: str, tmp_path: Path) -> None:
+def test_a_run_that_does_not_exist_is_an_error_that_says_so(database: str) -> None:
     lab = Lab(database)
     with Session(lab.engine) as session, pytest.raises(StoreError, match="no analysis run 41"):
-        write_report(session, 41, tmp_path)
+        read_report(session, 41)
 
 
 def judged_document(lab: Lab, answer: str, reasoning: str = "", **sample: object) -> str:

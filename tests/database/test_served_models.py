@@ -49,7 +49,7 @@ def test_two_served_models_in_a_cell_are_a_caution_of_every_figure_they_are_behi
         run = latest_run(session, SWEEP)
         assert run is not None
         facts, page = read_facts(session, run.id), render_page(read_report(session, run.id))
-        text = run_markdown(session, run.id, "").text
+        text = run_markdown(session, facts, "").text
         counted = sa.text("SELECT count(*) FROM analysis.samples WHERE served_model = :name")
         assert session.scalar(counted, {"name": NEW}) == 4
     [warning] = facts.warnings
