@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from judge_gym.asking.budgeting import Spender
@@ -136,27 +135,34 @@ async def make_views(
     ends = Counter(row["status"] for row in rows)
     if not by_library:
         to_ask = [view for view in wanted if view.source_text is not None]
-        questions = [_question(view, runtime.settings, model) for view in to_ask]
-        with runtime.session() as session:
-            taken = other_requests(session, [call for one in questions for call in one.calls])
+        calls = _calls(runtime, to_ask, model)
         questions = [
-            _question(
-                replace(view, call_key=f"{view.call_key}/{view.recipe}"), runtime.settings, model
-            )
-            if view.call_key in taken
-            else question
-            for view, question in zip(to_ask, questions, strict=True)
+            _question(view, call, runtime.settings.summary_words)
+            for view, call in zip(to_ask, calls, strict=True)
         ]
         ends += (await ask_all(runtime, questions, budget=budget)).counts
     return ends
 
 
-def _question(view: windows.ViewToMake, settings: Settings, model: str) -> Question[None]:
+def _calls(runtime: Runtime, views: Sequence[windows.ViewToMake], model: str) -> list[Call]:
+    """Return a call for each view, under a key of its recipe where its key is taken."""
+    calls = [_call(view, view.call_key, runtime.settings, model) for view in views]
+    with runtime.session() as session:
+        taken = other_requests(session, calls)
+    return [
+        _call(view, f"{call.key}/{view.recipe}", runtime.settings, model)
+        if call.key in taken
+        else call
+        for view, call in zip(views, calls, strict=True)
+    ]
+
+
+def _call(view: windows.ViewToMake, key: str, settings: Settings, model: str) -> Call:
     limit = settings.summary_words
-    source = seed_source(settings, view.call_key, _ONLY)
+    source = seed_source(settings, key, _ONLY)
     prompt = view_prompt(view.view, view.source_text or "", limit, source.key)
-    call = Call(
-        key=view.call_key,
+    return Call(
+        key=key,
         workflow="w1-evidence",
         agent=AGENTS[view.view],
         model=model,
@@ -170,11 +176,13 @@ def _question(view: windows.ViewToMake, settings: Settings, model: str) -> Quest
         replicate=_ONLY,
     )
 
+
+def _question(view: windows.ViewToMake, call: Call, limit: int) -> Question[None]:
     def read(outcome: Outcome) -> dict[str, Any]:
         made = read_view(view.view, limit, outcome)
         if isinstance(made, EditedText):
-            return _ready(view, made, model)
-        return _failed(view, made.failure, model)
+            return _ready(view, made, call.model)
+        return _failed(view, made.failure, call.model)
 
     return one_call(call, "views", read, about_simulated=view.simulated)
 
