@@ -12,7 +12,7 @@ import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from judge_gym.planted.families import family_named, served_models
@@ -61,18 +61,16 @@ class Words:
     details: Any = None
     headers: Mapping[str, str] | None = None
 
-    def refusal(
-        self, headers: Mapping[str, str] | None = None, status: int | None = None, **names: Any
-    ) -> Refusal:
+    def refusal(self, **names: Any) -> Refusal:
         """Return the refusal, its message filled with `names`, or with those of any request."""
         return Refusal(
-            self.message.format(**_NAMES | {"status": status or self.status} | names),
+            self.message.format(**_NAMES | {"status": self.status} | names),
             self.parameter,
-            status=status or self.status,
+            status=self.status,
             kind=self.kind,
             code=self.code,
             details=self.details,
-            headers={**(self.headers or {}), **(headers or {})},
+            headers=self.headers,
         )
 
 
@@ -127,19 +125,20 @@ class Vendor(ABC):
 
     def fault(self, fault: plan.Refused, **names: str) -> Refusal:
         """Return the refusal of this fault, without raising it; `names` as in `Words.refusal`."""
+        return self._words_of(fault).refusal(**names)
+
+    def _words_of(self, fault: plan.Refused) -> Words:
+        if isinstance(fault, plan.RateLimit):
+            of_quota = fault.code != "rate_limit_exceeded"
+            words = self.words["quota" if of_quota else "rate_limit"]
+            words = self.words.get(fault.code, words)
+            if fault.form == "retry_info":
+                return replace(words, details=self.retry_info(fault.retry_after))
+            return replace(words, headers=self._waiting(fault))
         if isinstance(fault, plan.SpendLimit) and fault.own:
-            return self.words.get("own_limit", self.words["spend_limit"]).refusal(
-                None, None, **names
-            )
-        if not isinstance(fault, plan.RateLimit):
-            status = getattr(fault, "status", None)
-            return self.words[fault.kind].refusal(None, status, **names)
-        of_quota = fault.code != "rate_limit_exceeded"
-        words = self.words["quota" if of_quota else "rate_limit"]
-        refusal = self.words.get(fault.code, words).refusal(self._waiting(fault), None, **names)
-        if fault.form == "retry_info":
-            refusal.details = self.retry_info(fault.retry_after)
-        return refusal
+            return self.words.get("own_limit", self.words["spend_limit"])
+        words = self.words[fault.kind]
+        return replace(words, status=getattr(fault, "status", None) or words.status)
 
     def _waiting(self, fault: plan.RateLimit) -> dict[str, str]:
         if fault.form == "seconds":
