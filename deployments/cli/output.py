@@ -48,7 +48,7 @@ def command() -> str:
 
 
 PROGRESS_S = 15.0
-"""Least seconds between two lines of a flow's progress."""
+"""Least seconds between two lines of progress, but for the last."""
 
 
 def say_progress(line: str) -> None:
@@ -64,28 +64,43 @@ def say_progress(line: str) -> None:
 class _ProgressLines(logging.Handler):
     """Says how far work is, unless that was said just now."""
 
-    def __init__(self) -> None:
+    def __init__(self, beginning: str) -> None:
         super().__init__()
+        self._beginning = beginning
         self._at = monotonic()
+        self._said = self._newest = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if monotonic() - self._at >= PROGRESS_S:
-            self._at = monotonic()
-            say_progress(record.getMessage())
+        line = record.getMessage()
+        if line.startswith(self._beginning):
+            self._newest = line
+            if monotonic() - self._at >= PROGRESS_S:
+                self._say()
+
+    def end(self) -> None:
+        """Say how far the work came, if any line was said of it."""
+        if self._said:
+            self._say()
+
+    def _say(self) -> None:
+        if self._newest != self._said:
+            self._at, self._said = monotonic(), self._newest
+            say_progress(self._newest)
 
 
 @contextmanager
-def progress_lines() -> Iterator[None]:
-    """Say at times how far the flows of this process are, until the block ends."""
+def progress_lines(work: str = "") -> Iterator[None]:
+    """Say at times how far the flows of this process are, until the block ends; or one `work`."""
     from tasks.artifacts import PROGRESS
 
-    handler = _ProgressLines()
+    handler = _ProgressLines(f"{work}: " if work else "")
     PROGRESS.addHandler(handler)
     PROGRESS.setLevel(logging.INFO)
     try:
         yield
     finally:
         PROGRESS.removeHandler(handler)
+    handler.end()
 
 
 def fail(message: str, remedy: str = "", code: int = 1) -> NoReturn:

@@ -22,7 +22,7 @@ from deployments.cli.environment import (
     simulator,
 )
 from deployments.cli.options import Everything, RetryFailed, Yes
-from deployments.cli.output import command, confirmed, console, say_progress, show_table
+from deployments.cli.output import command, confirmed, console, progress_lines, show_table
 from judge_gym.counting import counted
 from judge_gym.design.plans import PARTS
 from judge_gym.design.sweep import Sweep, load_sweep
@@ -57,8 +57,6 @@ def axes() -> None:
 
 POLL_S = 0.5
 """How often the progress bars of a terminal are updated."""
-LINE_S = 30.0
-"""How often a line is logged without a terminal."""
 _IMPORTED = ("flows.sweep", "judge_gym.llm.gateway")
 _TITLES = {
     "w1-evidence": "W1 evidence",
@@ -198,7 +196,11 @@ async def _run(file: Path, sweep: Sweep, options: dict[str, Any]) -> Any:
     engine = await asyncio.to_thread(connect, settings())
     _say_if_it_waits(engine, sweep.name)
     try:
-        with (_progress_bars if console.is_terminal else _progress_lines)(engine, sweep.name):
+        with (
+            _progress_bars(engine, sweep.name)
+            if console.is_terminal
+            else progress_lines(f"sweep {sweep.name}")
+        ):
             return await sweep_flow(file, **options, return_state=True)
     finally:
         engine.dispose()
@@ -245,29 +247,6 @@ def _progress_bars(engine: "Engine", sweep: str) -> Iterator[None]:
 
         with _every(POLL_S, look):
             yield
-        look()
-
-
-@contextmanager
-def _progress_lines(engine: "Engine", sweep: str) -> Iterator[None]:
-    """Log the progress in a line on standard error at times, until the block ends."""
-    from flows.progress import progress_text
-    from judge_gym.lab.status import progress_of
-
-    last = ""
-
-    def look() -> None:
-        nonlocal last
-        parts = progress_of(engine, sweep)
-        line = f"{sweep}: {progress_text(parts)}" if parts else last
-        if line == last:
-            return
-        last = line
-        say_progress(line)
-
-    with _every(LINE_S, look):
-        yield
-    if last:  # the line before the result says how far the run came
         look()
 
 
