@@ -43,7 +43,7 @@ DEMO = Path(__file__).parents[1] / "sweeps" / "demo.yaml"
 
 def demo(everything: Everything = False) -> None:
     """Run the demo sweep on simulated judges and write its report."""
-    _run_and_show(DEMO, everything=everything)
+    run(DEMO, everything=everything, yes=True)
 
 
 @app.command()
@@ -138,32 +138,6 @@ def _say_what_went_directly(sweep: str, providers: Sequence[str], since: datetim
             f"batch (batch_minimum {settings().batch_minimum}, batch_fallback "
             f"{settings().batch_fallback})."
         )
-
-
-def _run_and_show(
-    file: Path,
-    *,
-    everything: bool,
-    retry_failed: bool = False,
-    verbose: bool = False,
-    only: Sequence[str] | None = None,
-    yes: bool = True,
-    keep_templates: bool = False,
-) -> None:
-    """Run a sweep and show its figures; raises `JudgeGymError` if stored work has failed."""
-    from deployments.cli.results import show_results
-
-    run_id = run_sweep(
-        file,
-        retry_failed=retry_failed,
-        verbose=verbose,
-        only=only,
-        yes=yes,
-        keep_templates=keep_templates,
-    )
-    if run_id is not None:
-        show_results(run_id, next_file=file, everything=everything)
-    check_failed_work(load_sweep(file).name, only)
 
 
 def check_failed_work(sweep: str, parts: Sequence[str] | None = None) -> None:
@@ -375,6 +349,7 @@ def run(
     Exit codes: 1 failed calls, 3 bad input, 4 budget used up, 75 calls wait in batches or for a
     bound per hour. Rerun the command to resume.
     """
+    from deployments.cli.results import show_results
     from judge_gym.errors import ConfigError, did_you_mean
 
     if unknown := set(only or ()) - set(PARTS):
@@ -382,15 +357,17 @@ def run(
             f"A sweep has no part {', '.join(sorted(unknown))}.",
             f"{did_you_mean(min(unknown), PARTS)}Use {', '.join(PARTS)}.",
         )
-    _run_and_show(
+    run_id = run_sweep(
         file,
-        everything=everything,
         retry_failed=retry_failed,
         verbose=verbose,
         only=only,
         yes=yes,
         keep_templates=keep_templates,
     )
+    if run_id is not None:
+        show_results(run_id, next_file=file, everything=everything)
+    check_failed_work(load_sweep(file).name, only)
 
 
 @app.command()
