@@ -87,10 +87,8 @@ def run_sweep(
     providers = providers_of(sweep)
     title = f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}."
     with database() as session:
-        if keep_templates:
-            _check_templates(session, sweep)
+        changes = _changes(session, sweep, keep_templates=keep_templates)
         confirm_leaving(leaving_of(session, sweep), yes=yes)
-        changes = _changes(session, sweep)
     if not (retry_failed or only) and (run_id := _finished(sweep)) is not None:
         console.print(
             f"{title} Nothing was missing: no request was made; figures of analysis run {run_id}."
@@ -252,16 +250,14 @@ def leaving_of(session: "Session", sweep: Sweep) -> "Leaving | None":
     return leaving(session, sweep.name, sweep.experiments())
 
 
-def _check_templates(session: "Session", sweep: Sweep) -> None:
-    from judge_gym.lab.sweeps import check_templates_kept
+def _changes(session: "Session", sweep: Sweep, *, keep_templates: bool) -> list[str]:
+    """Return what changed in recipes, in sentences; with `keep_templates`, raises for a change."""
+    from judge_gym.lab.sweeps import change_notes, check_templates_kept, identities_of
 
-    check_templates_kept(session, settings(), sweep)
-
-
-def _changes(session: "Session", sweep: Sweep) -> list[str]:
-    from judge_gym.lab.sweeps import change_notes, identities_of
-
-    return change_notes(identities_of(session, settings(), sweep).values())
+    stored = identities_of(session, settings(), sweep).values()
+    if keep_templates:
+        check_templates_kept(sweep, stored)
+    return change_notes(stored)
 
 
 def confirm_leaving(left: "Leaving | None", *, yes: bool) -> None:
@@ -319,9 +315,7 @@ def plan(file: SweepFile, keep_templates: KeepTemplates = False) -> None:
     console.print(f"Sweep {sweep.name}: {counted(sweep.count(), 'experiment')}.")
     providers = load_providers(settings().providers_file)
     with database() as session:
-        if keep_templates:
-            _check_templates(session, sweep)
-        planned = plan_sweep(session, sweep, providers)
+        planned = plan_sweep(session, sweep, providers, keep_templates=keep_templates)
         left = leaving_of(session, sweep)
     show_plan(planned, providers, sweep.budget)
     if left:

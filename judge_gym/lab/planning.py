@@ -29,6 +29,7 @@ from judge_gym.lab.rubrics import LONGEST_ANSWER, request_key, requests_of
 from judge_gym.lab.sweeps import (
     change_notes,
     check_budget,
+    check_templates_kept,
     identities_of,
     model_warnings,
     models_used,
@@ -135,19 +136,24 @@ _Amounts = dict[_Kind, _Amount]
 _History = Mapping[PastKey, Past]
 
 
-def plan_sweep(session: Session, sweep: Sweep, providers: Providers) -> Plan:
+def plan_sweep(
+    session: Session, sweep: Sweep, providers: Providers, *, keep_templates: bool = False
+) -> Plan:
     """Return the sweep's calls at most, their estimated use, and how many are done.
 
     A call is done if its row is stored, whatever the outcome: stored failures count, and so do
     samples whose call was cleaned away. Files of windows that are not collected yet are read, and
     other such windows count as full. Every judgement to come counts as scored. Raises
-    `ConfigError` for a file that cannot be used or run.
+    `ConfigError` for a file that cannot be used or run, and with `keep_templates` if judgements
+    were made by another recipe.
     """
     configured = settings()
     experiments = list(sweep.experiments())
     check_budget(providers, configured, sweep, experiments)
     utility = utility_model(configured, sweep, experiments)
     identities = identities_of(session, configured, sweep)
+    if keep_templates:
+        check_templates_kept(sweep, identities.values())
     experiments = [identities[one.key].of(one) for one in experiments]
     documents, dropped = _documents(session, experiments)
     amounts = {

@@ -119,10 +119,9 @@ def identities_of(session: Session, settings: Settings, sweep: Sweep) -> dict[st
     return dict(identities(session, experiments, recipes).by_point)
 
 
-def check_templates_kept(session: Session, settings: Settings, sweep: Sweep) -> None:
-    """Raise `ConfigError` if judgements of a sweep were made by another recipe; writes nothing."""
-    changed = changed_parts(identities_of(session, settings, sweep).values())
-    if changed:
+def check_templates_kept(sweep: Sweep, stored: Iterable[Identity]) -> None:
+    """Raise `ConfigError` if judgements of a sweep were made by another recipe."""
+    if changed := changed_parts(stored):
         listed = "; ".join(
             f"{change}: {counted(cells, 'cell')}" for change, cells in changed.items()
         )

@@ -19,7 +19,7 @@ from judge_gym.design.experiment import POLITICAL
 from judge_gym.design.sweep import load_sweep
 from judge_gym.errors import ConfigError, StoreError
 from judge_gym.lab.planning import Plan, plan_sweep
-from judge_gym.lab.sweeps import check_templates_kept
+from judge_gym.lab.sweeps import check_templates_kept, identities_of
 from judge_gym.llm.providers import load_providers
 from judge_gym.settings import Settings
 from judge_gym.settings import settings as program_settings
@@ -217,10 +217,10 @@ def test_templates_that_are_to_be_kept_refuse_a_changed_one(
 ) -> None:
     sweep = load_sweep(file)
     with Session(engine) as session:
-        check_templates_kept(session, Settings(), sweep)
+        check_templates_kept(sweep, identities_of(session, Settings(), sweep).values())
         old = change("score")
         with pytest.raises(ConfigError) as refused:
-            check_templates_kept(session, Settings(), sweep)
+            check_templates_kept(sweep, identities_of(session, Settings(), sweep).values())
     message = refused.value.message
     for part in (str(file), "score.j2", old, hash_of("score"), f"{CELLS} cells"):
         assert part in message
