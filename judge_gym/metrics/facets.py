@@ -162,12 +162,16 @@ def _combined(
 
 def _alternating(term: Term, squares: Mapping[Term, MeanSquare]) -> float:
     """Return the term's variance times the number of values behind one of its levels."""
-    signed = (
-        (-1.0) ** (len(other) - len(term)) * square.value
+    return sum((sign * square.value for sign, square in _signed(term, squares)), 0.0)
+
+
+def _signed(term: Term, squares: Mapping[Term, MeanSquare]) -> list[tuple[int, MeanSquare]]:
+    """Return the mean squares whose alternating sum is that, with their signs."""
+    return [
+        ((-1) ** (len(other) - len(term)), square)
         for other, square in squares.items()
         if set(term) <= set(other)
-    )
-    return sum(signed, 0.0)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,20 +242,13 @@ def facet_components(cells: FacetCells) -> tuple[list[Estimate], FacetVariances 
         return [not_estimable(REPLICATE, because, n=n, n_items=items, unit=UNIT)], None
     squares = mean_squares(block.means)
     size = float(1 / (1 / block.n).mean())
-    spare = int((block.n - 1).sum())
-    noise = MeanSquare(float(block.squares.sum()) / spare / size, spare) if spare else None
+    noise = _within_cells(block, size)
     last, pooled = squares[names], noise
     if noise and last.value < noise.value:
-        df = last.df + noise.df
-        pooled = MeanSquare((last.value * last.df + noise.value * noise.df) / df, df)
-        squares[names] = pooled
+        squares[names] = pooled = _pooled(last, noise)
     estimates = []
     for term in squares:
-        combined = [
-            ((-1) ** (len(other) - len(term)), square)
-            for other, square in squares.items()
-            if set(term) <= set(other)
-        ]
+        combined = _signed(term, squares)
         if term == names:
             combined = [(1, last), *([(-1, noise)] if noise else [])]
         repeats = prod(block.means.sizes[name] for name in names if name not in term)
@@ -271,6 +268,17 @@ def facet_components(cells: FacetCells) -> tuple[list[Estimate], FacetVariances 
             values[-1] if noise else None,
         ),
     )
+
+
+def _within_cells(block: FacetCells, size: float) -> MeanSquare | None:
+    """Return the mean square of repeats, of means of `size` of them; None where no cell repeats."""
+    spare = int((block.n - 1).sum())
+    return MeanSquare(float(block.squares.sum()) / spare / size, spare) if spare else None
+
+
+def _pooled(first: MeanSquare, second: MeanSquare) -> MeanSquare:
+    df = first.df + second.df
+    return MeanSquare((first.value * first.df + second.value * second.df) / df, df)
 
 
 def _remarks_on_block(block: Table, whole: tuple[int, ...]) -> tuple[Remark, ...]:

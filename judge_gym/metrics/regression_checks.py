@@ -151,15 +151,9 @@ def mixed_model(
         result = model.fit(np.array([not because for because in unidentified.values()]))
     except (NoFit, np.linalg.LinAlgError) as error:
         return _all_missing(every, _because(error), item, unit)
-    kept = [name for name, because in unidentified.items() if not because]
-    absent = [
-        f"variance of {name} is 0"
-        for name, value in zip(random, result.variances, strict=True)
-        if name in kept and value == 0
-    ]
-    method = f"mixed model, REML over {len(outcome)} cell means"
-    method += f"; random {', '.join(kept)}" if kept else "; no random factor"
-    method += f"; at its bound: {', '.join(absent)}" if absent else ""
+    variances = dict(zip(random, result.variances, strict=True))
+    kept = {name: variances[name] for name, because in unidentified.items() if not because}
+    method = f"mixed model, REML over {len(outcome)} cell means{_factors_in_words(kept)}"
     back = np.linalg.inv(triangle)
 
     def fit() -> tuple[FloatArray, FloatArray]:
@@ -167,14 +161,20 @@ def mixed_model(
         return back @ result.coefficients, np.sqrt(np.diag(covariance))
 
     fixed = _fitted(names, reasons, columns, fit, item, unit, method)
-    values = dict(zip(random, result.variances, strict=True)) | {"residual": result.residual}
     return [
         *fixed,
         *(
-            _variance(name, values[name], unidentified.get(name, ""), item, unit, method)
-            for name in values
+            _variance(name, value, unidentified.get(name, ""), item, unit, method)
+            for name, value in {**variances, "residual": result.residual}.items()
         ),
     ]
+
+
+def _factors_in_words(variances: Mapping[str, float]) -> str:
+    """Return which random factors are in a model, and which of their variances are 0."""
+    text = f"; random {', '.join(variances)}" if variances else "; no random factor"
+    absent = [f"variance of {name} is 0" for name, value in variances.items() if value == 0]
+    return text + (f"; at its bound: {', '.join(absent)}" if absent else "")
 
 
 def _variance(
