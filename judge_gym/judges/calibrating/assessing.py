@@ -108,31 +108,10 @@ def assess(
     `answered` says who answered, by default the model asked for.
     """
     answered = answered or Answered(judge.answered_by)
-    rng = np.random.default_rng(derive_seed("calibration", design.name, judge.key))
-    points = {key: points_of(judge, some) for key, some in results.items()}
-    means = {key: float(np.mean(given)) for key, given in points.items() if given}
-    scores = _scores([points[item.key] for item in texts.originals])
-    effects = [_effect(texts, means, design, name) for name in _names(design)]
-    curves = [_curve(texts, means, design, name) for name in _names(design)]
-    labels, labelled, others = _labelled(judge, texts, means, design)
+    judged = _judged(judge, texts, results, design)
+    checks = _checks(judge, texts, results, design, judged)
+    truth, calibrated = _truth(judged.labelled, judged.steps)
     flat = [result for some in results.values() for result in some]
-    steps = _steps(judge, texts, results)
-    truths, calibrated = _truth(labels, labelled, others, steps)
-    spread = distribution_checks(scores, design.margins, rng, steps=steps, labels=labels)
-    readable = _readable(judge, [results[key] for key in results], design.margins)
-    has_labels = any(item.truth is not None for item in texts.originals)
-    agreement = [agreement_check(labels, labelled, design.margins, rng)] if has_labels else []
-    checks = [
-        _awaiting(check, texts, results, design)
-        for check in (
-            readable,
-            *agreement,
-            *held_back(effect_checks(effects, design.margins, rng), spread),
-            *curve_checks(curves),
-            *spread,
-            *repetition_checks(scores, design.margins, rng),
-        )
-    ]
     decision = decide(judge.name, checks, len(flat), len(results) * design.repeats)
     if note := answered.note():
         decision = replace(decision, why=f"{decision.why} {note}.")
@@ -141,21 +120,69 @@ def assess(
         answered=answered,
         decision=decision,
         checks=checks,
-        scores=scores,
+        scores=judged.scores,
         curves={
             curve.perturbation: list(
                 zip(curve.severities.tolist(), severity_means(curve), strict=True)
             )
-            for curve in curves
+            for curve in judged.curves
         },
-        cases=_cases(texts, means, design),
-        truth=truths,
+        cases=_cases(texts, judged.means, design),
+        truth=truth,
         calibrated=calibrated,
-        next_labels=_next_labels(labels, labelled, others, steps),
+        next_labels=_next_labels(judged.labelled, judged.steps),
         statuses=Counter(result.status for result in flat),
         call_ids=[call for result in flat for call in result.call_ids],
         simulated=any(result.simulated for result in flat),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """A judge's points of 100 of the texts, and labels beside them.
+
+    `means` are by item key, `steps` how many scores the judge's scale has.
+    """
+
+    scores: Scores
+    means: Mapping[str, float]
+    curves: list[Curve]
+    labelled: Labelled
+    steps: int
+
+
+def _judged(judge: Judge, texts: Texts, results: Results, design: CalibrationDesign) -> _Judged:
+    points = {key: points_of(judge, some) for key, some in results.items()}
+    means = {key: float(np.mean(given)) for key, given in points.items() if given}
+    return _Judged(
+        scores=_scores([points[item.key] for item in texts.originals]),
+        means=means,
+        curves=[_curve(texts, means, design, name) for name in _names(design)],
+        labelled=_labelled(judge, texts, means, design),
+        steps=_steps(judge, texts, results),
+    )
+
+
+def _checks(
+    judge: Judge, texts: Texts, results: Results, design: CalibrationDesign, judged: _Judged
+) -> list[Check]:
+    """Return every check of one judge, in the order in which they are shown."""
+    rng = np.random.default_rng(derive_seed("calibration", design.name, judge.key))
+    margins, labelled = design.margins, judged.labelled
+    effects = [_effect(texts, judged.means, design, name) for name in _names(design)]
+    spread = distribution_checks(
+        judged.scores, margins, rng, steps=judged.steps, labels=labelled.expert
+    )
+    has_labels = any(item.truth is not None for item in texts.originals)
+    checks = (
+        _readable(judge, [results[key] for key in results], margins),
+        *([agreement_check(labelled.expert, labelled.judge, margins, rng)] if has_labels else []),
+        *held_back(effect_checks(effects, margins, rng), spread),
+        *curve_checks(judged.curves),
+        *spread,
+        *repetition_checks(judged.scores, margins, rng),
+    )
+    return [_awaiting(check, texts, results, design) for check in checks]
 
 
 def assess_together(
@@ -318,8 +345,8 @@ def _cases(texts: Texts, means: Mapping[str, float], design: CalibrationDesign) 
 
 def _labelled(
     judge: Judge, texts: Texts, means: Mapping[str, float], design: CalibrationDesign
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return labels and the judge's points of the same texts, and its points of all others."""
+) -> Labelled:
+    """Return labels, the judge's points of the same texts, and its points of all others."""
     rows = [
         (means[item.key], known_points(judge, item, design.label_scale))
         for item in texts.originals
@@ -327,17 +354,16 @@ def _labelled(
     ]
     judged, truths = np.array(rows, dtype=np.float64).reshape(len(rows), 2).T
     given = ~np.isnan(truths)
-    return truths[given], judged[given], judged[~given]
+    return Labelled(truths[given], judged[given], judged[~given])
 
 
-def _truth(
-    labels: FloatArray, judged: FloatArray, others: FloatArray, steps: int
-) -> tuple[list[Estimate], IsotonicCurve | None]:
+def _truth(labelled: Labelled, steps: int) -> tuple[list[Estimate], IsotonicCurve | None]:
     """Return the corrected mean and the curve to the labels, where there are any.
 
     Of two verdicts the mean is the share of the better one in percent, so the correction by
     sensitivity and specificity stands beside it.
     """
+    labels, judged, others = labelled.expert, labelled.judge, labelled.judge_alone
     if not len(labels):
         return [], None
     corrected = [prediction_powered_mean(labels, judged, others, bounds=(0.0, HIGHEST))]
@@ -376,13 +402,13 @@ MOST_STRATA = 11
 """Most groups of scores among which the next labels are divided."""
 
 
-def _next_labels(
-    labels: FloatArray, judged: FloatArray, others: FloatArray, steps: int
-) -> NextLabels | None:
+def _next_labels(labelled: Labelled, steps: int) -> NextLabels | None:
     """Return which texts to label next, by the judge's score to the nearest step."""
     step = HIGHEST / (min(max(steps, 2), MOST_STRATA) - 1)
-    nearest = [np.round(scores / step) * step for scores in (judged, others)]
-    return next_labels(Labelled(labels, nearest[0], nearest[1]), NEXT_LABELS)
+    judged, others = (
+        np.round(scores / step) * step for scores in (labelled.judge, labelled.judge_alone)
+    )
+    return next_labels(Labelled(labelled.expert, judged, others), NEXT_LABELS)
 
 
 def _readable(judge: Judge, results: Sequence[Sequence[JudgeResult]], margins: Margins) -> Check:
