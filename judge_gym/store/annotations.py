@@ -97,6 +97,28 @@ def save_annotations(
     Rows that are here stay, so that labels may come in rounds. Raises `StoreError` when the set is
     here for another rubric, and `EvidenceError` for a row that is here with another label.
     """
+    set_id = _save_set(session, given, rubric_id)
+    new = _new_rows(session, set_id, given)
+    for start in range(0, len(new), _ROWS):
+        session.execute(
+            insert(t.Annotation),
+            [
+                {
+                    "set_id": set_id,
+                    "item": row.item,
+                    "item_id": items.get(row.item),
+                    "annotator": row.annotator,
+                    "kind": row.kind,
+                    "labels": list(row.labels),
+                }
+                for row in new[start : start + _ROWS]
+            ],
+        )
+    return len(new)
+
+
+def _save_set(session: Session, given: Annotations, rubric_id: int | None) -> int:
+    """Store what a set is, without its rows; returns its id."""
     described = given.described.model_dump(mode="json")
     statement = insert(t.AnnotationSet).values(
         name=given.name, source=given.source, described=described, rubric_id=rubric_id
@@ -111,6 +133,11 @@ def save_annotations(
             f"The annotations {given.name!r} are here for another sweep or rubric.",
             "Import them with --replace, or rename the file.",
         )
+    return int(set_id)
+
+
+def _new_rows(session: Session, set_id: int, given: Annotations) -> list[Annotation]:
+    """Return the rows that are not stored; raises `EvidenceError` for one with another label."""
     here = {
         (item, annotator, kind): tuple(labels)
         for item, annotator, kind, labels in session.execute(
@@ -130,22 +157,7 @@ def save_annotations(
                 f"{', '.join(row.labels)}, and {', '.join(stored)} is stored.",
                 "Import the file with --replace to replace the stored labels.",
             )
-    for start in range(0, len(new), _ROWS):
-        session.execute(
-            insert(t.Annotation),
-            [
-                {
-                    "set_id": set_id,
-                    "item": row.item,
-                    "item_id": items.get(row.item),
-                    "annotator": row.annotator,
-                    "kind": row.kind,
-                    "labels": list(row.labels),
-                }
-                for row in new[start : start + _ROWS]
-            ],
-        )
-    return len(new)
+    return new
 
 
 def stored_annotations(session: Session, name: str) -> Annotations:
