@@ -105,15 +105,8 @@ def import_verdicts(
     """
     _check_name(session, recorded.name)
     windows = read_recorded(files, recorded, rubric.scale_size)
-    identity = _identity(files, recorded)
     save_provided(session, rubric, recorded.concept, recorded.country)
-    published = read_published(files, recorded)
-    experiments: dict[tuple[str, Judging], Experiment] = {}
-    for name, content in windows.items():
-        window = _window(recorded, name, identity, len(content.items), published)
-        _save_items(session, window, rubric, content.items.values())
-        for judging in content.judgements:
-            experiments[name, judging] = _experiment(recorded, rubric, window, judging, content)
+    experiments = _save_windows(session, files, recorded, rubric, windows)
     left = leaving(session, recorded.name, experiments.values())
     if left and confirm:
         confirm(left)
@@ -141,6 +134,24 @@ def import_verdicts(
     judges = len({(name, judging.judge) for name, judging in experiments})
     wordings = len({judging.wording for _, judging in experiments})
     return Imported(judges, wordings, items, statuses.total(), new, statuses, unread, compared)
+
+
+def _save_windows(
+    session: Session,
+    files: RecordedFiles,
+    recorded: Recorded,
+    rubric: Rubric,
+    windows: Mapping[str, RecordedWindow],
+) -> dict[tuple[str, Judging], Experiment]:
+    """Store the windows with their items; returns the experiment of each window and judge."""
+    identity, published = _identity(files, recorded), read_published(files, recorded)
+    experiments: dict[tuple[str, Judging], Experiment] = {}
+    for name, content in windows.items():
+        window = _window(recorded, name, identity, len(content.items), published)
+        _save_items(session, window, rubric, content.items.values())
+        for judging in content.judgements:
+            experiments[name, judging] = _experiment(recorded, rubric, window, judging, content)
+    return experiments
 
 
 def _identity(files: RecordedFiles, recorded: Recorded) -> str:
