@@ -147,9 +147,6 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
     selection = Selection(list(experiments), sweep=sweep)
     kept = kept_failures(session, selection)
     refused = refusals(session, scope)
-    failed = Counter({name: part.failed for name, part in progress.items()})
-    failed |= _summed((failures.workflow, failures.count) for failures in kept)
-    failed += _summed((line.workflow, line.calls) for line in refused)
     # Calls tell of runs of single workflows, since other names can share their locks.
     locks = {"experiments": [experiment.tag for experiment in experiments.values()]}
     at_work = is_in_progress(session, sweep) or (bool(lately) and is_locked(session, locks))
@@ -167,17 +164,9 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         simulated=all(map(is_simulated_model, models)) or usage.simulated,
         experiments=len(experiments),
         windows=window_lines(session, experiment_ids=list(experiments)),
-        workflows=[
-            WorkflowStatus(
-                name,
-                _state(part.state, at_work=at_work, waits=bool(in_batches.get(name))),
-                part.done,
-                part.total,
-                failed[name],
-                in_batches.get(name, 0),
-            )
-            for name, part in progress.items()
-        ],
+        workflows=_workflows(
+            progress, _failures(progress, kept, refused), in_batches, at_work=at_work
+        ),
         providers=lately,
         lowered_limits=lowered_limits(session, [rate.provider for rate in lately], now),
         spent=usage,
@@ -188,6 +177,35 @@ def sweep_status(session: Session, sweep: str, now: datetime | None = None) -> S
         expected=end,
         analysed=is_analysed(session, sweep, list(experiments)),
     )
+
+
+def _failures(
+    progress: Mapping[str, Progress], kept: Sequence[Kept], refused: Sequence[Refusal]
+) -> Counter[str]:
+    """Return workflow → all failures of it that are listed."""
+    failed = Counter({name: part.failed for name, part in progress.items()})
+    failed |= _summed((failures.workflow, failures.count) for failures in kept)
+    return failed + _summed((line.workflow, line.calls) for line in refused)
+
+
+def _workflows(
+    progress: Mapping[str, Progress],
+    failed: Mapping[str, int],
+    in_batches: Mapping[str, int],
+    *,
+    at_work: bool,
+) -> list[WorkflowStatus]:
+    return [
+        WorkflowStatus(
+            name,
+            _state(part.state, at_work=at_work, waits=bool(in_batches.get(name))),
+            part.done,
+            part.total,
+            failed.get(name, 0),
+            in_batches.get(name, 0),
+        )
+        for name, part in progress.items()
+    ]
 
 
 def failed_work(session: Session, sweep: str, parts: Sequence[str] | None = None) -> str:
