@@ -211,10 +211,10 @@ class _Reading:
 
     def take(self, row: Row) -> None:
         if row.fault:
-            raise self._fault(row, row.fault)
+            raise row.error(self.file, row.fault)
         self.count += 1
         if self.count > MAX_ROWS:
-            raise self._fault(row, f"more than {MAX_ROWS} rows", "Split the file.")
+            raise row.error(self.file, f"more than {MAX_ROWS} rows", "Split the file.")
         columns = self.mapping.columns
         key = (
             self._text(row, columns.item),
@@ -225,16 +225,16 @@ class _Reading:
         first = self.lines.setdefault(key, row.line)
         for label in self._labels(row):
             if label in given:
-                raise self._fault(
-                    row,
+                raise row.error(
+                    self.file,
                     f"{columns.label} is {label!r}, which {key[1]!r} gave item {key[0]!r} "
                     f"in line {first}, too",
                     "Remove the repeated row.",
                 )
             given.append(label)
         if len(given) > 1 and self.described.score == "neg_rmse":
-            raise self._fault(
-                row,
+            raise row.error(
+                self.file,
                 f"{key[1]!r} gave item {key[0]!r} several labels ({', '.join(given)})",
                 "The score neg_rmse compares one number with others: use score: similarity.",
             )
@@ -247,12 +247,12 @@ class _Reading:
         kinds: dict[str, Kind] = dict.fromkeys(self.mapping.people, "person")
         kinds |= dict.fromkeys(self.mapping.judges, "judge")
         if written not in kinds:
-            raise self._fault(row, f"{column} is {written!r}", f"Use {', '.join(kinds)}.")
+            raise row.error(self.file, f"{column} is {written!r}", f"Use {', '.join(kinds)}.")
         return kinds[written]
 
     def _labels(self, row: Row) -> Sequence[str]:
         column = self.mapping.columns.label
-        value = self._value(row, column)
+        value = row.value(self.file, column)
         parts: Sequence[Any] = value if isinstance(value, list) else [value]
         texts = [self._as_text(row, column, part) for part in parts]
         if self.mapping.separator and not isinstance(value, list):
@@ -264,39 +264,32 @@ class _Reading:
     def _check(self, row: Row, column: str, label: str) -> None:
         allowed = self.described.allowed
         if not label:
-            raise self._fault(row, f"{column} is empty")
+            raise row.error(self.file, f"{column} is empty")
         if allowed and label not in allowed:
-            raise self._fault(
-                row,
+            raise row.error(
+                self.file,
                 f"{column} is {label!r}",
                 f"{did_you_mean(label, allowed)}Use {', '.join(allowed)}.",
             )
         if self.described.score == "neg_rmse" and as_number(label) is None:
-            raise self._fault(
-                row, f"{column} is {label!r}", "The score neg_rmse needs labels that are numbers."
+            raise row.error(
+                self.file,
+                f"{column} is {label!r}",
+                "The score neg_rmse needs labels that are numbers.",
             )
 
     def _text(self, row: Row, column: str) -> str:
-        text = self._as_text(row, column, self._value(row, column))
+        text = self._as_text(row, column, row.value(self.file, column))
         if not text:
-            raise self._fault(row, f"{column} is empty")
+            raise row.error(self.file, f"{column} is empty")
         return text
-
-    def _value(self, row: Row, column: str) -> Any:
-        if column not in row.values:
-            there = ", ".join(map(repr, row.values))
-            raise self._fault(row, f"there is no {column!r}", f"The row has {there}.")
-        return row.values[column]
 
     def _as_text(self, row: Row, column: str, value: Any) -> str:
         if value is None:
             return ""
         if isinstance(value, bool) or not isinstance(value, str | int | float):
-            raise self._fault(row, f"{column} is {shown(value)}, not text or a number")
+            raise row.error(self.file, f"{column} is {shown(value)}, not text or a number")
         text = normal_line(f"{value:g}" if isinstance(value, float) else str(value), LONGEST + 1)
         if len(text) > LONGEST:
-            raise self._fault(row, f"{column} is longer than {LONGEST} characters")
+            raise row.error(self.file, f"{column} is longer than {LONGEST} characters")
         return text
-
-    def _fault(self, row: Row, what: str, remedy: str = "") -> EvidenceError:
-        return EvidenceError(f"{self.file} line {row.line}: {what[:500]}.", remedy[:500])

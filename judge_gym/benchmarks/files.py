@@ -4,7 +4,6 @@ Reading gives all items or one error.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
@@ -157,7 +156,7 @@ class _Reading:
 
     def item(self, row: Row) -> Item:
         if row.fault:
-            raise self._fault(row, row.fault)
+            raise row.error(self._file, row.fault)
         key = self._key(row)
         category = normal_line(self._text(row, self._benchmark.category), 500)
         if self._benchmark.pair is not None:
@@ -170,19 +169,19 @@ class _Reading:
         key = normal_line(" ".join(parts), 200)
         first = self._line_of.setdefault(key, row.line)
         if first != row.line:
-            raise self._fault(
-                row, f"{' and '.join(self._benchmark.key)} is {key!r}, as on line {first}",
+            raise row.error(
+                self._file, f"{' and '.join(self._benchmark.key)} is {key!r}, as on line {first}",
                 "Name the columns that together tell items apart under `key`.",
             )  # fmt: skip
         if len(self._line_of) > MAX_ITEMS:
-            raise self._fault(row, f"more than {MAX_ITEMS} items", "Split the file.")
+            raise row.error(self._file, f"more than {MAX_ITEMS} items", "Split the file.")
         return key
 
     def _pair(self, row: Row, key: str, category: str, columns: PairColumns) -> PairItem:
         first, second = self._filled(row, columns.first), self._filled(row, columns.second)
         if first == second:
-            raise self._fault(
-                row, f"{columns.first} and {columns.second} are the same text",
+            raise row.error(
+                self._file, f"{columns.first} and {columns.second} are the same text",
                 "A pair of equal answers has no better one: remove it.",
             )  # fmt: skip
         return PairItem(
@@ -194,7 +193,7 @@ class _Reading:
         written = self._text(row, columns.truth)
         if written not in columns.truths:
             known = ", ".join(map(repr, columns.truths))
-            raise self._fault(row, f"{columns.truth} is {written!r}", f"`truths` has {known}.")
+            raise row.error(self._file, f"{columns.truth} is {written!r}", f"`truths` has {known}.")
         return columns.truths[written]
 
     def _scored(self, row: Row, key: str, category: str, columns: ScoreColumns) -> ScoredItem:
@@ -204,8 +203,8 @@ class _Reading:
         except ValueError:
             score = math.nan
         if not columns.lowest <= score <= columns.highest:
-            raise self._fault(
-                row, f"{columns.truth} is {written!r}",
+            raise row.error(
+                self._file, f"{columns.truth} is {written!r}",
                 f"Use a number from {columns.lowest:g} to {columns.highest:g}.",
             )  # fmt: skip
         text = self._filled(row, columns.text)
@@ -214,26 +213,17 @@ class _Reading:
     def _filled(self, row: Row, column: str) -> str:
         text = self._text(row, column)
         if not text:
-            raise self._fault(row, f"{column} is empty")
+            raise row.error(self._file, f"{column} is empty")
         return text
 
     def _text(self, row: Row, column: str) -> str:
         """Return a value as normal text; "" for a column that the mapping does not name."""
         if not column:
             return ""
-        if column not in row.values:
-            raise self._fault(row, f"there is no {column!r}", _there(list(row.values)))
-        value = row.values[column]
+        value = row.value(self._file, column)
         if isinstance(value, bool) or not isinstance(value, str | int | float | None):
-            raise self._fault(row, f"{column} is {type(value).__name__}, not text or a number")
+            raise row.error(self._file, f"{column} is {type(value).__name__}, not text or a number")
         text = "" if value is None else normal_text(str(value))
         if len(text) > MAX_CHARACTERS:
-            raise self._fault(row, f"{column} is longer than {MAX_CHARACTERS} characters")
+            raise row.error(self._file, f"{column} is longer than {MAX_CHARACTERS} characters")
         return text
-
-    def _fault(self, row: Row, what: str, remedy: str = "") -> EvidenceError:
-        return EvidenceError(f"{self._file} line {row.line}: {what[:500]}.", remedy[:500])
-
-
-def _there(columns: Sequence[str]) -> str:
-    return f"The row has {', '.join(map(repr, columns))}."

@@ -36,6 +36,17 @@ class Row:
     values: dict[str, Any]
     fault: str = ""
 
+    def error(self, file: Path, what: str, remedy: str = "") -> EvidenceError:
+        """Return an error that names the file and this line; long values are cut."""
+        return EvidenceError(f"{file} line {self.line}: {what[:500]}.", remedy[:500])
+
+    def value(self, file: Path, column: str) -> Any:
+        """Return the value of a column; raises `EvidenceError` if there is no such column."""
+        if column not in self.values:
+            there = ", ".join(map(repr, self.values))
+            raise self.error(file, f"there is no {column!r}", f"The row has {there}.")
+        return self.values[column]
+
 
 def read_rows(file: Path) -> Iterator[Row]:
     """Yield the records of `file` one at a time.
@@ -306,4 +317,4 @@ def _listed(columns: Mapping[str, object]) -> str:
 
 
 def _fault(file: Path, row: Row, what: str, remedy: str = _MEND) -> EvidenceError:
-    return EvidenceError(f"{file} line {row.line}: {what}.", remedy)
+    return row.error(file, what, remedy)

@@ -195,8 +195,7 @@ class _Record:
         return name
 
     def fault(self, what: str, remedy: str = "") -> EvidenceError:
-        place = f"{self.file} line {self.row.line}"
-        return EvidenceError(f"{place}: {what[:500]}.", remedy[:500])
+        return self.row.error(self.file, what, remedy)
 
 
 def read_published(files: RecordedFiles, recorded: Recorded) -> Published:
