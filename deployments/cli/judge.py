@@ -88,45 +88,29 @@ def score(
 
     Stored judgements are reused. Exits with code 1 if fewer than half the answers are readable.
     """
-    import asyncio
-
-    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
     from judge_gym.answers.readability import too_few_readable
     from judge_gym.judges import load_judge, read_item_file
     from judge_gym.judges.calibrating.comparing import agreement
     from judge_gym.judges.calibrating.judging import readable_of
-    from judge_gym.settings import settings
 
     judge = load_judge(file)
     read = read_item_file(items, fields_of(fields))
     read.check([judge])
     (errors if as_json else console).print(read.said(judge), markup=False, soft_wrap=True)
-    prepare_environment(settings().data_dir, verbose=False)
-    scoring = judge.score_batch(
-        read.items, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
+    results = _judge(
+        judge, read.items, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
     )
-    with (
-        simulator_for([judge.answered_by]),
-        lost_servers_named(),
-        errors.status(f"Judging {counted(len(read.items), 'item')}."),
-    ):
-        results = asyncio.run(scoring)
     cost, by = _ledger_of(judge, results)
     labelled = agreement(judge, read.texts, results)
     if as_json:
-        rows = [result.model_dump(mode="json") for result in results]
-        labels = {"column": read.label_column, **asdict(labelled)}
-        console.print_json(
-            json.dumps(
-                {
-                    "name": judge.name,
-                    **cost,
-                    "served_models": by.served,
-                    "labels": labels,
-                    "results": rows,
-                }
-            )
-        )
+        scored = {
+            "name": judge.name,
+            **cost,
+            "served_models": by.served,
+            "labels": {"column": read.label_column, **asdict(labelled)},
+            "results": [result.model_dump(mode="json") for result in results],
+        }
+        console.print_json(json.dumps(scored))
     else:
         _show(judge, by, results, cost)
         if labelled.labels:
@@ -134,6 +118,22 @@ def score(
     show_note(by, errors if as_json else console)
     if error := too_few_readable([readable_of(judge, results)]):
         raise error
+
+
+def _judge(judge: "AnyJudge", items: "Sequence[Item]", **options: Any) -> "list[JudgeResult]":
+    """Judge the items and wait for the results; `options` as in `score_batch`."""
+    import asyncio
+
+    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
+    from judge_gym.settings import settings
+
+    prepare_environment(settings().data_dir, verbose=False)
+    with (
+        simulator_for([judge.answered_by]),
+        lost_servers_named(),
+        errors.status(f"Judging {counted(len(items), 'item')}."),
+    ):
+        return asyncio.run(judge.score_batch(items, **options))
 
 
 async def _open(judge: "OwnJudge") -> None:
