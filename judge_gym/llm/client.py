@@ -85,16 +85,20 @@ class Client:
             error.body = _sent(exchange)
             raise
         except Exception as error:
-            failure = classified(error, key if provider.key_env else None, exchange.received)
-            failure.body = _sent(exchange)
-            if failure.kind == "authentication" and (owner := _other_owner(provider, key)):
-                failure.args = (f"{failure} The key looks like one of {owner}.",)
             # Without its cause, which may repeat the key in a trace.
-            raise failure from None
+            raise _failure(error, provider, key, exchange) from None
 
     async def close(self) -> None:
         """Close litellm's sockets; they belong to the running event loop."""
         await close_litellm_async_clients()
+
+
+def _failure(error: Exception, provider: Provider, key: str, exchange: Exchange) -> ProviderError:
+    failure = classified(error, key if provider.key_env else None, exchange.received)
+    failure.body = _sent(exchange)
+    if failure.kind == "authentication" and (owner := _other_owner(provider, key)):
+        failure.args = (f"{failure} The key looks like one of {owner}.",)
+    return failure
 
 
 def _other_owner(provider: Provider, key: str) -> str | None:

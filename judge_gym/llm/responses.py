@@ -241,11 +241,7 @@ def read_answer(
         raise ProviderError("server", storable(f"The answer broke off: {why}"), status=200)
     simulated = is_simulated_model(model) or _is_marked(response, said)
     cost, source = (0.0, "simulated") if simulated else _cost(response, said, price)
-    reasoning = getattr(message, "reasoning_content", None) or ""
-    if thought := _THOUGHT.match(text):
-        reasoning, text = reasoning + thought[1], text[thought.end() :]
-    if reasoning:
-        text = text.lstrip()
+    reasoning, text = _reasoning_apart(message, text)
     if refusal and not text:
         text, finish = refusal, "content_filter"
     elif len(text) > MAX_ANSWER_CHARACTERS:
@@ -277,6 +273,14 @@ def _answer_text(message: Any) -> tuple[str, str | None]:
     if not isinstance(content, str):
         raise TypeError(f"the content is a {type(content).__name__}")
     return content, (message.provider_specific_fields or {}).get("refusal")
+
+
+def _reasoning_apart(message: Any, text: str) -> tuple[str, str]:
+    """Return the reasoning, which may stand at the beginning of the text, and the rest of it."""
+    reasoning = getattr(message, "reasoning_content", None) or ""
+    if thought := _THOUGHT.match(text):
+        reasoning, text = reasoning + thought[1], text[thought.end() :]
+    return reasoning, text.lstrip() if reasoning else text
 
 
 def _is_marked(response: Any, said: _Original) -> bool:
