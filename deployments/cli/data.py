@@ -76,7 +76,7 @@ def _show_rows(rows: dict[str, int], heading: str) -> None:
 def import_verdicts(
     files: Annotated[
         list[Path],
-        typer.Argument(help="Recorded files (JSONL or CSV), or a folder.", show_default=False),
+        typer.Argument(help="Recorded files (JSONL, JSON, CSV), or a folder.", show_default=False),
     ],
     mapping: Annotated[
         Path,
@@ -92,7 +92,7 @@ def import_verdicts(
     ] = False,
     yes: Yes = False,
 ) -> None:
-    """Import judgements recorded elsewhere, from JSONL or CSV.
+    """Import judgements recorded elsewhere, from JSONL, JSON arrays or CSV.
 
     Reads decisions or raw answers. They are marked as imported.
     """

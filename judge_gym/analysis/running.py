@@ -219,7 +219,7 @@ def figures(data: SweepData) -> list[ResultRow]:
     ]
     rows += [row for sweep_figures in _OF_THE_SWEEP for row in sweep_figures(data, groups)]
     rows += specification_curves(data, groups, rows)
-    return [cautioned(row, data.judges) for row in rows]
+    return list(cautioned(rows, data.judges))
 
 
 NEEDS = {
@@ -322,28 +322,32 @@ def absences(rows: Sequence[ResultRow], origin: Origin) -> Iterator[ResultRow]:
                 yield result_row(not_estimable(metric, f"it needs {needs}"), {}, origin)
 
 
-def cautioned(row: ResultRow, judges: Iterable[Judge]) -> ResultRow:
-    """Return the row, with remarks on the judges behind it.
+def cautioned(rows: Iterable[ResultRow], judges: Sequence[Judge]) -> Iterator[ResultRow]:
+    """Yield the rows, each with remarks on the judges behind it.
 
     They name models that did not apply a value of its axes, which contrasts on the axis leave out,
     judges that several served models, or another one, answered for, and facets whose levels the
     figure pools.
     """
-    behind = [judge for judge in judges if _is_behind(row.scope, judge)]
+    known: dict[tuple[str, bool], tuple[Remark, ...]] = {}
+    for row in rows:
+        key = (row.scope_key, row.estimate is None)
+        if key not in known:
+            known[key] = tuple(_remarks(row, judges))
+        yield replace(row, remarks=(*row.remarks, *known[key])) if known[key] else row
+
+
+def _remarks(row: ResultRow, judges: Iterable[Judge]) -> Iterator[Remark]:
+    behind = list(_behind(row.scope, judges))
     axes = [axis for axis in sampling.AXES if axis in row.scope or axis in _levels(row.scope)]
     lost = {axis: sorted({one.model for one in behind if not one.applied(axis)}) for axis in axes}
-    remarks = [
-        Remark(RemarkKind.NOT_APPLIED, names=(axis, *models))
-        for axis, models in lost.items()
-        if models
-    ]
-    served = served_remarks((one.model, arm) for one in behind for arm in one.served)
-    pooled = [
-        Remark(RemarkKind.POOLED_FACET, len(levels), names=(facet.replace("_", " "),))
-        for facet, levels in facets_of(one.experiment for one in behind).items()
-        if row.estimate is not None and facet not in row.scope
-    ]
-    return replace(row, remarks=(*row.remarks, *remarks, *served, *pooled))
+    for axis, models in lost.items():
+        if models:
+            yield Remark(RemarkKind.NOT_APPLIED, names=(axis, *models))
+    yield from served_remarks((one.model, arm) for one in behind for arm in one.served)
+    for facet, levels in facets_of(one.experiment for one in behind).items():
+        if row.estimate is not None and facet not in row.scope:
+            yield Remark(RemarkKind.POOLED_FACET, len(levels), names=(facet.replace("_", " "),))
 
 
 def _levels(scope: Scope) -> dict[str, list[str]]:
@@ -352,24 +356,27 @@ def _levels(scope: Scope) -> dict[str, list[str]]:
     return {scope["axis"]: levels} if "axis" in scope and levels else {}
 
 
-def _is_behind(scope: Scope, judge: Judge) -> bool:
-    """Whether a judge is among those that a figure of this scope is about."""
-    experiment = judge.experiment
+def _behind(scope: Scope, judges: Iterable[Judge]) -> Iterator[Judge]:
+    """Yield the judges that a figure of this scope is about."""
     named = {scope[part] for part in ("judge", "rival") if part in scope}
     if "pair" in scope and "concept" in scope:  # without a concept, the pair is of two
         named |= set(scope["pair"].split(" and "))
-    if named and not named & {judge.model, experiment.family}:
-        return False
-    if scope.get("window", judge.window) != judge.window:
-        return False
-    if "rubric" in scope and not scope["rubric"].startswith(str(experiment.rubric)):
-        return False
     values = {name: [str(value)] for name, value in scope.items() if name not in _OWN_ENTRIES}
-    return all(
-        str(getattr(experiment, name)) in levels
+    levels = [
+        (name, levels)
         for name, levels in (values | _levels(scope)).items()
         if name in Experiment.model_fields
-    )
+    ]
+    for judge in judges:
+        experiment = judge.experiment
+        if named and not named & {judge.model, experiment.family}:
+            continue
+        if scope.get("window", judge.window) != judge.window:
+            continue
+        if "rubric" in scope and not scope["rubric"].startswith(str(experiment.rubric)):
+            continue
+        if all(str(getattr(experiment, name)) in allowed for name, allowed in levels):
+            yield judge
 
 
 _OWN_ENTRIES = ("window", "rubric")

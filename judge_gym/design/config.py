@@ -19,7 +19,7 @@ from judge_gym.errors import ConfigError, did_you_mean
 
 MAX_TEXT_BYTES = 1_000_000
 """Maximum size of a sweep or rubric file."""
-CORPUS_SUFFIXES = (".jsonl", ".ndjson", ".csv")
+CORPUS_SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv")
 COMPRESSED = ".gz"
 """May follow a suffix of a corpus file: the file is decompressed while it is read."""
 _SHOWN_NAMES = 12

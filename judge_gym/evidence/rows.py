@@ -1,4 +1,6 @@
-"""Rows of JSONL and CSV files: raw values with line numbers, or typed values with a name each.
+"""Rows of JSONL, JSON and CSV files: values with line numbers, or typed values with names.
+
+A `.json` file holds an array of objects; one with an object a line is read as JSONL.
 
 `design.files` lists the files of a corpus.
 """
@@ -9,8 +11,8 @@ import json
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from io import TextIOWrapper
+from dataclasses import dataclass, replace
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar, cast
 
@@ -21,7 +23,12 @@ from judge_gym.errors import EvidenceError, did_you_mean
 
 MAX_ROW_CHARACTERS = 10_000_000
 """Longest JSONL line in bytes and longest CSV value in characters that is read."""
+MAX_ARRAY_BYTES = 500_000_000
+"""Longest JSON array that is read; it is in memory as a whole."""
 _NOT_JSON = "not JSON"
+_NO_ARRAY = f"{_NOT_JSON}: neither an array of objects nor an object a line"
+_OPENING = re.compile(r"\s*\[\s*")
+_SEPARATED = re.compile(r"\s*(?:,\s*|(?=\]\s*\Z))")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SEPARATOR = re.compile(r'"?sep=([,;\t|])"?\s*')
 _QUOTED = re.compile(r'"[^"]*"')
@@ -56,7 +63,7 @@ def read_rows(file: Path) -> Iterator[Row]:
     """
     try:
         with _opened(file) as handle:
-            yield from _csv_rows(file, handle) if _is_csv(file) else _json_rows(handle)
+            yield from _rows(corpus_suffix(file), file, handle)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise EvidenceError(
             f"{file} cannot be decompressed: {error}.", "Download or compress it again."
@@ -65,8 +72,10 @@ def read_rows(file: Path) -> Iterator[Row]:
         raise _unreadable(file, error) from error
 
 
-def _is_csv(file: Path) -> bool:
-    return corpus_suffix(file) == ".csv"
+def _rows(suffix: str, file: Path, handle: BinaryIO) -> Iterator[Row]:
+    if suffix == ".csv":
+        return _csv_rows(file, handle)
+    return _array_rows(file, handle) if suffix == ".json" else _json_rows(handle)
 
 
 def _opened(file: Path) -> BinaryIO:
@@ -154,9 +163,51 @@ def _json_row(number: int, line: bytes) -> Row:
         return Row(number, {}, "not UTF-8")
     except (ValueError, RecursionError) as error:
         return Row(number, {}, f"{_NOT_JSON}: {error}")
+    return _object_row(number, values)
+
+
+def _object_row(number: int, values: Any) -> Row:
     if not isinstance(values, dict):
         return Row(number, {}, "not a JSON object")
     return Row(number, values, _encoding_fault(values))
+
+
+def _array_rows(file: Path, handle: BinaryIO) -> Iterator[Row]:
+    content = handle.read(MAX_ARRAY_BYTES + 1)
+    if len(content) > MAX_ARRAY_BYTES:
+        raise EvidenceError(
+            f"{file} is longer than {MAX_ARRAY_BYTES} bytes.",
+            "Write an object a line, and rename it to end in .jsonl.",
+        )
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        yield Row(1 + content.count(b"\n", 0, error.start), {}, "not UTF-8")
+        return
+    if opening := _OPENING.match(text):
+        yield from _entries(text, opening.end())
+        return
+    for row in _json_rows(BytesIO(content)):
+        yield replace(row, fault=_NO_ARRAY) if row.fault.startswith(_NOT_JSON) else row
+
+
+def _entries(text: str, start: int) -> Iterator[Row]:
+    """Yield the entries of an array whose first one starts here; nothing after a fault."""
+    decode = json.JSONDecoder().raw_decode
+    line, counted = 1, 0
+    while text[start : start + 1] != "]":
+        line, counted = line + text.count("\n", counted, start), start
+        try:
+            values, end = decode(text, start)
+        except (ValueError, RecursionError) as error:
+            yield Row(line, {}, f"{_NOT_JSON}: {error}")
+            return
+        yield _object_row(line, values)
+        separator = _SEPARATED.match(text, end)
+        if separator is None:
+            yield Row(line, {}, f"{_NOT_JSON}: no comma or bracket after this entry")
+            return
+        start = separator.end()
 
 
 def _bounded_lines(handle: BinaryIO) -> Iterator[bytes]:

@@ -195,8 +195,16 @@ def kappa_of_tables(
     distance = (stages[:, None] - stages).astype(np.float64)
     cost = distance**2 if quadratic else (distance != 0).astype(np.float64)
 
+    true_stages = np.count_nonzero(tables.sum(axis=(0, 2)))
+    if true_stages < 2:
+        # Whatever the judge says is then as good as chance: κ would be 0, or 0 / 0.
+        because = "the truth is the same stage throughout"
+        return not_estimable(metric, because, n=n, n_items=len(tables))
+    # Few tables differ: counting how often each was drawn is quicker than weighing items.
+    different, kind = np.unique(tables.reshape(len(tables), -1), axis=0, return_inverse=True)
+
     def kappa(weights: FloatArray) -> FloatArray:
-        joint = np.tensordot(weights, tables, axes=1)
+        joint = (weights @ different).reshape(-1, *tables.shape[1:])
         total = joint.sum(axis=(1, 2))
         product = joint.sum(axis=2)[:, :, None] * joint.sum(axis=1)[:, None, :]
         expected = (cost * product).sum(axis=(1, 2)) / total
@@ -204,15 +212,10 @@ def kappa_of_tables(
         ratio = np.divide(observed, expected, where=expected > 0, out=np.full(len(joint), np.nan))
         return np.asarray(1 - ratio)
 
-    true_stages = np.count_nonzero(tables.sum(axis=(0, 2)))
-    if true_stages < 2:
-        # Whatever the judge says is then as good as chance: κ would be 0, or 0 / 0.
-        because = "the truth is the same stage throughout"
-        return not_estimable(metric, because, n=n, n_items=len(tables))
-    value = float(kappa(np.ones((1, len(tables))))[0])
+    value = float(kappa(np.bincount(kind).astype(np.float64)[None])[0])
     method = "t interval, items resampled"
     estimate = Estimate(metric, value, None, None, n, len(tables), method=method, unit="kappa")
-    interval = resampled_interval(kappa, len(tables), rng)
+    interval = resampled_interval(kappa, len(tables), rng, kind)
     return caution_below(with_interval(estimate, interval, SIGNED_UNIT), ADVISED_ITEMS)
 
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ def t_interval(values: FloatArray, level: float = LEVEL) -> Interval | None:
     return mean - half, mean + half
 
 
+@lru_cache(maxsize=4096)
 def wilson(successes: float, trials: float) -> Interval:
     """Return the Wilson score interval of a proportion, in [0, 1]; needs trials > 0.
 
@@ -72,10 +74,15 @@ def clustered_wilson(successes: IntArray, trials: IntArray) -> Interval:
 
 
 def resampled_interval(
-    statistic: Callable[[FloatArray], FloatArray], n_items: int, rng: np.random.Generator
+    statistic: Callable[[FloatArray], FloatArray],
+    n_items: int,
+    rng: np.random.Generator,
+    kind: IntArray | None = None,
 ) -> Interval | None:
     """Return the interval of one statistic: of `resampled_intervals`, whose rows are just it."""
-    (interval,) = resampled_intervals(lambda weights: statistic(weights)[None], 1, n_items, rng)
+    (interval,) = resampled_intervals(
+        lambda weights: statistic(weights)[None], 1, n_items, rng, kind
+    )
     return interval
 
 
@@ -84,6 +91,7 @@ def resampled_intervals(
     count: int,
     n_items: int,
     rng: np.random.Generator,
+    kind: IntArray | None = None,
 ) -> list[Interval | None]:
     """Return estimate ± t(n-1) · SE of each statistic, the SE from resampling items together.
 
@@ -91,27 +99,31 @@ def resampled_intervals(
     replacement, to `count` rows of r values; with weights of one it gives the estimates. Draws
     in which a statistic is undefined (NaN) are left out. The SE carries √(n/(n-1)), so that for
     a mean this is the t interval: the percentile interval covers too little at 15 items. None
-    for n < 2 or no spread.
+    for n < 2 or no spread. `kind` numbers items from 0 by what they add to the statistics; weights
+    are then how often each kind was drawn, (r, kinds).
     """
     if n_items < 2:
         return [None] * count
-    drawn = np.concatenate([statistics(w) for w in _resamples(n_items, rng)], axis=1)
-    centres = statistics(np.ones((1, n_items)))[:, 0]
+    kind = np.arange(n_items) if kind is None else kind
+    drawn = np.concatenate([statistics(w) for w in _resamples(kind, rng)], axis=1)
+    centres = statistics(np.bincount(kind).astype(np.float64)[None])[:, 0]
     return [
         _resampled(float(centre), values[np.isfinite(values)], n_items)
         for centre, values in zip(centres, drawn, strict=True)
     ]
 
 
-def _resamples(n_items: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Yield weights (r, n_items), `RESAMPLES` rows in all, in blocks that fit a cache."""
+def _resamples(kind: IntArray, rng: np.random.Generator) -> Iterator[FloatArray]:
+    """Yield weights (r, kinds), `RESAMPLES` rows in all, in blocks that fit a cache."""
+    n_items, kinds = len(kind), int(kind.max()) + 1
     rows = min(RESAMPLES, max(1, BLOCK // n_items))
     for done in range(0, RESAMPLES, rows):
         r = min(rows, RESAMPLES - done)
         # Counting uniform draws is several times faster than drawing multinomial counts.
-        chosen = rng.integers(0, n_items, size=(r, n_items)) + n_items * np.arange(r)[:, None]
-        counts = np.bincount(chosen.ravel(), minlength=r * n_items)
-        yield counts.reshape(r, n_items).astype(np.float64)
+        chosen = kind[rng.integers(0, n_items, size=(r, n_items))]
+        chosen += kinds * np.arange(r)[:, None]
+        counts = np.bincount(chosen.ravel(), minlength=r * kinds)
+        yield counts.reshape(r, kinds).astype(np.float64)
 
 
 def _resampled(centre: float, draws: FloatArray, n_items: int) -> Interval | None:

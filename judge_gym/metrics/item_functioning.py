@@ -9,6 +9,7 @@ Shealy and Stout 1993, Psychometrika 58; Millsap 2011, Statistical Approaches to
 Invariance, chapter 7.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -55,12 +56,13 @@ def item_functioning(judged: FloatArray, others: FloatArray, focal: BoolArray, n
     if min(in_group, items - in_group) < FEWEST:
         because = f"it needs {FEWEST} items in the group and {FEWEST} outside it"
         return not_estimable(METRIC, because, n=n, n_items=items, unit=unit)
-    value = _adjusted_difference(judged, others, focal)
     block = _blocks(focal)
-    kept = [block != left for left in range(int(block.max()) + 1)]
-    left_out = np.array(
-        [_adjusted_difference(judged[one], others[:, one], focal[one]) for one in kept]
-    )
+    left_out = block != np.arange(int(block.max()) + 1)[:, None]
+    everything = np.ones((1, items), dtype=np.bool_)
+    value, *without = _adjusted_differences(
+        judged, others, focal, np.concatenate([everything, left_out])
+    ).tolist()
+    left_out = np.array(without)
     estimate = Estimate(
         METRIC, value, None, None, n, items, unit=unit,
         method="judge's score on consensus (corrected for its error) and group; jackknife, t",
@@ -87,42 +89,59 @@ def _blocks(focal: BoolArray) -> IntArray:
     return block
 
 
-def _adjusted_difference(judged: FloatArray, others: FloatArray, focal: BoolArray) -> float:
-    """Return the coefficient of the group, with consensus as estimated true scores."""
-    consensus = others.mean(axis=0)
-    matched = np.empty_like(consensus)
-    reliability = _reliability(others, focal)
-    for group in (focal, ~focal):
-        mean = consensus[group].mean()
-        matched[group] = mean + reliability * (consensus[group] - mean)
-    within = matched.copy()
-    outcome = judged.copy()
-    for group in (focal, ~focal):
-        within[group] -= matched[group].mean()
-        outcome[group] -= judged[group].mean()
-    square = float(within @ within)
-    slope = float(within @ outcome) / square if square > EPSILON else 0.0
-    apart = judged[focal].mean() - judged[~focal].mean()
-    level = matched[focal].mean() - matched[~focal].mean()
-    return float(apart - slope * level)
+def _adjusted_differences(
+    judged: FloatArray, others: FloatArray, focal: BoolArray, kept: BoolArray
+) -> FloatArray:
+    """Return the coefficient of the group among each choice of items (choices x items).
+
+    Consensus enters as estimated true scores.
+    """
+    groups = [_Group(judged[g], others[:, g], kept[:, g]) for g in (focal, ~focal)]
+    within = sum(group.consensus_squares for group in groups)
+    reliability = _reliability(groups, within, kept.sum(axis=1))
+    # Drawn to the group's mean by ρ, consensus varies ρ times as much within the group.
+    square = reliability**2 * within
+    product = reliability * sum(group.products for group in groups)
+    slope = np.divide(product, square, where=square > EPSILON, out=np.zeros_like(square))
+    apart = groups[0].judged_mean - groups[1].judged_mean
+    level = groups[0].consensus_mean - groups[1].consensus_mean
+    return np.asarray(apart - slope * level)
 
 
-def _reliability(others: FloatArray, focal: BoolArray) -> float:
+class _Group:
+    """Means and sums of squares within a group of items, for each choice of its items.
+
+    Scores are centred at the means of the group first, so that sums of squares keep their digits.
+    """
+
+    def __init__(self, judged: FloatArray, others: FloatArray, kept: BoolArray) -> None:
+        weights, judges = kept.astype(np.float64), len(others)
+        n = weights.sum(axis=1)
+        level = others.mean(axis=1, keepdims=True)
+        scores, own = others - level, judged - judged.mean()
+        consensus = scores.mean(axis=0)
+        own_mean, by_judge = weights @ own / n, weights @ scores.T / n[:, None]
+        mean = by_judge.mean(axis=1)
+        self.judged_mean = judged.mean() + own_mean
+        self.consensus_mean = level.mean() + mean
+        self.consensus_squares = weights @ consensus**2 - n * mean**2
+        self.products = weights @ (consensus * own) - n * mean * own_mean
+        residual = (scores**2).sum(axis=0) - judges * consensus**2
+        self.error = weights @ residual - n * ((by_judge**2).sum(axis=1) - judges * mean**2)
+        self.judges = judges
+
+
+def _reliability(groups: Sequence[_Group], within: FloatArray, items: IntArray) -> FloatArray:
     """Return the reliability of the mean of the other judges within groups, in [0.1, 1].
 
     Hoyt's 1941 analysis of variance (Cronbach's α) with items within groups; below 0.1 it is cut,
     as dividing by it would make noise of the slope.
     """
-    judges, items = others.shape
-    between = error = 0.0
-    for group in (focal, ~focal):
-        scores = others[:, group]
-        by_item, by_judge = scores.mean(axis=0), scores.mean(axis=1, keepdims=True)
-        between += judges * float(((by_item - by_item.mean()) ** 2).sum())
-        error += float(((scores - by_item - by_judge + scores.mean()) ** 2).sum())
-    between /= items - 2
-    error /= (items - 2) * (judges - 1)
-    return min(1.0, max(0.1, 1 - error / between)) if between > EPSILON else 1.0
+    judges = groups[0].judges
+    between = judges * within / (items - 2)
+    error = sum(group.error for group in groups) / ((items - 2) * (judges - 1))
+    shared = np.divide(error, between, where=between > EPSILON, out=np.zeros_like(between))
+    return np.asarray(np.clip(1 - shared, 0.1, 1.0))
 
 
 def paired_functioning(

@@ -13,7 +13,7 @@ from judge_gym.errors import ConfigError, did_you_mean
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _FILE = re.compile(r"file(?:\.(\w+))?")
-_SUFFIX = re.compile(r"\.(?:jsonl|ndjson|csv)(?:\.gz)?$", re.IGNORECASE)
+_SUFFIX = re.compile(r"\.(?:jsonl|ndjson|json|csv)(?:\.gz)?$", re.IGNORECASE)
 _MOST_NAMED = 15
 
 

@@ -117,7 +117,7 @@ def recorded_files(paths: Sequence[Path], recorded: Recorded) -> RecordedFiles:
 def read_recorded(
     files: RecordedFiles, recorded: Recorded, n_stages: int
 ) -> dict[str, RecordedWindow]:
-    """Read JSONL or CSV files; returns window → its items and judgements.
+    """Read JSONL, JSON or CSV files; returns window → its items and judgements.
 
     Raises `EvidenceError` naming file, line, column and value at the first row that does not
     fit. No row is skipped, because a file without some of its rows is another data set.

@@ -15,7 +15,7 @@ from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
 from judge_gym.report.audit import Audit, audit
 from judge_gym.report.evidence import CellsToReview, ShownWindow, cells_to_review, shown_evidence
 from judge_gym.report.facts import Facts, read_facts
-from judge_gym.report.files import ENVIRONMENT, data_address, replace_file, results_csv, unwritable
+from judge_gym.report.files import ENVIRONMENT, csv_download, replace_file, results_csv, unwritable
 from judge_gym.report.findings import HOW_DECIDED, findings_table, largest_effects, sentences
 from judge_gym.report.headlines import Summary, answers, headline_plot, summary_of
 from judge_gym.report.multiverse import specification_plot
@@ -157,8 +157,7 @@ def render_page(report: Report, older: str = "") -> str:
         how_decided=HOW_DECIDED,
         anchor=_anchor,
         drawings=lambda plot: drawings(plot, before),
-        file_name=_file_name,
-        csv_address=data_address(report.csv),
+        figures=csv_download(f"figures-{_file_name(report.facts.run.sweep)}.csv", report.csv),
         methods=SPECS,
         decisions=decisions(),
         notation=NOTATION,

@@ -104,7 +104,8 @@ def varying(scopes: Sequence[Scope]) -> set[str]:
 def setting_of(experiment: Experiment) -> str:
     """Return in words what is not at its default in an experiment; who judges what is no part."""
     axes = ("replicates", "tag", "task_type", "family", "model", "ground_truth")
-    return ", ".join(setting_phrases(experiment.model_dump(exclude={*axes, "window"})))
+    values = experiment.model_dump(exclude={*axes, "window"})
+    return ", ".join(setting_phrases(values | {"actors": experiment.actors}))
 
 
 def rubric_phrase(text: str) -> str:

@@ -143,8 +143,9 @@ def _assembled(lines: Sequence[_Line], cells: Columns) -> Table:
 def _lines(spec: Spec, rows: Iterable[ResultRow]) -> list[_Line]:
     """Return the lines that hold an estimate, in the order of their first figure."""
     lines: dict[str, _Line] = {}
+    metrics = frozenset(spec.metrics)
     for row in rows:
-        if row.metric in spec.metrics:
+        if row.metric in metrics:
             lines.setdefault(row.scope_key, _Line(row.scope)).figures[row.metric] = row
     joined = _joined(lines, spec.beside) if spec.beside else list(lines.values())
     return [line for line in joined if line.estimable]

@@ -20,6 +20,7 @@ from judge_gym.records.judgements import ScoreCritic
 from judge_gym.records.recipes import rubric_recipe
 from judge_gym.seeds import digest
 from judge_gym.store import tables as t
+from judge_gym.store.bulk import inserting, packed
 from judge_gym.store.engine import named
 from judge_gym.store.recipes import (
     Identity,
@@ -429,36 +430,42 @@ def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -
     )
     bundling = resolve(experiment).of(Bundling)
     groups = bundling.group(list(documents))
-    for position, members in enumerate(groups):
-        item_id = _item(session, window, [documents[key] for key in members], members)
-        session.execute(
-            insert(t.ExperimentItem)
-            .values(experiment_id=experiment_id, item_id=item_id, position=position)
-            .on_conflict_do_nothing()
-        )
+    placed = [
+        {"experiment_id": experiment_id, "item_id": item_id, "position": position}
+        for position, item_id in enumerate(_items(session, window, documents, groups))
+    ]
+    freezing = inserting(t.ExperimentItem, ("experiment_id", "item_id", "position"))
+    session.connection().execute(freezing.on_conflict_do_nothing(), packed(placed))
     return len(groups)
 
 
-def _item(
-    session: Session, window: t.Window, document_ids: Sequence[int], keys: Sequence[str]
-) -> int:
-    key = digest("item", window.key, list(keys))
-    created: int | None = session.scalar(
-        insert(t.Item)
-        .values(key=key, window_id=window.id, bundle_size=len(keys))
-        .on_conflict_do_nothing()
-        .returning(t.Item.id)
-    )
-    if created is None:
-        return session.scalars(sa.select(t.Item.id).where(t.Item.key == key)).one()
-    session.execute(
-        sa.insert(t.ItemDocument),
-        [
-            {"item_id": created, "position": position, "document_id": document_id}
-            for position, document_id in enumerate(document_ids)
-        ],
-    )
-    return created
+def _items(
+    session: Session,
+    window: t.Window,
+    documents: Mapping[str, int],
+    groups: Sequence[Sequence[str]],
+) -> list[int]:
+    """Store an item for each group of document keys, once; returns their ids in order."""
+    keys = [digest("item", window.key, list(members)) for members in groups]
+    members_of = dict(zip(keys, groups, strict=True))
+    rows = [
+        {"key": key, "window_id": window.id, "bundle_size": len(members)}
+        for key, members in members_of.items()
+    ]
+    connection = session.connection()
+    adding = inserting(t.Item, ("key", "window_id", "bundle_size")).on_conflict_do_nothing()
+    created = set(connection.scalars(adding.returning(t.Item.key), packed(rows)))
+    chosen = t.Item.key == sa.any_(sa.literal(list(members_of), sa.ARRAY(sa.Text)))
+    ids = dict(connection.execute(sa.select(t.Item.key, t.Item.id).where(chosen)).tuples().all())
+    contents = [
+        {"item_id": ids[key], "position": position, "document_id": documents[member]}
+        for key, members in members_of.items()
+        if key in created
+        for position, member in enumerate(members)
+    ]
+    holding = inserting(t.ItemDocument, ("item_id", "position", "document_id"))
+    connection.execute(holding, packed(contents))
+    return [ids[key] for key in keys]
 
 
 def not_applied(session: Session, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:

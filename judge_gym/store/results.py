@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 import sqlalchemy as sa
@@ -117,7 +118,7 @@ class ResultRow:
         """Why there is no estimate or no interval, as a sentence; empty when neither is missing."""
         return reason_of(self.estimate, self.because)
 
-    @property
+    @cached_property
     def scope_key(self) -> str:
         """The one text of the scope: with the metric, the identity of the figure in its run."""
         return canonical_json(self.scope)
@@ -198,9 +199,18 @@ def save_run(
     session.add(run)
     session.flush()
     if rows:
+        columns = [field.name for field in fields(ResultRow)]
         session.execute(
             sa.insert(t.AnalysisResult),
-            [{**asdict(row), "scope_key": row.scope_key, "run_id": run.id} for row in rows],
+            [
+                {
+                    **{name: getattr(row, name) for name in columns},
+                    "remarks": [asdict(remark) for remark in row.remarks],
+                    "scope_key": row.scope_key,
+                    "run_id": run.id,
+                }
+                for row in rows
+            ],
         )
     if findings:
         session.execute(

@@ -156,7 +156,12 @@ def test_values_larger_than_the_limit(tmp_path, monkeypatch):
         ("a.csv", "text\nb\n", {"truth": "v2x"}, "a.csv: fields.truth: no row has 'v2x'."),
         ("a.csv", "text\nb\n", {"body": "text"}, "'body' is not a field of a document."),
         ("a.csv", "text\nb\n", {"body": "text"}, "Use title, url, date, text, truth, category."),
-        ("a.txt", "text", {}, "a.txt is not a corpus file. Use one of .jsonl, .ndjson, .csv"),
+        (
+            "a.txt",
+            "text",
+            {},
+            "a.txt is not a corpus file. Use one of .jsonl, .ndjson, .json, .csv",
+        ),
     ],
 )
 def test_an_unusable_file_is_one_error_that_names_it(tmp_path, name, content, fields, message):
@@ -293,3 +298,34 @@ def test_a_compressed_file_reads_as_it_was(tmp_path, name):
     packed.write_bytes(packed.read_bytes()[:-9])
     with pytest.raises(EvidenceError, match=f"{name}.gz cannot be decompressed"):
         list(row_files.read_rows(packed))
+
+
+def test_a_json_array_reads_as_its_objects_a_line_do(tmp_path):
+    objects = [{"item": "é]", "nested": {"list": [1, "}"]}}, {"item": "b", "nested": {}}]
+    array, lines = tmp_path / "a.json", tmp_path / "a.jsonl"
+    lines.write_text("".join(json.dumps(one) + "\n" for one in objects))
+    for text in (json.dumps(objects), json.dumps(objects, indent=2), lines.read_text()):
+        array.write_text("\ufeff" + text, encoding="utf-8")
+        rows = [(row.values, row.fault) for row in row_files.read_rows(array)]
+        assert rows == [(row.values, row.fault) for row in row_files.read_rows(lines)]
+    array.write_text(" [ ] ")
+    assert list(row_files.read_rows(array)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "rows", "fault"),
+    [
+        ('[{"a": 1},\n\n {"a": 2]', 3, 1, "not JSON: Expecting ',' delimiter"),
+        ('[{"a": 1}\n {"a": 2}]', 1, 1, "no comma or bracket after this entry"),
+        ('[{"a": 1}] [', 1, 1, "no comma or bracket after this entry"),
+        ('[{"a": 1},\n3]', 2, 1, "not a JSON object"),
+        ('[{"a": 1},', 1, 1, "not JSON: Expecting value"),
+        ('{\n "results": []\n}', 1, 0, "neither an array of objects nor an object a line"),
+    ],
+)
+def test_an_array_with_a_mistake_names_its_line(tmp_path, text, line, rows, fault):
+    (tmp_path / "a.json").write_text(text)
+    read = list(row_files.read_rows(tmp_path / "a.json"))
+    assert [row.fault for row in read[:rows]] == [""] * rows
+    assert fault in next(row.fault for row in read if row.fault)
+    assert next(row.line for row in read if row.fault) == line

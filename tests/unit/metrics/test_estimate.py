@@ -137,6 +137,14 @@ def test_statistics_of_the_same_draws_have_the_intervals_of_each_alone(n_items):
         assert interval == pytest.approx(alone, abs=1e-12)
 
 
+def test_items_of_one_kind_are_counted_together_in_the_same_draws():
+    kind = np.array([0, 1, 1, 2, 0, 1, 0])
+    values = np.array([0.25, 1.0, 4.0])
+    by_kind = resampled_interval(lambda w: w @ values, 7, np.random.default_rng(3), kind)
+    by_item = resampled_interval(lambda w: w @ values[kind], 7, np.random.default_rng(3))
+    assert by_kind == pytest.approx(by_item, abs=1e-12)
+
+
 def test_resampling_needs_items_that_differ(rng):
     assert resampled_interval(lambda weights: weights @ np.ones(1), 1, rng) is None
     assert resampled_interval(lambda weights: weights @ np.ones(5) / 5, 5, rng) is None

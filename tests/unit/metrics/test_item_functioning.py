@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
+from judge_gym.metrics.estimate import t_quantile
 from judge_gym.metrics.item_functioning import item_functioning, paired_functioning
 
 RNG = np.random.default_rng
@@ -36,6 +37,26 @@ def test_the_difference_is_that_of_least_squares_on_estimated_true_scores(seed: 
     design = sm.add_constant(np.column_stack([matched, focal]))
     expected = sm.OLS(judged, design).fit().params[2]
     assert item_functioning(judged, others, focal, 30).estimate == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("items", [20, 110])
+def test_the_interval_is_a_jackknife_over_items(items: int) -> None:
+    """Each item (from 40 in a group on, each block of items) is left out of a fit of its own."""
+    judged, others, focal = planted(items, 0.1, items)
+    parts = []
+    for group in (np.flatnonzero(focal), np.flatnonzero(~focal)):
+        without = []
+        for left in range(min(40, len(group))):
+            kept = np.delete(np.arange(items), group[left::40])
+            part = item_functioning(judged[kept], others[:, kept], focal[kept], len(kept))
+            without.append(part.estimate)
+        parts.append((len(without) - 1) * np.var(without))
+    df = int(sum(parts) ** 2 / sum(part**2 / (min(40, items // 2) - 1) for part in parts))
+    half = t_quantile(min(items - 3, max(1, df))) * sum(parts) ** 0.5
+    found = item_functioning(judged, others, focal, items)
+    assert (found.lower, found.upper) == pytest.approx(
+        (found.estimate - half, found.estimate + half)
+    )
 
 
 def test_a_group_that_all_judges_place_higher_functions_alike() -> None:

@@ -1,12 +1,14 @@
 """The figures as CSV: whole, in full precision, and harmless in a spreadsheet."""
 
+import base64
 import csv
 import io
+import zipfile
 from datetime import UTC, datetime
 
 import pytest
 
-from judge_gym.report.files import COLUMNS, results_csv
+from judge_gym.report.files import COLUMNS, csv_download, results_csv
 from judge_gym.store.results import RunInfo
 
 RUN = RunInfo(7, "trial", "0.1.0", False, datetime(2026, 2, 3, tzinfo=UTC))
@@ -43,3 +45,16 @@ def test_a_missing_figure_is_empty_and_says_why(make_row) -> None:
 def test_text_from_outside_is_no_formula(make_row, text: str) -> None:
     [line] = lines(make_row("m", 0.5, scope={"concept": text, "judge": text}, method=text))
     assert [line[name] for name in ("concept", "judge", "method")] == [f"'{text}"] * 3
+
+
+def test_many_figures_are_zipped(make_row) -> None:
+    text = results_csv(RUN, [make_row("m", place / 7, scope={"n": place}) for place in range(9000)])
+    download = csv_download("figures.csv", text)
+    assert download == csv_download("figures.csv", text)
+    assert download.name == "figures.csv.zip"
+    kind, _, held = download.address.partition(",")
+    assert kind == "data:application/zip;base64"
+    assert len(held) < len(text) / 5
+    with zipfile.ZipFile(io.BytesIO(base64.b64decode(held))) as archive:
+        assert archive.namelist() == ["figures.csv"]
+        assert archive.read("figures.csv").decode() == text
