@@ -30,6 +30,7 @@ from support.batched import (
 )
 from support.rig import count, empty, run, runtime_at
 from support.study import Study, corpus, window
+from support.tiers import rest_slow
 from support.waiting import until
 
 pytestmark = pytest.mark.usefixtures("quick_retries")
@@ -134,7 +135,7 @@ STATUSES = {
 """How a batch ends, where it is not completed."""
 
 
-@pytest.mark.parametrize("fate", FATES)
+@pytest.mark.parametrize("fate", rest_slow(FATES, 5))
 def test_a_batch_gives_the_same_rows_as_direct_calls(
     database: str, faulty: str, articles: Path, directly: Direct, fate: str
 ) -> None:
@@ -345,6 +346,7 @@ def test_two_runs_at_once_send_and_take_in_each_batch_once(
     run(work())
 
 
+@pytest.mark.slow
 def test_the_calls_of_a_cancelled_batch_are_asked_directly_by_the_next_run(
     database: str, articles: Path, directly: Direct
 ) -> None:
@@ -401,6 +403,7 @@ def test_a_planned_batch_that_was_never_sent_is_cancelled_here_alone(
     run(work())
 
 
+@pytest.mark.slow
 def test_a_batch_at_work_that_may_be_the_lost_one_is_neither_sent_again_nor_cancelled(
     database: str, articles: Path
 ) -> None:

@@ -304,6 +304,7 @@ def test_an_interrupted_run_is_brought_on(elsewhere: sa.Engine, bundle: Path) ->
     assert contents(elsewhere) == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -47,6 +47,7 @@ def asked(database: str, *script: Step) -> tuple[Failure, Any, Provider]:
     return run(work())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [stays_silent, drips], ids=["silent", "drips"])
 def test_a_call_ends_when_its_time_is_over(database: str, step: Step) -> None:
     outcome, row, provider = asked(database, step)

@@ -179,6 +179,7 @@ def test_any_path_will_do(place: Path, join: Join, name: str) -> None:
 # --- who uses it -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_last_of_two_processes_stops_the_server(place: Path, join: Join) -> None:
     folder = place / "data"
     first, second = join(folder), join(folder)
@@ -428,6 +429,7 @@ def test_a_lost_linked_cluster_is_not_replaced_in_silence(place: Path) -> None:
     link.unlink()
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_start_says_why_and_where_the_log_is(place: Path) -> None:
     cluster = stopped_cluster(place / "data")
     settings = cluster / "postgresql.conf"

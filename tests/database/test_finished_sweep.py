@@ -18,6 +18,7 @@ from judge_gym.settings import Settings
 from judge_gym.store import tables as t
 from support.command_line import sweep_text
 from support.postgres import temporary_database
+from support.tiers import rest_slow
 from support.whole_sweep import whole_sweep
 
 SWAPS = "swap:\n  pairs:\n    - [sim/high-1, sim/low-1]\n  sham: true\n"
@@ -82,26 +83,29 @@ def test_a_finished_sweep_is_found_and_nothing_is_changed(engine: sa.Engine, fou
 
 @pytest.mark.parametrize(
     "statement",
-    [
-        "DELETE FROM probes WHERE replicate = 0 AND id = (SELECT min(id) FROM probes)",
-        "DELETE FROM probes WHERE id = (SELECT min(id) FROM probes WHERE replicate = 1)",
-        "DELETE FROM samples WHERE id = (SELECT max(s.id) FROM samples s "
-        "JOIN arms a ON a.id = s.arm_id WHERE a.arm = 'own')",
-        "DELETE FROM samples WHERE id = (SELECT max(s.id) FROM samples s "
-        "JOIN arms a ON a.id = s.arm_id WHERE a.arm = 'swap')",
-        "DELETE FROM arms WHERE arm = 'sham'",
-        "DELETE FROM views WHERE view = 'neutralized' "
-        "AND document_id = (SELECT min(id) FROM documents)",
-        "UPDATE windows SET collected_at = NULL",
-        "UPDATE rubrics SET status = 'refused', failure = 'flagged' WHERE variant = 0",
-        "UPDATE rubrics SET key = 'another' WHERE id = (SELECT min(id) FROM rubrics)",
-        "UPDATE samples SET stages = 8 WHERE id = (SELECT min(id) FROM samples "
-        "WHERE status = 'scored' AND stages < 8)",
-        "UPDATE probes SET probability = 0.123 WHERE id = (SELECT min(id) FROM probes)",
-        "UPDATE analysis_runs SET version = '0.0.9'",
-        "UPDATE analysis_runs SET data_digest = ''",
-        "DELETE FROM analysis_runs",
-    ],
+    rest_slow(
+        [
+            "DELETE FROM probes WHERE replicate = 0 AND id = (SELECT min(id) FROM probes)",
+            "DELETE FROM probes WHERE id = (SELECT min(id) FROM probes WHERE replicate = 1)",
+            "DELETE FROM samples WHERE id = (SELECT max(s.id) FROM samples s "
+            "JOIN arms a ON a.id = s.arm_id WHERE a.arm = 'own')",
+            "DELETE FROM samples WHERE id = (SELECT max(s.id) FROM samples s "
+            "JOIN arms a ON a.id = s.arm_id WHERE a.arm = 'swap')",
+            "DELETE FROM arms WHERE arm = 'sham'",
+            "DELETE FROM views WHERE view = 'neutralized' "
+            "AND document_id = (SELECT min(id) FROM documents)",
+            "UPDATE windows SET collected_at = NULL",
+            "UPDATE rubrics SET status = 'refused', failure = 'flagged' WHERE variant = 0",
+            "UPDATE rubrics SET key = 'another' WHERE id = (SELECT min(id) FROM rubrics)",
+            "UPDATE samples SET stages = 8 WHERE id = (SELECT min(id) FROM samples "
+            "WHERE status = 'scored' AND stages < 8)",
+            "UPDATE probes SET probability = 0.123 WHERE id = (SELECT min(id) FROM probes)",
+            "UPDATE analysis_runs SET version = '0.0.9'",
+            "UPDATE analysis_runs SET data_digest = ''",
+            "DELETE FROM analysis_runs",
+        ],
+        5,
+    ),
 )
 def test_a_gap_or_other_figures_make_it_unfinished(
     engine: sa.Engine, found: Found, statement: str
@@ -167,16 +171,19 @@ def test_the_plan_says_what_making_failures_again_takes(engine: sa.Engine, tmp_p
 
 @pytest.mark.parametrize(
     "amended",
-    [
-        ("replicates: 2", "replicates: 3"),
-        ("sim/low-1]\n    rep", "sim/low-1, sim/sure-1]\n    rep"),
-        ("model: [sim/calm-1, sim/high-1, sim/low-1]", "model: [sim/high-1, sim/low-1]"),
-        ("concept: democratic backsliding", "concept: fascism"),
-        ("max_documents: 5", "max_documents: 6"),
-        ("- [sim/high-1, sim/low-1]", "- [sim/low-1, sim/high-1]"),
-        ("sham: true", "sham: false"),
-        (SWAPS, ""),
-    ],
+    rest_slow(
+        [
+            ("replicates: 2", "replicates: 3"),
+            ("sim/low-1]\n    rep", "sim/low-1, sim/sure-1]\n    rep"),
+            ("model: [sim/calm-1, sim/high-1, sim/low-1]", "model: [sim/high-1, sim/low-1]"),
+            ("concept: democratic backsliding", "concept: fascism"),
+            ("max_documents: 5", "max_documents: 6"),
+            ("- [sim/high-1, sim/low-1]", "- [sim/low-1, sim/high-1]"),
+            ("sham: true", "sham: false"),
+            (SWAPS, ""),
+        ],
+        3,
+    ),
 )
 def test_an_amended_file_is_unfinished(
     engine: sa.Engine, found: Found, amended: tuple[str, str]

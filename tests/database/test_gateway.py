@@ -175,6 +175,7 @@ def test_a_rate_limit_holds_everybody_back_as_long_as_asked(
     assert min(moments[1:]) - moments[0] >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("step", "kind"),
     [
@@ -501,6 +502,7 @@ def test_a_key_reaches_no_table(database: str) -> None:
     assert KEY not in text
 
 
+@pytest.mark.slow
 def test_litellm_is_quiet_on_import() -> None:
     """No price list is fetched and no .env file read: that would stall, or leak, an offline run."""
     program = "import judge_gym.llm.client"

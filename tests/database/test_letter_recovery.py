@@ -37,6 +37,7 @@ blocks:
 """
 
 
+@pytest.mark.slow
 def test_the_calibration_of_letters_is_what_is_planted(database: str, tmp_path: Path) -> None:
     file = tmp_path / "letters.yaml"
     file.write_text(SWEEP)

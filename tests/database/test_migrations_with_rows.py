@@ -173,6 +173,7 @@ def test_the_newest_step_down_and_up_leaves_the_rows(blank: str) -> None:
     assert rows(blank).keys() == before.keys()
 
 
+@pytest.mark.slow
 def test_every_step_down_and_up_again_with_rows(blank: str) -> None:
     migrate.upgrade(blank)
     execute(blank, NEWEST_ROWS)

@@ -40,6 +40,7 @@ from support.panel_runs import ledger
 from support.panels import ITEMS, a_document, a_panel, review_said
 from support.postgres import temporary_database
 from support.rig import providers_at, run, runtime_at
+from support.tiers import rest_slow
 
 COUNT = 12
 """Questions of each kind, more than the smallest batch."""
@@ -204,7 +205,7 @@ def in_batches(url: str, provider: str, kind: Kind, **settings: Any) -> list[End
     return found
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", rest_slow(KINDS, 2))
 def test_batches_give_the_same_rows_as_direct_calls(
     postgres_server: str, migrated_template: str, provider: str, name: str
 ) -> None:
@@ -318,7 +319,7 @@ def test_a_critic_is_reused_for_a_rubric_of_the_same_words(database: str) -> Non
     assert routes(database) == {"direct": 3, "cache": 1}
 
 
-@pytest.mark.parametrize("name", ["judges", "perturbers", "gyms"])
+@pytest.mark.parametrize("name", rest_slow(["judges", "perturbers", "gyms"], 1))
 def test_as_many_are_in_flight_as_the_provider_allows(database: str, name: str) -> None:
     kind = KINDS[name][0]
     arrived, everybody = 0, asyncio.Event()
@@ -452,6 +453,7 @@ def test_a_panel_reviews_as_many_documents_as_its_budget_has(database: str, prov
     assert len(ledger(database)) == 12
 
 
+@pytest.mark.slow
 def test_all_raters_of_all_documents_are_asked_at_once(database: str) -> None:
     """No rater waits for another: all are in flight before one is answered."""
     small, waiting, everybody = panel(), 0, asyncio.Event()

@@ -71,6 +71,7 @@ def rows(engine: sa.Engine, table: Any) -> list[Any]:
         return list(session.scalars(sa.select(table)))
 
 
+@pytest.mark.slow
 def test_each_judge_sees_each_pair_in_both_orders_and_is_probed(done: Any) -> None:
     engine, _ = done
     samples = rows(engine, t.Sample)

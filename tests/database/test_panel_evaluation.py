@@ -110,6 +110,7 @@ def holds(found: Estimate, planted: float) -> bool:
     return bool(abs(planted - found.estimate) <= furthest / usual * abs(bound - found.estimate))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("place", "model"), list(enumerate(MODELS)))
 def test_planted_skill_is_found_again(evaluation: Evaluation, place: int, model: str) -> None:
     grader = grader_of(model)

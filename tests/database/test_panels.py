@@ -137,6 +137,7 @@ def test_time_runs_out_for_one_rater_and_the_rest_go_on(database: str) -> None:
     assert (late.attempts, late.errors[0]["kind"]) == (1, "timeout")
 
 
+@pytest.mark.slow
 def test_a_slow_simulator_runs_out_of_time_for_everybody(database: str) -> None:
     async def work() -> PanelState:
         async with (

@@ -31,6 +31,7 @@ from judge_gym.store.spending import spending_scope, spent
 from support.command_line import CommandLine, sweep_text
 from support.postgres import temporary_database
 from support.rig import run
+from support.tiers import rest_slow
 from support.whole_sweep import whole_sweep
 
 Change = Callable[[str], str]
@@ -136,11 +137,11 @@ def answers(engine: sa.Engine, *agents: str) -> dict[str, str]:
     ("template", "views", "rubrics"),
     [
         ("score", 0, 0),
-        ("probe", 0, 0),
-        ("neutralize", 2, 0),
+        pytest.param("probe", 0, 0, marks=pytest.mark.slow),
+        pytest.param("neutralize", 2, 0, marks=pytest.mark.slow),
         ("rubric", 0, RUBRICS),
-        ("rubric_again", 0, RUBRICS),
-        ("critic", 0, RUBRICS),
+        pytest.param("rubric_again", 0, RUBRICS, marks=pytest.mark.slow),
+        pytest.param("critic", 0, RUBRICS, marks=pytest.mark.slow),
     ],
 )
 def test_a_changed_template_starts_new_cells_and_keeps_the_old_ones(
@@ -242,6 +243,7 @@ def test_the_commands_refuse_in_one_line_before_anything_is_spent(
     assert rows(engine) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "settings", "name"),
     [
@@ -272,6 +274,7 @@ def test_another_utility_model_or_setting_makes_new_views_and_cells(
     program_settings.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_budget_counts_the_calls_of_earlier_recipes_and_none_of_another_sweeps_views(
     engine: sa.Engine, file: Path, tmp_path: Path
 ) -> None:
@@ -325,7 +328,7 @@ def test_a_finished_sweep_of_an_older_schema_is_still_finished(
     assert rows(engine) == before
 
 
-@pytest.mark.parametrize("template", ["score", "neutralize", "rubric"])
+@pytest.mark.parametrize("template", rest_slow(["score", "neutralize", "rubric"], 1))
 def test_a_sweep_of_an_older_schema_and_an_older_template_is_asked_again(
     engine: sa.Engine, file: Path, template: str
 ) -> None:
@@ -400,6 +403,7 @@ def test_an_older_bundle_comes_in_and_its_sweep_is_finished(
     assert not any(new.values())
 
 
+@pytest.mark.slow
 def test_answers_of_another_recipe_do_not_join_an_experiment(
     engine: sa.Engine, elsewhere: sa.Engine, file: Path, tmp_path: Path, change: Change
 ) -> None:

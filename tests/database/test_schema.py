@@ -61,6 +61,7 @@ def test_alembic_finds_nothing_to_migrate(own_database: str) -> None:
         assert compare_metadata(context, t.Base.metadata) == []
 
 
+@pytest.mark.slow
 def test_up_twice_down_and_up_again(blank: str) -> None:
     engine = sa.create_engine(blank, poolclass=sa.NullPool)
     assert migrate.revisions(engine)[0] is None

@@ -43,6 +43,7 @@ MEANS = sa.text(
 )
 
 
+@pytest.mark.slow
 def test_each_wording_moves_a_judge_as_planted_and_the_standard_one_does_not(
     database: str, tmp_path: Path
 ) -> None:

@@ -53,6 +53,7 @@ def test_a_judge_that_clusters_may_not_replace_one_that_does_not(command: Comman
     assert "SIMULATED DATA: not evidence" in said
 
 
+@pytest.mark.slow
 def test_a_benchmark_is_judged_in_both_orders(command: CommandLine, tmp_path: Path) -> None:
     deployed = EXAMPLES.parent
     file = tmp_path / "pairs.jsonl"

@@ -6,6 +6,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
@@ -48,6 +49,7 @@ def flow_runs(server: PrefectServer, name: str) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_a_run_with_failures_exits_with_1_and_names_the_command_that_retries_them(
     command: CommandLine, prefect_server: PrefectServer
 ) -> None:

@@ -190,6 +190,7 @@ def test_without_a_key_one_line_says_where_it_may_be(place: CommandLine, databas
     assert value_of(database, "SELECT count(*) FROM experiments") == 0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("block")
 def test_the_doctor_says_where_keys_come_from(place: CommandLine) -> None:
     told = place("doctor", FIRECRAWL_API_KEY=IN_ENVIRONMENT).output

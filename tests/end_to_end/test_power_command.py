@@ -17,6 +17,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     return command("sweep", "power", DEMO, "--effect", "0.2", "--seeds", "20").fine()
 
 
+@pytest.mark.slow
 def test_power_is_told_with_its_error_and_its_price(demo: Ended) -> None:
     said = " ".join(demo.output.split())
     # 16 articles, 4 judges, 5 replicates, each judged and probed 1.1 times; 16 summaries

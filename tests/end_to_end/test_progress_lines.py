@@ -7,6 +7,7 @@ import pytest
 from support.command_line import CommandLine, small_sweep
 
 
+@pytest.mark.slow
 def test_progress_is_logged_in_lines_without_a_terminal(
     command: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -35,6 +35,7 @@ blocks:
 """
 
 
+@pytest.mark.slow
 def test_real_models_take_a_key_and_a_sweep_file(
     command: CommandLine, database: str, simulator: Simulator
 ) -> None:

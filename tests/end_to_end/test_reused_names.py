@@ -27,6 +27,7 @@ def experiments_of(command: CommandLine, sweep: str) -> list[str]:
         return list(connection.scalars(sa.text(query), {"sweep": sweep}))
 
 
+@pytest.mark.slow
 def test_a_run_that_takes_calls_out_of_a_sweep_needs_a_confirmation(command: CommandLine) -> None:
     file = command.folder / "one.yaml"
     file.write_text(small_sweep("one", "sim/calm-1"))

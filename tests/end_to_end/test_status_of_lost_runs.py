@@ -88,6 +88,7 @@ def test_a_lost_run_is_not_in_progress_and_nobody_waits_for_its_end(
     command("sweep", "status", "lost", "--watch").fine()
 
 
+@pytest.mark.slow
 def test_failures_are_counted_where_they_are_listed(command: CommandLine, database: str) -> None:
     """No provider answers at that address: no sample is failed, and every call failed."""
     Path(command.folder, "providers.toml").write_text(

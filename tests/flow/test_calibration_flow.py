@@ -101,6 +101,7 @@ def test_texts_are_judged_once_and_the_page_is_written(file: Path, database: str
     assert (page.parent / "LOGBOOK.md").read_text() == book
 
 
+@pytest.mark.slow
 def test_what_failed_is_told_and_asked_again_on_request(file: Path) -> None:
     (file.parent / "broken").touch()
     state = run_flow(calibration, file)
@@ -153,6 +154,7 @@ def planned(file: Path) -> str:
     return " ".join(ended.output.split())
 
 
+@pytest.mark.slow
 def test_what_a_budget_leaves_over_is_reported_and_told(
     two: Path, database: str, place: pytest.MonkeyPatch
 ) -> None:
@@ -193,6 +195,7 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     assert {row[6] for row in checks(database)} == {True}
 
 
+@pytest.mark.slow
 def test_a_budget_used_up_before_ends_a_calibration_at_once_and_plans_warn_of_it(
     two: Path, place: pytest.MonkeyPatch
 ) -> None:

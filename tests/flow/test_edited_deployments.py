@@ -65,7 +65,7 @@ class Server(PrefectApi):
         path = f"/deployments/{found['id']}/schedules"
         self.ask("DELETE", f"{path}/{found['schedules'][0]['id']}")
         added = [{"active": False, "schedule": EVERY}]
-        httpx.post(f"{self.api}{path}", json=added).raise_for_status()
+        self.answer("POST", path, added).raise_for_status()
 
 
 @pytest.fixture(scope="module")
@@ -175,13 +175,12 @@ def test_the_work_pool_of_an_earlier_version_is_restricted_and_an_edited_one_kep
 @pytest.mark.usefixtures("made")
 def test_a_run_with_an_unknown_parameter_is_refused(server: Server) -> None:
     found = server.get("/deployments/name/sweep/demo")
-    path = f"{server.api}/deployments/{found['id']}/create_flow_run"
-    refused = httpx.post(path, json={"parameters": {"fiel": 3}})
+    path = f"/deployments/{found['id']}/create_flow_run"
+    refused = server.answer("POST", path, {"parameters": {"fiel": 3}})
     assert refused.status_code == httpx.codes.CONFLICT
     assert "'fiel' was unexpected" in refused.text
-    made = httpx.post(path, json={"parameters": {"retry_failed": False}})
-    assert made.is_success
-    server.ask("DELETE", f"/flow_runs/{made.json()['id']}")
+    made = server.post(path, parameters={"retry_failed": False})
+    server.ask("DELETE", f"/flow_runs/{made['id']}")
 
 
 def test_a_server_that_does_not_answer_is_named_with_a_remedy(command: CommandLine) -> None:

@@ -91,6 +91,7 @@ def test_a_judge_of_pairs_is_refused(place: pytest.MonkeyPatch, tmp_path: Path) 
     assert "is a judge of pairs" in str(error_of(run_flow(gym, tmp_path / "gym.yaml")))
 
 
+@pytest.mark.slow
 def test_a_budget_that_is_passed_leaves_a_page_of_what_there_is(
     place: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -22,6 +22,7 @@ def shown(state: State[PanelState]) -> dict[str, object]:
     return {str(one.key).partition("-")[0]: one.data for one in artifacts(state)}
 
 
+@pytest.mark.slow
 def test_a_panel_that_failed_goes_on_and_is_shown(
     place: pytest.MonkeyPatch, simulator: Simulator
 ) -> None:

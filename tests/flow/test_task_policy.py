@@ -100,6 +100,7 @@ def ready_to_score() -> tuple[SweepRun, list[SampleUnit]]:
     return run, asyncio.run(planned())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("place")
 def test_the_same_task_twice_runs_twice_and_the_database_keeps_one(
     database: str, simulator: Simulator

@@ -137,10 +137,8 @@ def test_another_host_name_is_refused_even_with_the_password(up: Installation, c
 def test_nothing_is_told_or_done_without_the_password(
     up: Installation, create: str, password: str
 ) -> None:
-    user, _, guessed = password.partition(":")
-    auth = (user, guessed) if user else None
     for path in (create, "/flow_runs/filter", "/block_documents/filter", "/variables/filter"):
-        answer = httpx.post(f"{up.api}{path}", auth=auth, json={})
+        answer = up.answer("POST", path, {}, password)
         assert answer.status_code == httpx.codes.UNAUTHORIZED
 
 
@@ -160,7 +158,7 @@ def test_a_run_cannot_choose_its_command_even_with_the_password(
     before = runs(up)
     wanted = json.loads(json.dumps(variables).replace("{mark}", str(mark)))
     body = {"state": {"type": "SCHEDULED"}, "job_variables": wanted}
-    answer = httpx.post(f"{up.api}{create}", auth=logged_in(up), json=body)
+    answer = up.answer("POST", create, body)
     assert answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
     assert "dditional properties are not allowed" in answer.text
     assert runs(up) == before

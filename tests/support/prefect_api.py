@@ -18,27 +18,33 @@ class PrefectApi(Protocol):
         """What it asks for, as user:password; empty when it asks for nothing."""
         return ""
 
-    def ask(self, method: str, path: str, **body: Any) -> Any:
+    def answer(
+        self, method: str, path: str, body: Any = None, password: str | None = None
+    ) -> httpx.Response:
         """What Prefect's API answers; asked again while it is busy, as Prefect's client does."""
+        user, _, secret = (self.password if password is None else password).partition(":")
 
-        def answer() -> httpx.Response | None:
-            user, _, password = self.password.partition(":")
+        def given() -> httpx.Response | None:
             try:
-                given = httpx.request(
+                answer = httpx.request(
                     method,
                     f"{self.api}{path}",
-                    json=body or None,
-                    auth=(user, password) if user else None,
+                    json=body,
+                    auth=(user, secret) if user else None,
                     timeout=30,
                 )
             except httpx.ReadTimeout:
                 if method != "GET":
                     raise
                 return None
-            return None if given.status_code == httpx.codes.SERVICE_UNAVAILABLE else given
+            return None if answer.status_code == httpx.codes.SERVICE_UNAVAILABLE else answer
 
-        given = until(answer, f"an answer to {method} {path}", every=0.5).raise_for_status()
-        return given.json() if given.content else None
+        return until(given, f"an answer to {method} {path}", every=0.5)
+
+    def ask(self, method: str, path: str, **body: Any) -> Any:
+        """The JSON of an answer that is no error."""
+        answer = self.answer(method, path, body or None).raise_for_status()
+        return answer.json() if answer.content else None
 
     def get(self, path: str) -> Any:
         """What Prefect's API answers to GET."""

@@ -85,6 +85,7 @@ def test_planted_accuracy_and_position_bias_are_recovered(name):
     assert bool(figures.published) == (name == "judgebench")
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize("name", FILES)
 def test_intervals_hold_what_is_planted_as_often_as_they_say(name):

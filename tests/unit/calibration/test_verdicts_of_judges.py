@@ -349,6 +349,7 @@ def verdicts_at(rng, prevalence, noise):
     return assessed(binary("any"), texts, lambda item, _: said[item.id])
 
 
+@pytest.mark.slow
 def test_at_100_labels_chance_is_refused_and_5_percent_of_errors_are_not():
     rng = np.random.default_rng(11)
     prevalence = rng.uniform(0.2, 0.8, 50)

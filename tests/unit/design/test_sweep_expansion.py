@@ -229,6 +229,7 @@ LARGE = [
 ]
 
 
+@pytest.mark.slow
 def test_a_third_of_a_million_points_are_counted_and_drawn_without_being_held() -> None:
     sweep = sweep_of(LARGE, draw={"random": 50, "seed": 1})
     tracemalloc.start()

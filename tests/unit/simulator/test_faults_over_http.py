@@ -233,6 +233,7 @@ def test_no_verdict_can_be_read_in_a_malformed_one(bench, axes):
     assert isinstance(read_verdict(scoring, sound), Verdict)
 
 
+@pytest.mark.slow
 def test_shares_over_http_are_exactly_those_of_the_draw():
     faults = ({"kind": "rate_limit", "share": 0.05}, {"kind": "empty", "share": 0.1})
     asked = [{**ASK, "seed": number} for number in range(2000)]

@@ -19,6 +19,7 @@ from judge_gym.simulator.faults.plan import NEWS_KINDS
 from judge_gym.simulator.faults.reading import read_plan
 from judge_gym.simulator.news import read_archive
 from judge_gym.simulator.server import serving
+from support.tiers import rest_slow
 
 CORPUS = Path(__file__).parents[3] / "deployments" / "sweeps" / "corpora" / "valmora.jsonl"
 WEEK = {"start": date(2026, 1, 5), "end": date(2026, 1, 11)}
@@ -137,17 +138,20 @@ def test_a_search_that_cannot_be_mended_by_waiting_fails_at_once(fault, said):
 
 @pytest.mark.parametrize(
     "fault",
-    [
-        {"kind": "rate_limit", **NOW},
-        {"kind": "rate_limit", "form": "date", **NOW},
-        {"kind": "timed_out"},
-        {"kind": "server_error", "status": 500},
-        {"kind": "server_error", "status": 502},
-        {"kind": "server_error", "status": 503},
-        {"kind": "cut"},
-        {"kind": "slow_first_byte", "seconds": 30},
-        {"kind": "stall", "seconds": 30},
-    ],
+    rest_slow(
+        [
+            {"kind": "rate_limit", **NOW},
+            {"kind": "rate_limit", "form": "date", **NOW},
+            {"kind": "timed_out"},
+            {"kind": "server_error", "status": 500},
+            {"kind": "server_error", "status": 502},
+            {"kind": "server_error", "status": 503},
+            {"kind": "cut"},
+            {"kind": "slow_first_byte", "seconds": 30},
+            {"kind": "stall", "seconds": 30},
+        ],
+        7,
+    ),
     ids=lambda fault: f"{fault['kind']}{fault.get('status', '')}{fault.get('form', '')}",
 )
 def test_what_may_pass_is_tried_again(fault):
