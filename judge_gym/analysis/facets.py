@@ -279,9 +279,8 @@ def votes(group: Group) -> Iterator[ResultRow]:
         wrong = verdicts.stages != 1 << np.maximum(truth[verdicts.item] - 1, 0)
         values, items = wrong.astype(np.float64), group.common & (truth > 0)
     table = verdicts.means(values).value[:, items].T
-    rng = group.rng("effective_votes")
     if truth is not None:
-        figures = effective_votes(table, np.zeros(len(table)), rng)
+        figures = effective_votes(table, np.zeros(len(table)))
         # Of errors that are 0 or 1, few items hold few errors (decision 0026).
         figures = (
             caution_below(figures[0], ADVISED_ITEMS),
@@ -290,6 +289,6 @@ def votes(group: Group) -> Iterator[ResultRow]:
     else:
         names = [group.judges[place].experiment.family for place in group.present]
         family = np.unique(names, return_inverse=True)[1].astype(np.int64)
-        figures = votes_between_families(table, family, rng)
+        figures = votes_between_families(table, family)
     for estimate in figures:
         yield group.across(estimate)

@@ -22,9 +22,8 @@ from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.estimate import (
     EPSILON,
     Estimate,
-    Interval,
+    jackknife_interval,
     not_estimable,
-    t_quantile,
     with_interval,
 )
 
@@ -223,23 +222,13 @@ def _estimates(
             continue
         method = _METHOD + (_BELOW if value < -EPSILON else "")
         estimate = Estimate(name, max(0.0, value), None, None, n, items, method=method, unit=unit)
-        interval = _jackknife(value, np.array([figure(solution) for solution in left_out]))
+        interval = jackknife_interval(value, np.array([figure(solution) for solution in left_out]))
         if interval and interval[1] <= 0:
             estimates[name] = replace(estimate, because=_ALL_BELOW)
         else:
             most = 1.0 if unit == _SHARE else np.inf
             estimates[name] = with_interval(estimate, interval, (0.0, most), absent=_STEADY)
     return {name: estimates[name] for name in figures}
-
-
-def _jackknife(value: float, left_out: FloatArray) -> Interval | None:
-    """Return value ± t(n-1) · SE, SE² = (n-1)/n · Σ(leave-one-out - their mean)²."""
-    n = len(left_out)
-    if not np.isfinite(left_out).all():
-        return None
-    error = float(((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum()) ** 0.5)
-    half = t_quantile(n - 1) * error
-    return (value - half, value + half) if error > EPSILON else None
 
 
 def _summed(values: FloatArray) -> FloatArray:

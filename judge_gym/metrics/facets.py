@@ -227,7 +227,7 @@ def facet_components(cells: FacetCells) -> tuple[list[Estimate], FacetVariances 
     below 0 is set to 0 and carries the remark `AT_ZERO`; where it is the interaction of all
     facets, it is pooled into the replicates, as REML does. Interval: modified large sample, which
     is exact for one mean square of normal data. Skewed or evenly spread items make it too narrow
-    or too wide (decision 0025), so it is exploratory. An incomplete crossing is cut to its
+    or too wide (decision 0026), so it is exploratory. An incomplete crossing is cut to its
     largest complete block, with the remark `BLOCK`. Needs two levels of two facets. Sources: Ting
     et al. 1990, Journal of Statistical Computation and Simulation 35; Burdick and Graybill 1992,
     Confidence Intervals on Variance Components.

@@ -42,6 +42,11 @@ def permutation_p(observed: float, permuted: FloatArray, slack: float = EPSILON)
     return (1 + int((permuted >= observed - slack).sum())) / (1 + len(permuted))
 
 
+def random_signs(shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
+    """Return signs ±1.0 drawn evenly."""
+    return np.where(rng.integers(0, 2, shape, dtype=np.int8) > 0, 1.0, -1.0)
+
+
 def sign_flip_p(differences: FloatArray, rng: np.random.Generator, *, above: bool = False) -> float:
     """Return the p of the mean of paired differences under random signs.
 
@@ -62,7 +67,7 @@ def sign_flip_p(differences: FloatArray, rng: np.random.Generator, *, above: boo
         return float(np.mean((totals if above else np.abs(totals)) >= observed - slack))
     extreme = 0
     for start in range(0, SIGN_FLIPS, 1000):
-        signs = rng.choice((-1.0, 1.0), size=(min(1000, SIGN_FLIPS - start), len(moved)))
+        signs = random_signs((min(1000, SIGN_FLIPS - start), len(moved)), rng)
         totals = signs @ moved
         extreme += int(((totals if above else np.abs(totals)) >= observed - slack).sum())
     return (1 + extreme) / (1 + SIGN_FLIPS)

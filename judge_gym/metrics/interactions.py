@@ -14,21 +14,23 @@ import numpy as np
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import (
     EPSILON,
+    LEVEL,
     NO_SPREAD,
     SIGNED_UNIT,
     UNIT_INTERVAL,
     Estimate,
+    jackknife_interval,
     mean_over_items,
     not_estimable,
-    t_quantile,
+    t_interval,
     with_interval,
 )
-from judge_gym.metrics.inference import permutation_p
+from judge_gym.metrics.inference import permutation_p, random_signs
 
 FEWEST_ITEMS = 4
 FLIPS = 4999
 PARTS = ("first", "second", "both")
-_LEVEL = 0.05
+_SIGNIFICANT = 0.05
 
 
 def variance_shares(table: FloatArray, n: int, rng: np.random.Generator) -> tuple[Estimate, ...]:
@@ -49,8 +51,9 @@ def variance_shares(table: FloatArray, n: int, rng: np.random.Generator) -> tupl
         return tuple(not_estimable(m, because, n=n, n_items=items, unit=unit) for m in metrics)
     grams = [effect @ effect.T for effect in _effects(table)]
     component = np.array([_off_diagonal(gram) for gram in grams])
-    p = [_flip_p(gram, rng) for gram in grams]
-    if component.sum() <= EPSILON or min(p) > _LEVEL:
+    signs = random_signs((FLIPS, items), rng)
+    p = [_flip_p(gram, signs) for gram in grams]
+    if component.sum() <= EPSILON or min(p) > _SIGNIFICANT:
         because = "the cells do not differ beyond the noise of the items"
         return tuple(not_estimable(m, because, n=n, n_items=items, unit=unit) for m in metrics)
     without = np.array([_without_each(gram) for gram in grams])
@@ -63,7 +66,10 @@ def variance_shares(table: FloatArray, n: int, rng: np.random.Generator) -> tupl
             method="share of the variance between cells, jackknife over items; p by sign flips",
             unit=unit,
         )  # fmt: skip
-        interval = _jackknife(share, left_out[place], to_zero=p[place] > _LEVEL)
+        interval = jackknife_interval(share, left_out[place])
+        if interval:
+            low, high = interval
+            interval = 0.0 if p[place] > _SIGNIFICANT else low, max(0.0, high)
         estimates.append(with_interval(estimate, interval, UNIT_INTERVAL, absent=NO_SPREAD))
     return tuple(estimates)
 
@@ -97,18 +103,8 @@ def _without_each(gram: FloatArray) -> FloatArray:
     return np.asarray((total - 2 * (gram.sum(axis=1) - diagonal)) / ((n - 1) * (n - 2)))
 
 
-def _jackknife(value: float, left_out: FloatArray, *, to_zero: bool) -> tuple[float, float] | None:
-    n = len(left_out)
-    if np.ptp(left_out) <= EPSILON:
-        return None
-    error = ((n - 1) / n * float(((left_out - left_out.mean()) ** 2).sum())) ** 0.5
-    half = t_quantile(n - 1) * error
-    return (0.0 if to_zero else value - half), max(0.0, value + half)
-
-
-def _flip_p(gram: FloatArray, rng: np.random.Generator) -> float:
+def _flip_p(gram: FloatArray, signs: FloatArray) -> float:
     """Return p of "no effect": the length of the mean effect under random signs of the items."""
-    signs = rng.choice((-1.0, 1.0), size=(FLIPS, len(gram)))
     flipped = ((signs @ gram) * signs).sum(axis=1)
     return permutation_p(float(gram.sum()), flipped, EPSILON * max(1.0, float(np.abs(gram).sum())))
 
@@ -134,10 +130,12 @@ class SignChange:
 def sign_changes(table: FloatArray, n: int, unit: str = "0-1 scale") -> list[SignChange]:
     """Return every change of the first axis, with the test of whether its effect changes sign.
 
-    Effects are means over items of end - start, t intervals. The test is an intersection-union
-    test: with L levels, p = max(L·smallest p of "no effect above 0", L·smallest p of "none below
-    0"), by one-sided t tests, at most 1. Its level holds whatever the dependence between levels.
-    Sources: Gail and Simon 1985, Biometrics 41; Berger 1982, Technometrics 24. Needs two items.
+    Effects are means over items of end - start, t intervals. Those of the lowest and the highest
+    effect, chosen among L levels, have the level 1 - 0.1/L: 95% hold the effect of the level chosen
+    where all levels are alike, too. The test is an intersection-union test: with L levels,
+    p = max(L·smallest p of "no effect above 0", L·smallest p of "none below 0"), by one-sided t
+    tests, at most 1. Its level holds whatever the dependence between levels. Sources: Gail and
+    Simon 1985, Biometrics 41; Berger 1982, Technometrics 24. Needs two items.
     """
     from scipy.special import stdtr
 
@@ -147,13 +145,13 @@ def sign_changes(table: FloatArray, n: int, unit: str = "0-1 scale") -> list[Sig
         effects = table[:, end] - table[:, start]
         mean, spread = effects.mean(axis=0), effects.std(axis=0, ddof=1) if items > 1 else None
         lowest, highest = int(np.argmin(mean)), int(np.argmax(mean))
-        average, low, high = (
-            mean_over_items(metric, values, n=n, unit=unit, bounds=SIGNED_UNIT)
-            for metric, values in (
-                ("effect_over_levels", effects.mean(axis=1)),
-                ("effect_lowest", effects[:, lowest]),
-                ("effect_highest", effects[:, highest]),
-            )
+        over_levels = effects.mean(axis=1)
+        average = mean_over_items(
+            "effect_over_levels", over_levels, n=n, unit=unit, bounds=SIGNED_UNIT
+        )
+        low, high = (
+            _chosen(metric, effects[:, level], n, unit, levels)
+            for metric, level in (("effect_lowest", lowest), ("effect_highest", highest))
         )
         if spread is not None and (spread > EPSILON).all():
             t = mean / spread * items**0.5
@@ -162,6 +160,13 @@ def sign_changes(table: FloatArray, n: int, unit: str = "0-1 scale") -> list[Sig
             average = _tested(average, p)
         found.append(SignChange(start, end, lowest, highest, average, low, high))
     return found
+
+
+def _chosen(metric: str, effects: FloatArray, n: int, unit: str, levels: int) -> Estimate:
+    """Return the mean of effects chosen among so many levels for being an extreme."""
+    estimate = mean_over_items(metric, effects, n=n, unit=unit, bounds=SIGNED_UNIT)
+    interval = t_interval(effects, 1 - 2 * (1 - LEVEL) / levels)
+    return with_interval(estimate, interval, SIGNED_UNIT, absent=estimate.because)
 
 
 def _tested(estimate: Estimate, p: float) -> Estimate:

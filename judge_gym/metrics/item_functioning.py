@@ -3,13 +3,13 @@ judges, given where these place them?
 
 Items are matched on the consensus of the other judges. The consensus has errors of its own; matched
 on it as it is, groups of items that differ in level would seem to function differently. So each
-item's consensus is first drawn towards the mean of its group by its reliability, the regression
-correction of SIBTEST. Sources: Porter 1967 (analysis of covariance on estimated true scores);
-Shealy and Stout 1993, Psychometrika 58; Millsap 2011, Statistical Approaches to Measurement
-Invariance, chapter 7.
+item's consensus is corrected for its error, as in the regression correction of SIBTEST, by Fuller's
+modified estimator: dividing by an estimated reliability is biased where items and judges are few.
+Sources: Fuller 1987, Measurement Error Models, section 2.5; Porter 1967 (analysis of covariance on
+estimated true scores); Shealy and Stout 1993, Psychometrika 58; Millsap 2011, Statistical
+Approaches to Measurement Invariance, chapter 7.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -30,6 +30,9 @@ from judge_gym.metrics.inference import sign_flip_p
 METRIC = "item_functioning"
 MOST_BLOCKS = 40
 """Blocks of items that the jackknife leaves out in turn, in either group."""
+FULLER = 3.0
+"""Fuller's constant. With 16 to 60 items and 2 to 6 other judges 2 to 4 left a bias below 0.01,
+where it was up to 0.03 for 0 and 0.02 for 6 (2,000 data sets each, reliability 0.7 to 0.9)."""
 FEWEST = 5
 """Items of either group; fewer leave no error to estimate."""
 
@@ -39,12 +42,10 @@ def item_functioning(judged: FloatArray, others: FloatArray, focal: BoolArray, n
 
     On the 0-1 scale. `judged` holds the judge's mean score per item, `others` the other judges' (
     judges x items), `focal` which items are in the group. The coefficient of the group in the
-    regression of the judge's score on consensus and group. Consensus: the mean of the others,
-    drawn to its group's mean by the reliability within groups, ρ = 1 - Var(error)/Var(consensus),
-    the error from the residuals of judges x items within groups. Interval and p: t, jackknife
-    over items, in blocks from 40 in a group on, with the reliability estimated anew each time;
-    degrees of freedom by Satterthwaite for the two groups. Needs two other judges and 5 items of
-    either group.
+    regression of the judge's score on consensus, the mean of the others, and group, with the error
+    of the consensus taken off. Interval and p: t, jackknife over items, in blocks from 40 in a
+    group on; degrees of freedom by Satterthwaite for the two groups. Needs two other judges and 5
+    items of either group.
     """
     from scipy.special import stdtr
 
@@ -94,15 +95,17 @@ def _adjusted_differences(
 ) -> FloatArray:
     """Return the coefficient of the group among each choice of items (choices x items).
 
-    Consensus enters as estimated true scores.
+    The slope on consensus within groups is s_xy / (s_xx - s_ee + 3·s_ee / df), with the error
+    variance s_ee of the consensus from the residuals of judges x items and df = items - 2. The last
+    term is Fuller's.
     """
     groups = [_Group(judged[g], others[:, g], kept[:, g]) for g in (focal, ~focal)]
-    within = sum(group.consensus_squares for group in groups)
-    reliability = _reliability(groups, within, kept.sum(axis=1))
-    # Drawn to the group's mean by ρ, consensus varies ρ times as much within the group.
-    square = reliability**2 * within
-    product = reliability * sum(group.products for group in groups)
-    slope = np.divide(product, square, where=square > EPSILON, out=np.zeros_like(square))
+    judges, df = len(others), kept.sum(axis=1) - 2
+    square = sum(group.consensus_squares for group in groups) / df
+    product = sum(group.products for group in groups) / df
+    noise = sum(group.error for group in groups) / (df * (judges - 1) * judges)
+    true = np.maximum(square - noise, noise / df) + FULLER * noise / df
+    slope = np.divide(product, true, where=true > EPSILON, out=np.zeros_like(true))
     apart = groups[0].judged_mean - groups[1].judged_mean
     level = groups[0].consensus_mean - groups[1].consensus_mean
     return np.asarray(apart - slope * level)
@@ -128,20 +131,6 @@ class _Group:
         self.products = weights @ (consensus * own) - n * mean * own_mean
         residual = (scores**2).sum(axis=0) - judges * consensus**2
         self.error = weights @ residual - n * ((by_judge**2).sum(axis=1) - judges * mean**2)
-        self.judges = judges
-
-
-def _reliability(groups: Sequence[_Group], within: FloatArray, items: IntArray) -> FloatArray:
-    """Return the reliability of the mean of the other judges within groups, in [0.1, 1].
-
-    Hoyt's 1941 analysis of variance (Cronbach's α) with items within groups; below 0.1 it is cut,
-    as dividing by it would make noise of the slope.
-    """
-    judges = groups[0].judges
-    between = judges * within / (items - 2)
-    error = sum(group.error for group in groups) / ((items - 2) * (judges - 1))
-    shared = np.divide(error, between, where=between > EPSILON, out=np.zeros_like(between))
-    return np.asarray(np.clip(1 - shared, 0.1, 1.0))
 
 
 def paired_functioning(

@@ -7,7 +7,7 @@ agreement shows no spread: its interval reaches to (n - 3)/(n + 1), what one mor
 τ-b.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -20,6 +20,8 @@ from judge_gym.metrics.estimate import (
     SIGNED_UNIT,
     Estimate,
     Interval,
+    jackknife_interval,
+    jackknife_weights,
     mean_over_items,
     normal_quantile,
     not_estimable,
@@ -159,7 +161,6 @@ def error_correlation(
 def effective_votes(
     scores: FloatArray,
     truth: FloatArray,
-    rng: np.random.Generator,
     cluster: IntArray | None = None,
 ) -> tuple[Estimate, Estimate]:
     """Return r̄, the mean correlation of k judges' errors over pairs, and k / (1 + (k - 1)·r̄).
@@ -167,10 +168,14 @@ def effective_votes(
     The second is the number of independent judges whose mean is as good as that of these k. The
     errors are those of `scores` (items x judges) as in `error_correlation`; pass errors
     themselves, such as 1 less the share correct, with a constant truth. r̄ lies in
-    [-1/(k - 1), 1]. Interval: items resampled, t on Fisher's scale for intraclass correlations,
-    ½·ln((1 + (k - 1)·r̄) / (1 - r̄)), which ends where the range does. Needs two judges whose errors
-    vary, and 4 items or clusters; 6 items where the truth varies. Sources: Kish 1965, Survey
-    Sampling, section 5.4 (design effect); Fisher 1925, Statistical Methods, section 39.
+    [-1/(k - 1), 1]. Interval: t on Fisher's scale for intraclass correlations,
+    ½·ln((1 + (k - 1)·r̄) / (1 - r̄)), which ends where the range does. Its error is the larger of the
+    jackknife errors over items of r̄ and of the mean covariance over the mean variance: correlations
+    of few errors that are 0 or 1 jump, and items resampled miss r̄ in up to 18% of data sets of 16
+    items, where this does in 2 to 8%. Needs two judges whose errors vary, and 4 items or clusters;
+    6 items where the truth varies. Sources: Kish 1965, Survey Sampling, section 5.4 (design
+    effect); Fisher 1925, Statistical Methods, section 39; Arvesen 1969, Annals of Mathematical
+    Statistics 40.
     """
     n, judges = scores.shape
     clusters = np.arange(n) if cluster is None else cluster
@@ -183,12 +188,11 @@ def effective_votes(
             because = "the errors of one of the judges do not vary"
     if because:
         return _no_votes(because, n, items)
-    return _votes(float(value), errors.mean_correlation, judges, n, items, rng, _OF_ERRORS)
+    ways = (errors.pooled_correlation, errors.mean_correlation)
+    return _votes(float(value), ways, judges, n, items, _OF_ERRORS)
 
 
-def votes_between_families(
-    scores: FloatArray, family: IntArray, rng: np.random.Generator
-) -> tuple[Estimate, Estimate]:
+def votes_between_families(scores: FloatArray, family: IntArray) -> tuple[Estimate, Estimate]:
     """Return r̄ and the effective votes of judges (columns) where no truth is known.
 
     Without a truth an error that all judges share cannot be told from the item. Residuals from
@@ -236,7 +240,7 @@ def votes_between_families(
     value = float(mean_correlation(np.ones((1, items)))[0])
     if not np.isfinite(value):
         return _no_votes("the judges do not differ on any item", items, items)
-    return _votes(value, mean_correlation, judges, items, items, rng, _OF_FAMILIES)
+    return _votes(value, (mean_correlation,), judges, items, items, _OF_FAMILIES)
 
 
 _OF_ERRORS = "mean correlation of errors over pairs of judges"
@@ -245,21 +249,21 @@ _OF_FAMILIES = "covariance within families beyond that between families, as a sh
 
 def _votes(
     value: float,
-    mean_correlation: Callable[[FloatArray], FloatArray],
+    ways: Sequence[Callable[[FloatArray], FloatArray]],
     judges: int,
     n: int,
     items: int,
-    rng: np.random.Generator,
     how: str,
 ) -> tuple[Estimate, Estimate]:
-    """Return r̄ and the votes it makes of so many judges, with the interval of both."""
+    """Return r̄ and the votes it makes of so many judges, with the interval of both.
+
+    `ways` map weights (draws x items) to correlations; the larger of their jackknife errors counts.
+    """
     lowest = -1 / (judges - 1)
 
-    def stretched(weights: FloatArray) -> FloatArray:
-        values = np.asarray(mean_correlation(weights))
-        inside = (values > lowest + EPSILON) & (values < 1 - EPSILON)
-        values = np.where(inside, values, 0.0)
-        return np.where(inside, np.log((1 + (judges - 1) * values) / (1 - values)) / 2, np.nan)
+    def stretched(values: FloatArray) -> FloatArray:
+        inside = np.clip(values, lowest + EPSILON, 1 - EPSILON)
+        return np.asarray(np.log((1 + (judges - 1) * inside) / (1 - inside)) / 2)
 
     def votes(correlation: float) -> float:
         return judges / (1 + (judges - 1) * correlation)
@@ -267,8 +271,12 @@ def _votes(
     if value <= lowest + EPSILON:
         because = "the correlation is at the lower end of its range, where votes have no bound"
         return _no_votes(because, n, items)
-    interval = resampled_interval(stretched, items, rng) if value < 1 - EPSILON else None
-    method = f"{how}; items resampled, t interval on Fisher's scale"
+    interval = None
+    if value < 1 - EPSILON:
+        weights, centre = jackknife_weights(items), float(stretched(np.array(value)))
+        found = [jackknife_interval(centre, stretched(way(weights))) for way in ways]
+        interval = min(filter(None, found), default=None)  # the widest
+    method = f"{how}; jackknife over items, t interval on Fisher's scale"
     mean = Estimate(
         "mean_error_correlation", value, None, None, n, items, method=method, unit="coefficient"
     )
@@ -343,6 +351,13 @@ class _Errors:
 
     def correlations(self, weights: FloatArray) -> FloatArray:
         """Return the correlation of each pair of judges, draws x pairs; NaN without spread."""
+        own, shared = self._moments(weights)
+        first, second = np.triu_indices(own.shape[1], k=1)
+        value = ratio_or_nan(shared, np.sqrt(own[:, first] * own[:, second]))
+        return np.asarray(np.where(np.abs(value) > 1 - _ROUNDED, np.sign(value), value))
+
+    def _moments(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the squares (draws x judges) and the products (draws x pairs) of errors."""
         terms, judges = self.owed.shape[1], self.residuals.shape[1]
         first, second = np.triu_indices(judges)
         sums = weights[:, self.cluster] @ self._products
@@ -355,14 +370,16 @@ class _Errors:
         own = moment[:, first == second]
         # What a draw leaves of errors that its truth explains is rounding, not spread.
         own = np.where(own > _ROUNDED * self.spread**2, own, 0.0)
-        pairs = first < second
-        scale = np.sqrt(own[:, first[pairs]] * own[:, second[pairs]])
-        value = ratio_or_nan(moment[:, pairs], scale)
-        return np.asarray(np.where(np.abs(value) > 1 - _ROUNDED, np.sign(value), value))
+        return own, np.asarray(moment[:, first < second])
 
     def mean_correlation(self, weights: FloatArray) -> FloatArray:
         """Return the mean over pairs, per draw; NaN where one of them has none."""
         return np.asarray(self.correlations(weights).mean(axis=1))
+
+    def pooled_correlation(self, weights: FloatArray) -> FloatArray:
+        """Return the mean product of pairs over the mean square, per draw."""
+        own, shared = self._moments(weights)
+        return np.asarray(ratio_or_nan(shared.mean(axis=1), own.mean(axis=1)))
 
 
 def score_alpha(table: FloatArray, rng: np.random.Generator) -> Estimate:

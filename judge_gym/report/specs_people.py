@@ -101,7 +101,7 @@ PEOPLE = (
         needs=(
             RANDOM_PART,
             "By Se and Sp: 5 labelled items of each class, and one Se and Sp for all items; "
-            "exploratory below 60 labels, where its interval is wide (coverage 97 to 100%).",
+            "exploratory below 60 labels, where its interval is wide (coverage 95 to 100%).",
         ),
         sources=(
             POWERED,

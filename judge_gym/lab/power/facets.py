@@ -18,7 +18,6 @@ from judge_gym.metrics.facets import (
 )
 from judge_gym.metrics.score_agreement import effective_votes, votes_between_families
 from judge_gym.planted.facets import EFFECTS, DrawnFacets, FacetTruth, draw_errors, draw_facets
-from judge_gym.seeds import derive_seed
 
 _NAMES = (ITEM, JUDGE, WORDING)
 _FAMILIES = np.array([0, 0, 1, 1, 2, 2])
@@ -69,12 +68,11 @@ def _total(metric: str, table: Table) -> Estimate:
 
 def _votes(truth: FacetTruth, seed: int) -> Iterator[Trial]:
     """Yield the votes of four judges with errors in common, and of six judges of three families."""
-    rng = np.random.default_rng(derive_seed("votes", truth.name, seed))
     errors = draw_errors(truth.items, np.zeros(4, dtype=np.int64), _SHARED, seed)
-    _, votes = effective_votes(errors, np.zeros(truth.items), rng)
+    _, votes = effective_votes(errors, np.zeros(truth.items))
     yield Trial(truth.name, "effective_votes", seed, 4 / (1 + 3 * _SHARED), votes)
     scores = draw_errors(truth.items, _FAMILIES, _SHARED, seed, common=1.0)
-    _, votes = votes_between_families(scores, _FAMILIES, rng)
+    _, votes = votes_between_families(scores, _FAMILIES)
     # Three of the fifteen pairs are of one family.
     planted = 6 / (1 + 5 * _SHARED * 3 / 15)
     yield Trial(truth.name, "effective_votes_by_family", seed, planted, votes)

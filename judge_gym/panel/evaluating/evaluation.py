@@ -166,7 +166,7 @@ def evaluate(
 
 def _figures(scored: Scored, rng: np.random.Generator) -> Figures:
     return Figures(
-        scored, ways(scored, rng), pairs(scored, rng), votes(scored, rng), second_family(scored)
+        scored, ways(scored, rng), pairs(scored, rng), votes(scored), second_family(scored)
     )
 
 

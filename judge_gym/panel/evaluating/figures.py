@@ -139,9 +139,9 @@ def pairs(scored: Scored, rng: np.random.Generator) -> list[PairFigures]:
     ]
 
 
-def votes(scored: Scored, rng: np.random.Generator) -> tuple[Estimate, Estimate]:
+def votes(scored: Scored) -> tuple[Estimate, Estimate]:
     """Return the mean correlation of raters' errors, and how many independent raters they make."""
-    return effective_votes(scored.scores, scored.truth, rng, scored.document)
+    return effective_votes(scored.scores, scored.truth, scored.document)
 
 
 def second_family(scored: Scored) -> list[SecondFamily]:

@@ -11,10 +11,13 @@ from judge_gym.metrics.estimate import (
     RemarkKind,
     caution_below,
     clustered_wilson,
+    jackknife_interval,
+    jackknife_weights,
     mean_over_items,
     not_estimable,
     resampled_interval,
     resampled_intervals,
+    studentised_interval,
     t_interval,
     wilson,
 )
@@ -148,3 +151,35 @@ def test_items_of_one_kind_are_counted_together_in_the_same_draws():
 def test_resampling_needs_items_that_differ(rng):
     assert resampled_interval(lambda weights: weights @ np.ones(1), 1, rng) is None
     assert resampled_interval(lambda weights: weights @ np.ones(5) / 5, 5, rng) is None
+
+
+def test_a_studentised_interval_inverts_the_resampled_t_statistic():
+    values = np.random.default_rng(7).exponential(size=16)
+
+    def mean(weights):
+        mean = weights @ values / 16
+        squares = (weights * (values - mean[:, None]) ** 2).sum(axis=1)
+        return mean, np.sqrt(squares / 15 / 16)
+
+    rng, centre = np.random.default_rng(8), values.mean()
+    drawn = values[rng.integers(0, 16, (20_000, 16))]
+    t = (drawn.mean(axis=1) - centre) / (drawn.std(axis=1, ddof=1) / 4)
+    low, high = np.quantile(t, [0.025, 0.975])
+    error = values.std(ddof=1) / 4
+    found = studentised_interval(mean, 16, np.random.default_rng(1))
+    # 2,000 resamples: a quantile at 2.5% is known to a tenth or so
+    assert found == pytest.approx((centre - high * error, centre - low * error), abs=0.12)
+    # longer on the side of the rare large values
+    assert found[1] - centre > centre - found[0]
+
+
+def test_the_jackknife_of_a_mean_is_the_t_interval():
+    values = np.array([0.1, 0.4, 0.2, 0.9, 0.3])
+    weights = jackknife_weights(5)
+    left_out = weights @ values / weights.sum(axis=1)
+    assert jackknife_interval(float(values.mean()), left_out) == pytest.approx(t_interval(values))
+    assert jackknife_interval(0.5, np.full(5, 0.5)) is None
+    # blocks of items leave every item out once
+    blocks = jackknife_weights(1200)
+    assert blocks.shape == (500, 1200)
+    assert ((1 - blocks).sum(axis=0) == 1).all()

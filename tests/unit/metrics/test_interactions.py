@@ -73,6 +73,15 @@ def test_an_effect_up_here_and_down_there_changes_sign() -> None:
     )
 
 
+def test_the_interval_of_an_extreme_allows_for_the_choice() -> None:
+    cells = table([[0.3, 0.3, 0.3], [0.4, 0.4, 0.4]], noise=0.1)
+    (change,) = sign_changes(cells, 120)
+    lowest = (cells[:, 1] - cells[:, 0])[:, change.lowest_at]
+    # Bonferroni for one side of three levels: 1 - 2 * 0.05 / 3
+    low, high = stats.ttest_1samp(lowest, 0).confidence_interval(1 - 0.1 / 3)
+    assert (change.lowest.lower, change.lowest.upper) == pytest.approx((low, high))
+
+
 def test_an_effect_that_is_strong_here_and_absent_there_does_not() -> None:
     (change,) = sign_changes(table([[0.3, 0.5], [0.7, 0.5]], noise=0.05), 80)
     assert change.mean.p is not None

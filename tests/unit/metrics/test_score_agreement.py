@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import kendalltau, pearsonr
+from scipy.stats import kendalltau, pearsonr, t
 
 from judge_gym.metrics.score_agreement import (
     bland_altman,
@@ -118,7 +118,7 @@ LLMBAR = Path(__file__).resolve().parents[4] / "shared" / "data" / "llmbar"
 
 
 @pytest.mark.skipif(not LLMBAR.exists(), reason="no ../shared beside this repository")
-def test_six_judges_of_llmbar_are_worth_two(rng):
+def test_six_judges_of_llmbar_are_worth_two():
     with (LLMBAR / "items.jsonl").open() as file:
         answers = {
             (row["subset"], str(row["item"])): str(row["label"]) for row in map(json.loads, file)
@@ -133,7 +133,7 @@ def test_six_judges_of_llmbar_are_worth_two(rng):
     judges = sorted({judge for by_judge in errors.values() for judge in by_judge})
     table = np.array([[np.mean(errors[item][judge]) for judge in judges] for item in errors])
     assert table.shape == (419, 6)
-    mean, votes = effective_votes(table, np.zeros(419), rng)
+    mean, votes = effective_votes(table, np.zeros(419))
     assert mean.estimate == pytest.approx(0.4148, abs=5e-5)
     assert votes.estimate == pytest.approx(1.952, abs=5e-4)
     assert 1.7 < votes.lower < votes.estimate < votes.upper < 2.3
@@ -146,7 +146,7 @@ def test_votes_are_the_mean_of_pairwise_error_correlations(rng):
     pairs = [
         error_correlation(*scores[:, [i, j]].T, truth, rng) for i, j in ((0, 1), (0, 2), (1, 2))
     ]
-    mean, votes = effective_votes(scores, truth, rng)
+    mean, votes = effective_votes(scores, truth)
     assert mean.estimate == pytest.approx(np.mean([pair.estimate for pair in pairs]))
     assert votes.estimate == pytest.approx(3 / (1 + 2 * mean.estimate))
     # ends of both intervals belong together
@@ -156,22 +156,31 @@ def test_votes_are_the_mean_of_pairwise_error_correlations(rng):
 
 def test_copies_of_a_judge_are_one_vote(rng):
     one = rng.normal(size=20)
-    _, votes = effective_votes(np.column_stack([one, one, one]), np.zeros(20), rng)
+    _, votes = effective_votes(np.column_stack([one, one, one]), np.zeros(20))
     assert (votes.estimate, votes.lower) == (pytest.approx(1), None)
-    _, steady = effective_votes(np.column_stack([one, np.zeros(20)]), np.zeros(20), rng)
+    _, steady = effective_votes(np.column_stack([one, np.zeros(20)]), np.zeros(20))
     assert "do not vary" in steady.reason
 
 
-@pytest.mark.parametrize(("items", "shared"), [(16, 0.0), (30, 0.5)])
-def test_intervals_of_votes_hold_the_planted_number(items, shared):
-    # 300 sets at 95%: 0.91 to 0.985 is within 3 standard deviations
-    rng, held = np.random.default_rng(items), 0
-    for _ in range(300):
-        errors = shared**0.5 * rng.normal(size=(items, 1))
-        errors = errors + (1 - shared) ** 0.5 * rng.normal(size=(items, 4))
-        _, votes = effective_votes(errors, np.zeros(items), rng)
-        held += votes.lower <= 4 / (1 + 3 * shared) <= votes.upper
-    assert 0.91 <= held / 300 <= 0.985
+def test_the_interval_of_votes_has_the_larger_of_two_jackknife_errors(rng):
+    errors, pairs = rng.normal(size=(9, 1)) + rng.normal(size=(9, 3)), np.triu_indices(3, 1)
+
+    def fisher(correlation):
+        return np.log((1 + 2 * correlation) / (1 - correlation)) / 2
+
+    def pooled(rows):
+        covariance = np.cov(rows.T)
+        return fisher(covariance[pairs].mean() / np.diag(covariance).mean())
+
+    def mean(rows):
+        return fisher(np.corrcoef(rows.T)[pairs].mean())
+
+    left_out = [[way(np.delete(errors, k, axis=0)) for k in range(9)] for way in (pooled, mean)]
+    error = max(8 / 9**0.5 * np.std(values, ddof=1) for values in left_out)
+    found, _ = effective_votes(errors, np.zeros(9))
+    half, centre = t.ppf(0.975, 8) * error, fisher(found.estimate)
+    ends = [fisher(end) for end in (found.lower, found.upper)]
+    assert ends == pytest.approx([centre - half, centre + half])
 
 
 def test_without_a_truth_independent_judges_of_families_show_no_shared_errors():
@@ -180,7 +189,7 @@ def test_without_a_truth_independent_judges_of_families_show_no_shared_errors():
     found, residual = [], []
     for _ in range(200):
         scores = 2 * rng.normal(size=(30, 1)) + rng.normal(size=(30, 6))
-        found.append(votes_between_families(scores, families, rng)[0].estimate)
+        found.append(votes_between_families(scores, families)[0].estimate)
         left = scores - scores.mean(axis=1, keepdims=True)
         residual.append(np.corrcoef(left.T)[np.triu_indices(6, 1)].mean())
     assert abs(np.mean(found)) < 3.5 * np.std(found) / 200**0.5
@@ -192,7 +201,7 @@ def test_without_a_truth_families_that_err_together_are_fewer_votes():
     rng, families, held = np.random.default_rng(5), np.array([0, 0, 1, 1, 2, 2]), 0
     for _ in range(200):
         errors = (rng.normal(size=(30, 3))[:, families] + rng.normal(size=(30, 6))) * 0.5**0.5
-        mean, _ = votes_between_families(2 * rng.normal(size=(30, 1)) + errors, families, rng)
+        mean, _ = votes_between_families(2 * rng.normal(size=(30, 1)) + errors, families)
         held += mean.lower <= 0.1 <= mean.upper
     assert 0.89 <= held / 200 <= 0.99
 
@@ -200,5 +209,5 @@ def test_without_a_truth_families_that_err_together_are_fewer_votes():
 def test_without_a_truth_or_families_votes_cannot_be_told(rng):
     scores = rng.normal(size=(30, 3))
     for families in ([0, 1, 2], [0, 0, 0]):
-        _, votes = votes_between_families(scores, np.array(families), rng)
+        _, votes = votes_between_families(scores, np.array(families))
         assert "cannot be told from the items" in votes.reason

@@ -85,10 +85,10 @@ def test_units_of_a_document_count_together(rng):
 
 def test_votes_are_of_all_pairs():
     errors = np.array([[1, 1, 0], [0, 1, 0], [-1, 0, 1], [2, 1, 0], [0, -1, -1], [1, 2, 1]])
-    given, rng = scored(errors), np.random.default_rng(1)
-    mean, worth = votes(given, rng)
+    given = scored(errors)
+    mean, worth = votes(given)
     assert mean.estimate == pytest.approx(
-        np.mean([pair.correlation.estimate for pair in pairs(given, rng)])
+        np.mean([pair.correlation.estimate for pair in pairs(given, np.random.default_rng(1))])
     )
     assert worth.estimate == pytest.approx(3 / (1 + 2 * mean.estimate))
 
