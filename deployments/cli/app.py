@@ -25,6 +25,7 @@ from deployments.cli import (
     panel,
     panel_evaluate,
     power,
+    selftest,
     serving,
     status,
     sweep,
@@ -59,7 +60,7 @@ sweep.app.command()(power.power)
 sweep.app.add_typer(changing.batches_app, name="batches")
 app.add_typer(evidence.app, name="evidence")
 app.add_typer(analyse.app, name="analyse")
-analyse.app.command()(power.selftest)
+analyse.app.command()(selftest.selftest)
 app.add_typer(judge.app, name="judge")
 judge.app.command()(judge_studies.calibrate)
 judge.app.command()(judge_compare.compare)

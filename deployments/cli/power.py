@@ -1,8 +1,7 @@
-"""`judge-gym sweep power` and `analyse selftest`: simulated data sets with known truths."""
+"""`judge-gym sweep power`: how often a sweep would support a claim that is true."""
 
 import json
 import signal
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import partial
@@ -14,12 +13,10 @@ from rich.progress import Progress
 
 from deployments.cli.options import AsJson
 from deployments.cli.output import console, errors, show_table
-from judge_gym.errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from judge_gym.lab.power.comparisons import Comparison
-    from judge_gym.lab.power.study import Answer, Power, Question, Rate, Setting
-    from judge_gym.lab.power.trials import Summary, Trial
+    from judge_gym.lab.power.study import Answer, Power, Question, Setting
     from judge_gym.planted.truths import StudyDesign
 
     Row = tuple[Comparison, Question, Setting, Answer]
@@ -28,10 +25,6 @@ Task = TypeVar("Task")
 Result = TypeVar("Result")
 EFFECTS = (0.05, 0.1, 0.2)
 WANTED = "80%"
-SEEDS_PER_TASK = 10
-_COLUMNS = (
-    "figure", "truth", "planted", "mean estimate", "coverage", "false positives", "power", "misses",
-)  # fmt: skip
 
 
 def power(
@@ -268,162 +261,6 @@ def _power_row(row: "Row", seeds: int) -> dict[str, object]:
         "now": values(answer.now),
         "fewest_items": values(answer.fewest),
         "fewest_items_doubled_replicates": values(answer.fewest_doubled),
-    }
-
-
-def selftest(
-    seeds: Annotated[int, typer.Option(help="Data sets per truth.", min=20)] = 200,
-    items: Annotated[int, typer.Option(help="Items per data set.", min=4, max=1000)] = 30,
-    replicates: Annotated[int, typer.Option(help="Replicates per item.", min=5, max=50)] = 5,
-    truth: Annotated[
-        list[str] | None, typer.Option(help="Only this truth; may be repeated.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Test the estimators on simulated data with known truths.
-
-    Coverage of the 95% intervals should be 93 to 97% at 30 items, false positives at most 6%.
-    Exits with 1 if a figure misses an aim by more than the simulation error.
-    """
-    from judge_gym.lab.power.trials import summarise
-    from judge_gym.planted.truths import StudyDesign
-
-    design, chosen = StudyDesign(items, replicates), _chosen(truth)
-    tasks = [
-        (name, range(first, min(seeds, first + SEEDS_PER_TASK)))
-        for name in chosen
-        for first in range(0, seeds, SEEDS_PER_TASK)
-    ]
-    done = on_every_core(partial(_trials, design), tasks, "Simulating")
-    summaries = summarise(trial for trials in done for trial in trials)
-    missed = [summary for summary in summaries if _misses(summary) and not _exploratory(summary)]
-    if as_json:
-        console.print_json(json.dumps([_selftest_row(summary) for summary in summaries]))
-    else:
-        _show_selftest(summaries, seeds, items, replicates)
-        _explain_selftest(summaries, missed)
-    sys.exit(1 if missed else 0)
-
-
-def _chosen(names: "Sequence[str] | None") -> list[str]:
-    from judge_gym.planted.facets import FACET_TRUTHS
-    from judge_gym.planted.truths import TRUTHS
-
-    truth_names = [*(truth.name for truth in TRUTHS), *(truth.name for truth in FACET_TRUTHS)]
-    for name in names or ():
-        if name not in truth_names:
-            raise ConfigError(
-                f"There is no truth {name!r}.",
-                f"{did_you_mean(name, truth_names)}Use {', '.join(truth_names)}.",
-            )
-    return list(dict.fromkeys(names or truth_names))
-
-
-def _trials(design: object, task: tuple[str, range]) -> "list[Trial]":
-    from judge_gym.lab.power.facets import facet_trials
-    from judge_gym.lab.power.selftest import selftest as trials
-    from judge_gym.planted.facets import FACET_TRUTHS
-    from judge_gym.planted.truths import TRUTHS, StudyDesign
-
-    assert isinstance(design, StudyDesign)
-    for crossed in FACET_TRUTHS:
-        if crossed.name == task[0]:
-            return [trial for seed in task[1] for trial in facet_trials(crossed, seed)]
-    (truth,) = (truth for truth in TRUTHS if truth.name == task[0])
-    return [trial for seed in task[1] for trial in trials(truth, design, seed)]
-
-
-def _misses(summary: "Summary") -> str:
-    """Return the aims that are missed beyond simulation error, or ""."""
-    from judge_gym.lab.power.trials import NOMINAL
-
-    misses = []
-    if summary.misses_coverage:
-        misses.append(
-            "covers too little" if summary.coverage.interval[1] < NOMINAL[0] else "covers too much"
-        )
-    if summary.rejects_too_often:
-        misses.append("false positives")
-    return ", ".join(misses)
-
-
-def _exploratory(summary: "Summary") -> bool:
-    from judge_gym.lab.power.selftest import EXPLORATORY
-
-    return summary.metric in EXPLORATORY
-
-
-def _show_selftest(summaries: "Sequence[Summary]", seeds: int, items: int, replicates: int) -> None:
-    rows = [
-        (
-            summary.metric,
-            summary.truth,
-            "—" if summary.planted is None else f"{summary.planted:.3f}",
-            "—" if summary.mean is None else f"{summary.mean:.3f}",
-            _share(summary.coverage),
-            _share(summary.rejected) if summary.null else "",
-            _share(summary.rejected) if summary.null is False else "",
-            "exploratory" if _misses(summary) and _exploratory(summary) else _misses(summary),
-        )
-        for summary in sorted(summaries, key=lambda summary: summary.metric)
-        if summary.coverage.of or summary.rejected.of
-    ]
-    title = f"Self-test: {seeds} data sets a truth, {items} items x {replicates} replicates"
-    show_table(title, _COLUMNS, rows)
-
-
-def _explain_selftest(summaries: "Sequence[Summary]", missed: "Sequence[Summary]") -> None:
-    from judge_gym.lab.power.selftest import EXPLORATORY, NOT_PLANTED
-    from judge_gym.lab.power.trials import MOST_FALSE, NOMINAL
-    from judge_gym.planted.facets import FACET_TRUTHS
-    from judge_gym.planted.truths import TRUTHS
-
-    covered = [summary for summary in summaries if summary.coverage.of]
-    true_nulls = [summary for summary in summaries if summary.null and summary.rejected.of]
-    console.print(
-        f"{len(covered)} intervals: 95% intervals should cover the planted value in "
-        f"{NOMINAL[0]:.0%} to {NOMINAL[1]:.0%} of data sets. {len(true_nulls)} true-null "
-        f"tests: at most {MOST_FALSE:.0%} should be significant. In parentheses the 95% "
-        "interval of a share; an aim is missed if all of it lies on the wrong side.",
-        markup=False,
-    )
-    abouts = [(truth.name, truth.about) for truth in TRUTHS]
-    abouts += [(truth.name, truth.about) for truth in FACET_TRUTHS]
-    for name, about in abouts:
-        console.print(f"  {name}: {about}", markup=False)
-    for metric, why in EXPLORATORY.items():
-        console.print(f"Exploratory, {metric}: {why}", markup=False)
-    console.print(f"Not tested: {NOT_PLANTED}.", markup=False)
-    if not missed:
-        console.print("No aim is missed.")
-        return
-    console.print(f"Missed: {len(missed)}.")
-    for summary in missed:
-        console.print(f"  {summary.metric}, {summary.truth}: {_misses(summary)}", markup=False)
-
-
-def _share(rate: "Rate") -> str:
-    if rate.share is None:
-        return "—"
-    low, high = rate.interval
-    return f"{rate.share:.1%} ({low:.0%} to {high:.0%})"
-
-
-def _selftest_row(summary: "Summary") -> dict[str, object]:
-    def values(rate: "Rate") -> dict[str, object]:
-        return {"count": rate.count, "of": rate.of, "share": rate.share, "interval": rate.interval}
-
-    return {
-        "figure": summary.metric,
-        "truth": summary.truth,
-        "planted": summary.planted,
-        "null": summary.null,
-        "mean": summary.mean,
-        "missing": summary.missing,
-        "coverage": values(summary.coverage),
-        "rejected": values(summary.rejected),
-        "misses": _misses(summary),
-        "exploratory": _exploratory(summary),
     }
 
 

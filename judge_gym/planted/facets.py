@@ -4,7 +4,7 @@ A score is the sum of independent effects of item, judge, wording, their interac
 replicate, each with a standard deviation of its own and mean 0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -51,23 +51,32 @@ class FacetTruth:
         return {} if self.stages else {name: sd**2 for name, sd in EFFECTS.values()}
 
 
-def _designs() -> tuple[FacetTruth, ...]:
-    sizes = [(16, 5), (16, 8), (30, 5), (30, 8)]
-    return tuple(
-        FacetTruth(f"{items} items x {wordings} wordings", "normal effects", items, wordings)
-        for items, wordings in sizes
-    )
+def _designs() -> Iterator[FacetTruth]:
+    for items, wordings in ((16, 5), (16, 8), (30, 5), (30, 8)):
+        name = f"{items} items x {wordings} wordings"
+        yield FacetTruth(name, "normal effects", items, wordings)
+        yield FacetTruth(
+            f"{name}, incomplete",
+            "a tenth of verdicts abstain, 1 in 300 cells is empty",
+            items,
+            wordings,
+            lost=0.1,
+            holes=1 / 300,
+        )
+        yield FacetTruth(
+            f"{name}, ties",
+            "five values, a tenth of verdicts abstain",
+            items,
+            wordings,
+            lost=0.1,
+            stages=5,
+        )
+        yield FacetTruth(
+            f"{name}, skewed", "exponential effects of items", items, wordings, skewed=True
+        )  # fmt: skip
 
 
-FACET_TRUTHS = (
-    *_designs(),
-    FacetTruth(
-        "uneven crossing", "a tenth of verdicts abstain, 1 in 300 cells is empty",
-        lost=0.1, holes=1 / 300,
-    ),
-    FacetTruth("ties", "five values, a tenth of verdicts abstain", 16, 5, lost=0.1, stages=5),
-    FacetTruth("skewed", "exponential effects of items", skewed=True),
-)  # fmt: skip
+FACET_TRUTHS = tuple(_designs())
 
 
 @dataclass(frozen=True, eq=False)

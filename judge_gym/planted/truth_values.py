@@ -82,6 +82,8 @@ def _of_points(
     correct = true_stages(theta, design.n_stages) - 1
     confidence = stated(truth, agreed, 0)
     squared = confidence**2 - 2 * confidence * agreed + agreed
+    # What depends on the number of samples in a cell has no closed form where some abstain.
+    divergences = {} if truth.lost else _polarization(p, weight, own, design.replicates)
     return {
         "brier_score": float(weight @ (p * squared).sum(axis=2).mean(axis=0)),
         "judge_difference": float(weight @ (mean[1] - mean[0])),
@@ -91,7 +93,8 @@ def _of_points(
         "replicate_variance": float(weight @ (square - mean**2).mean(axis=0)),
         "replicate_icc": between / (between + within) if within > 0 else None,
         "accuracy": float(weight @ p[:, np.arange(len(theta)), correct].mean(axis=0)),
-        **_polarization(p, weight, own, design.replicates),
+        "polarization_corrected": _divergence_of_many(p, weight),
+        **divergences,
         **_parts(mean, moved @ scale, weight),
     }
 
@@ -213,10 +216,14 @@ def _polarization(
     excess = values.get("polarization_excess")
     if excess is not None:
         values["entrenchment_excess"] = excess * stated_mean
-    alone = _bits(p).mean(axis=0)
-    both = np.mean([_bits((p[a] + p[b]) / 2) for a, b in pairs], axis=0)
-    values["polarization_corrected"] = float(weight @ (both - alone))
     return values
+
+
+def _divergence_of_many(p: FloatArray, weight: FloatArray) -> float:
+    """Return P of the judges' true distributions, which samples without number would have."""
+    alone = _bits(p).mean(axis=0)
+    both = np.mean([_bits((p[a] + p[b]) / 2) for a, b in combinations(range(len(p)), 2)], axis=0)
+    return float(weight @ (both - alone))
 
 
 def _bits(p: FloatArray) -> FloatArray:

@@ -48,6 +48,8 @@ class Truth:
     """What stated probability loses under the rival's rubric."""
     rubric_shift: float = 0.0
     """How much lower the rival's rubric puts every item; the judge's own rubric shifts nothing."""
+    lost: float = 0.0
+    """The share of samples whose verdict abstains, in all arms alike."""
 
 
 TRUTHS = (
@@ -62,6 +64,12 @@ TRUTHS = (
         "judges whose confidence and verdicts fall under the rival's rubric",
         loyalty=0.15,
         rubric_shift=0.1,
+    ),
+    Truth(
+        "abstaining",
+        "judges that lean apart and abstain from a fifth of verdicts",
+        leaning=(0.1, -0.1),
+        lost=0.2,
     ),
 )
 
@@ -94,7 +102,8 @@ class DrawnArm:
 
 @dataclass(frozen=True, eq=False)
 class DrawnData:
-    """One data set. Samples run over judges, then items, then replicates, alike in each arm.
+    """One data set. Samples run over judges, then items, then replicates, alike in each arm; those
+    whose verdict abstains are left out.
 
     Judges score their own rubric (`own`), the rival's (`swap`) and a second own one (`sham`).
     `shown_first` and `lettered_a` are the stages (1..S) so displayed to each own sample, `reading`
@@ -137,6 +146,9 @@ def draw(truth: Truth, design: StudyDesign, seed: int) -> DrawnData:
     own = arm(0.0, 0.0, first)
     swap = arm(truth.rubric_shift, truth.loyalty, shown())
     sham = arm(0.0, 0.0, shown())
+    kept = rng.random(len(judge)) >= truth.lost
+    own, swap, sham = (DrawnArm(each.stages[kept], each.stated[kept]) for each in (own, swap, sham))
+    judge, item, first, lettered = (codes[kept] for codes in (judge, item, first, lettered))
     return DrawnData(
         reading, judge, item, own, swap, sham, first, lettered, shape[0], design.n_stages
     )

@@ -55,8 +55,10 @@ def test_power_as_json(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_selftest_covers_and_says_how_it_ends(tmp_path: Path) -> None:
+    page = tmp_path / "coverage.md"
     done = CommandLine(tmp_path)(
-        "analyse", "selftest", "--seeds", "20", "--truth", "identical", "--json"
+        *("analyse", "selftest", "--seeds", "20", "--items", "30", "--truth", "identical"),
+        *("--page", page, "--json"),
     )
     found = {one["figure"]: one for one in json.loads(done.output)}
     missed = [one for one in found.values() if one["misses"] and not one["exploratory"]]
@@ -69,6 +71,7 @@ def test_selftest_covers_and_says_how_it_ends(tmp_path: Path) -> None:
         "swap_sensitivity",
     ):
         assert found[figure]["coverage"]["of"] == 20, figure
+        assert f"| {figure} | 1 | " in page.read_text().replace("\\_", "_"), figure
     # P itself is above its floor by nothing: its test is of a true null
     assert found["polarization"]["null"] is True
     assert found["accuracy"]["planted"] == pytest.approx(found["coverage"]["planted"])

@@ -4,12 +4,15 @@ Do intervals hold the planted value, do tests keep their level, and do they find
 The expected values come from `judge_gym.planted.truth_values`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from math import ceil
 
 import numpy as np
 
+from judge_gym.lab.power.facets import facet_trials
+from judge_gym.lab.power.selftest_comparisons import comparison_trials
 from judge_gym.lab.power.selftest_people import beside_people, corrected
 from judge_gym.lab.power.study import StudyData, simulated
 from judge_gym.lab.power.trials import Trial
@@ -58,45 +61,23 @@ from judge_gym.metrics.presentation import (
 )
 from judge_gym.metrics.regression import least_squares
 from judge_gym.metrics.subsets import subset_information, subset_width
+from judge_gym.planted.comparisons import BINARY_ERRORS, COMPARISONS, CONDITIONS, Condition
+from judge_gym.planted.facets import FACET_TRUTHS
 from judge_gym.planted.truth_values import Planted, planted_values
-from judge_gym.planted.truths import StudyDesign, Truth, true_stages
+from judge_gym.planted.truths import TRUTHS, StudyDesign, Truth, true_stages
 from judge_gym.seeds import derive_seed
 
+ITEMS = (16, 30)
+"""Items of panels of judges, where none are asked for."""
 REFERENCE_ITEMS = 4000
 """Items of the data set whose figure stands for the expected value where no closed form exists."""
 PERMUTATIONS = 199
 _ROUNDING = 1e-9
 
-_PSEUDO = (
-    "pseudo-observations of sensitivity and specificity widen it where 30 labels are few and the "
-    "judge errs often: it covers too much, and is exploratory below 60 labels."
-)
-EXPLORATORY = {
-    "total_conflict": (
-        "total conflict occurs on few items, and Wilson's interval of so rare an event is uneven: "
-        "without any it always holds 0."
-    ),
-    "people_belief_distance": (
-        "its upper end is at least that of the permutation test, which is wide for a judge that "
-        "is one more person."
-    ),
-    "corrected_share_rogan_gladen": _PSEUDO,
-    "corrected_difference_rogan_gladen": _PSEUDO,
-    "polarization_corrected": (
-        "the correction holds the true divergence from 20 replicates on (decision 0026)."
-    ),
-    "variance of item": "its interval takes the effects of items as normal.",
-    "variance of item x judge": "its interval takes the effects of items as normal.",
-    "variance of item x wording": "its interval takes the effects of items as normal.",
-    "variance of item x judge x wording": "its interval takes the effects of items as normal.",
-}
-"""Figures whose intervals cannot hold the aims everywhere, and why.
-
-They are shown with their measured coverage, and do not count as missed.
-"""
 NOT_PLANTED = (
-    "rankings, effects and interactions of axes, contrasts, item functioning, the ordered logit "
-    "and the mixed model, forced choice, outcome rates, conflict_polarization_correlation"
+    "rankings of axes and their effects over the grid, the ordered logit and the mixed model, "
+    "forced choice, outcome rates, conflict_polarization_correlation, where the next dollar goes, "
+    "joint tests of polarization over cells"
 )
 """Figures without a planted value here; the self-test does not cover them."""
 
@@ -345,33 +326,81 @@ NULLS = {
 """Figures with a test → the planted value that is 0 when their null hypothesis is true."""
 
 
+@dataclass(frozen=True)
+class Scenario:
+    """A truth in one design. `trials` draws the data set of a seed and estimates every figure.
+
+    `truth` names what is planted, `times` how many times as many data sets are drawn as of others:
+    more of those that cost little.
+    """
+
+    name: str
+    truth: str
+    about: str
+    trials: Callable[[int], Iterable[Trial]]
+    times: int = 1
+
+
+MORE_SETS = 2
+BINARY_ITEMS = (16, 30, 100)
+
+
+def scenarios(items: Sequence[int] = ITEMS, replicates: int = 5) -> list[Scenario]:
+    """Return every truth in every design; `items` and `replicates` are those of panels of judges.
+
+    Where verdicts abstain there are more replicates, so that as many are left.
+    """
+    found = []
+    for truth in TRUTHS:
+        for size in items:
+            design = StudyDesign(size, ceil(replicates / (1 - truth.lost)))
+            name = f"{truth.name}, {size} items"
+            found.append(Scenario(name, truth.name, truth.about, partial(selftest, truth, design)))
+    for facets in FACET_TRUTHS:
+        trials = partial(facet_trials, facets)
+        found.append(Scenario(facets.name, facets.name, facets.about, trials, MORE_SETS))
+    pairs = [
+        *((compared, condition) for compared in COMPARISONS for condition in CONDITIONS),
+        *((BINARY_ERRORS, Condition(f"{size} items", size)) for size in BINARY_ITEMS),
+    ]
+    for compared, condition in pairs:
+        trials = partial(comparison_trials, compared, condition)
+        name = f"{compared.name}, {condition.name}"
+        found.append(Scenario(name, compared.name, compared.about, trials, MORE_SETS))
+    return found
+
+
 def selftest(
     truth: Truth, design: StudyDesign, seed: int, metrics: Sequence[str] = tuple(MEASURES)
 ) -> list[Trial]:
     """Return a trial per metric on one data set; equal seeds give equal trials."""
     estimates = _measured(truth, design, seed, metrics)
-    planted = expected_values(truth, design, tuple(metrics))
+    planted = expected_values(truth, design, metrics)
     exact = planted_values(truth, design)
+    label = f"{truth.name}, {design.items} items"
     return [
-        Trial(truth.name, name, seed, planted[name], estimates[name], _null(name, exact))
+        Trial(label, name, seed, planted[name], estimates[name], _null(name, exact))
         for name in metrics
     ]
 
 
-@cache
 def expected_values(
-    truth: Truth, design: StudyDesign, metrics: tuple[str, ...] = tuple(MEASURES)
+    truth: Truth, design: StudyDesign, metrics: Sequence[str] = tuple(MEASURES)
 ) -> Planted:
     """Return metric → expected value: the closed form, else the figure of a large data set.
 
     The large data set has the same replicates and `REFERENCE_ITEMS` items, so that its own error
     is a tenth of that of 30 items. None for a figure that this truth does not have.
     """
-    large = replace(design, items=REFERENCE_ITEMS)
     exact = planted_values(truth, design)
-    missing = [metric for metric in metrics if exact.get(metric) is None]
-    estimates = _measured(truth, large, -1, missing)
-    return {**exact, **{metric: estimates[metric].estimate for metric in missing}}
+    missing = tuple(metric for metric in metrics if exact.get(metric) is None)
+    return {**exact, **_reference(truth, replace(design, items=REFERENCE_ITEMS), missing)}
+
+
+@cache
+def _reference(truth: Truth, design: StudyDesign, metrics: tuple[str, ...]) -> Planted:
+    estimates = _measured(truth, design, -1, metrics)
+    return {metric: estimates[metric].estimate for metric in metrics}
 
 
 def _measured(

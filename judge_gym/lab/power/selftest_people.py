@@ -54,13 +54,15 @@ class PeopleStudy:
 def simulated_people(truth: Truth, design: StudyDesign, seed: int) -> PeopleStudy:
     """Return the people of one data set; equal seeds give equal data on every machine."""
     leaning = truth.leaning[0]
-    beside = replace(truth, name=f"{truth.name}, people", leaning=(leaning, *(0.0,) * PEOPLE))
+    beside = replace(
+        truth, name=f"{truth.name}, people", leaning=(leaning, *(0.0,) * PEOPLE), lost=0.0
+    )
     every = _drawn(beside, design, seed)
     first = np.arange(len(every)) % design.replicates == 0
     person = every.judge - 1
     left_out = (person >= PEOPLE // 2) & ((every.item + 2 * person) % 5 == 0)
     people = every.rows(first & ~left_out).of_judges(range(1, PEOPLE + 1))
-    two = replace(truth, name=f"{truth.name}, labels", leaning=(leaning, 0.0))
+    two = replace(truth, name=f"{truth.name}, labels", leaning=(leaning, 0.0), lost=0.0)
     more = replace(design, items=2 * design.items * (OTHERS + 1), replicates=1)
     labels = _drawn(two, more, seed)
     return PeopleStudy(

@@ -7,7 +7,7 @@ an assumption. The decision study compares more items with more replicates, for 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -37,8 +37,11 @@ _HALVINGS = 10
 
 @dataclass(frozen=True, eq=False)
 class StudyData:
-    """One drawn data set in the form that the estimators take."""
+    """One drawn data set in the form that the estimators take; people are drawn when asked for."""
 
+    truth: Truth
+    design: StudyDesign
+    seed: int
     reading: FloatArray
     own: Verdicts
     swap: Verdicts
@@ -46,13 +49,20 @@ class StudyData:
     own_probes: Probes
     swap_probes: Probes
     sham_probes: Probes
-    people: PeopleStudy
+
+    @cached_property
+    def people(self) -> PeopleStudy:
+        """The people of this data set, and the labels of a part of its items."""
+        return simulated_people(self.truth, self.design, self.seed)
 
 
 def simulated(truth: Truth, design: StudyDesign, seed: int) -> StudyData:
     """Return one data set of a truth; equal seeds give equal data on every machine."""
     data = draw(truth, design, seed)
     return StudyData(
+        truth,
+        design,
+        seed,
         data.reading,
         _verdicts(data, data.own),
         _verdicts(data, data.swap),
@@ -60,7 +70,6 @@ def simulated(truth: Truth, design: StudyDesign, seed: int) -> StudyData:
         _probes(data, data.own),
         _probes(data, data.swap),
         _probes(data, data.sham),
-        simulated_people(truth, design, seed),
     )
 
 

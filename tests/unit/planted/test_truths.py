@@ -21,7 +21,7 @@ DESIGN = StudyDesign(items=30, replicates=5)
 def test_the_named_truths():
     assert list(TRUTH) == [
         "identical", "polarised", "vague", "constant", "position-biased", "overconfident",
-        "rubric-loyal",
+        "rubric-loyal", "abstaining",
     ]  # fmt: skip
 
 
