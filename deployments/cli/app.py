@@ -10,6 +10,7 @@ import typer
 
 from deployments.cli import (
     analyse,
+    audit,
     changing,
     data,
     database,
@@ -51,6 +52,7 @@ app = typer.Typer(
 )
 app.command()(sweep.demo)
 app.command()(serving.up)
+app.command()(audit.audit)
 app.add_typer(sweep.app, name="sweep")
 sweep.app.command()(status.status)
 sweep.app.command()(multiverse.multiverse)

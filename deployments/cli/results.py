@@ -95,7 +95,8 @@ def _opening(report: "Report") -> Iterator[tuple[str, str]]:
         part = "" if report.imported == 1 else " (in part)"
         yield f"IMPORTED{part}: judgements recorded elsewhere", "bold yellow"
     yield f"{run.sweep}: {summary.ran}; {summary.spent}", ""
-    yield summary.progress, ""
+    if summary.progress:
+        yield summary.progress, ""
     yield "", ""
 
 

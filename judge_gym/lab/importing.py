@@ -106,7 +106,9 @@ def import_verdicts(
     _check_name(session, recorded.name)
     windows = read_recorded(files, recorded, rubric.scale_size)
     save_provided(session, rubric, recorded.concept, recorded.country)
-    experiments = _save_windows(session, files, recorded, rubric, windows)
+    experiments = recorded_experiments(files, recorded, rubric, windows)
+    for name, window in {name: one.window for (name, _), one in experiments.items()}.items():
+        _save_items(session, window, rubric, windows[name].items.values())
     left = leaving(session, recorded.name, experiments.values())
     if left and confirm:
         confirm(left)
@@ -117,7 +119,7 @@ def import_verdicts(
     new = 0
     for (name, judging), experiment in experiments.items():
         judgements = windows[name].judgements[judging]
-        rows = list(_rows(recorded, experiment, judgements))
+        rows = list(sample_rows(recorded, experiment, judgements))
         if compared:
             _compare(compared, recorded, judging, judgements, rubric.scale_size)
         statuses.update(row["status"] for row in rows)
@@ -136,19 +138,17 @@ def import_verdicts(
     return Imported(judges, wordings, items, statuses.total(), new, statuses, unread, compared)
 
 
-def _save_windows(
-    session: Session,
+def recorded_experiments(
     files: RecordedFiles,
     recorded: Recorded,
     rubric: Rubric,
     windows: Mapping[str, RecordedWindow],
 ) -> dict[tuple[str, Judging], Experiment]:
-    """Store the windows with their items; returns the experiment of each window and judge."""
+    """Return the experiment that each window's name and judge stand for, in the file's order."""
     identity, published = _identity(files, recorded), read_published(files, recorded)
     experiments: dict[tuple[str, Judging], Experiment] = {}
     for name, content in windows.items():
         window = _window(recorded, name, identity, len(content.items), published)
-        _save_items(session, window, rubric, content.items.values())
         for judging in content.judgements:
             experiments[name, judging] = _experiment(recorded, rubric, window, judging, content)
     return experiments
@@ -158,7 +158,10 @@ def _identity(files: RecordedFiles, recorded: Recorded) -> str:
     """Return what two imports have in common that give the same judgements."""
     described = items_file(files, recorded)
     contents = [corpus_digest(file) for file in (*files.paths, *([described] if described else ()))]
-    mapping = recorded.model_dump(mode="json", exclude={"name", "description"})
+    # Lengths of texts are for an audit, and not stored.
+    mapping = recorded.model_dump(
+        mode="json", exclude={"name": True, "description": True, "item": {"texts": True}}
+    )
     if not (recorded.file_pattern or "{file" in recorded.judge):
         return digest(*contents, mapping)
     names = [os.path.relpath(file, files.folder) for file in files.paths]
@@ -238,7 +241,7 @@ def item_key(key: str) -> str:
     return digest("recorded item", key)
 
 
-def _rows(
+def sample_rows(
     recorded: Recorded, experiment: Experiment, judgements: Sequence[Given]
 ) -> Iterator[dict[str, Any]]:
     """Yield the columns of each sample, with the item's and the call's own keys among them."""

@@ -69,6 +69,29 @@ def order_figures(pairs: PairJudgements, rng: np.random.Generator) -> Iterator[E
     yield _kappa(pairs, choice, once, rng)
 
 
+def length_preference(pairs: PairJudgements, longest: IntArray) -> Estimate:
+    """Return the share of verdicts for a winner that choose the longer text, in [0, 1].
+
+    `longest` holds the stage of the longer text for each item, 0 where there is none. Wilson
+    interval clustered by item. Compare it with `longer_right`.
+    Needs one verdict; 100 items advised.
+    """
+    winner = (pairs.stages == 1) | (pairs.stages == 1 << (pairs.n_stages - 1))
+    stage = longest[pairs.item]
+    holds = pairs.stages == 1 << np.maximum(stage - 1, 0)
+    return _share("longer_share", pairs, holds, winner & (stage > 0))
+
+
+def longer_right(truth: IntArray, longest: IntArray) -> Estimate:
+    """Return the share of pairs whose longer text is the right one, in [0, 1]; Wilson interval.
+
+    Both arrays hold a stage for each item, 0 where it is not known. Needs one pair with both.
+    """
+    known = (truth > 0) & (longest > 0)
+    right = known & (truth == longest)
+    return clustered_share("longer_right_share", right.astype(np.int64), known.astype(np.int64))
+
+
 def _share(metric: str, pairs: PairJudgements, holds: BoolArray, chosen: BoolArray) -> Estimate:
     counts = [
         np.bincount(pairs.item[among], minlength=pairs.n_items)

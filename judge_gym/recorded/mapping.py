@@ -61,6 +61,8 @@ class ItemColumns(_Columns):
     """The part of a benchmark; accuracy is given for each."""
     truth: str = ""
     """The known answer; `truths` says which stage each value stands for."""
+    texts: Annotated[dict[str, int], Legal("a mapping of columns to stages")] = _added({})
+    """Column of an answer → the stage that chooses it; an audit compares their lengths."""
 
 
 class VerdictColumn(_Columns):
@@ -239,6 +241,8 @@ def load_recorded(path: Path) -> tuple[Recorded, Rubric]:
         raise at.problem(f"cannot be used: {error.message.rstrip('.')}", error.remedy) from error
     for name in ("truths", "decisions", "counts", "answer_forms"):
         _check_stages(tree.items.get(name), getattr(recorded, name), rubric.scale_size)
+    texts = tree.items["item"].items.get("texts")
+    _check_stages(texts, recorded.item.texts, rubric.scale_size)
     return recorded, rubric
 
 

@@ -39,6 +39,8 @@ class RecordedItem:
     text: str
     category: str
     truth: int | None
+    longest: int | None = field(default=None, compare=False)
+    """The stage that chooses the longest of its texts; None where several are, or are not named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +256,14 @@ def _item(record: _Record, recorded: Recorded) -> RecordedItem:
         text=normal_text(record.text(columns.text)),
         category=normal_line(record.text(columns.category), 500),
         truth=recorded.truths[truth] if truth else None,
+        longest=_longest(record, columns.texts),
     )
+
+
+def _longest(record: _Record, texts: Mapping[str, int]) -> int | None:
+    lengths = {stage: len(record.text(column)) for column, stage in texts.items()}
+    longest = [stage for stage, length in lengths.items() if length == max(lengths.values())]
+    return longest[0] if len(longest) == 1 and len(lengths) > 1 else None
 
 
 class _Reading:

@@ -12,6 +12,8 @@ from judge_gym.store.results import ResultRow
 
 TITLE = "Audit of recorded pairs"
 RIGHT, FIRST, SAME = "accuracy_of_all", "first_shown_share", "same_choice"
+LONGER, LONGER_RIGHT = "longer_share", "longer_right_share"
+_PEOPLE = "alt_test_winning_rate"
 _STRIP = 24
 """Characters of the strip that shows a judge's accuracy under each wording."""
 _PUBLISHED = "_as_published"
@@ -169,7 +171,13 @@ def _notes(rows: Sequence[ResultRow], judges: Sequence[_Judge], shared: set[str]
         yield _ranks(judges)
     if published := _as_published(rows):
         yield published
-    yield f"What these data cannot say: {'; '.join(_unsaid(judges, shared))}."
+    if longer := _longer(rows):
+        yield longer
+    if independent := _votes(rows, shared):
+        yield independent
+    yield f"What these data cannot say: {'; '.join(_unsaid(rows, judges, shared))}."
+    if following := _following(rows, judges, shared):
+        yield f"Collect next: {following}."
 
 
 def _ranks(judges: Sequence[_Judge]) -> str:
@@ -198,13 +206,57 @@ def _as_published(rows: Iterable[ResultRow]) -> str:
     return f"As published: {counted(len(apart), 'figure')} compared, {largest}."
 
 
-def _unsaid(judges: Sequence[_Judge], shared: set[str]) -> Iterable[str]:
+def _following(rows: Sequence[ResultRow], judges: Sequence[_Judge], shared: set[str]) -> str:
+    """Return what to collect to learn the most important of what is not known; "" for nothing."""
+    if len(shared) == 1:
+        return "the same pairs under a second wording of the prompt"
+    if _judged_once([row for judge in judges for row in judge.right]):
+        return "3 judgements of each of 100 pairs under one wording, in both orders"
+    return "" if _with_people(rows) else "labels of two people for 100 of these pairs"
+
+
+def _with_people(rows: Iterable[ResultRow]) -> bool:
+    return any(row.metric == _PEOPLE and row.estimate is not None for row in rows)
+
+
+def _unsaid(rows: Sequence[ResultRow], judges: Sequence[_Judge], shared: set[str]) -> Iterable[str]:
     figures = [row for judge in judges for row in judge.right]
-    if all(row.n <= 2 * row.n_items for row in figures):
+    if not _with_people(rows):
+        yield "how far judges agree with people (no labels of people)"
+    if not _by_judge(rows, LONGER):
+        yield "whether judges prefer longer answers (no lengths)"
+    if _judged_once(figures):
         yield "whether a judge repeats itself (one judgement for each pair, order and wording)"
     if shared == {_ONE} or len(shared) == 1:
         yield "how far the wording of the prompt matters (one wording)"
     yield "how sure a judge is (no probes)"
+
+
+def _judged_once(figures: Iterable[ResultRow]) -> bool:
+    return all(row.n <= 2 * row.n_items for row in figures)
+
+
+def _longer(rows: Sequence[ResultRow]) -> str:
+    """Return how often each judge chooses the longer of two texts, over all its wordings."""
+    by_judge = _by_judge(rows, LONGER)
+    shares = (f"{judge} {_ranged(list(of.values()))}" for judge, of in by_judge.items())
+    if not by_judge:
+        return ""
+    right = next((row for row in rows if row.metric == LONGER_RIGHT), None)
+    base = f" (it is the right one in {number(right.estimate)})" if right else ""
+    return f"Longer: share of winners that are the longer answer{base}: {', '.join(shares)}."
+
+
+def _votes(rows: Iterable[ResultRow], shared: set[str]) -> str:
+    """Return how many independent judges the judges are worth under the wordings they share."""
+    found = [
+        row
+        for row in rows
+        if row.metric == "effective_votes" and str(row.scope.get("wording", _ONE)) in shared
+    ]
+    return (
+        f"Independent votes that the judges count as: {_ranged(found)}." if _values(found) else ""
+    )
 
 
 def _plot(judges: Sequence[_Judge], table: Table) -> Plot:

@@ -44,7 +44,8 @@ class Report:
     findings: Table
     results: Sequence[Table]
     planted: Planted
-    review: CellsToReview
+    review: CellsToReview | None
+    """None for an audit without a database, as is the evidence."""
     evidence: Sequence[ShownWindow]
     csv: str
     wholly_simulated: bool
@@ -107,12 +108,12 @@ def read_report(session: Session, run_id: int) -> Report:
     )
 
 
-def save_report(report: Report, folder: Path) -> Path:
-    """Write `report-<sweep>.html` into `folder`, replacing an older one at once; returns its path.
+def save_report(report: Report, folder: Path, kind: str = "report") -> Path:
+    """Write `<kind>-<sweep>.html` into `folder`, replacing an older one at once; returns its path.
 
     Raises `ReportError` when the folder cannot be written to.
     """
-    path = _report_file(report.facts.run.sweep, folder)
+    path = _report_file(report.facts.run.sweep, folder, kind)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         older = path.read_text("utf-8", errors="replace") if path.exists() else ""
@@ -122,8 +123,8 @@ def save_report(report: Report, folder: Path) -> Path:
     return path
 
 
-def _report_file(sweep: str, folder: Path) -> Path:
-    return folder / f"report-{_file_name(sweep)}.html"
+def _report_file(sweep: str, folder: Path, kind: str = "report") -> Path:
+    return folder / f"{kind}-{_file_name(sweep)}.html"
 
 
 def keep_report(sweep: str, folder: Path) -> Path | None:

@@ -1,6 +1,7 @@
 """Recorded judgements: read strictly, stored once, and analysed like any other."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis import running as analysis
+from judge_gym.analysis.recorded import audited
 from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.lab.importing import Imported, import_verdicts
@@ -16,7 +18,8 @@ from judge_gym.lab.probing import plan_probing
 from judge_gym.lab.status import sweep_status
 from judge_gym.recorded.mapping import load_recorded
 from judge_gym.recorded.reading import recorded_files
-from judge_gym.report.page import read_report
+from judge_gym.report.page import read_report, render_page
+from judge_gym.report.recorded import audit_report
 from judge_gym.store import tables as t
 from judge_gym.store.results import FindingRow, ResultRow, load_findings, load_results
 from support.command_line import REPOSITORY
@@ -119,6 +122,62 @@ def test_verdicts_of_the_other_order_are_turned_back(place: Place) -> None:
     assert samples[6][:2] == ("unparseable", None)
     with place.engine.connect() as connection:
         assert connection.scalar(sa.select(sa.func.count()).select_from(t.Call)) == 0
+
+
+AUDITED = """\
+pair,judge,swapped,wording,winner,better,first,second
+p1,x,no,plain,A,A,long answer,short
+p1,x,yes,plain,A,A,long answer,short
+p2,x,no,plain,B,A,long answer,short
+p2,x,yes,plain,A,A,long answer,short
+p3,x,no,plain,B,B,even,same
+p3,x,yes,plain,,B,even,same
+p1,y,no,plain,B,A,long answer,short
+p1,y,yes,plain,B,A,long answer,short
+p2,y,no,plain,A,A,long answer,short
+p2,y,yes,plain,B,A,long answer,short
+p3,y,no,plain,B,B,even,same
+p3,y,yes,plain,B,B,even,same
+"""
+AUDIT_MAPPING = f"""\
+name: audited
+concept: better answer
+country: general
+source: a made-up benchmark
+rubric: {MAPPINGS}/winner.yaml
+judge_column: judge
+wording_column: wording
+swapped_column: swapped
+item: {{key: pair, truth: better, texts: {{first: 1, second: 2}}}}
+truths: {{A: 1, B: 2}}
+verdicts: [{{column: winner, own_order: true}}]
+decisions: {{A: 1, B: 2}}
+"""
+
+
+def test_an_audit_has_the_figures_of_an_import(place: Place) -> None:
+    place.bring(AUDIT_MAPPING, AUDITED)
+    stored = {(row.metric, row.scope_key): row for row in place.figures("audited")}
+    recorded, rubric = load_recorded(place.folder / "mapping.yaml")
+    found = audited(recorded_files([place.folder / "recorded.csv"], recorded), recorded, rubric)
+    lengths = {"longer_share", "longer_right_share"}
+    alike = [row for row in found.rows if row.metric not in lengths]
+    assert len(alike) >= 50
+    for row in alike:
+        other = stored[row.metric, row.scope_key]
+        assert replace(row, remarks=()) == replace(other, remarks=()), row
+    # Of p1 and p2, where one answer is longer, and it is the right one: x 3 of 4, y 1 of 4.
+    shares = {row.scope.get("judge"): row for row in found.rows if row.metric in lengths}
+    assert {judge: row.estimate for judge, row in shares.items()} == {
+        "recorded/x": 0.75,
+        "recorded/y": 0.25,
+        None: 1.0,
+    }
+    page = render_page(audit_report(found, recorded))
+    assert "12 judgements by 2 judges of 3 pairs" in page
+    assert "it is the right one in 1.00): x 0.75, y 0.25." in page
+    assert "recorded/x: 1 of 6 answers could not be read." in page
+    assert "Evidence</h2>" not in page
 
 
 def test_pairs_are_scored_over_both_orders(place: Place) -> None:

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis import running as analysis
+from judge_gym.analysis.recorded import audited
 from judge_gym.lab.importing import Imported, import_verdicts
 from judge_gym.recorded.mapping import load_recorded
 from judge_gym.recorded.reading import Judging, recorded_files
@@ -162,3 +163,16 @@ def test_the_audit_gives_the_ranges_over_wordings(audit: Audit) -> None:
     assert (round(100 * min(gpt4)), round(100 * max(gpt4))) == (76, 87)
     falcon = [first["", "Falcon", wording].estimate for wording in wordings]
     assert (round(min(falcon), 2), round(max(falcon), 2)) == (0.77, 0.93)
+
+
+def test_an_audit_without_a_database_has_the_same_figures(audit: Audit) -> None:
+    recorded, rubric = load_recorded(RECORDED / "llmbar.yaml")
+    found = audited(recorded_files([FOLDER], recorded), recorded, rubric)
+    stored = {(row.metric, row.scope_key): row for row in audit.rows}
+    compared = [row for row in found.rows if not row.metric.startswith("longer_")]
+    assert len(compared) > 6000
+    for row in compared:
+        other = stored[row.metric, row.scope_key]
+        assert (row.estimate, row.lower, row.upper, row.n, row.p) == (
+            *(other.estimate, other.lower, other.upper, other.n, other.p),
+        )

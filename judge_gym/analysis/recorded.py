@@ -1,0 +1,186 @@
+"""Recorded judgements as data of an analysis, without a database.
+
+The rows, their order and their numbers are those that an import would store, so that figures are
+the same.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from judge_gym.analysis.data import (
+    Arm,
+    ItemTruth,
+    Judge,
+    ProbeRows,
+    SampleRows,
+    SweepData,
+    select,
+)
+from judge_gym.analysis.facets import over_facets, votes
+from judge_gym.analysis.groups import Group, comparison_groups, result_row
+from judge_gym.analysis.judges import accuracies, is_subset, single_judges
+from judge_gym.analysis.multiverse import specification_curves
+from judge_gym.design.experiment import Experiment
+from judge_gym.design.rubric import Rubric
+from judge_gym.lab.importing import item_key, recorded_experiments, sample_rows
+from judge_gym.metrics.cells import IntArray
+from judge_gym.metrics.orders import PairJudgements, length_preference, longer_right
+from judge_gym.metrics.reasoning import NOT_ASKED
+from judge_gym.recorded.mapping import Recorded
+from judge_gym.recorded.reading import (
+    Judging,
+    RecordedFiles,
+    RecordedItem,
+    RecordedWindow,
+    read_recorded,
+)
+from judge_gym.seeds import digest
+from judge_gym.store.results import ResultRow
+
+Experiments = Mapping[tuple[str, Judging], Experiment]
+
+
+@dataclass(frozen=True, eq=False)
+class Audited:
+    """Recorded judgements with the figures of an audit."""
+
+    data: SweepData
+    rows: tuple[ResultRow, ...]
+
+
+def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited:
+    """Read recorded judgements and compute what an audit shows; raises as `read_recorded`."""
+    data, longest = recorded_data(files, recorded, rubric)
+    groups = comparison_groups(data)
+    rows = [
+        row
+        for group in groups
+        for figures in (single_judges, accuracies, votes)
+        for row in figures(group)
+    ]
+    if longest.any():
+        rows += [row for group in groups for row in _lengths(group, longest)]
+        stage_of = {stage.label: number for number, stage in enumerate(rubric.stages, start=1)}
+        truth = np.array([stage_of.get(label, 0) for label in data.truth.label])
+        rows.append(result_row(longer_right(truth, longest), {}, data.origin))
+    rows += over_facets(data, groups)
+    rows += specification_curves(data, groups, rows)
+    return Audited(data, tuple(rows))
+
+
+def recorded_data(
+    files: RecordedFiles, recorded: Recorded, rubric: Rubric
+) -> tuple[SweepData, IntArray]:
+    """Read recorded judgements; returns with them each item's longest text, as a stage or 0.
+
+    Raises as `read_recorded`.
+    """
+    windows = read_recorded(files, recorded, rubric.scale_size)
+    experiments = recorded_experiments(files, recorded, rubric, windows)
+    keys = {name: one.window.key for (name, _), one in experiments.items()}
+    items: dict[tuple[str, str], tuple[str, RecordedItem]] = {
+        (name, item_key(item.key)): (digest("item", keys[name], [item_key(item.key)]), item)
+        for name, window in windows.items()
+        for item in window.items.values()
+    }
+    judged = {
+        (name, item_key(given.item))
+        for name, window in windows.items()
+        for of_judge in window.judgements.values()
+        for given in of_judge
+    }
+    order = sorted(judged, key=lambda place: items[place][0])
+    numbers = {place: number for number, place in enumerate(order)}
+    labels = tuple(stage.label for stage in rubric.stages)
+    columns = _columns(recorded, experiments, windows, numbers)
+    longest = [items[place][1].longest or 0 for place in order]
+    data = SweepData(
+        judges=tuple(
+            Judge(experiment, name, (Arm(arm, "own", "", labels, np.nan, 1),))
+            for arm, (name, experiment) in sorted(
+                enumerate((name, one) for (name, _), one in experiments.items()),
+                key=lambda numbered: numbered[1][1].key,
+            )
+        ),
+        samples=columns,
+        probes=_no_probes(),
+        truth=_truth([items[place][1] for place in order], labels),
+        simulated_arms=frozenset(),
+        imported_arms=frozenset(columns.arm.tolist()),
+    )
+    return data, np.array(longest, dtype=np.int64)
+
+
+def _lengths(group: Group, longest: IntArray) -> Iterator[ResultRow]:
+    """Yield how often each judge of pairs chooses the longer text, on all that it was given."""
+    if not group.judges[0].experiment.judges_pairs or is_subset(group):
+        return
+    for judge, arms in zip(group.judges, group.own_arms, strict=True):
+        _, rows = select(group.data.samples, [arms])
+        pairs = PairJudgements(
+            item=rows.item,
+            stages=rows.stages,
+            truth=np.ones(len(rows.item), dtype=np.int64),
+            listed=rows.shown_first == 1,
+            n_items=len(longest),
+            n_stages=group.n_stages,
+        )
+        yield group.row(length_preference(pairs, longest), [arms], judge=judge.model)
+
+
+def _no_probes() -> ProbeRows:
+    none, number = np.empty(0, dtype=np.int64), np.empty(0)
+    return ProbeRows(none, none, none, none, number, np.empty(0, dtype=np.bool_))
+
+
+def _columns(
+    recorded: Recorded,
+    experiments: Experiments,
+    windows: Mapping[str, RecordedWindow],
+    numbers: Mapping[tuple[str, str], int],
+) -> SampleRows:
+    rows = list(_samples(recorded, experiments, windows, numbers))
+    arm, item, _, status, stages, first, lettered = zip(*sorted(rows), strict=True)
+    return SampleRows(
+        arm=np.array(arm, dtype=np.int64),
+        item=np.array(item, dtype=np.int64),
+        status=np.array(status, dtype=np.str_),
+        stages=np.array(stages, dtype=np.int64),
+        shown_first=np.array(first, dtype=np.int64),
+        lettered_a=np.array(lettered, dtype=np.int64),
+        letter_probability=np.full(len(rows), np.nan),
+        answered_at=np.full(len(rows), np.nan),
+        simulated=np.zeros(len(rows), dtype=np.bool_),
+        imported=np.ones(len(rows), dtype=np.bool_),
+        marks=np.full(len(rows), NOT_ASKED, dtype=np.int64),
+    )
+
+
+def _samples(
+    recorded: Recorded,
+    experiments: Experiments,
+    windows: Mapping[str, RecordedWindow],
+    numbers: Mapping[tuple[str, str], int],
+) -> Iterator[tuple[int, int, int, str, int, int, int]]:
+    for arm, ((name, judging), experiment) in enumerate(experiments.items()):
+        for row in sample_rows(recorded, experiment, windows[name].judgements[judging]):
+            yield (
+                arm,
+                numbers[name, row["item"]],
+                row["replicate"],
+                row["status"],
+                row["stages"] or 0,
+                row["display_order"][0],
+                row["letters"].find("A") + 1,
+            )
+
+
+def _truth(items: list[RecordedItem], labels: tuple[str, ...]) -> ItemTruth:
+    return ItemTruth(
+        value=np.full(len(items), np.nan),
+        label=tuple(labels[item.truth - 1] if item.truth else "" for item in items),
+        category=tuple(item.category for item in items),
+        outlet=("",) * len(items),
+    )

@@ -1,0 +1,75 @@
+"""The page of recorded judgements that are audited without a database."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+from judge_gym.analysis.recorded import Audited
+from judge_gym.analysis.testing import findings
+from judge_gym.counting import counted
+from judge_gym.design.plans import standing
+from judge_gym.recorded.mapping import Recorded
+from judge_gym.report.audit import audit
+from judge_gym.report.facts import MANY_UNREADABLE, Facts
+from judge_gym.report.files import results_csv
+from judge_gym.report.findings import findings_table, largest_effects, sentences
+from judge_gym.report.headlines import Summary, headlines
+from judge_gym.report.multiverse import sign_change_cautions, specification_plot
+from judge_gym.report.page import Report
+from judge_gym.report.planted import Planted
+from judge_gym.report.table import Table
+from judge_gym.report.tables import result_tables
+from judge_gym.store.results import Planned, ResultRow, RunInfo
+
+_NOTHING = Table("", "", (), ())
+
+
+def audit_report(found: Audited, recorded: Recorded) -> Report:
+    """Return the report of an audit: that of a sweep, without calls, evidence and answers."""
+    rows, now, plan = found.rows, datetime.now(UTC), standing(None, None, None)
+    decided = findings(found.data, rows, Planned(None, None, plan))
+    run = RunInfo(0, recorded.name, version("judge-gym"), False, now)
+    judges = tuple(sorted({judge.model for judge in found.data.judges}))
+    facts = Facts(run, recorded.description, judges, _NOTHING, _NOTHING, _NOTHING, _NOTHING, (), ())
+    summary = Summary(
+        ran=f"{counted(len(judges), 'judge')}, {counted(len(found.data.truth.label), 'item')}",
+        progress="",
+        spent=counted(len(found.data.samples.arm), "judgement"),
+        headlines=headlines(decided),
+        cautions=(*_unreadable(rows), *sign_change_cautions(rows)),
+    )
+    return Report(
+        facts=facts,
+        summary=summary,
+        sentences=sentences(decided),
+        largest=largest_effects(rows),
+        findings=findings_table(decided, plan.reason),
+        results=result_tables(rows),
+        planted=Planted(),
+        review=None,
+        evidence=(),
+        csv=results_csv(run, rows),
+        wholly_simulated=False,
+        imported=1.0,
+        written=now,
+        audit=audit(rows),
+        plots=[specification_plot(rows)],
+    )
+
+
+def _unreadable(rows: Sequence[ResultRow]) -> Iterator[str]:
+    """Yield which judges have many answers that could not be read."""
+    answers: Counter[str] = Counter()
+    lost: Counter[str] = Counter()
+    for row in rows:
+        if row.metric == "unparseable_rate" and row.estimate is not None:
+            judge = str(row.scope["judge"])
+            answers[judge] += row.n
+            lost[judge] += round(row.n * row.estimate)
+    for judge, count in lost.items():
+        if count >= MANY_UNREADABLE * answers[judge]:
+            yield (
+                f"{judge}: {count:,} of {counted(answers[judge], 'answer')} could not be read. "
+                "Check the mapping before you trust its figures."
+            )
