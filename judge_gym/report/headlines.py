@@ -26,7 +26,6 @@ TITLE = "Headlines"
 _DECIDED = "the 95% interval decides each claim, after correction for many tests"
 CHECKS = "Checks of the measurement"
 _SETTINGS_QUESTION = "Do settings move verdicts?"
-SETTINGS = f"{_SETTINGS_QUESTION}  change on the 0-1 scale; no claim"
 _QUESTIONS: Mapping[str, tuple[str, str, str]] = {
     "H1": (
         "Do judges disagree beyond chance?",
@@ -239,11 +238,17 @@ class Settings:
     """How far changes of one axis move verdicts, the largest first."""
 
     effects: Sequence[ResultRow] = ()
+    question = _SETTINGS_QUESTION
+
+    def note(self, most: int = _SINGLE) -> str:
+        """What the figures are, and how many of them are shown."""
+        total = len(self.effects)
+        shown = f"; the {most} largest of {total}" if total > most else ""
+        return f"change on the 0-1 scale; no claim{shown}"
 
     def rows(self, most: int = _SINGLE) -> list[Row]:
         """Return the largest effects, each with what changes, its figure and whether it moved."""
-        total = len(self.effects)
-        heading = f"{SETTINGS}; {most} of {total}, the largest" if total > most else SETTINGS
+        heading = f"{self.question}  {self.note(most)}"
         return [
             Row((change, figure(row), _moved(row)), heading=heading)
             for row in self.effects[:most]
