@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from judge_gym.analysis.data import Origin, SweepData
+from judge_gym.analysis.data import Origin, SweepData, select
 from judge_gym.analysis.groups import Group, Scope, result_row
 from judge_gym.analysis.judges import is_subset, known_truth
 from judge_gym.design.axes import axes
@@ -240,6 +240,24 @@ def _truth(group: Group) -> IntArray | None:
     return None if is_subset(group) else known_truth(group, 0)
 
 
+def _errors(group: Group, truth: IntArray) -> FloatArray:
+    """Return the share of wrong answers, items x present judges, on items of known truth.
+
+    Without a verdict an answer about a pair is wrong, as in `accuracy_of_all`; about other items it
+    is none, so that an abstention is no error.
+    """
+    judge, rows = select(group.data.samples, [group.own_arms[place] for place in group.present])
+    item = np.searchsorted(group.items, rows.item)
+    answered = (rows.stages > 0) | group.judges[0].experiment.judges_pairs
+    wrong = answered & (rows.stages != 1 << np.maximum(truth[item] - 1, 0))
+    counts = np.zeros((2, len(group.items), len(group.present)))
+    for count, among in zip(counts, (wrong, answered), strict=True):
+        np.add.at(count, (item, judge), among)
+    known = (truth > 0) & (counts[1] > 0).all(axis=1)
+    shares: FloatArray = counts[0, known] / counts[1, known]
+    return shares
+
+
 def _price(same: Sequence[Group]) -> float | None:
     """Return the mean price of a judgement over judges, None where one is not known."""
     prices = [judge.price for group in same for judge in group.judges]
@@ -273,13 +291,9 @@ def _bought(
 
 def votes(group: Group) -> Iterator[ResultRow]:
     """Yield the mean correlation of the judges' errors, and how many independent ones they make."""
-    verdicts, truth = group.own.of_judges(group.present), _truth(group)
-    values, items = scores(verdicts), group.common
+    truth = _truth(group)
     if truth is not None:
-        wrong = verdicts.stages != 1 << np.maximum(truth[verdicts.item] - 1, 0)
-        values, items = wrong.astype(np.float64), group.common & (truth > 0)
-    table = verdicts.means(values).value[:, items].T
-    if truth is not None:
+        table = _errors(group, truth)
         figures = effective_votes(table, np.zeros(len(table)))
         # Of errors that are 0 or 1, few items hold few errors (decision 0026).
         figures = (
@@ -287,6 +301,8 @@ def votes(group: Group) -> Iterator[ResultRow]:
             caution_below(figures[1], ADVISED_ITEMS),
         )
     else:
+        verdicts = group.own.of_judges(group.present)
+        table = verdicts.means(scores(verdicts)).value[:, group.common].T
         names = [group.judges[place].experiment.family for place in group.present]
         family = np.unique(names, return_inverse=True)[1].astype(np.int64)
         figures = votes_between_families(table, family)

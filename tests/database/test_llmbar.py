@@ -165,6 +165,22 @@ def test_the_audit_gives_the_ranges_over_wordings(audit: Audit) -> None:
     assert (round(min(falcon), 2), round(max(falcon), 2)) == (0.77, 0.93)
 
 
+def test_six_judges_are_worth_two(audit: Audit) -> None:
+    """As computed elsewhere from the file, where an answer without a winner is wrong."""
+    [votes], [mean] = (
+        [
+            row
+            for row in audit.rows
+            if row.metric == metric
+            and row.scope.get("wording") == "Vanilla"
+            and row.scope.get("category", "") == ""
+        ]
+        for metric in ("effective_votes", "mean_error_correlation")
+    )
+    assert votes.estimate == pytest.approx(1.952, abs=5e-4)
+    assert mean.estimate == pytest.approx(0.4148, abs=5e-5)
+
+
 def test_an_audit_without_a_database_has_the_same_figures(audit: Audit) -> None:
     recorded, rubric = load_recorded(RECORDED / "llmbar.yaml")
     found = audited(recorded_files([FOLDER], recorded), recorded, rubric)
