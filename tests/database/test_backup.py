@@ -60,6 +60,7 @@ def test_what_was_backed_up_is_restored_and_can_go_on(
     assert len(windows(others)) == 2
 
 
+@pytest.mark.slow
 def test_a_backup_of_an_older_judge_gym_is_brought_to_the_newest_schema(
     others: str, postgres_server: str, tmp_path: Path
 ) -> None:

@@ -290,6 +290,7 @@ def test_removing_is_refused_while_another_process_uses_it(place: Path, join: Jo
 # --- after a crash ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_killed_server_is_started_again_with_what_it_had_committed(place: Path) -> None:
     server = embedded.start(place / "data")
     query(server.url, "CREATE TABLE kept AS SELECT 7 AS n")

@@ -244,6 +244,7 @@ def test_ties_are_no_errors(place: Place) -> None:
         assert figure(figures, metric, judge="recorded/x").estimate == pytest.approx(0, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_judge_without_readable_answers_has_no_accuracy(place: Place) -> None:
     rows = [f"p{n},mute,,,{'AB'[n % 2]},maths" for n in range(350)]
     rows += [f"p{n},x,A,B,A,maths" for n in range(0, 350, 2)]

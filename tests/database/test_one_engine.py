@@ -319,7 +319,8 @@ def test_a_critic_is_reused_for_a_rubric_of_the_same_words(database: str) -> Non
     assert routes(database) == {"direct": 3, "cache": 1}
 
 
-@pytest.mark.parametrize("name", rest_slow(["judges", "perturbers", "gyms"], 1))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["judges", "perturbers", "gyms"])
 def test_as_many_are_in_flight_as_the_provider_allows(database: str, name: str) -> None:
     kind = KINDS[name][0]
     arrived, everybody = 0, asyncio.Event()

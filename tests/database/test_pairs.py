@@ -20,6 +20,7 @@ from judge_gym.store import tables as t
 from support.postgres import temporary_database
 from support.whole_sweep import whole_sweep
 
+pytestmark = pytest.mark.slow
 PAIRS = 60
 GOOD, FIRSTPICK = "sim/good-1", "sim/firstpick-1"
 SWEEP = f"""\
@@ -71,7 +72,6 @@ def rows(engine: sa.Engine, table: Any) -> list[Any]:
         return list(session.scalars(sa.select(table)))
 
 
-@pytest.mark.slow
 def test_each_judge_sees_each_pair_in_both_orders_and_is_probed(done: Any) -> None:
     engine, _ = done
     samples = rows(engine, t.Sample)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.command_line import SWEEPS, sweep_text
+from support.command_line import SWEEPS, CommandLine, sweep_text
 
 PROGRAM = """
 import sys
@@ -20,21 +20,23 @@ finally:
 def planned(database: str, folder: Path, *changes: tuple[str, str]) -> str:
     """What the plan of the quick sweep, so changed, says; its words parted by single spaces."""
     (folder / "my.yaml").write_text(sweep_text("quick.yaml", *changes))
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "my.yaml"],
-        cwd=folder,
-        env=os.environ | {"JUDGE_GYM_DATABASE_URL": database, "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return " ".join(done.stdout.split())
+    command = CommandLine(folder, {"JUDGE_GYM_DATABASE_URL": database}, in_process=True)
+    return " ".join(command("sweep", "plan", "my.yaml").fine().output.split())
 
 
 def test_a_simulated_sweep_costs_nothing_and_needs_no_litellm(
     database: str, tmp_path: Path
 ) -> None:
-    said = planned(database, tmp_path)
+    (tmp_path / "my.yaml").write_text(sweep_text("quick.yaml"))
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "my.yaml"],
+        cwd=tmp_path,
+        env=os.environ | {"JUDGE_GYM_DATABASE_URL": database, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    said = done.stdout
     assert "litellm: False" in said
     assert "0 (simulated)" in said
     assert "—" not in said

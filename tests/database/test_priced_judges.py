@@ -104,6 +104,7 @@ def reported(database: str, file: Path, prices: Prices) -> CalibrationFindings:
     return report
 
 
+@pytest.mark.slow
 def test_each_way_to_ask_has_what_it_cost_and_got_right(database: str, file: Path) -> None:
     report = reported(database, file, PRICES)
     # The cheap judge was asked 17 times about eight texts, and strayed on the last two.

@@ -311,6 +311,7 @@ def used(engine: sa.Engine, sweep: str) -> int:
     return calls
 
 
+@pytest.mark.slow
 def test_a_finished_sweep_of_an_older_schema_is_still_finished(
     engine: sa.Engine, file: Path
 ) -> None:

@@ -152,6 +152,7 @@ def in_terminal(report: Report) -> str:
     return out.getvalue()
 
 
+@pytest.mark.slow
 def test_cells_that_contradict_themselves_are_shown_worst_first(lab: Lab) -> None:
     lab.documents([None] * 4)
     # Apart by 1/3, 1 and 2/3 of the scale; the last document was judged once.

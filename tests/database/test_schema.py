@@ -77,6 +77,7 @@ def test_up_twice_down_and_up_again(blank: str) -> None:
     assert inspected(blank) == once
 
 
+@pytest.mark.slow
 def test_two_processes_migrate_at_once(blank: str, own_database: str) -> None:
     program = "import sys; from judge_gym.store.migrate import upgrade; upgrade(sys.argv[1])"
     running = [

@@ -86,6 +86,7 @@ def test_a_run_with_failures_exits_with_1_and_names_the_command_that_retries_the
     assert json.loads(command("sweep", "status", "flaky", "--json").output)["failures"] == []
 
 
+@pytest.mark.slow
 def test_a_second_run_says_that_it_waits_for_the_first(command: CommandLine, database: str) -> None:
     file = command.folder / "twice.yaml"
     file.write_text(small_sweep("twice", "sim/calm-1"))

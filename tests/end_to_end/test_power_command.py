@@ -9,6 +9,8 @@ from support.command_line import SWEEPS, CommandLine, Ended, sweep_text
 
 DEMO = str(SWEEPS / "demo.yaml")
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Ended:
@@ -17,7 +19,6 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     return command("sweep", "power", DEMO, "--effect", "0.2", "--seeds", "20").fine()
 
 
-@pytest.mark.slow
 def test_power_is_told_with_its_error_and_its_price(demo: Ended) -> None:
     said = " ".join(demo.output.split())
     # 16 articles, 4 judges, 5 replicates, each judged and probed 1.1 times; 16 summaries
@@ -35,7 +36,6 @@ def test_power_needs_no_database(demo: Ended) -> None:
     assert "Database" not in demo.output
 
 
-@pytest.mark.slow
 def test_power_as_json(tmp_path: Path) -> None:
     file = tmp_path / "my.yaml"
     file.write_text(sweep_text("quick.yaml"))
@@ -53,7 +53,6 @@ def test_power_as_json(tmp_path: Path) -> None:
     assert low <= found["now"]["power"] <= high
 
 
-@pytest.mark.slow
 def test_selftest_covers_and_says_how_it_ends(tmp_path: Path) -> None:
     page = tmp_path / "coverage.md"
     done = CommandLine(tmp_path)(

@@ -131,6 +131,7 @@ def test_everything_the_simulator_said_is_marked(done: Done) -> None:
     assert done.count(figures.where(t.AnalysisResult.simulated.is_(False))) == 0
 
 
+@pytest.mark.slow
 def test_a_second_run_asks_nothing_and_changes_no_row(done: Done, simulator: Simulator) -> None:
     rows, asked = rows_of(done.url, without=ignored), simulator.answered()
     states = run_all(done.run)
