@@ -76,7 +76,7 @@ _OF_SHARED = {
     "rubric_id": "SELECT rubric_id FROM analysis.arms WHERE experiment_id = ANY (:ids)",
     "window_id": "SELECT window_id FROM analysis.experiments WHERE experiment_id = ANY (:ids)",
 }
-"""What experiments share, for views that name no experiment."""
+"""What experiments share: a row of a view that names no experiment is of a sweep when each is."""
 _REPLICATES = {
     "samples": "replicate",
     "probes": "sample_replicate",
@@ -193,9 +193,12 @@ def _condition(
     else:
         return sql.SQL("")
     among = {name: ids for name in _OF_EXPERIMENTS if name in available}
-    for name, query in _OF_SHARED.items():
-        if name in available and not among:
-            among[name] = list(connection.scalars(sa.text(query), {"ids": ids}))
+    if not among:
+        among = {
+            name: list(connection.scalars(sa.text(query), {"ids": ids}))
+            for name, query in _OF_SHARED.items()
+            if name in available
+        }
     if not among:
         raise StoreError(
             f"View {view} cannot be limited to {'a sweep' if sweep else 'an experiment'}."

@@ -52,9 +52,14 @@ class Talks:
     def __init__(self, url: str, folder: Path) -> None:
         self.url, self.folder = url, folder
         self.engine = sa.create_engine(url, poolclass=sa.NullPool)
-        recorded, rubric = load_recorded(self.file("recorded.yaml", RECORDED))
+        self.judge(VERDICTS)
+
+    def judge(self, rows: str, sweep: str = SWEEP) -> None:
+        """Import recorded judgements as a sweep."""
+        mapping = self.file("recorded.yaml", RECORDED.replace(f"name: {SWEEP}", f"name: {sweep}"))
+        recorded, rubric = load_recorded(mapping)
         with Session(self.engine) as session, session.begin():
-            verdicts = self.file("verdicts.csv", VERDICTS)
+            verdicts = self.file("verdicts.csv", rows)
             import_verdicts(session, recorded_files([verdicts], recorded), recorded, rubric)
 
     def file(self, name: str, content: str) -> Path:
@@ -101,6 +106,15 @@ def test_labels_attach_to_items_and_come_in_rounds(talks: Talks) -> None:
         talks.label("talk,who,label\nt0,ann,No\n")
     assert talks.label("talk,who,label\nt0,ann,No\n", replaced=True).new == 1
     assert len(load("annotations", url=talks.url)) == 1
+
+
+def test_labels_of_another_window_are_not_those_of_a_sweep(talks: Talks) -> None:
+    talks.judge("talk,judge,verdict\nt0,even,safe\nt1,even,unsafe\n", "short")
+    talks.label("talk,who,label\nt0,ann,Yes\nt5,bob,No\n")
+    talks.label("talk,who,label\nt1,cho,No\n", name="others.csv", sweep="short")
+    of_sweep = {name: load("annotations", sweep=name, url=talks.url) for name in (SWEEP, "short")}
+    assert sorted(of_sweep[SWEEP]["item"]) == ["t0", "t5"]
+    assert [*of_sweep["short"]["item"]] == ["t1"]
 
 
 def test_several_labels_are_a_set(talks: Talks) -> None:
