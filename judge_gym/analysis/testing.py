@@ -7,7 +7,7 @@ from typing import Any
 from judge_gym.analysis.data import Origin, SweepData
 from judge_gym.analysis.facets import averaged
 from judge_gym.analysis.groups import comparison_groups
-from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.hypotheses import (
     Figure,
     Finding,
@@ -89,7 +89,10 @@ def _row(finding: Finding, origin: Origin) -> FindingRow:
 def _figure(data: SweepData, row: ResultRow) -> Figure:
     names = {field.name for field in fields(Estimate)} - {"values"}
     estimate = Estimate(**{name: getattr(row, name) for name in names})
-    reference = 1 / _answers(data, row) if row.metric == _ACCURACY else 0.0
+    if row.metric == _ACCURACY and row.floor is None and row.estimate is not None:
+        because = "the truth is the same stage throughout, so that guessing has no chance level"
+        estimate = not_estimable(_ACCURACY, because, n=row.n, n_items=row.n_items, unit=row.unit)
+    reference = (row.floor or 0.0) if row.metric == _ACCURACY else 0.0
     return Figure(estimate, str(_axis_value(data, row, "task_type")), row.scope, reference)
 
 
@@ -105,13 +108,6 @@ def _published_figure(data: SweepData, row: ResultRow) -> Figure:
     figure = _figure(data, row)
     estimate = replace(figure.estimate, metric="accuracy_as_published")
     return replace(figure, estimate=estimate, reference=row.floor or 0.0)
-
-
-def _answers(data: SweepData, row: ResultRow) -> int:
-    """Return between how many answers one guesses; a tie that is right of no pair is none."""
-    if data.judges[0].experiment.judges_pairs:
-        return max(2, len(set(data.truth.label) - {""}))
-    return int(_axis_value(data, row, "scale_size"))
 
 
 def _axis_value(data: SweepData, row: ResultRow, name: str) -> Any:

@@ -131,13 +131,30 @@ def share_correct(verdicts: Verdicts, truth: IntArray) -> Estimate:
     """Return the share of point verdicts at the true stage, in [0, 1].
 
     `truth` holds a stage 1..S per item. Wilson interval clustered by item (plain Wilson with
-    one verdict per item). Read it beside `cohens_kappa`: chance alone scores too. Needs one
-    verdict, and point verdicts only; 100 items advised.
+    one verdict per item). The floor is what guessing scores, `_by_chance`; there is none where
+    the truth is one stage throughout. Read it beside `cohens_kappa`. Needs one verdict, and point
+    verdicts only; 100 items advised.
     """
     obstacle = _not_points(verdicts)
     if obstacle:
         return not_estimable("accuracy", obstacle, n=len(verdicts), unit="share")
-    return _share_holding("accuracy", verdicts, truth)
+    share = _share_holding("accuracy", verdicts, truth)
+    return replace(share, floor=_by_chance(_confusion_by_item(verdicts, truth).sum(axis=0)))
+
+
+def _by_chance(joint: FloatArray) -> float | None:
+    """Return the share that guessing gets right, from counts, true stages x stages given.
+
+    The larger of two guessers without knowledge of the items: one that draws evenly from the
+    stages that are true of some item, and one that gives the judge's own verdicts in random order
+    (the expected agreement of Cohen 1960). The first covers judges with useless stages or ties,
+    the second judges that lean to the most frequent stage. None with one true stage: naming it is
+    then no guess.
+    """
+    total = joint.sum()
+    true, given = joint.sum(axis=1) / total, joint.sum(axis=0) / total
+    occurring = np.count_nonzero(true)
+    return max(1 / occurring, float(true @ given)) if occurring > 1 else None
 
 
 def accuracy_by_pair(

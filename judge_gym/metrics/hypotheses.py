@@ -139,7 +139,9 @@ VALIDITY_CHECKS = (
     Hypothesis(
         "V3.chance",
         "External benchmark: judges find known answers more often than by guessing.",
-        "share correct less the chance level; of pairs without a true tie, share judged right "
+        "share correct less the chance level, which is the larger of 1 over the number of answers "
+        "that are true of some item and the agreement expected of the judge's own shares of "
+        "answers (Cohen 1960); of pairs without a true tie, share judged right "
         "less share judged wrong, less what the judge's habit of place alone gives",
         "accuracy",
         Direction.ABOVE,
@@ -200,7 +202,8 @@ class Figure:
     """An estimate, found by its metric, with what it is about.
 
     `reference` is what the value is compared with where that is no constant: the chance level of
-    an accuracy (1/S, or that of a pair's right less wrong), or the published figure of the judge.
+    an accuracy (the floor of `share_correct` or `pair_balance`), or the published figure of the
+    judge.
     """
 
     estimate: Estimate

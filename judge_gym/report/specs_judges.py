@@ -88,6 +88,7 @@ JUDGES = (
         "distance on the 0-1 scale, and Spearman's rho over items.",
         (
             Cell("correct", "accuracy"),
+            Cell("by chance", "accuracy", "floor"),
             Cell("kappa", "cohens_kappa"),
             Cell("error", "control_error"),
             Cell("rank corr.", "control_rank_correlation"),
@@ -95,6 +96,7 @@ JUDGES = (
         ),
         formulas=(
             "correct = share of verdicts at the true stage",
+            "by chance = max(1/number of stages that occur as truth, Σ share true·share given)",
             "true stage of an index v = 1 + round(v·(S − 1))",
             "κ = 1 − observed / expected share of wrong verdicts",
             "error = mean |x − v|; rank corr. = Spearman's ρ of mean x and v over items",

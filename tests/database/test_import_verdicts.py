@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -214,12 +215,36 @@ def test_pairs_are_tested_beyond_the_habit_of_place(place: Place) -> None:
     assert found["recorded/y", ""].estimate == -1
 
 
-def test_chance_is_a_third_where_a_tie_can_be_right(place: Place) -> None:
+def test_chance_knows_which_answers_can_be_right(place: Place) -> None:
     mapping = MAPPING.replace("truths: {A: 1, B: 3}", "truths: {A: 1, tie: 2, B: 3}")
-    place.bring(mapping, PAIRS.replace("p3,x,tie,A,B", "p3,x,tie,A,tie"))
+    file = PAIRS.replace("p3,x,tie,A,B", "p3,x,tie,A,tie").replace("p1,y,B,A,A,maths\n", "")
+    place.bring(mapping, file)
+    found = {
+        one.scope.get("category", ""): one.reference for one in place.findings("pairs", "V3.chance")
+    }
+    # x says A, A of p1 (A), A, B of p2 (B), tie, B of p3 (tie) and B of p4 (B): by its own shares
+    # 2/7*3/7 + 2/7*1/7 + 3/7*3/7 > 1/3. Maths has two answers, and so has law: 1/2 > 4/9.
+    assert found == {"": pytest.approx(17 / 49), "maths": 1 / 2, "law": 1 / 2}
+
+
+def test_one_true_answer_leaves_nothing_to_guess(place: Place) -> None:
+    mapping = MAPPING.replace(", {column: BA, reversed: true}", "")
+    place.bring(mapping, PAIRS.replace("A,B,law", "A,A,law").replace("A,B,maths", "A,A,maths"))
     found = place.findings("pairs", "V3.chance")
-    assert len(found) == 6
-    assert {one.reference for one in found} == {1 / 3}
+    assert {one.conclusion for one in found} == {"not testable here"}
+    assert any("the same stage throughout" in one.reason for one in found)
+
+
+def test_a_coin_is_not_better_than_guessing(place: Place) -> None:
+    """One order and two answers that are ever right, under a rubric with a tie between."""
+    rng = np.random.default_rng(11)
+    said = rng.choice(["A", "tie", "B"], 120, p=[0.475, 0.05, 0.475])
+    truth = rng.choice(["A", "B"], 120)
+    rows = [f"p{n},coin,{said[n]},{truth[n]}" for n in range(120)]
+    mapping = MAPPING.replace(", {column: BA, reversed: true}", "").replace(", category: kind", "")
+    place.bring(mapping, "\n".join(["pair,judge,AB,better", *rows]) + "\n")
+    (found,) = place.findings("pairs", "V3.chance")
+    assert (found.reference, found.conclusion) == (1 / 2, "inconclusive")
 
 
 def test_ties_are_no_errors(place: Place) -> None:

@@ -38,6 +38,23 @@ def test_share_correct_with_one_verdict_per_item_is_plain_wilson(build_verdicts)
     assert Remark(RemarkKind.FEW_ITEMS, 4, 100) in estimate.remarks
 
 
+@pytest.mark.parametrize(
+    ("truth", "said", "chance"),
+    [
+        # two of four stages are ever true: a coin gets 1/2, this judge's shares 3/8
+        ([1, 1, 3, 3], [1, 3, 2, 1], 1 / 2),
+        # always the frequent stage: 3/4 without looking, and no more
+        ([1, 1, 1, 3], [1, 1, 1, 1], 3 / 4),
+        # three stages are true: 1/3 against 1/2*1/2 + 1/4*1/4 + 1/4*1/4 = 3/8
+        ([1, 1, 2, 3], [1, 1, 2, 3], 3 / 8),
+        ([1, 1, 1, 1], [1, 1, 1, 3], None),
+    ],
+)
+def test_chance_is_that_of_the_better_guesser(build_verdicts, truth, said, chance):
+    estimate = share_correct(build_verdicts([[[one] for one in said]]), np.array(truth))
+    assert estimate.floor == (None if chance is None else pytest.approx(chance))
+
+
 def test_replicates_do_not_pass_for_items(build_verdicts):
     estimate = share_correct(build_verdicts([[[1] * 5, [2] * 5]]), np.array([1, 1]))
     expected = clustered_wilson(np.array([5, 0]), np.array([5, 5]))
