@@ -169,7 +169,10 @@ def import_annotations(
         str, typer.Option(help="The rubric whose stages they name (key or owner).")
     ] = "",
     replace: Annotated[
-        bool, typer.Option("--replace", help="Delete the stored labels of the file first.")
+        bool,
+        typer.Option(
+            "--replace", help="Delete the stored labels of the file, for this sweep, first."
+        ),
     ] = False,
 ) -> None:
     """Import labels of people, one row for an item, an annotator and a label.

@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 from sqlalchemy.orm import Session
 
 from judge_gym.annotations import Annotation, Annotations
+from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, EvidenceError, did_you_mean
 from judge_gym.evidence.normal_text import normal_line
 from judge_gym.lab.importing import item_key
 from judge_gym.recorded.reading import LONGEST_NAME
 from judge_gym.store.annotations import (
     LabelledRubric,
-    delete_set,
+    delete_labels,
     items_under,
     rubrics_of_sweep,
     save_annotations,
@@ -44,20 +45,23 @@ def import_annotations(
 
     Labels are then those of the stages of the sweep's rubric, or stages that the mapping gives; of
     several rubrics `rubric` names one by the beginning of its key, or its owner. The same file
-    again changes nothing; `replaced` deletes the stored set first. Raises `StoreError` for an
-    unknown sweep, `ConfigError` for an unclear rubric, and `EvidenceError` with file, line and
-    value for an unknown item or label, and for a judge among the annotators of a sweep.
+    again changes nothing; `replaced` first deletes what the set has of this sweep. Raises
+    `StoreError` for an unknown sweep, `ConfigError` for an unclear rubric, and `EvidenceError` with
+    file, line and value for an unknown item or label, and for a judge among the annotators of a
+    sweep.
     """
-    rubric_id, items = None, {}
+    rubric_id, items, known = None, {}, {}
     if sweep is not None:
         sweep_tags(session, sweep)  # raises for an unknown sweep
         chosen = _rubric(rubrics_of_sweep(session, sweep), sweep, rubric)
         rubric_id = chosen.id
-        items = _items(given, sweep, items_under(session, sweep, chosen.id))
+        known = items_under(session, sweep, chosen.id)
+        items = _items(given, sweep, known)
         given = replace(given, rows=_as_stages(given, chosen))
+    of_sweep = set(known.values())
     if replaced:
-        delete_set(session, given.name)
-    new = save_annotations(session, given, rubric_id, items)
+        delete_labels(session, given.name, of_sweep)
+    new = save_annotations(session, given, rubric_id, items, of_sweep)
     kinds = {kind: given.of_kind(kind) for kind in ("person", "judge")}
     return ImportedLabels(
         name=given.name,
@@ -88,6 +92,7 @@ def _rubric(rubrics: Sequence[LabelledRubric], sweep: str, named: str) -> Labell
 def _items(given: Annotations, sweep: str, known: dict[str, int]) -> dict[str, int]:
     """Return the item of each key in the file: an item's key, or that of a recorded row."""
     items = {}
+    items_known = len(set(known.values()))  # an item is there by two keys
     for row in given.rows:
         if row.kind == "judge":
             raise EvidenceError(
@@ -100,8 +105,8 @@ def _items(given: Annotations, sweep: str, known: dict[str, int]) -> dict[str, i
         if item_id is None:
             raise EvidenceError(
                 f"{given.file} line {row.line}: there is no item {row.item!r} in sweep {sweep}.",
-                f"{did_you_mean(row.item, known)}It has {len(known)} items under this rubric; "
-                "judge-gym data schema items says where their keys are.",
+                f"{did_you_mean(row.item, known)}It has {counted(items_known, 'item')} under this "
+                "rubric; judge-gym data schema items says where their keys are.",
             )
         items[row.item] = item_id
     return items

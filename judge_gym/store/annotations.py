@@ -1,7 +1,7 @@
 """Labels of people beside the items of sweeps, and data sets of labels without a sweep."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,21 +84,39 @@ def items_under(session: Session, sweep: str, rubric_id: int) -> dict[str, int]:
     return by_key
 
 
-def delete_set(session: Session, name: str) -> None:
-    """Delete a set with its labels, if it is there."""
-    session.execute(sa.delete(t.AnnotationSet).where(t.AnnotationSet.name == name))
+def delete_labels(session: Session, name: str, items: Collection[int]) -> None:
+    """Delete the labels that a set has of these items, or those without a sweep if none is given.
+
+    A set without labels is deleted, too.
+    """
+    of_set = sa.select(t.AnnotationSet.id).where(t.AnnotationSet.name == name)
+    session.execute(
+        sa.delete(t.Annotation).where(t.Annotation.set_id.in_(of_set), _attached_to(items))
+    )
+    kept = sa.exists().where(t.Annotation.set_id == t.AnnotationSet.id)
+    session.execute(sa.delete(t.AnnotationSet).where(t.AnnotationSet.name == name, ~kept))
+
+
+def _attached_to(items: Collection[int]) -> sa.ColumnElement[bool]:
+    return t.Annotation.item_id.in_(items) if items else t.Annotation.item_id.is_(None)
 
 
 def save_annotations(
-    session: Session, given: Annotations, rubric_id: int | None, items: Mapping[str, int]
+    session: Session,
+    given: Annotations,
+    rubric_id: int | None,
+    items: Mapping[str, int],
+    of_sweep: Collection[int] = (),
 ) -> int:
     """Store a set; returns how many labels are new. `items` maps the keys of a file to items.
 
-    Rows that are here stay, so that labels may come in rounds. Raises `StoreError` when the set is
-    here for another rubric, and `EvidenceError` for a row that is here with another label.
+    `of_sweep` are all items that the labels may be of, none without a sweep. Rows that are here
+    stay, so that labels may come in rounds, and so do those of items of other sweeps. Raises
+    `StoreError` when the set is here for another rubric, or from another mapping for other items,
+    and `EvidenceError` for a row that is here with another label.
     """
-    set_id = _save_set(session, given, rubric_id)
-    new = _new_rows(session, set_id, given)
+    set_id = _save_set(session, given, rubric_id, of_sweep)
+    new = _new_rows(session, set_id, given, items)
     for start in range(0, len(new), _ROWS):
         session.execute(
             insert(t.Annotation),
@@ -117,38 +135,70 @@ def save_annotations(
     return len(new)
 
 
-def _save_set(session: Session, given: Annotations, rubric_id: int | None) -> int:
+def _save_set(
+    session: Session, given: Annotations, rubric_id: int | None, of_sweep: Collection[int]
+) -> int:
     """Store what a set is, without its rows; returns its id."""
     described = given.described.model_dump(mode="json")
-    statement = insert(t.AnnotationSet).values(
-        name=given.name, source=given.source, described=described, rubric_id=rubric_id
-    )
-    set_id, stored_rubric = session.execute(
-        statement.on_conflict_do_update(
-            index_elements=["name"], set_={"source": given.source, "described": described}
-        ).returning(t.AnnotationSet.id, t.AnnotationSet.rubric_id)
-    ).one()
-    if stored_rubric != rubric_id:
-        raise StoreError(
-            f"The annotations {given.name!r} are here for another sweep or rubric.",
-            "Import them with --replace, or rename the file.",
+    here = session.scalars(
+        sa.select(t.AnnotationSet).where(t.AnnotationSet.name == given.name).with_for_update()
+    ).one_or_none()
+    if here is None:
+        here = t.AnnotationSet(
+            name=given.name, source=given.source, described=described, rubric_id=rubric_id
         )
-    return int(set_id)
+        session.add(here)
+    elif here.rubric_id != rubric_id:
+        raise _elsewhere(session, given.name, "under another rubric, or without a sweep")
+    elif (here.source, here.described) != (given.source, described):
+        of_others = sa.select(t.Annotation.id).where(
+            t.Annotation.set_id == here.id, ~_attached_to(of_sweep)
+        )
+        if session.scalars(of_others.limit(1)).first() is not None:
+            raise _elsewhere(session, given.name, "with another mapping")
+        here.source, here.described = given.source, described
+    session.flush()
+    return here.id
 
 
-def _new_rows(session: Session, set_id: int, given: Annotations) -> list[Annotation]:
+def _elsewhere(session: Session, name: str, how: str) -> StoreError:
+    """Return the error of a set that is stored for another sweep, where it stays as it is."""
+    sweeps = session.scalars(
+        sa.select(t.Sweep.name)
+        .join(t.SweepExperiment, t.SweepExperiment.sweep_id == t.Sweep.id)
+        .join(t.ExperimentItem, t.ExperimentItem.experiment_id == t.SweepExperiment.experiment_id)
+        .join(t.Annotation, t.Annotation.item_id == t.ExperimentItem.item_id)
+        .join(t.AnnotationSet, t.AnnotationSet.id == t.Annotation.set_id)
+        .where(t.AnnotationSet.name == name)
+        .distinct()
+        .order_by(t.Sweep.name)
+    ).all()
+    of = f" for sweep {', '.join(sweeps)}" if sweeps else ""
+    return StoreError(
+        f"The labels {name!r} are stored{of} {how}. They were not changed.",
+        "Rename the file: a set is named by its file.",
+    )
+
+
+def _new_rows(
+    session: Session, set_id: int, given: Annotations, items: Mapping[str, int]
+) -> list[Annotation]:
     """Return the rows that are not stored; raises `EvidenceError` for one with another label."""
     here = {
-        (item, annotator, kind): tuple(labels)
-        for item, annotator, kind, labels in session.execute(
+        (item, item_id, annotator, kind): tuple(labels)
+        for item, item_id, annotator, kind, labels in session.execute(
             sa.select(
-                t.Annotation.item, t.Annotation.annotator, t.Annotation.kind, t.Annotation.labels
+                t.Annotation.item,
+                t.Annotation.item_id,
+                t.Annotation.annotator,
+                t.Annotation.kind,
+                t.Annotation.labels,
             ).where(t.Annotation.set_id == set_id)
         )
     }
     new = []
     for row in given.rows:
-        stored = here.get((row.item, row.annotator, row.kind))
+        stored = here.get((row.item, items.get(row.item), row.annotator, row.kind))
         if stored is None:
             new.append(row)
         elif stored != row.labels:

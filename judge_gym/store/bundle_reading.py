@@ -30,7 +30,7 @@ _NATURAL: Mapping[str, tuple[str, ...]] = {
     "rubrics": ("key",),
     "items": ("key",),
     "annotation_sets": ("name",),
-    "annotations": ("set_id", "item", "annotator", "kind"),
+    "annotations": ("set_id", "item", "annotator", "kind", "item_id"),
     "item_documents": ("item_id", "position"),
     "experiment_items": ("experiment_id", "item_id"),
     "arms": ("experiment_id", "arm", "rubric_id"),

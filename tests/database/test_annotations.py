@@ -117,6 +117,28 @@ def test_labels_of_another_window_are_not_those_of_a_sweep(talks: Talks) -> None
     assert [*of_sweep["short"]["item"]] == ["t1"]
 
 
+def test_a_file_is_stored_for_each_sweep(talks: Talks) -> None:
+    talks.judge("talk,judge,verdict\nt0,even,safe\nt1,even,unsafe\n", "short")
+    rows = "talk,who,label\nt0,ann,Yes\nt1,bob,No\n"
+    for sweep in (SWEEP, "short"):
+        assert talks.label(rows, sweep=sweep).new == 2
+        assert talks.label(rows, sweep=sweep).new == 0
+    replaced = "talk,who,label\nt0,ann,No\n"
+    assert talks.label(replaced, sweep="short", replaced=True).new == 1
+    kept = {name: load("annotations", sweep=name, url=talks.url) for name in (SWEEP, "short")}
+    assert {name: [*of["labels"]] for name, of in kept.items()} == {
+        SWEEP: [["Yes"], ["No"]],
+        "short": [["No"]],
+    }
+    for options in (
+        {"sweep": None},
+        {"sweep": "short", "mapping": f"{MAPPING}default: {{epsilon: 0.1}}\n"},
+    ):
+        with pytest.raises(StoreError, match=f"'people' are stored for sweep .*{SWEEP}"):
+            talks.label(replaced, replaced=True, **options)
+    assert len(load("annotations", url=talks.url)) == 3
+
+
 def test_several_labels_are_a_set(talks: Talks) -> None:
     rows = "talk,who,label\nt0,ann,Yes|No\nt1,ann,Yes\nt1,ann,No\n"
     talks.label(rows, f'{MAPPING}separator: "|"\n')
@@ -131,6 +153,7 @@ def test_several_labels_are_a_set(talks: Talks) -> None:
     ("rows", "said"),
     [
         ("talk,who,label\nt99,ann,Yes\n", "people.csv line 2: there is no item 't99' in sweep"),
+        ("talk,who,label\nt99,ann,Yes\n", "It has 40 items under this rubric"),
         ("talk,who,label\nt0,ann,Maybe\n", "line 2: the label 'Maybe' is no stage of the rubric"),
         ("talk,who,label\nt0,ann,Yes\nt0,ann,Yes\n", "line 3: label is 'Yes', which 'ann' gave"),
         ("talk,who,label\nt0,,Yes\n", "line 2: who is empty"),
@@ -141,7 +164,7 @@ def test_several_labels_are_a_set(talks: Talks) -> None:
 def test_what_does_not_fit_is_named_with_its_line(talks: Talks, rows: str, said: str) -> None:
     with pytest.raises(EvidenceError) as raised:
         talks.label(rows)
-    assert said in raised.value.message
+    assert said in str(raised.value)
     assert load("annotations", url=talks.url).empty
 
 

@@ -43,5 +43,7 @@ class Annotation(Base):
         one_of("kind", ("person", "judge")),
         CheckConstraint("jsonb_array_length(labels) > 0", name="has_label"),
         CheckConstraint("(item_id IS NULL) OR (kind = 'person')", name="items_of_people"),
-        UniqueConstraint("set_id", "item", "annotator", "kind"),
+        UniqueConstraint(
+            "set_id", "item", "annotator", "kind", "item_id", postgresql_nulls_not_distinct=True
+        ),
     )
