@@ -5,7 +5,7 @@ Items are numbered by their natural key, so that seeded figures do not depend on
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from hashlib import sha256
 from typing import Any, TypeVar
 
@@ -25,14 +25,15 @@ from judge_gym.store.samples import shown_documents
 from judge_gym.store.score_marks import critic_of_sweep
 from judge_gym.store.served import Served, served
 from judge_gym.store.sweep_data import (
+    Asked,
     ProbeColumns,
     SampleColumns,
     SweepArm,
     TrueValue,
     arms_of_experiments,
+    asked_of_experiments,
     experiments_with_simulated_views,
     experiments_with_windows,
-    judgement_prices,
     probe_columns,
     sample_columns,
     true_values,
@@ -71,8 +72,8 @@ class Judge:
     """Items of the data in which it was to exchange names and found none."""
     served: tuple[Served, ...] = ()
     """Who answered for it, by arm."""
-    price: float | None = None
-    """What a judgement under its own rubric cost, in US dollars; None where it is not known."""
+    asked: Asked = field(default_factory=Asked)
+    """What the sweep asked of it, and what that cost."""
 
     def applied(self, axis: str) -> bool:
         """Whether the model applied this experiment's value of an axis, as far as is known."""
@@ -275,7 +276,7 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
     simulated |= set(probes.arm[probes.simulated].tolist())
     arms = _arms(stored_arms)
     not_taken = not_applied(session, ids)
-    prices = judgement_prices(session, ids, sweep)
+    asked = asked_of_experiments(session, ids, sweep)
     answered_by: dict[int, list[Served]] = defaultdict(list)
     for one in served(session, ids, sweep):
         answered_by[one.experiment_id].append(one)
@@ -288,7 +289,7 @@ def load_sweep_data(session: Session, sweep: str) -> SweepData:
                 not_taken.get(id_, ()),
                 _unswapped(session, experiment, numbers),
                 tuple(answered_by[id_]),
-                prices.get(id_),
+                asked.get(id_, Asked()),
             )
             for id_, (experiment, window) in experiments.items()
         ),

@@ -32,6 +32,7 @@ from judge_gym.metrics.facets import (
     JUDGE,
     WORDING,
     FacetCells,
+    NextStep,
     Table,
     complete_table,
     facet_components,
@@ -42,6 +43,7 @@ from judge_gym.metrics.facets import (
 from judge_gym.metrics.score_agreement import effective_votes, votes_between_families
 from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
+from judge_gym.store.sweep_data import Asked
 
 FACETS = {axis.name: axis.name for axis in axes() if axis.facet} | {
     "wording": WORDING,
@@ -178,9 +180,9 @@ def variances(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
         if known is None:
             continue
         now = half_width(known, known.sizes, known.replicates)
-        price = _price(same)
+        asked = [judge.asked for group in same for judge in group.judges]
         for step in next_steps(known, TARGET * now):
-            for estimate in _bought(step.levels, step.calls, step.now, price, len(scored.values)):
+            for estimate in _bought(step, asked, len(scored.values)):
                 named = replace(estimate, metric=estimate.metric + suffix)
                 yield result_row(named, {**scope, "part": step.facet}, origin)
         width = Estimate(
@@ -258,35 +260,47 @@ def _errors(group: Group, truth: IntArray) -> FloatArray:
     return shares
 
 
-def _price(same: Sequence[Group]) -> float | None:
-    """Return the mean price of a judgement over judges, None where one is not known."""
-    prices = [judge.price for group in same for judge in group.judges]
-    known = [price for price in prices if price is not None]
-    return float(np.mean(known)) if known and len(known) == len(prices) else None
+def _bought(step: NextStep, asked: Sequence[Asked], n: int) -> Iterator[Estimate]:
+    """Yield the levels of a facet that reach the target, and what they add to ask and to pay.
 
-
-def _bought(
-    levels: int | None, calls: int | None, now: float, price: float | None, n: int
-) -> Iterator[Estimate]:
-    """Yield the levels of a facet that reach the target, and their judgements and price."""
-    metrics = (("next_step_levels", "levels"), ("next_step_judgements", "judgements"),
-               ("next_step_cost", "USD"))  # fmt: skip
-    if levels is None or calls is None:
-        for metric, unit in metrics:
+    In proportion to what the judges were asked, whether or not it could be read: every item, arm
+    and probe of theirs.
+    """
+    levels, more, probes, cost = (
+        ("next_step_levels", "levels"),
+        ("next_step_judgements", "judgements"),
+        ("next_step_probes", "probes"),
+        ("next_step_cost", "USD"),
+    )
+    if step.levels is None or step.share is None:
+        for metric, unit in (levels, more, probes, cost):
             yield not_estimable(
                 metric, "no number of them up to 100 times as many is enough", n=n, unit=unit
             )
         return
     method = f"fewest that bring the expected half-width to {TARGET:.0%} of the present one"
-    for (metric, unit), value in zip(metrics[:2], (float(levels), float(calls)), strict=True):
-        floor = now if unit == "levels" else None
-        yield Estimate(metric, value, None, None, n, 0, floor=floor, method=method, unit=unit)
-    if price is None:
-        yield not_estimable(
-            "next_step_cost", "the price of a judgement is not known", n=n, unit="USD"
-        )
-    else:
-        yield Estimate("next_step_cost", calls * price, None, None, n, 0, method=method, unit="USD")
+    yield Estimate(
+        levels[0], float(step.levels), None, None, n, 0,
+        floor=step.now, method=method, unit=levels[1],
+    )  # fmt: skip
+    method += "; in proportion to all judgements and probes of these judges"
+    added = (
+        (more, float(sum(one.judgements for one in asked))),
+        (probes, float(sum(one.probes for one in asked))),
+        (cost, _total_cost(asked)),
+    )
+    for (metric, unit), total in added:
+        if total is None:
+            because = "the price of a judgement or probe is not known"
+            yield not_estimable(metric, because, n=n, unit=unit)
+        else:
+            value = step.share * total
+            yield Estimate(metric, value, None, None, n, 0, method=method, unit=unit)
+
+
+def _total_cost(asked: Sequence[Asked]) -> float | None:
+    costs = [one.cost for one in asked if one.cost is not None]
+    return sum(costs) if len(costs) == len(asked) else None
 
 
 def votes(group: Group) -> Iterator[ResultRow]:

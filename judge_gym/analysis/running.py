@@ -36,7 +36,7 @@ the figure without it, from a common rubric.
 - `mean_error_correlation`, `effective_votes`: r̄ and how many independent judges these are worth
 - `variance_component` by `term`: of single scores, by item, judge, wording, rubric draw, their
   interactions and replicates; `half_width`: expected of their mean; `next_step_levels`,
-  `next_step_judgements`, `next_step_cost` by `part`: what cuts it by a fifth
+  `next_step_judgements`, `next_step_probes`, `next_step_cost` by `part`: what cuts it by a fifth
 - `decomposition`, `decomposition_share` by `part`: polarization split between judges and rubrics,
   where judges applied rivals' rubrics
 - `forced_choice_polarization`, `forced_choice_distance`: what subset verdicts take off beyond
@@ -232,7 +232,8 @@ NEEDS = {
         *("dempster_conflict", "total_conflict", "combined_gap"),
         *("krippendorff_alpha_ordinal", "gwet_ac_nominal"),
         *("variance_component", "half_width", "mean_error_correlation", "effective_votes"),
-        *("next_step_levels", "next_step_judgements", "next_step_cost"),
+        *("next_step_levels", "next_step_judgements"),
+        *("next_step_probes", "next_step_cost"),
         *("abstention_rate", "unparseable_rate", "refused_rate", "failed_rate"),
         *("replicate_variance", "replicate_icc", "probe_difference"),
         *("position_bias", "label_bias"),

@@ -362,22 +362,21 @@ def half_width(variances: FacetVariances, sizes: Mapping[str, int], replicates: 
 class NextStep:
     """More levels of one facet that bring the half-width to `target`; `levels` None: cannot.
 
-    `calls` is how many judgements this adds.
+    `share` is what this adds to the design, as a share of it: levels / now - 1.
     """
 
     facet: str
     now: float
     levels: int | None
-    calls: int | None
+    share: float | None
 
 
 def next_steps(variances: FacetVariances, target: float, most: int = 100) -> list[NextStep]:
     """Return for each facet, and replicates, the fewest levels that reach a half-width `target`.
 
-    At most `most` times as many as now. The fewest calls come first, what cannot reach it last.
+    At most `most` times as many as now. What adds least comes first, what cannot reach it last.
     """
     sizes, replicates = dict(variances.sizes), variances.replicates
-    judgements = prod(sizes.values()) * replicates
     steps = []
     for facet in (*sizes, REPLICATE):
         now = replicates if facet == REPLICATE else sizes[facet]
@@ -393,6 +392,5 @@ def next_steps(variances: FacetVariances, target: float, most: int = 100) -> lis
         if place == len(levels):
             steps.append(NextStep(facet, now, None, None))
         else:
-            calls = round(judgements * (levels[place] / now - 1))
-            steps.append(NextStep(facet, now, levels[place], calls))
-    return sorted(steps, key=lambda step: (step.calls is None, step.calls or 0))
+            steps.append(NextStep(facet, now, levels[place], levels[place] / now - 1))
+    return sorted(steps, key=lambda step: (step.share is None, step.share or 0))

@@ -266,17 +266,20 @@ ACROSS = (
     Spec(
         "Where the next dollar goes",
         "What would narrow the 95% interval of the mean by a fifth, all facets taken as random: "
-        "how many of one facet it needs, as everything else stays, and what that adds. A facet "
-        "with no number is not what holds the error up.",
+        "how many of one facet it needs, as everything else stays, and what that adds to all "
+        "judgements and probes of these judges. Items and replicates now are those with a score. "
+        "A facet with no number is not what holds the error up.",
         (
             Cell("now", "next_step_levels", "floor"),
             Cell("needed", "next_step_levels", digits=0),
             Cell("judgements more", "next_step_judgements", digits=0),
+            Cell("probes more", "next_step_probes", digits=0),
             Cell("USD more", "next_step_cost"),
         ),
         across=True,
         formulas=(
             "half-width = t · √(Σ over terms of variance / number of its levels), levels changed",
+            "judgements, probes and USD more = (needed / now − 1) · all of now",
         ),
         needs=("Needs what the variances need; prices are those of the ledger.",),
         sources=("Source: Brennan 2001, Generalizability Theory.",),

@@ -22,6 +22,7 @@ from judge_gym.metrics.reasoning import (
     UNMARKED,
     USES_EVIDENCE,
 )
+from judge_gym.records.judgements import ARMS_IN_USE
 from judge_gym.store import tables as t
 from judge_gym.store.experiments import experiments_of_sweep, within
 from judge_gym.store.recipes import point_key, view_recipe
@@ -251,25 +252,54 @@ def _marks() -> sa.ColumnElement[int]:
     )
 
 
-def judgement_prices(
-    session: Session, experiment_ids: Sequence[int], sweep: str
-) -> dict[int, float]:
-    """Return experiment id → the mean price in US dollars of a judgement under its own rubric.
+@dataclass(frozen=True)
+class Asked:
+    """Judgements and probes of an experiment, under all its arms and whatever came of them.
 
-    Without the experiments that have a judgement whose price is not known, as of a simulated or
-    imported one.
+    `cost` is that of their calls in US dollars; None where one is not known, as of simulated or
+    imported ones.
     """
-    query = (
-        sa.select(t.Arm.experiment_id, sa.func.avg(t.Call.cost_usd))
-        .select_from(t.Sample)
-        .join(t.Arm, sa.and_(t.Arm.id == t.Sample.arm_id, t.Arm.arm == "own"))
-        .outerjoin(t.Call, t.Call.id == t.Sample.call_id)
-        .where(t.Arm.experiment_id.in_(experiment_ids))
-        .group_by(t.Arm.experiment_id)
-        .having(sa.func.bool_and(sa.and_(t.Call.cost_usd.is_not(None), ~t.Sample.simulated)))
+
+    judgements: int = 0
+    probes: int = 0
+    cost: float | None = None
+
+
+def asked_of_experiments(
+    session: Session, experiment_ids: Sequence[int], sweep: str
+) -> dict[int, Asked]:
+    """Return experiment id → what the sweep asked of it; without those that were asked nothing."""
+    judged = sa.select(t.Arm.experiment_id, *_counted(t.Sample)).select_from(t.Sample)
+    probed = (
+        sa.select(t.Arm.experiment_id, *_counted(t.Probe))
+        .select_from(t.Probe)
+        .join(t.Sample, t.Sample.id == t.Probe.sample_id)
     )
-    rows = session.execute(within(query, sweep)).tuples()
-    return {experiment: float(price) for experiment, price in rows}
+    judgements, probes = (
+        {experiment: (count, cost) for experiment, count, cost in session.execute(query).tuples()}
+        for query in (
+            within(
+                query.join(t.Arm, t.Arm.id == t.Sample.arm_id)
+                .outerjoin(t.Call, t.Call.id == asked.call_id)
+                .where(t.Arm.experiment_id.in_(experiment_ids), t.Arm.arm.in_(ARMS_IN_USE))
+                .group_by(t.Arm.experiment_id),
+                sweep,
+            )
+            for query, asked in ((judged, t.Sample), (probed, t.Probe))
+        )
+    )
+    found = {}
+    for experiment, (count, cost) in judgements.items():
+        more, price = probes.get(experiment, (0, 0))
+        known = cost is not None and price is not None
+        found[experiment] = Asked(count, more, float(cost + price) if known else None)
+    return found
+
+
+def _counted(asked: type[t.Sample | t.Probe]) -> tuple[Any, Any]:
+    """Return the number of rows, and the sum of their prices, NULL where one is not known."""
+    known = sa.func.bool_and(sa.and_(t.Call.cost_usd.is_not(None), ~asked.simulated))
+    return sa.func.count(), sa.case((known, sa.func.sum(t.Call.cost_usd)))
 
 
 def probe_columns(session: Session, experiment_ids: Sequence[int], sweep: str) -> ProbeColumns:

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
 from judge_gym.metrics.facets import ITEM, WORDING, Table, total_error
 from judge_gym.report.tables import result_tables
+from judge_gym.store import tables as t
 from judge_gym.store.results import FindingRow, ResultRow, latest_run, load_findings
 from support.lab import SWEEP, Lab, labels, only, rubric
 
@@ -87,10 +89,14 @@ def test_variance_by_facet_says_what_to_buy(database: str) -> None:
     lab.documents([None] * 8)
     for number, wording in enumerate(WORDINGS):
         for model in (ALPHA, BETA):
-            stages = np.clip(rng.integers(1, 3, size=(8, 3)) + number, 1, 4)
+            stages = np.clip(rng.integers(1, 3, size=(8, 3)) + number, 1, 4).tolist()
+            probes = [[0.5]] * 8
+            if (model, wording) == (ALPHA, "plain"):
+                stages[0], probes[0] = ["abstained"] * 3, []
             lab.own(
-                model, stages.tolist(), wording=wording, rubric={"provided": rubric(*labels(4))}
-            )
+                model, stages, wording=wording, rubric={"provided": rubric(*labels(4))},
+                probes=probes,
+            )  # fmt: skip
     rows = lab.analyse()
 
     terms = {row.scope["term"] for row in rows if row.metric == "variance_component"}
@@ -102,9 +108,31 @@ def test_variance_by_facet_says_what_to_buy(database: str) -> None:
     assert largest.scope["term"] == "wording"
     step = only(rows, "next_step_levels", part="wording")
     assert step.estimate > step.floor == 3
-    judgements = only(rows, "next_step_judgements", part="wording")
-    assert judgements.estimate == pytest.approx(48 * 3 * (step.estimate / 3 - 1))
+    # 2 judges on 8 items, 3 times: one wording more asks 48 and probes 47/3, though the variances
+    # are those of the 7 items that every cell scored.
+    assert only(rows, "half_width").n_items == 7
+    more = step.estimate - 3
+    assert only(rows, "next_step_judgements", part="wording").estimate == pytest.approx(48 * more)
+    assert only(rows, "next_step_probes", part="wording").estimate == pytest.approx(47 / 3 * more)
     assert "price" in only(rows, "next_step_cost", part="wording").because
+
+
+def test_the_price_of_a_step_is_that_of_all_calls_of_these_judges(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 4)
+    rng = np.random.default_rng(2)
+    for number, wording in enumerate(WORDINGS):
+        stages = np.clip(rng.integers(1, 3, size=(4, 2)) + number, 1, 4).tolist()
+        lab.own(ALPHA, stages, wording=wording, rubric={"provided": rubric(*labels(4))})
+    lab.served(ALPHA, lambda position, replicate: "m")
+    with Session(lab.engine) as session, session.begin():
+        session.execute(sa.update(t.Call).values(cost_usd=0.5))
+    rows = lab.analyse()
+    judgements = only(rows, "next_step_judgements", part="wording").estimate
+    more = only(rows, "next_step_levels", part="wording").estimate - 3
+    assert judgements == pytest.approx(8 * more)
+    assert only(rows, "next_step_probes", part="wording").estimate == 0
+    assert only(rows, "next_step_cost", part="wording").estimate == pytest.approx(4 * more)
 
 
 def test_votes_of_judges_that_make_the_same_mistakes(database: str) -> None:
