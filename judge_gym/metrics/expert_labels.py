@@ -277,8 +277,8 @@ class NextLabels:
     """Where more labels narrow the interval of a mean most.
 
     `strata` are the judge's scores, ascending; `counts` how many of the next labels to draw at
-    random among the items of each. The half-widths are those expected now, with as many more
-    labels at random, and with `counts`.
+    random among the items of each. The half-widths are those expected of `stratified_mean` now,
+    with as many more labels at random, and with `counts`.
     """
 
     strata: FloatArray
@@ -306,8 +306,9 @@ def next_labels(labelled: Labelled, more: int) -> NextLabels | None:
     its variance is Σ W²·s²/n + the variance of the W. Labels go to the strata by W·s (Neyman 1934,
     Journal of the Royal Statistical Society 97), less those they have, at most as many as a
     stratum has items. s is the spread of labels in the stratum, where it has two, shrunk to that
-    of all strata as if by two more labels. None without two labels, or when no item is left.
-    Labels drawn so are random within a score, not over all: estimate with `stratified_mean`.
+    of all strata as if by two more labels. Half-widths: t, with Satterthwaite's degrees of freedom
+    of the shrunk spreads. None without two labels, or when no item is left. Labels drawn so are
+    random within a score, not over all: estimate with `stratified_mean`.
     """
     if len(labelled.expert) < MIN_OF_STRATUM or not len(labelled.judge_alone):
         return None
@@ -325,10 +326,16 @@ def next_labels(labelled: Labelled, more: int) -> NextLabels | None:
         gain = np.where(counts < left, weight**2 * spread**2 / np.maximum(now * (now + 1), 0.5), -1)
         counts[int(np.argmax(gain))] += 1
     random = have + counts.sum() * left / max(1, left.sum())
-    z = normal_quantile()
+    # The items are a sample, too: no label takes away the variance of W.
+    group = _joined(have)
+    sums = np.bincount(group[of_label], weights=labelled.expert)
+    mean = (sums / np.bincount(group[of_label]))[group]
+    of_items = float((weight * (mean - weight @ mean) ** 2).sum()) / labelled.n
 
     def half(n: FloatArray) -> float:
-        return float(z * (weight**2 * spread**2 / np.maximum(n, 1)).sum() ** 0.5)
+        parts = weight**2 * spread**2 / np.maximum(n, 1)
+        df = parts.sum() ** 2 / float((parts**2 / (n + 1)).sum())
+        return t_quantile(float(df)) * float(parts.sum() + of_items) ** 0.5
 
     return NextLabels(
         strata, counts, half(have.astype(float)), half(random), half((have + counts).astype(float))

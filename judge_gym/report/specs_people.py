@@ -112,14 +112,17 @@ PEOPLE = (
     Spec(
         "What to label next",
         "Of the next labels, how many to draw at random among the items that the judge gave each "
-        "stage, and the half-width of the mean's interval expected now, with labels at random and "
-        "with this plan. Read the mean by stratum afterwards.",
+        "stage, and the half-width of the interval of the mean by stratum expected now, with "
+        "labels at random and with this plan. Read the mean by stratum afterwards.",
         (
             Cell("labels", "labels_next", digits=0),
             Cell("half-width", "labels_half_width", digits=3),
         ),
         brief=False,
-        formulas=("labels in proportion to W · s: the share of items and the spread of labels",),
+        formulas=(
+            "labels in proportion to W · s: the share of items and the spread of labels",
+            "half-width = t · √(Σ W²·s²/n + Σ W·(mean − overall mean)²/N), labels n, items N",
+        ),
         needs=("Needs two labels, and items without one.",),
         sources=("Source: Neyman 1934, Journal of the Royal Statistical Society 97.",),
     ),

@@ -273,6 +273,22 @@ def test_next_labels_go_where_labels_vary_and_items_are():
     assert next_labels(Labelled(label, judge, np.array([])), 30) is None
 
 
+def test_the_half_width_of_now_is_that_of_the_mean_by_stratum():
+    # The spread of labels is alike in both strata, so that shrinking it changes little.
+    judge = np.repeat([0.0, 1.0], 20)
+    label = np.r_[np.tile([1.0, 0, 0, 0], 5), np.tile([1.0, 1, 1, 0], 5)]
+    given = Labelled(label, judge, np.repeat([0.0, 1.0], 40))
+    mean = stratified_mean(given)
+    plan = next_labels(given, 30)
+    # By hand: W 1/2 and s² 0.197 twice, 20 labels each; means 0.25 and 0.75 of 120 items.
+    expected = (2 * 0.25 * (3.75 / 19) / 20 + 0.25**2 / 120) ** 0.5
+    assert (mean.upper - mean.lower) / 2 == pytest.approx(2.02 * expected, rel=0.01)
+    assert plan.now == pytest.approx((mean.upper - mean.lower) / 2, rel=0.02)
+    # However many labels, the items remain a sample of 120.
+    every = next_labels(given, 80)
+    assert every.allocated > 1.96 * (0.25**2 / 120) ** 0.5
+
+
 def test_labels_drawn_as_planned_are_estimated_by_stratum():
     rng = np.random.default_rng(RNG_SEED)
     truth = labelled(rng, 400_000, 2).expert.mean()
