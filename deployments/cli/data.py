@@ -7,7 +7,7 @@ import typer
 
 from deployments.cli.environment import database, database_engine
 from deployments.cli.options import Yes
-from deployments.cli.output import command, console, show_table
+from deployments.cli.output import command, confirmed, console, show_table
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
@@ -198,6 +198,52 @@ def import_annotations(
     )
     following = f"figures {name}" if name else f"alt-test {done[0].name}"
     console.print(f"Next: {command()} analyse {following}", markup=False)
+
+
+@app.command()
+def delete_annotations(
+    name: Annotated[
+        str, typer.Argument(help="The set: its file's name, without suffixes.", show_default=False)
+    ],
+    sweep: Annotated[
+        str | None, typer.Option(help="Only the labels of this sweep's items.", show_default=False)
+    ] = None,
+    yes: Yes = False,
+) -> None:
+    """Delete an imported set of labels, of one sweep or altogether.
+
+    Shows the labels first and asks for confirmation.
+    """
+    from judge_gym.errors import StoreError, listing
+    from judge_gym.store.annotations import delete_labels, labels_by_sweep
+
+    with database() as session:
+        stored = labels_by_sweep(session, name)
+        chosen = [one for one in stored if sweep is None or one.sweep == name_of(sweep)]
+        if not chosen:
+            raise StoreError(
+                f"The annotations {name!r} have no labels of sweep {sweep}.",
+                listing([one.sweep for one in stored if one.sweep], "judge-gym sweep status"),
+            )
+        items = frozenset[int]().union(*(one.items for one in chosen))
+        show_table(
+            f"Labels {name} that would be deleted",
+            ("sweep", "annotators", "items", "labels"),
+            (
+                (one.sweep or "none", one.annotators, len(one.items) or "–", one.labels)
+                for one in chosen
+            ),
+        )
+        if others := [one.sweep for one in stored if one not in chosen and one.items & items]:
+            console.print(
+                f"{', '.join(others)} has the same items, and loses their labels, too.",
+                markup=False,
+            )
+        if not confirmed("Delete them?", yes=yes):
+            console.print("Nothing was deleted.")
+            raise typer.Exit
+        deleted = sum(delete_labels(session, name, one.items) for one in chosen)
+    console.print(f"Deleted {counted(deleted, 'row')} of labels {name}.", markup=False)
 
 
 @app.command()

@@ -84,17 +84,63 @@ def items_under(session: Session, sweep: str, rubric_id: int) -> dict[str, int]:
     return by_key
 
 
-def delete_labels(session: Session, name: str, items: Collection[int]) -> None:
+def delete_labels(session: Session, name: str, items: Collection[int]) -> int:
     """Delete the labels that a set has of these items, or those without a sweep if none is given.
 
-    A set without labels is deleted, too.
+    A set without labels is deleted, too. Returns how many labels were deleted.
     """
     of_set = sa.select(t.AnnotationSet.id).where(t.AnnotationSet.name == name)
-    session.execute(
-        sa.delete(t.Annotation).where(t.Annotation.set_id.in_(of_set), _attached_to(items))
-    )
+    deleted = session.scalars(
+        sa.delete(t.Annotation)
+        .where(t.Annotation.set_id.in_(of_set), _attached_to(items))
+        .returning(t.Annotation.id)
+    ).all()
     kept = sa.exists().where(t.Annotation.set_id == t.AnnotationSet.id)
     session.execute(sa.delete(t.AnnotationSet).where(t.AnnotationSet.name == name, ~kept))
+    return len(deleted)
+
+
+@dataclass(frozen=True)
+class SweepLabels:
+    """The labels that a set has of the items of a sweep."""
+
+    sweep: str
+    """Its name; empty for labels without a sweep."""
+    annotators: int
+    labels: int
+    items: frozenset[int]
+    """The ids of these items; empty without a sweep."""
+
+
+def labels_by_sweep(session: Session, name: str) -> list[SweepLabels]:
+    """Return what a set has of each sweep, by name; raises `StoreError` when there is no such set.
+
+    Sweeps that share items share their labels.
+    """
+    judged = (
+        sa.select(t.ExperimentItem.item_id, t.Sweep.name)
+        .join(t.SweepExperiment, t.SweepExperiment.experiment_id == t.ExperimentItem.experiment_id)
+        .join(t.Sweep, t.Sweep.id == t.SweepExperiment.sweep_id)
+        .distinct()
+        .subquery()
+    )
+    sweep = sa.func.coalesce(judged.c.name, "")
+    rows = session.execute(
+        sa.select(
+            sweep,
+            sa.func.count(t.Annotation.annotator.distinct()),
+            sa.func.count(),
+            sa.func.array_agg(t.Annotation.item_id.distinct()),
+        )
+        .outerjoin(judged, judged.c.item_id == t.Annotation.item_id)
+        .where(t.Annotation.set_id == _set_named(session, name).id)
+        .group_by(sweep)
+        .order_by(sweep)
+    )
+    return [
+        SweepLabels(of, annotators, labels, frozenset(items) - {None})
+        for of, annotators, labels, items in rows
+    ]
 
 
 def _attached_to(items: Collection[int]) -> sa.ColumnElement[bool]:
@@ -163,20 +209,11 @@ def _save_set(
 
 def _elsewhere(session: Session, name: str, how: str) -> StoreError:
     """Return the error of a set that is stored for another sweep, where it stays as it is."""
-    sweeps = session.scalars(
-        sa.select(t.Sweep.name)
-        .join(t.SweepExperiment, t.SweepExperiment.sweep_id == t.Sweep.id)
-        .join(t.ExperimentItem, t.ExperimentItem.experiment_id == t.SweepExperiment.experiment_id)
-        .join(t.Annotation, t.Annotation.item_id == t.ExperimentItem.item_id)
-        .join(t.AnnotationSet, t.AnnotationSet.id == t.Annotation.set_id)
-        .where(t.AnnotationSet.name == name)
-        .distinct()
-        .order_by(t.Sweep.name)
-    ).all()
+    sweeps = [one.sweep for one in labels_by_sweep(session, name) if one.sweep]
     of = f" for sweep {', '.join(sweeps)}" if sweeps else ""
     return StoreError(
         f"The labels {name!r} are stored{of} {how}. They were not changed.",
-        "Rename the file: a set is named by its file.",
+        f"Rename the file, or delete them: judge-gym data delete-annotations {name}.",
     )
 
 
@@ -210,8 +247,7 @@ def _new_rows(
     return new
 
 
-def stored_annotations(session: Session, name: str) -> Annotations:
-    """Return a stored set; raises `StoreError` when there is none of that name."""
+def _set_named(session: Session, name: str) -> t.AnnotationSet:
     row = session.scalars(
         sa.select(t.AnnotationSet).where(t.AnnotationSet.name == name)
     ).one_or_none()
@@ -221,6 +257,12 @@ def stored_annotations(session: Session, name: str) -> Annotations:
             f"There are no annotations {name!r}.",
             listing(names.all(), "judge-gym analyse alt-test", name),
         )
+    return row
+
+
+def stored_annotations(session: Session, name: str) -> Annotations:
+    """Return a stored set; raises `StoreError` when there is none of that name."""
+    row = _set_named(session, name)
     labels = session.execute(
         sa.select(t.Annotation.item, t.Annotation.annotator, t.Annotation.kind, t.Annotation.labels)
         .where(t.Annotation.set_id == row.id)

@@ -18,7 +18,7 @@ from judge_gym.recorded.mapping import load_recorded
 from judge_gym.recorded.reading import recorded_files
 from judge_gym.report.page import read_report
 from judge_gym.store import tables as t
-from judge_gym.store.annotations import stored_annotations
+from judge_gym.store.annotations import delete_labels, labels_by_sweep, stored_annotations
 from judge_gym.store.bundle_reading import import_bundle
 from judge_gym.store.bundles import export
 from judge_gym.store.results import ResultRow, latest_run, load_results
@@ -137,6 +137,14 @@ def test_a_file_is_stored_for_each_sweep(talks: Talks) -> None:
         with pytest.raises(StoreError, match=f"'people' are stored for sweep .*{SWEEP}"):
             talks.label(replaced, replaced=True, **options)
     assert len(load("annotations", url=talks.url)) == 3
+    with Session(talks.engine) as session, session.begin():
+        stored = {one.sweep: one for one in labels_by_sweep(session, "people")}
+        assert {name: (one.annotators, one.labels) for name, one in stored.items()} == {
+            SWEEP: (2, 2),
+            "short": (1, 1),
+        }
+        assert delete_labels(session, "people", stored[SWEEP].items) == 2
+        assert [one.sweep for one in labels_by_sweep(session, "people")] == ["short"]
 
 
 def test_several_labels_are_a_set(talks: Talks) -> None:

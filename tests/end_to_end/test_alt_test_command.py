@@ -38,3 +38,16 @@ def test_a_mistake_is_one_line(command: CommandLine) -> None:
     assert wrong.code != 0
     assert "people.csv line 2: kind is 'robot'" in wrong.errors
     assert "Traceback" not in wrong.errors
+
+
+def test_a_mistaken_set_can_be_deleted(command: CommandLine) -> None:
+    (command.folder / "mapping.yaml").write_text(MAPPING)
+    (command.folder / "people.csv").write_text(ROWS)
+    command("data", "import-annotations", "people.csv", "--mapping", "mapping.yaml").fine()
+    delete = ("data", "delete-annotations", "people")
+    refused = command(*delete)
+    assert refused.code == 3
+    assert "120" in refused.output
+    assert "no labels of sweep quick" in command(*delete, "--sweep", "quick", "--yes").errors
+    assert "Deleted 120 rows" in command(*delete, "--yes").fine().output
+    assert "no annotations 'people'" in command("analyse", "alt-test", "people").errors
