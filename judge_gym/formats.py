@@ -38,19 +38,32 @@ def plain(value: float) -> str:
     return f"{value:g}"
 
 
-def ranged(value: float | None, lower: float | None, upper: float | None, digits: int = 2) -> str:
-    """Return `0.31 [0.22, 0.40]`, the bare number without an interval, or a dash."""
-    if lower is None:
-        return number(value, digits)
-    return f"{number(value, digits)} [{number(lower, digits)}, {number(upper, digits)}]"
+def ranged(
+    value: float | None,
+    lower: float | None,
+    upper: float | None,
+    digits: int = 2,
+    *,
+    significant: bool = False,
+) -> str:
+    """Return `0.31 [0.22, 0.40]`, the bare number without an interval, or a dash.
+
+    Where `digits` are `significant`, small values keep them: `0.0012 [0.00044, 0.0031]`.
+    """
+    texts = (
+        short(one, digits) if significant and one is not None else number(one, digits)
+        for one in (value, lower, upper)
+    )
+    at, low, high = texts
+    return at if lower is None else f"{at} [{low}, {high}]"
 
 
-def figure(row: Interval, digits: int = 2) -> str:
+def figure(row: Interval, digits: int = 2, *, significant: bool = False) -> str:
     """Return the value of a row or estimate with its interval, as `ranged` does.
 
     Where the interval is of the total error, that over items alone follows.
     """
-    text = ranged(row.estimate, row.lower, row.upper, digits)
+    text = ranged(row.estimate, row.lower, row.upper, digits, significant=significant)
     low, high = getattr(row, "items_lower", None), getattr(row, "items_upper", None)
     if low is None:
         return text

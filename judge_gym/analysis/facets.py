@@ -28,6 +28,7 @@ from judge_gym.metrics.estimate import (
 )
 from judge_gym.metrics.facets import (
     DRAW,
+    HIGHEST_VARIANCE,
     ITEM,
     JUDGE,
     WORDING,
@@ -167,7 +168,7 @@ def variances(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
         suffix, origin = same[0].mixed, data.origin_of(arms)
         scored = _scored(same)
         components, known = facet_components(
-            FacetCells.of(scored.names, scored.codes, scored.values)
+            FacetCells.of(scored.names, scored.codes, scored.values), HIGHEST_VARIANCE
         )
         of = "share correct" if scored.known else "0-1 score"
         for component in components:

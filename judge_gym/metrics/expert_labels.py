@@ -334,8 +334,9 @@ def next_labels(labelled: Labelled, more: int) -> NextLabels | None:
 
     def half(n: FloatArray) -> float:
         parts = weight**2 * spread**2 / np.maximum(n, 1)
-        df = parts.sum() ** 2 / float((parts**2 / (n + 1)).sum())
-        return t_quantile(float(df)) * float(parts.sum() + of_items) ** 0.5
+        total = float(parts.sum())
+        df = total**2 / float((parts**2 / (n + 1)).sum())
+        return float(t_quantile(df) * (total + of_items) ** 0.5)
 
     return NextLabels(
         strata, counts, half(have.astype(float)), half(random), half((have + counts).astype(float))

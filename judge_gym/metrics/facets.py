@@ -9,6 +9,7 @@ All take a complete crossing; `complete_table` finds the largest one. Source: Se
 McCulloch 1992, Variance Components, chapter 4; Brennan 2001, Generalizability Theory.
 """
 
+import math
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,6 +37,8 @@ Term = tuple[str, ...]
 ITEM, WORDING, DRAW, JUDGE = "item", "wording", "rubric draw", "judge"
 REPLICATE = "replicate"
 UNIT = "squared 0-1 scale"
+HIGHEST_VARIANCE = 0.25
+"""The largest variance that values from 0 to 1 can have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,18 +222,22 @@ class FacetVariances:
     replicate: float | None
 
 
-def facet_components(cells: FacetCells) -> tuple[list[Estimate], FacetVariances | None]:
+def facet_components(
+    cells: FacetCells, most: float = math.inf
+) -> tuple[list[Estimate], FacetVariances | None]:
     """Return the variance of each term (`metric` is its name) and of replicates, of a crossing.
 
     The crossed random-effects model on cell means, cells of different size by their harmonic
     mean: the ANOVA estimates, which are those of REML on balanced data where none is below 0. One
     below 0 is set to 0 and carries the remark `AT_ZERO`; where it is the interaction of all
     facets, it is pooled into the replicates, as REML does. Interval: modified large sample, which
-    is exact for one mean square of normal data. Skewed or evenly spread items make it too narrow
-    or too wide (decision 0026), so it is exploratory. An incomplete crossing is cut to its
-    largest complete block, with the remark `BLOCK`. Needs two levels of two facets. Sources: Ting
-    et al. 1990, Journal of Statistical Computation and Simulation 35; Burdick and Graybill 1992,
-    Confidence Intervals on Variance Components.
+    is exact for one mean square of normal data. Estimates and intervals, but not the variances of
+    a forecast, are cut to [0, `most`], which is `HIGHEST_VARIANCE` for 0-1 values. Skewed or
+    evenly spread items make an interval too narrow or too wide (decision 0026), so it is
+    exploratory. An incomplete crossing is cut to its largest complete block, with the remark
+    `BLOCK`. Needs two levels of two facets. Sources: Ting et al. 1990, Journal of Statistical
+    Computation and Simulation 35; Burdick and Graybill 1992, Confidence Intervals on Variance
+    Components.
     """
     whole = cells.n.shape
     _, kept = complete_table(cells.means)
@@ -260,7 +267,7 @@ def facet_components(cells: FacetCells) -> tuple[list[Estimate], FacetVariances 
     values = [estimate.estimate or 0.0 for estimate in estimates]
     remarks = _remarks_on_block(block.means, whole)
     return (
-        [replace(one, remarks=(*one.remarks, *remarks)) for one in estimates],
+        [replace(_cut(one, most), remarks=(*one.remarks, *remarks)) for one in estimates],
         FacetVariances(
             block.means.sizes,
             size,
@@ -268,6 +275,14 @@ def facet_components(cells: FacetCells) -> tuple[list[Estimate], FacetVariances 
             values[-1] if noise else None,
         ),
     )
+
+
+def _cut(component: Estimate, most: float) -> Estimate:
+    value, low, high = (
+        None if one is None else min(one, most)
+        for one in (component.estimate, component.lower, component.upper)
+    )
+    return replace(component, estimate=value, lower=low, upper=high)
 
 
 def _within_cells(block: FacetCells, size: float) -> MeanSquare | None:

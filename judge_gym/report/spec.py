@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Part = Literal["figure", "floor", "p", "adjusted", "items", "n"]
+Part = Literal["figure", "small", "floor", "p", "adjusted", "items", "n"]
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A column: one part of one metric's figure."""
+    """A column: one part of one metric's figure; `small` is a figure in significant digits."""
 
     heading: str
     metric: str

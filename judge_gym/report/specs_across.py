@@ -254,7 +254,7 @@ ACROSS = (
         "effects as normal. They hold the true variance in 0.94 to 0.97 of simulations then, of "
         "the items' in 0.99 where items are spread evenly and in 0.76 where they are skewed.",
         (
-            Cell("variance", "variance_component", digits=3),
+            Cell("variance", "variance_component", "small"),
             Cell("items", "variance_component", "items"),
         ),
         across=True,

@@ -36,6 +36,7 @@ _LISTED = 3
 
 _PARTS: Mapping[Part, Callable[[ResultRow, int], str]] = {
     "figure": figure,
+    "small": lambda row, _: figure(row, significant=True),
     "floor": lambda row, digits: number(row.floor, digits),
     "p": lambda row, _: p_value(row.p),
     "adjusted": lambda row, _: p_value(row.p_adjusted),

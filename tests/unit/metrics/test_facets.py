@@ -10,6 +10,7 @@ import pytest
 from judge_gym.metrics.estimate import RemarkKind, t_quantile
 from judge_gym.metrics.facets import (
     DRAW,
+    HIGHEST_VARIANCE,
     ITEM,
     JUDGE,
     REPLICATE,
@@ -200,6 +201,20 @@ def test_a_crossing_that_lost_cells_says_what_it_uses():
     assert (remark.number, remark.advised, remark.names) == (5, 6, (ITEM,))
     # without repeats, the residual is both
     assert estimates[-1].metric == "item x judge and replicate"
+
+
+def test_components_of_scores_stay_in_the_range_of_a_variance():
+    # two judges at opposite ends: the variance between them is 1/2 by ANOVA, and 1/4 at most
+    y = np.array([[0.0, 1.0], [0.0, 1.0], [0.0, 0.9], [0.1, 1.0]])[:, :, None].repeat(2, axis=2)
+    y[0, 0, 0] = 0.1
+    codes = [part.ravel() for part in np.indices(y.shape)][:2]
+    cells = FacetCells.of((ITEM, JUDGE), codes, y.ravel())
+    estimates, _ = facet_components(cells, HIGHEST_VARIANCE)
+    by_name = {one.metric: one for one in estimates}
+    assert (by_name[JUDGE].estimate, by_name[JUDGE].upper) == (0.25, 0.25)
+    assert all(0 <= one.lower <= one.estimate <= one.upper <= 0.25 for one in estimates)
+    wide = {one.metric: one for one in facet_components(cells)[0]}
+    assert wide[JUDGE].estimate > 0.4
 
 
 def test_one_level_is_no_facet():

@@ -316,3 +316,9 @@ def test_what_few_replicates_do_to_polarization_stands_once_below_its_table(make
         "Caution: P - P0 mostly understates divergence at fewer than 30 replicates (by a fifth or "
         "more at 5); P0 and p assume that replicates of a cell are independent of each other."
     ]
+
+
+def test_small_variances_keep_two_digits(make_row) -> None:
+    row = make_row("variance_component", 0.00123, (0, 0.0456), scope={**ORDER, "term": "item"})
+    table = titled(result_tables([row]), "Where the variance is")
+    assert "0.0012 [0, 0.046]" in table.rows[0].cells
