@@ -65,9 +65,13 @@ def _own_arm_figures(group: Group, number: int) -> Iterator[Estimate]:
     if is_subset(group):
         yield subset_width(verdicts)
         yield subset_information(verdicts)
+    recorded = group.judges[number].experiment.window.source.kind == RECORDED
     for metric, bias in (("position_bias", position_bias), ("label_bias", label_bias)):
         if is_subset(group):
             because = "verdicts are sets of stages, and the display favours one stage at a time"
+            yield not_estimable(metric, because, n=len(verdicts), unit="share")
+        elif metric == "label_bias" and recorded:
+            because = "the judgements are recorded with the order shown, and without letters"
             yield not_estimable(metric, because, n=len(verdicts), unit="share")
         else:
             yield bias(_displays(group, number), group.rng(metric, judge=model))

@@ -284,7 +284,7 @@ JUDGES = (
         "Position and label bias",
         "Excess share of verdicts for the stage shown first, and for the one lettered A, beyond "
         "what displays permuted within a cell give; 0 is none. Known only where the display "
-        "varies between replicates.",
+        "varies between replicates; recorded judgements have an order and no letters.",
         (
             Cell("shown first", "position_bias"),
             Cell("p", "position_bias", "p"),
