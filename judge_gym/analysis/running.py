@@ -91,7 +91,7 @@ Per judge, on all its items:
 - `corrected_mean`, `corrected_mean_stratified`: its mean score corrected by labels of a part of the
   items, of people or known answers, drawn at random from all, or within each of its stages
 - `corrected_share`, `corrected_share_rogan_gladen`: the share of a `stage`, by prediction-powered
-  inference, and by sensitivity and specificity
+  inference, and that of the items without a label by sensitivity and specificity
 - `corrected_difference`, `corrected_difference_rogan_gladen`: between two categories of items
 - `labels_next`, `labels_half_width`: of the next labels how many for items of a `stage`, and the
   half-width of the mean's interval that is expected

@@ -161,15 +161,16 @@ MIN_OF_CLASS = 5
 
 
 def rogan_gladen(screened: Screened) -> Estimate:
-    """Return the share of items that are truly positive, in [0, 1], from a judge that errs.
+    """Return the share of items without a label that are truly positive, in [0, 1].
 
-    (AP + Sp - 1) / (Se + Sp - 1) with the share AP that the judge marks and its sensitivity Se
-    and specificity Sp on labelled items (Rogan and Gladen 1978, American Journal of Epidemiology
-    107), cut to [0, 1]. Interval over both samples: Lang and Reiczigel 2014, Preventive Veterinary
-    Medicine 113, which adds pseudo-observations to all three shares. Needs 5 labelled items of each
-    class, one item without a label, and a judge better than chance: the lower end of the 95%
-    interval of Se + Sp - 1 is above 0. Its coverage was 95 to 100% with 16 to 30 labels
-    (docs/coverage.md) and 95 to 98% with 60 or more.
+    (AP + Sp - 1) / (Se + Sp - 1) with the share AP of these items that the judge marks, and its
+    sensitivity Se and specificity Sp on labelled items (Rogan and Gladen 1978, American Journal of
+    Epidemiology 107), cut to [0, 1]. It leaves out the labelled items' own share. Interval over
+    both samples: Lang and Reiczigel 2014, Preventive Veterinary Medicine 113, which adds
+    pseudo-observations to all three shares. Needs 5 labelled items of each class, one item without
+    a label, and a judge better than chance: the lower end of the 95% interval of Se + Sp - 1 is
+    above 0. Its coverage was 95 to 100% with 16 to 30 labels (docs/coverage.md) and 95 to 98% with
+    60 or more.
     """
     metric, labelled = "rogan_gladen_share", screened.truly + screened.not_truly
     n, unit = screened.tested + labelled, "share"
@@ -185,6 +186,7 @@ def rogan_gladen(screened: Screened) -> Estimate:
     variance = parts.var_ap + at**2 * parts.var_se + (1 - at) ** 2 * parts.var_sp
     half = z * variance**0.5 / parts.youden
     method = (
+        f"of the {screened.tested} items without a label; "
         f"corrected by sensitivity {se:.2f} (of {screened.truly}) and specificity {sp:.2f} "
         f"(of {screened.not_truly}); Lang-Reiczigel interval"
     )
@@ -225,7 +227,10 @@ def rogan_gladen_difference(first: Screened, second: Screened) -> Estimate:
     at = (other.ap - one.ap) / parts.youden
     variance = one.var_ap + other.var_ap + at**2 * (parts.var_se + parts.var_sp)
     half = normal_quantile() * variance**0.5 / parts.youden
-    method = f"corrected by Se + Sp - 1 = {youden:.2f} of both systems; delta interval"
+    method = (
+        f"of the {both.tested} items without a label; "
+        f"corrected by Se + Sp - 1 = {youden:.2f} of both systems; delta interval"
+    )
     cut = float(np.clip(apparent / youden, *SIGNED_UNIT))
     estimate = Estimate(metric, cut, None, None, n, n, method=method, unit=unit)
     return with_interval(estimate, (min(at - half, cut), max(at + half, cut)), SIGNED_UNIT)

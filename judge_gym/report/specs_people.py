@@ -81,22 +81,24 @@ PEOPLE = (
         "Corrected by labels",
         "The mean score (0-1 scale) and the share of each stage that the labels of a part of the "
         "items would give for all of them, and the difference between categories of items. By "
-        "stratum: labels drawn at random within each stage of the judge. Se and Sp: by its "
-        "sensitivity and specificity (Rogan-Gladen).",
+        "stratum: labels drawn at random within each stage of the judge. The rest by Se and "
+        "Sp: of the items without a label alone, by the judge's sensitivity and specificity on "
+        "the others (Rogan-Gladen).",
         (
             Cell("mean", "corrected_mean"),
             Cell("by stratum", "corrected_mean_stratified"),
             Cell("share", "corrected_share"),
-            Cell("by Se and Sp", "corrected_share_rogan_gladen"),
+            Cell("rest by Se and Sp", "corrected_share_rogan_gladen"),
             Cell("difference", "corrected_difference"),
-            Cell("by Se and Sp", "corrected_difference_rogan_gladen"),
+            Cell("rest by Se and Sp", "corrected_difference_rogan_gladen"),
             Cell("items", "corrected_mean", "items"),
         ),
         formulas=(
             "corrected = λ · mean of the judge on the other items + mean (label − λ · judge) on "
             "labelled items",
             "by stratum = Σ W · mean label of the items that the judge gave a stage, W their share",
-            "by Se and Sp: (AP + Sp − 1)/(Se + Sp − 1); of a difference ΔAP/(Se + Sp − 1)",
+            "by Se and Sp: (AP + Sp − 1)/(Se + Sp − 1); of a difference ΔAP/(Se + Sp − 1); AP is "
+            "the share that the judge marks of the items without a label",
         ),
         needs=(
             RANDOM_PART,

@@ -290,6 +290,8 @@ def test_labels_of_a_part_correct_a_judge(talks: Talks) -> None:
     even = figure(rows, "corrected_share_rogan_gladen", stage="2", judge="recorded/even")
     # On the others it marks 5 of 10; Se is 1 and Sp 15/18: (1/2 - 1/6) / (1 - 1/6) = 0.4
     assert even.estimate == pytest.approx(0.4)
+    # That is the share of the 10 items without a label, not of all 40.
+    assert even.method.startswith("of the 10 items without a label")
     planned = [row for row in rows if row.metric == "labels_next" and row.scope.get("judge")]
     by_judge = {(row.scope["judge"], row.scope["stage"]): row.estimate for row in planned}
     assert sum(count for (judge, _), count in by_judge.items() if judge == "recorded/even") == 10
