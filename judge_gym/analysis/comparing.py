@@ -152,8 +152,8 @@ def _confidence(group: Group) -> Iterator[ResultRow]:
         cells = judge_probes.confidence()
         per_item, kept = item_means(cells.value, cells.present)
         estimate = mean_over_items(
-            "confidence", per_item, n=len(judge_probes), unit="probability", bounds=UNIT_INTERVAL,
-            items=kept,
+            "confidence", per_item, n=cells.n.sum(axis=0)[kept], unit="probability",
+            bounds=UNIT_INTERVAL, items=kept,
         )  # fmt: skip
         yield group.row(estimate, [group.own_arms[number]], judge=judge.model)
 

@@ -97,22 +97,27 @@ def _varying(groups: Sequence[Group]) -> dict[str, list[Any]]:
 def _over_levels(same: Measured, varying: dict[str, list[Any]]) -> ResultRow:
     items = np.unique(np.concatenate([values.items for _, _, values in same]))
     table = np.full((len(items), *map(len, varying.values())), np.nan)
+    samples = np.zeros(table.shape, dtype=np.int64)
     for group, _, values in same:
-        level = table
-        for axis, levels in varying.items():
-            level = level[:, levels.index(getattr(group.judges[0].experiment, axis))]
-        level[np.searchsorted(items, values.items)] = values.values
+        place = [
+            levels.index(getattr(group.judges[0].experiment, axis))
+            for axis, levels in varying.items()
+        ]
+        cells: tuple[Any, ...] = (np.searchsorted(items, values.items), *place)
+        table[cells], samples[cells] = values.values, values.n
     rows = [row for _, row, _ in same]
     names = (ITEM, *(FACETS[axis] for axis in varying))
-    estimate = _total(rows, Table(names, table), same[0][2].bounds)
+    estimate = _total(rows, Table(names, table), samples, same[0][2].bounds)
     origin = Origin(any(row.simulated for row in rows), any(row.imported for row in rows))
     return result_row(estimate, _without_facets(rows[0].scope), origin)
 
 
-def _total(rows: Sequence[ResultRow], table: Table, bounds: tuple[float, float]) -> Estimate:
-    """Return the mean over items and levels, with both intervals."""
-    first, n = rows[0], sum(row.n for row in rows)
-    block, _ = complete_table(table)
+def _total(
+    rows: Sequence[ResultRow], table: Table, samples: IntArray, bounds: tuple[float, float]
+) -> Estimate:
+    """Return the mean over items and levels, with both intervals, and the samples that it uses."""
+    block, kept = complete_table(table)
+    first, n = rows[0], int(samples[np.ix_(*kept)].sum())
     total, items = total_error(block), block.values.shape[0]
     if total is None:
         because = f"no two items have a value of two {' and '.join(table.names[1:])}s"

@@ -97,7 +97,7 @@ def pair_balance(
         return not_estimable(metric, no_verdict(len(item)), n=len(item), unit=unit)
     counts = np.sign(np.bincount(place, weights=vote))
     estimate = mean_over_items(
-        metric, counts, n=len(item), unit=unit, bounds=SIGNED_UNIT, items=pairs
+        metric, counts, n=np.bincount(place), unit=unit, bounds=SIGNED_UNIT, items=pairs
     )
     if np.ptp(counts) == 0:
         level, missed = counts[0], 1 - wilson(len(pairs), len(pairs))[0]
@@ -309,7 +309,7 @@ def control_error(verdicts: Verdicts, index: FloatArray) -> Estimate:
     estimate = mean_over_items(
         "control_error",
         per_item,
-        n=len(verdicts),
+        n=cells.n.sum(axis=0)[kept],
         unit="0-1 scale",
         bounds=UNIT_INTERVAL,
         items=kept,
@@ -390,7 +390,7 @@ def _share_holding(metric: str, verdicts: Verdicts, truth: IntArray) -> Estimate
     trials = np.bincount(verdicts.item, minlength=verdicts.n_items)
     share = clustered_share(metric, successes.astype(np.int64), trials)
     judged = np.flatnonzero(trials)
-    values = ItemValues(judged, successes[judged] / trials[judged], UNIT_INTERVAL)
+    values = ItemValues(judged, successes[judged] / trials[judged], trials[judged], UNIT_INTERVAL)
     return caution_below(replace(share, values=values), ADVISED_ITEMS)
 
 

@@ -127,9 +127,10 @@ def replicate_variance(verdicts: Verdicts) -> Estimate:
         because = f"no item has {MIN_REPLICATES} scored replicates of every judge"
         return not_estimable(metric, because, n=len(kept), unit=unit)
     within = squares_within(kept, scores(kept)).reshape(kept.n_judges, kept.n_items)[:, common]
-    per_item = (within / (kept.sizes()[:, common] - 1)).mean(axis=0)
+    sizes = kept.sizes()[:, common]
+    per_item = (within / (sizes - 1)).mean(axis=0)
     return mean_over_items(
-        metric, per_item, n=len(kept), unit=unit, bounds=UNIT_INTERVAL, items=common
+        metric, per_item, n=sizes.sum(axis=0), unit=unit, bounds=UNIT_INTERVAL, items=common
     )
 
 

@@ -200,7 +200,12 @@ def _figure(metric: str, cells: FloatArray, sizes: IntArray, common: BoolArray) 
     bounds = SIGNED_UNIT if metric == "overconfidence" else UNIT_INTERVAL
     per_item = cells[:, common].mean(axis=0)
     estimate = mean_over_items(
-        metric, per_item, n=int(sizes.sum()), unit="probability", bounds=bounds, items=common
+        metric,
+        per_item,
+        n=sizes[:, common].sum(axis=0),
+        unit="probability",
+        bounds=bounds,
+        items=common,
     )
     return caution_below(estimate, ADVISED_ITEMS)
 

@@ -269,10 +269,14 @@ class Remark:
 
 @dataclass(frozen=True, eq=False)
 class ItemValues:
-    """The value of each of these items, whose mean a figure is, and the range of the figure."""
+    """The value of each of these items, whose mean a figure is, and the range of the figure.
+
+    `n` counts the samples behind each value.
+    """
 
     items: IntArray
     values: FloatArray
+    n: IntArray
     bounds: tuple[float, float]
 
 
@@ -376,22 +380,27 @@ def mean_over_items(
     metric: str,
     per_item: FloatArray,
     *,
-    n: int,
+    n: int | IntArray,
     unit: str,
     bounds: tuple[float, float] = UNBOUNDED,
     items: IntArray | BoolArray | None = None,
 ) -> Estimate:
     """Return the mean of the item values with its t interval, cut to `bounds`.
 
-    `items` says which items they are of, by number or as a mask. Needs one item for the mean
+    `items` says which items they are of, by number or as a mask; `n`, the samples, is then an
+    array with an entry per item. Needs one item for the mean
     and two that differ for the interval.
     """
-    n_items = len(per_item)
+    n_items, by_item, n = len(per_item), np.asarray(n), int(np.sum(n))
     if n_items == 0:
         return not_estimable(metric, "no item qualifies", n=n, unit=unit)
     mean = float(np.mean(per_item))
     numbers = np.flatnonzero(items) if items is not None and items.dtype == np.bool_ else items
-    values = None if numbers is None else ItemValues(numbers.astype(np.int64), per_item, bounds)
+    values = None
+    if numbers is not None:
+        if by_item.shape != per_item.shape:
+            raise ValueError(f"{metric}: items come with a number of samples each")
+        values = ItemValues(numbers.astype(np.int64), per_item, by_item, bounds)
     estimate = Estimate(
         metric, mean, None, None, n, n_items, method="mean over items, t interval", unit=unit,
         values=values,

@@ -15,6 +15,7 @@ from judge_gym.metrics.cells import (
     BoolArray,
     CellMeans,
     FloatArray,
+    IntArray,
     Verdicts,
     item_means,
     mean_scores,
@@ -153,11 +154,12 @@ def paired_difference(metric: str, before: CellMeans, after: CellMeans, unit: st
     return mean_over_items(metric, differences, n=n, unit=unit, bounds=SIGNED_UNIT, items=items)
 
 
-def _differences(before: CellMeans, after: CellMeans) -> tuple[FloatArray, int, BoolArray]:
-    """Return the difference of each item that both conditions hold, the samples, and which."""
+def _differences(before: CellMeans, after: CellMeans) -> tuple[FloatArray, IntArray, BoolArray]:
+    """Return the difference of each item that both conditions hold, its samples, and which."""
     both = before.present & after.present
     differences, kept = item_means(after.value - before.value, both)
-    return differences, int(before.n[both].sum() + after.n[both].sum()), kept
+    samples = np.where(both, before.n + after.n, 0).sum(axis=0)
+    return differences, samples[kept], kept
 
 
 def score_shift(

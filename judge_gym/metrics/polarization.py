@@ -249,7 +249,12 @@ def corrected_polarization(verdicts: Verdicts, *, family: IntArray | None = None
         corrected -= (sizes[:, judge] - 1) * left_out
     estimate = replace(
         mean_over_items(
-            metric, corrected, n=len(kept), unit=unit, bounds=SIGNED_UNIT, items=common
+            metric,
+            corrected,
+            n=kept.sizes()[:, common].sum(axis=0),
+            unit=unit,
+            bounds=SIGNED_UNIT,
+            items=common,
         ),
         method="jackknife over the replicates of a cell; mean over items, t interval",
     )
@@ -367,8 +372,8 @@ def _missing(divergence: Divergence, because: str, n: int, n_items: int) -> Pola
 def _report(
     divergence: Divergence, kept: Verdicts, per_item: FloatArray, null: PermutationNull
 ) -> Polarization:
-    metric, unit, n = divergence.metric, divergence.unit, len(kept)
-    floor, items = null.per_item, np.unique(kept.item)
+    metric, unit, floor = divergence.metric, divergence.unit, null.per_item
+    items, n = np.unique(kept.item, return_counts=True)
     method = "mean over items, t interval; floor and p by permutation within items"
     replicates = np.median(kept.sizes()[kept.sizes() > 0])
     remarks = [Remark(RemarkKind.INDEPENDENT_REPLICATES)]

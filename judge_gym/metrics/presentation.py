@@ -104,8 +104,9 @@ def verdict_change(
     null = permutation_null(
         cells, partial(_absolute_difference, own.n_stages), rng, permutations, weight
     )
+    samples = np.where(both, own.sizes() + other.sizes(), 0).sum(axis=0)
     estimate = mean_over_items(
-        metric, per_item, n=len(cells), unit=unit, bounds=UNIT_INTERVAL, items=kept
+        metric, per_item, n=samples[kept], unit=unit, bounds=UNIT_INTERVAL, items=kept
     )
     method = "mean over items, t interval; floor and p by permutation within cells"
     p = permutation_p(float(per_item.mean()), null.means, SINGLE_EPSILON)

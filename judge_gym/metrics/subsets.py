@@ -40,7 +40,7 @@ def _mean(metric: str, verdicts: Verdicts, values: FloatArray) -> Estimate:
         return not_estimable(metric, "no item was scored by every judge", n=len(verdicts))
     cells = verdicts.means(values)
     per_item, kept = item_means(cells.value, cells.present & common)
-    n = int(cells.n[:, common].sum())
+    n = cells.n[:, common].sum(axis=0)
     estimate = mean_over_items(
         metric, per_item, n=n, unit="share", bounds=UNIT_INTERVAL, items=kept
     )

@@ -60,6 +60,22 @@ def test_a_mean_over_wordings_has_its_total_error_beside_that_over_items(databas
     assert any("items only [" in cell for cell in line.cells)
 
 
+def test_a_mean_over_wordings_counts_the_samples_that_it_uses(database: str) -> None:
+    lab = Lab(database)
+    lab.documents([None] * 4)
+    for number, wording in enumerate(WORDINGS):
+        stages = [[1], [2], [3], [4]]
+        probes = [
+            [0.1 * number + (0.2, 0.3, 0.1, 0.4)[item] * (1 + number % 2)] for item in range(4)
+        ]
+        if wording == "warm":
+            stages[3], probes[3] = ["abstained"], []
+        lab.own(ALPHA, stages, probes=probes, wording=wording)
+    found = over_all(lab.analyse(), "confidence", judge=ALPHA)
+    # 11 probes, of which the fourth item's two are left out
+    assert (found.n_items, found.n) == (3, 9)
+
+
 def test_claims_rest_on_the_total_error(database: str) -> None:
     lab = Lab(database)
     lab.documents(["yes", "no"] * 6)
