@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 GAP = 2
 """Columns of a terminal between two columns of a table."""
 NARROWEST = 8
+LONGEST_NAME = 24
+"""Longest word that is not broken while there is room."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,11 @@ class TerminalTable:
         yield Text("")
 
     def _widths(self, room: int) -> list[int]:
-        """Return the width of each column; columns of words give way where room is missing."""
+        """Return the width of each column.
+
+        Where room is missing, columns of words wrap between words first, then headings of numbers
+        do, and only then names break.
+        """
         from rich.cells import cell_len
 
         table = self.table
@@ -133,14 +139,27 @@ class TerminalTable:
             )
             for place, heading in enumerate(table.columns)
         ]
-        excess = sum(widths) + GAP * (len(widths) - 1) - room
-        wrapped = [
-            place for place in range(table.words) if table.columns[place] not in self.unbroken
-        ]
-        for _ in range(excess if wrapped else 0):
-            widest = max(wrapped, key=lambda place: widths[place])
-            widths[widest] = max(NARROWEST, widths[widest] - 1)
+        words = [place for place in range(table.words) if table.columns[place] not in self.unbroken]
+        longest = [self._longest_word(place) for place in range(len(widths))]
+        for places, floors in (
+            (words, [min(word, LONGEST_NAME) for word in longest]),
+            (range(table.words, len(widths)), longest),
+            (words, [NARROWEST] * len(widths)),
+        ):
+            while sum(widths) + GAP * (len(widths) - 1) > room and (
+                wide := [place for place in places if widths[place] > floors[place]]
+            ):
+                widths[max(wide, key=lambda place: widths[place])] -= 1
         return widths
+
+    def _longest_word(self, place: int) -> int:
+        """Return the width of a column's longest word; the value of a number is one word."""
+        from rich.cells import cell_len
+
+        cells = [row.cells[place] for row in self.table.rows if row.cells]
+        parts = self.table.columns[place].split()
+        parts += cells if place >= self.table.words else " ".join(cells).split()
+        return max(map(cell_len, parts), default=0)
 
     def _grid(
         self, widths: Sequence[int], rows: Iterable[Sequence[str]], indent: int, style: str = ""

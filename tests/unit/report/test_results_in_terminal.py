@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from deployments.cli import results
-from judge_gym.report.table import Row, Table, TerminalTable
+from judge_gym.report.table import Row, Table, TerminalTable, plain_table
 from support.command_line import SWEEPS
 
 TABLE = Table(
@@ -94,3 +94,11 @@ def test_what_to_type_next_survives_being_pasted(
 )
 def test_a_password_is_never_shown(url: str, shown: str) -> None:
     assert results.psql_command(url) == shown
+
+
+def test_names_do_not_break_while_headings_can_wrap() -> None:
+    headings = ("judge", "wording", *(f"long heading {number}" for number in range(7)))
+    row = ("recorded/alpha-7b", "short", *("0.50 [0.4]",) * 7)
+    lines = printed(plain_table("", headings, [row], words=2), width=120)
+    assert any("recorded/alpha-7b  short" in line for line in lines)
+    assert max(map(len, lines)) <= 120
