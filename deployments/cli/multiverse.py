@@ -69,13 +69,33 @@ def _chosen(
             "No claim has two cells in which the same judges applied a common rubric.",
             "Give the sweep a rubric `shared` or `provided`, and an axis with two values.",
         )
+    known = sorted({judge for curve in curves for judge in _judges(curve)})
+    chosen = {_judge(name, known) for name in judges}
     found = [
         curve
         for curve in curves
-        if claim in (None, curve.scope["claim"])
-        and all(judge in curve.scope.get("pair", "").split(" and ") for judge in judges)
+        if claim in (None, curve.scope["claim"]) and chosen <= _judges(curve)
     ]
     if not found:
         about = "; ".join(sorted({curve.label for curve in curves}))
         raise StoreError("No claim is about that.", f"There are: {about}.")
     return found
+
+
+def _judges(curve: "SpecificationCurve") -> set[str]:
+    """Return the judges that a claim compares; none where it is about all."""
+    pair = curve.scope.get("pair", "")
+    return set(pair.split(" and ")) if pair else set()
+
+
+def _judge(name: str, known: Sequence[str]) -> str:
+    """Return the judge of a name, which may lack its provider; raises `StoreError` if unclear."""
+    from judge_gym.errors import StoreError, did_you_mean
+
+    found = [judge for judge in known if name in (judge, judge.partition("/")[2])]
+    if name in known or len(found) == 1:
+        return name if name in known else found[0]
+    raise StoreError(
+        f"{len(found) or 'No'} judges of the claims have the name {name!r}.",
+        f"{did_you_mean(name, known)}They are {', '.join(known)}.",
+    )

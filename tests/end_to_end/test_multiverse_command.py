@@ -40,4 +40,6 @@ def test_claims_are_shown_over_the_orders_of_recorded_pairs(command: CommandLine
 
     refused = command("sweep", "multiverse", "pairs", "--judges", "recorded/best")
     assert refused.code == 1
-    assert "good less poor" in refused.errors
+    assert "They are recorded/good, recorded/poor." in refused.errors
+    short = command("sweep", "multiverse", "pairs", "--judges", "good").fine().output
+    assert "good less poor" in short
