@@ -48,6 +48,10 @@ class EvidenceError(JudgeGymError):
     """Evidence could not be collected or read."""
 
 
+class DataFileError(EvidenceError):
+    """A row of a file does not fit: the message names file, line, column and value."""
+
+
 class StoreError(JudgeGymError):
     """The database cannot be reached, started or migrated."""
 

@@ -104,14 +104,14 @@ def main() -> NoReturn:
 def _exit_code(error: Exception) -> int:
     """Return the exit code of a known error; docs/sweeps.md lists them."""
     from judge_gym.asking.budgeting import BudgetExceededError
-    from judge_gym.errors import ConfigError
+    from judge_gym.errors import ConfigError, DataFileError
     from judge_gym.llm.hourly import HourlyBoundError
 
     if isinstance(error, BudgetExceededError):
         return BUDGET_USED_UP
     if isinstance(error, HourlyBoundError):
         return TRY_AGAIN_LATER
-    return BAD_INPUT if isinstance(error, ConfigError) else 1
+    return BAD_INPUT if isinstance(error, ConfigError | DataFileError) else 1
 
 
 def _log(error: BaseException) -> str:

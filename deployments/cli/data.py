@@ -13,11 +13,14 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
-    from judge_gym.lab.importing import Compared
+    from judge_gym.lab.importing import Compared, Repeats
 
 app = typer.Typer(
     help="Import and export experiments, and describe the views.", no_args_is_help=True
 )
+
+
+_MOST_SIZES = 4
 
 
 @app.command("export")
@@ -119,6 +122,14 @@ def import_verdicts(
         f"new: {done.new:,}.",
         markup=False,
     )
+    console.print(_repeats(done.repeats), markup=False)
+    for judging, (opposite, cells) in done.repeats.opposite.items():
+        console.print(
+            f"Warning: {opposite} of {cells} items have opposite verdicts by {judging}, more than "
+            "repeats can have. Was the order changed between them? Declare it: `reversed` of a "
+            "column, or `swapped_column`.",
+            markup=False,
+        )
     if done.compared and done.compared.answers:
         console.print(_agreement(done.compared), markup=False)
     if done.unread:
@@ -128,6 +139,19 @@ def import_verdicts(
             markup=False,
         )
     console.print(f"Next: {command()} analyse figures {recorded.name}", markup=False)
+
+
+def _repeats(repeats: "Repeats") -> str:
+    """Return how often a judge judged an item, and in which orders."""
+    cells = repeats.sizes.total()
+    sizes = sorted(repeats.sizes.items())
+    often = ", ".join(f"{size:,} ({counted(number, 'time')})" for size, number in sizes)
+    if len(sizes) > _MOST_SIZES:
+        often = f"{sizes[0][0]:,} to {sizes[-1][0]:,}"
+    orders = "each item or pair in one order"
+    if repeats.both_orders:
+        orders = f"in both orders {repeats.both_orders:,} of {cells:,} times"
+    return f"Judgements of an item by a judge: {often}; {orders}."
 
 
 def _agreement(compared: "Compared") -> str:
@@ -193,8 +217,11 @@ def import_annotations(
         ]
     show_table(
         "Annotations",
-        ("set", "people", "judges", "items", "labels", "new"),
-        ((one.name, one.people, one.judges, one.items, one.labels, one.new) for one in done),
+        ("set", "people", "judges", "items", "labels", "of several", "new"),
+        (
+            (one.name, one.people, one.judges, one.items, one.labels, one.several, one.new)
+            for one in done
+        ),
     )
     following = f"figures {name}" if name else f"alt-test {done[0].name}"
     console.print(f"Next: {command()} analyse {following}", markup=False)

@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, Generic, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from judge_gym.design.config import COMPRESSED, corpus_files, corpus_suffix, shown
-from judge_gym.errors import EvidenceError, did_you_mean
+from judge_gym.errors import DataFileError, EvidenceError, did_you_mean
 
 MAX_ROW_CHARACTERS = 10_000_000
 """Longest JSONL line in bytes and longest CSV value in characters that is read."""
@@ -43,9 +43,9 @@ class Row:
     values: dict[str, Any]
     fault: str = ""
 
-    def error(self, file: Path, what: str, remedy: str = "") -> EvidenceError:
+    def error(self, file: Path, what: str, remedy: str = "") -> DataFileError:
         """Return an error that names the file and this line; long values are cut."""
-        return EvidenceError(f"{file} line {self.line}: {what[:500]}.", remedy[:500])
+        return DataFileError(f"{file} line {self.line}: {what[:500]}.", remedy[:500])
 
     def value(self, file: Path, column: str) -> Any:
         """Return the value of a column; raises `EvidenceError` if there is no such column."""

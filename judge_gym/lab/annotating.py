@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.annotations import Annotation, Annotations
 from judge_gym.counting import counted
-from judge_gym.errors import ConfigError, EvidenceError, did_you_mean
+from judge_gym.errors import ConfigError, DataFileError, did_you_mean
 from judge_gym.evidence.normal_text import normal_line
 from judge_gym.lab.importing import item_key
 from judge_gym.recorded.reading import LONGEST_NAME
@@ -31,6 +31,8 @@ class ImportedLabels:
     items: int
     labels: int
     new: int
+    several: int
+    """Of `labels`, sets: several labels that one annotator gave one item."""
 
 
 def import_annotations(
@@ -46,7 +48,7 @@ def import_annotations(
     Labels are then those of the stages of the sweep's rubric, or stages that the mapping gives; of
     several rubrics `rubric` names one by the beginning of its key, or its owner. The same file
     again changes nothing; `replaced` first deletes what the set has of this sweep. Raises
-    `StoreError` for an unknown sweep, `ConfigError` for an unclear rubric, and `EvidenceError` with
+    `StoreError` for an unknown sweep, `ConfigError` for an unclear rubric, and `DataFileError` with
     file, line and value for an unknown item or label, and for a judge among the annotators of a
     sweep.
     """
@@ -70,6 +72,7 @@ def import_annotations(
         items=len({row.item for row in given.rows}),
         labels=len(given.rows),
         new=new,
+        several=sum(len(row.labels) > 1 for row in given.rows),
     )
 
 
@@ -95,7 +98,7 @@ def _items(given: Annotations, sweep: str, known: dict[str, int]) -> dict[str, i
     items_known = len(set(known.values()))  # an item is there by two keys
     for row in given.rows:
         if row.kind == "judge":
-            raise EvidenceError(
+            raise DataFileError(
                 f"{given.file} line {row.line}: {row.annotator!r} is a judge, and a sweep has its "
                 "own.",
                 "Import judgements with judge-gym data import-verdicts, or leave --sweep out.",
@@ -103,7 +106,7 @@ def _items(given: Annotations, sweep: str, known: dict[str, int]) -> dict[str, i
         recorded = item_key(normal_line(row.item, LONGEST_NAME))
         item_id = known.get(row.item, known.get(recorded))
         if item_id is None:
-            raise EvidenceError(
+            raise DataFileError(
                 f"{given.file} line {row.line}: there is no item {row.item!r} in sweep {sweep}.",
                 f"{did_you_mean(row.item, known)}It has {counted(items_known, 'item')} under this "
                 "rubric; judge-gym data schema items says where their keys are.",
@@ -126,7 +129,7 @@ def _as_stages(given: Annotations, rubric: LabelledRubric) -> tuple[Annotation, 
     for row in given.rows:
         for label in row.labels:
             if label.strip().casefold() not in by_name:
-                raise EvidenceError(
+                raise DataFileError(
                     f"{given.file} line {row.line}: the label {label!r} is no stage of the rubric.",
                     f"Its stages are {', '.join(rubric.labels)}. Map labels to stages with "
                     "stages: {LABEL: 1} in the mapping.",

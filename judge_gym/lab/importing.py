@@ -1,7 +1,7 @@
 """Recorded judgements into the tables that judge-gym's own stand in, marked as imported."""
 
 import os
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -73,6 +73,48 @@ class Imported:
     """Which judges have fewer than half their answers readable, and why; empty without any."""
     compared: "Compared | None" = None
     """The raw answers behind the decisions; None without `answer_forms`."""
+    repeats: "Repeats" = field(default_factory=lambda: Repeats())
+
+
+@dataclass
+class Repeats:
+    """How often, and in which orders, a judge judged an item under one wording: a cell."""
+
+    sizes: Counter[int] = field(default_factory=Counter)
+    """Judgements of a cell → cells."""
+    both_orders: int = 0
+    """Cells with judgements in both orders."""
+    opposite: dict[Judging, tuple[int, int]] = field(default_factory=dict)
+    """Who judged → cells whose first two verdicts are mirror images, and cells with two verdicts;
+    where they are more than repeats can be."""
+
+    def add(self, judging: Judging, rows: Iterable[Mapping[str, Any]], n_stages: int) -> None:
+        """Count the sample rows of one judge, wording and window.
+
+        Two repeats of a verdict are mirror images with probability 2pq at most, 1/2: more than two
+        standard deviations beyond half of the cells say that a pair was turned between them.
+        """
+        cells: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+        for row in rows:
+            cells[row["item"]].append(row)
+        self.sizes.update(map(len, cells.values()))
+        orders = [{tuple(row["display_order"]) for row in cell} for cell in cells.values()]
+        self.both_orders += sum(len(of_cell) > 1 for of_cell in orders)
+        if any(len(of_cell) > 1 for of_cell in orders):
+            return
+        scored = [[row["stages"] for row in cell if row["stages"]] for cell in cells.values()]
+        pairs = [verdicts[:2] for verdicts in scored if len(verdicts) > 1]
+        mirrored = sum(
+            first != second and first == _mirrored(second, n_stages) for first, second in pairs
+        )
+        if mirrored > len(pairs) / 2 + len(pairs) ** 0.5:
+            before, of = self.opposite.get(judging, (0, 0))
+            self.opposite[judging] = (before + mirrored, of + len(pairs))
+
+
+def _mirrored(stages: int, n_stages: int) -> int:
+    """Return a bit set of stages as it reads in the reversed order."""
+    return int(f"{stages:0{n_stages}b}"[::-1], 2)
 
 
 @dataclass
@@ -116,12 +158,13 @@ def import_verdicts(
     statuses: Counter[str] = Counter()
     answers: list[tuple[str, str | None, int]] = []
     compared = Compared() if recorded.verdicts and recorded.answer_forms else None
-    new = 0
+    new, repeats = 0, Repeats()
     for (name, judging), experiment in experiments.items():
         judgements = windows[name].judgements[judging]
         rows = list(sample_rows(recorded, experiment, judgements))
         if compared:
             _compare(compared, recorded, judging, judgements, rubric.scale_size)
+        repeats.add(judging, rows, rubric.scale_size)
         statuses.update(row["status"] for row in rows)
         answers += [(str(judging), row["failure"], 1) for row in rows]
         new += _save_samples(session, experiment, rubric, rows)
@@ -135,7 +178,9 @@ def import_verdicts(
     unread = error.message if error else ""
     judges = len({(name, judging.judge) for name, judging in experiments})
     wordings = len({judging.wording for _, judging in experiments})
-    return Imported(judges, wordings, items, statuses.total(), new, statuses, unread, compared)
+    return Imported(
+        judges, wordings, items, statuses.total(), new, statuses, unread, compared, repeats
+    )
 
 
 def recorded_experiments(

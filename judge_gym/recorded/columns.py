@@ -94,18 +94,20 @@ def _at(column: str, values: Mapping[str, Any]) -> Any:
         name, index = step[1], step[2]
         if value is None:
             return None
-        value = _entry(value, int(index), walked) if index else _member(value, name, walked)
+        rest = column[step.end() :]
+        value = _entry(value, int(index), walked) if index else _member(value, name, walked, rest)
         walked += step[0]
     return value
 
 
-def _member(value: Any, name: str, walked: str) -> Any:
+def _member(value: Any, name: str, walked: str, rest: str) -> Any:
     where = walked or "the row"
     if not isinstance(value, Mapping):
         entry = isinstance(value, Sequence) and not isinstance(value, str) and bool(value)
+        place = f"[{name}]" if name.isdecimal() else f"[0].{name}"
         raise ColumnError(
             f"{where} is {shown(value)}, so it has no {name!r}",
-            f"Name an entry: {walked}[0].{name}." if entry else "",
+            f"Name an entry: {walked}{place}{rest}." if entry else "",
         )
     if name not in value:
         raise ColumnError(

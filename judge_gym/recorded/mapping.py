@@ -141,6 +141,8 @@ class Recorded(_Columns):
     """The column that names the judge."""
     wording_column: str = _added()
     """The column that names the wording of the prompt; each becomes experiments of its own."""
+    repeats: bool = _added(False)
+    """Equal rows of a file are repeated judgements; otherwise they are refused as copies."""
     swapped_column: str = _added()
     """The column that says whether a pair was shown in the other order."""
     swapped: Annotated[dict[str, bool], Legal("a mapping of values to true and false")] = _added(

@@ -128,8 +128,19 @@ def read_recorded(
     reading = _Reading(recorded, n_stages, described)
     for file in files.paths:
         parts = file_parts(file, files.folder, recorded.file_pattern)
+        lines: dict[int, int] = {}
         for row in read_rows(file):
-            reading.take(_Record(file, row, parts))
+            record = _Record(file, row, parts)
+            first = (
+                row.line if recorded.repeats else lines.setdefault(hash(repr(row.values)), row.line)
+            )
+            if first != row.line:
+                raise record.fault(
+                    f"the row is a copy of line {first}",
+                    "Remove it; or, if equal rows are repeated judgements, give the mapping "
+                    "`repeats: true`.",
+                )
+            reading.take(record)
     if not reading.windows:
         raise EvidenceError(
             f"{', '.join(map(str, files.paths[:_MOST_NAMED]))}: there is no row.",

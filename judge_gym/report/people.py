@@ -74,6 +74,11 @@ def beside_people_json(given: Annotations, judges: Judges) -> dict[str, Any]:
                     {**asdict(test), "person": names[test.person], "won": test.won}
                     for test in beside.test.people
                 ],
+                "people_left_out": [
+                    person
+                    for number, person in enumerate(names)
+                    if number not in {test.person for test in beside.test.people}
+                ],
             }
             for name, beside in judges
         ],

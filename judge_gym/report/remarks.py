@@ -41,7 +41,8 @@ _TEXTS: Mapping[RemarkKind, Callable[[Remark], str]] = {
     ),
     RemarkKind.PAIRS_LEFT_OUT: lambda remark: f"{_number(remark)} without spread left out",
     RemarkKind.PEOPLE_LEFT_OUT: lambda remark: (
-        f"{_number(remark)} people with fewer than {_advised(remark)} items left out"
+        f"{_number(remark)} {'person' if remark.number == 1 else 'people'} with fewer than "
+        f"{_advised(remark)} items left out"
     ),
     RemarkKind.RANDOM_LABELS: lambda remark: "holds if a random part of the items was labelled",
     RemarkKind.JUDGES_LEFT_OUT: lambda remark: (

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from judge_gym.annotations import Annotation, Annotations, AnnotationSet
-from judge_gym.errors import EvidenceError, StoreError, listing
+from judge_gym.errors import DataFileError, StoreError, listing
 from judge_gym.store import tables as t
 
 _ROWS = 5_000
@@ -159,7 +159,7 @@ def save_annotations(
     `of_sweep` are all items that the labels may be of, none without a sweep. Rows that are here
     stay, so that labels may come in rounds, and so do those of items of other sweeps. Raises
     `StoreError` when the set is here for another rubric, or from another mapping for other items,
-    and `EvidenceError` for a row that is here with another label.
+    and `DataFileError` for a row that is here with another label.
     """
     set_id = _save_set(session, given, rubric_id, of_sweep)
     new = _new_rows(session, set_id, given, items)
@@ -220,7 +220,7 @@ def _elsewhere(session: Session, name: str, how: str) -> StoreError:
 def _new_rows(
     session: Session, set_id: int, given: Annotations, items: Mapping[str, int]
 ) -> list[Annotation]:
-    """Return the rows that are not stored; raises `EvidenceError` for one with another label."""
+    """Return the rows that are not stored; raises `DataFileError` for one with another label."""
     here = {
         (item, item_id, annotator, kind): tuple(labels)
         for item, item_id, annotator, kind, labels in session.execute(
@@ -239,7 +239,7 @@ def _new_rows(
         if stored is None:
             new.append(row)
         elif stored != row.labels:
-            raise EvidenceError(
+            raise DataFileError(
                 f"{given.file} line {row.line}: {row.annotator!r} labelled item {row.item!r} "
                 f"{', '.join(row.labels)}, and {', '.join(stored)} is stored.",
                 "Import the file with --replace to replace the stored labels.",

@@ -89,7 +89,7 @@ def talks(database: str, tmp_path: Path) -> Talks:
 
 def test_labels_attach_to_items_and_come_in_rounds(talks: Talks) -> None:
     first = "talk,who,label\nt0,ann,Yes\nt0,bob,no\nt1,ann,No\n"
-    assert talks.label(first) == ImportedLabels("people", 2, 0, 2, 3, 3)
+    assert talks.label(first) == ImportedLabels("people", 2, 0, 2, 3, 3, several=0)
     assert talks.label(first).new == 0
     assert talks.label(first + "t2,bob,No\n").new == 1
     rows = load("annotations", sweep=SWEEP, url=talks.url)
@@ -149,7 +149,8 @@ def test_a_file_is_stored_for_each_sweep(talks: Talks) -> None:
 
 def test_several_labels_are_a_set(talks: Talks) -> None:
     rows = "talk,who,label\nt0,ann,Yes|No\nt1,ann,Yes\nt1,ann,No\n"
-    talks.label(rows, f'{MAPPING}separator: "|"\n')
+    done = talks.label(rows, f'{MAPPING}separator: "|"\n')
+    assert (done.labels, done.several) == (2, 2)
     assert [*load("annotations", url=talks.url)["labels"]] == [["No", "Yes"], ["No", "Yes"]]
     lines = [{"talk": "t0", "who": "ann", "label": ["Yes", "No"]}]
     talks.label("\n".join(map(json.dumps, lines)), name="more.jsonl")

@@ -381,6 +381,36 @@ def test_a_mapping_that_does_not_fit_names_its_line(
     assert said in str(error.value)
 
 
+FLAT = MAPPING.replace(", category: kind", "").replace(
+    "{column: AB}, {column: BA, reversed: true}", "shown"
+)
+
+
+def flat(*verdicts: str, items: int = 20) -> str:
+    """Return a row for each verdict of an item by one judge."""
+    rows = [f"q{item},one,A,{verdict}" for item in range(items) for verdict in verdicts]
+    return "\n".join(["pair,judge,better,shown", *rows]) + "\n"
+
+
+def test_a_copy_of_a_row_is_refused_unless_repeats_are_meant(place: Place) -> None:
+    with pytest.raises(EvidenceError, match=r"recorded\.csv line 3: the row is a copy of line 2"):
+        place.bring(FLAT, flat("A", "A"))
+    assert place.read(t.Sample) == []
+    done = place.bring(f"{FLAT}repeats: true\n", flat("A", "A"))
+    assert done.judgements == 40
+    assert (done.repeats.sizes, done.repeats.opposite) == ({2: 20}, {})
+
+
+def test_an_order_that_is_not_declared_shows_in_the_repeats(place: Place) -> None:
+    done = place.bring(FLAT, flat("A", "B") + "q0,one,A,tie\n")
+    assert (done.repeats.sizes, done.repeats.both_orders) == ({2: 19, 3: 1}, 0)
+    assert [*done.repeats.opposite.values()] == [(20, 20)]
+    # A tie is not the opposite of a choice.
+    assert place.bring(FLAT, flat("A", "tie")).repeats.opposite == {}
+    declared = place.bring(MAPPING, PAIRS).repeats
+    assert (declared.both_orders, declared.opposite) == (declared.sizes.total(), {})
+
+
 def test_counts_become_judgements_and_unsure_names_both_stages(place: Place) -> None:
     mapping = MAPPINGS / "dices350.yaml"
     done = place.bring(mapping, "id,n_yes,n_no,n_unsure,expert\n7,2,1,1,Yes\n9,0,4,0,No\n")
@@ -466,6 +496,7 @@ def test_nested_answers_of_a_file_for_each_judge_are_read_without_a_script(place
         ("judgments[0].text", "judgments[1].text", "judgments has 1 entry, so there is no [1]"),
         ("judgments[0].text", "judgments[0]", "judgments[0] is a mapping with 'text', not text"),
         ("judgments[0].text", "judgments.text", "Name an entry: judgments[0].text."),
+        ("judgments[0].text", "judgments.0.text", "Name an entry: judgments[0].text."),
         (
             "{file.judge}",
             "{file.judge}{fil}",

@@ -31,11 +31,20 @@ def test_a_judge_that_agrees_with_everyone_passes(command: CommandLine) -> None:
     assert json.loads(again.output)[0]["judges"] == [judge]
 
 
+def test_a_person_with_few_labels_is_named(command: CommandLine) -> None:
+    (command.folder / "mapping.yaml").write_text(MAPPING)
+    (command.folder / "people.csv").write_text(f"{ROWS}i1,zed,human,yes\n")
+    of_file = ("analyse", "alt-test", "people.csv", "--mapping", "mapping.yaml")
+    assert "1 person with fewer than 30 items left out" in command(*of_file).fine().output
+    (given,) = json.loads(command(*of_file, "--json").fine().output)
+    assert [judge["people_left_out"] for judge in given["judges"]] == [["zed"]]
+
+
 def test_a_mistake_is_one_line(command: CommandLine) -> None:
     (command.folder / "mapping.yaml").write_text(MAPPING)
     (command.folder / "people.csv").write_text("item,annotator,kind,label\ni1,ann,robot,yes\n")
     wrong = command("analyse", "alt-test", "people.csv", "--mapping", "mapping.yaml")
-    assert wrong.code != 0
+    assert wrong.code == 3
     assert "people.csv line 2: kind is 'robot'" in wrong.errors
     assert "Traceback" not in wrong.errors
 
