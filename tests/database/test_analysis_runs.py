@@ -34,6 +34,7 @@ def varied(lab: Lab, models: Sequence[str], items: Sequence[int] = range(6)) -> 
         )
 
 
+@pytest.mark.slow
 def test_a_rerun_gives_the_same_rows_as_does_another_database(
     postgres_server: str, migrated_template: str, database: str
 ) -> None:

@@ -183,6 +183,7 @@ def judged_after_a_batch(
     return error, sum(row.route == "direct" for row in ledger(database))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["server_error", "empty", "context_too_long"])
 def test_a_batch_of_failures_alike_stops_its_model_until_the_next_run(
     database: str, batching: str, fault: str

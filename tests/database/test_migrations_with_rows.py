@@ -17,6 +17,7 @@ from judge_gym.store.calls import outcomes_of
 from support.postgres import temporary_database
 from support.rig import calls, run, runtime_at
 from support.study import Study, corpus, missing_by, window
+from support.tiers import rest_slow
 
 STEPS = [one.revision for one in ScriptDirectory(str(migrate.MIGRATIONS)).walk_revisions()][::-1]
 ROWS = """
@@ -92,7 +93,7 @@ def kept(before: dict[str, Any], after: dict[str, Any]) -> bool:
     )
 
 
-@pytest.mark.parametrize("revision", [STEPS[0], "0025", STEPS[-2]])
+@pytest.mark.parametrize("revision", rest_slow([STEPS[-2], STEPS[0], "0025"], 1))
 def test_rows_of_an_older_schema_are_there_after_the_upgrade(blank: str, revision: str) -> None:
     migrate.upgrade(blank, revision)
     execute(blank, ROWS if revision <= "0025" else NEWEST_ROWS)
@@ -121,6 +122,7 @@ def test_rows_of_an_older_schema_are_there_after_the_upgrade(blank: str, revisio
     assert [tuple(row) for row in declared] == [(True,)]
 
 
+@pytest.mark.slow
 def test_shams_of_the_old_prompt_are_set_apart(blank: str) -> None:
     migrate.upgrade(blank, "0018")
     execute(blank, ROWS)
@@ -161,6 +163,7 @@ def test_a_planned_batch_with_a_file_may_be_at_its_provider(blank: str) -> None:
     assert without["requested_at"] is None
 
 
+@pytest.mark.slow
 def test_the_newest_step_down_and_up_leaves_the_rows(blank: str) -> None:
     migrate.upgrade(blank)
     execute(blank, NEWEST_ROWS)
@@ -187,7 +190,7 @@ def test_every_step_down_and_up_again_with_rows(blank: str) -> None:
 
 
 @pytest.mark.usefixtures("quick_retries")
-@pytest.mark.parametrize("revision", ["0017", "0020"])
+@pytest.mark.parametrize("revision", rest_slow(["0020", "0017"], 1))
 def test_a_half_finished_sweep_of_an_older_schema_resumes(
     own_database: str, tmp_path: Path, revision: str
 ) -> None:

@@ -123,6 +123,7 @@ def test_planted_skill_is_found_again(evaluation: Evaluation, place: int, model:
     assert holds(way.accuracy, chance[0])
 
 
+@pytest.mark.slow
 def test_planted_correlation_is_found_again(evaluation: Evaluation) -> None:
     assert evaluation.items is not None
     for pair in evaluation.items.pairs:

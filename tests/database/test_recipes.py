@@ -199,6 +199,7 @@ def _read(recipe: object) -> dict[str, str]:
     return read
 
 
+@pytest.mark.slow
 def test_a_template_that_is_put_back_finds_its_old_cells(
     engine: sa.Engine, file: Path, change: Change, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -378,6 +379,7 @@ def made_older(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_bundle_carries_the_recipe(
     engine: sa.Engine, elsewhere: sa.Engine, file: Path, tmp_path: Path, change: Change
 ) -> None:
@@ -392,6 +394,7 @@ def test_a_bundle_carries_the_recipe(
     assert rows(elsewhere) == there
 
 
+@pytest.mark.slow
 def test_an_older_bundle_comes_in_and_its_sweep_is_finished(
     engine: sa.Engine, elsewhere: sa.Engine, file: Path, tmp_path: Path
 ) -> None:

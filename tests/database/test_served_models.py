@@ -1,5 +1,6 @@
 """Several served models or configurations behind a judge: in figures, report and views."""
 
+import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
@@ -22,6 +23,7 @@ def two_judges(lab: Lab) -> None:
         lab.own(model, [[1, 1], [2, 3], [4, 3]], temperature=0.5, **COMMON)
 
 
+@pytest.mark.slow
 def test_two_served_models_in_a_cell_are_a_caution_of_every_figure_they_are_behind(
     database: str,
 ) -> None:

@@ -215,6 +215,7 @@ def test_a_sham_of_the_old_prompt_is_drawn_and_judged_anew(database: str, tmp_pa
     simulated(database, tmp_path, 2, work)
 
 
+@pytest.mark.slow
 def test_the_most_divergent_pair_is_chosen_on_items_that_are_not_swapped(
     database: str, tmp_path: Path
 ) -> None:

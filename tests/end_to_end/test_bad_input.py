@@ -155,7 +155,7 @@ def state_of(server: PrefectServer, flow_run: str) -> tuple[str, str]:
     return found["state"]["type"], found["state"]["message"]
 
 
-QUICK = {"unknown-model", "no-scheme"}
+QUICK = {"no-scheme"}
 """The classes of the others have a row for each API in tests/database/test_conformance.py."""
 
 

@@ -76,6 +76,7 @@ def test_a_utility_model_is_needed_only_for_calls_to_it(command: CommandLine) ->
     assert "names no utility_model" in command("sweep", "plan", file).errors
 
 
+@pytest.mark.slow
 def test_a_price_is_needed_before_the_run_and_only_for_calls(command: CommandLine) -> None:
     """The plan refuses what the run refuses; a model that gets no call is not named."""
     file = command.folder / "own.yaml"

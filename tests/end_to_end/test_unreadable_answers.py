@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from support.command_line import CommandLine
 
 RECORDED = Path(__file__).parents[2] / "deployments" / "recorded"
@@ -26,6 +28,7 @@ severities: [1.0]
 """
 
 
+@pytest.mark.slow
 def test_a_judge_that_always_fails_ends_a_calibration_with_its_name_verdict_and_page(
     command: CommandLine, tmp_path: Path
 ) -> None:

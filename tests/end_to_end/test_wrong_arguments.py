@@ -9,6 +9,7 @@ import pytest
 
 from support.command_line import SWEEPS, CommandLine, Ended, sweep_text
 from support.prefect_server import free_port
+from support.tiers import rest_slow
 
 QUICK = str(SWEEPS / "quick.yaml")
 NOWHERE = f"postgresql://nobody:secret-word@127.0.0.1:{free_port()}/nothing"
@@ -135,7 +136,7 @@ def place(command: CommandLine) -> CommandLine:
     return command
 
 
-@pytest.mark.parametrize("one", TABLE, ids=described)
+@pytest.mark.parametrize("one", rest_slow(TABLE, 24), ids=described)
 def test_a_wrong_argument_is_answered_in_words(place: CommandLine, one: Wrong) -> None:
     ended = place(*one.arguments, **one.environment)
     assert ended.code == one.code, ended

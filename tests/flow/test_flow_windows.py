@@ -80,6 +80,7 @@ def test_a_file_that_has_grown_leaves_a_day_that_was_collected_as_it_was(
     ]
 
 
+@pytest.mark.slow
 def test_after_an_outage_each_missed_week_is_collected_once(database: str, file: Path) -> None:
     collected("2026-01-12T07:00:00+00:00", file, cadence="weekly")
     before = rows(database)

@@ -60,6 +60,7 @@ def test_a_part_below_0_is_shown_as_0_and_said():
     assert found["share_judges_reading_rubrics"].estimate == 1
 
 
+@pytest.mark.slow
 def test_parts_of_uneven_cells_are_unbiased():
     # three judges by three rubrics, a third of the samples missing; the planted parts stay off 0
     spread = {(JUDGE, ITEM): 0.4, (RUBRIC, ITEM): 0.4, (): 0.2}

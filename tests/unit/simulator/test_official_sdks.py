@@ -506,6 +506,7 @@ def test_a_message_batch_that_cannot_be_created(wires: Wires, requests: Any, sai
         wires.anthropic().messages.batches.create(requests=requests)
 
 
+@pytest.mark.slow
 def test_a_message_batch_outlives_the_simulator(tmp_path: Any) -> None:
     with running(batch_seconds=0.0, state=tmp_path) as url:
         batch = Wires(url).anthropic().messages.batches.create(requests=[request(1)])
