@@ -1,25 +1,10 @@
 """`judge-gym audit`: recorded judgements of others in, one page out, without a database."""
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
+from deployments.cli.options import RecordedFiles, RecordedMapping
 from deployments.cli.output import command
 
 
-def audit(
-    files: Annotated[
-        list[Path],
-        typer.Argument(help="Recorded files (JSONL, JSON, CSV), or a folder.", show_default=False),
-    ],
-    mapping: Annotated[
-        Path,
-        typer.Option(
-            help="What its columns mean (YAML; see deployments/recorded).", show_default=False
-        ),
-    ],
-) -> None:
+def audit(files: RecordedFiles, mapping: RecordedMapping) -> None:
     """Audit judgements recorded elsewhere: one page, no key, no database.
 
     Prints accuracy, preference for place and length, independent votes and what depends on the

@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deployments.cli.environment import database, database_engine
-from deployments.cli.options import Yes
+from deployments.cli.options import RecordedFiles, RecordedMapping, Yes
 from deployments.cli.output import command, confirmed, console, show_table
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
-    from judge_gym.lab.importing import Compared, Repeats
+    from collections.abc import Iterator
+
+    from judge_gym.lab.importing import Compared, Imported, Repeats
 
 app = typer.Typer(
     help="Import and export experiments, and describe the views.", no_args_is_help=True
 )
-
-
 _MOST_SIZES = 4
+"""Numbers of repeats that are listed one by one."""
 
 
 @app.command("export")
@@ -77,16 +78,8 @@ def _show_rows(rows: dict[str, int], heading: str) -> None:
 
 @app.command()
 def import_verdicts(
-    files: Annotated[
-        list[Path],
-        typer.Argument(help="Recorded files (JSONL, JSON, CSV), or a folder.", show_default=False),
-    ],
-    mapping: Annotated[
-        Path,
-        typer.Option(
-            help="What its columns mean (YAML; see deployments/recorded).", show_default=False
-        ),
-    ],
+    files: RecordedFiles,
+    mapping: RecordedMapping,
     allow_unreadable: Annotated[
         bool,
         typer.Option(
@@ -114,31 +107,34 @@ def import_verdicts(
             allow_unreadable=allow_unreadable,
             confirm=lambda left: confirm_leaving(left, yes=yes),
         )
+    for line in _imported(recorded.name, done):
+        console.print(line, markup=False)
+
+
+def _imported(name: str, done: "Imported") -> "Iterator[str]":
+    """Yield what was imported as the sweep `name`, what to be careful about, and what is next."""
     ends = ", ".join(f"{count:,} {status}" for status, count in sorted(done.statuses.items()))
     wordings = f" under {counted(done.wordings, 'wording')}" if done.wordings > 1 else ""
-    console.print(
-        f"Sweep {recorded.name}: {counted(done.judgements, 'judgement')} by "
+    yield (
+        f"Sweep {name}: {counted(done.judgements, 'judgement')} by "
         f"{counted(done.judges, 'judge')}{wordings} of {counted(done.items, 'item')} ({ends}); "
-        f"new: {done.new:,}.",
-        markup=False,
+        f"new: {done.new:,}."
     )
-    console.print(_repeats(done.repeats), markup=False)
+    yield _repeats(done.repeats)
     for judging, (opposite, cells) in done.repeats.opposite.items():
-        console.print(
+        yield (
             f"Warning: {opposite} of {cells} items have opposite verdicts by {judging}, more than "
             "repeats can have. Was the order changed between them? Declare it: `reversed` of a "
-            "column, or `swapped_column`.",
-            markup=False,
+            "column, or `swapped_column`."
         )
     if done.compared and done.compared.answers:
-        console.print(_agreement(done.compared), markup=False)
+        yield _agreement(done.compared)
     if done.unread:
-        console.print(
+        yield (
             f"Warning: {done.unread} A judge without any readable answer has no accuracy. For the "
-            "others, unreadable answers are left out of the share correct, and count 0 on pairs.",
-            markup=False,
+            "others, unreadable answers are left out of the share correct, and count 0 on pairs."
         )
-    console.print(f"Next: {command()} analyse figures {recorded.name}", markup=False)
+    yield f"Next: {command()} analyse figures {name}"
 
 
 def _repeats(repeats: "Repeats") -> str:
@@ -263,7 +259,7 @@ def delete_annotations(
         )
         if others := [one.sweep for one in stored if one not in chosen and one.items & items]:
             console.print(
-                f"{', '.join(others)} has the same items, and loses their labels, too.",
+                f"Their items are also those of {', '.join(others)}, whose labels go with them.",
                 markup=False,
             )
         if not confirmed("Delete them?", yes=yes):

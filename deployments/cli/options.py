@@ -1,6 +1,7 @@
 """Arguments and options that several commands share."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -36,6 +37,18 @@ OfFailure = Annotated[
     str | None,
     typer.Option(
         "--failure", metavar="CLASS", help="Only this failure class, as `sweep status` lists it."
+    ),
+]
+RecordedFiles = Annotated[
+    list[Path],
+    typer.Argument(help="Recorded files (JSONL, JSON, CSV), or a folder.", show_default=False),
+]
+RecordedMapping = Annotated[
+    Path,
+    typer.Option(
+        "--mapping",
+        help="What its columns mean (YAML; see deployments/recorded).",
+        show_default=False,
     ),
 ]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
