@@ -57,25 +57,6 @@ _ROWS = 5_000
 """Rows of one statement."""
 
 
-@dataclass(frozen=True)
-class Imported:
-    """What an import brought in."""
-
-    judges: int
-    wordings: int
-    items: int
-    judgements: int
-    new: int
-    """Judgements that were not there yet."""
-    statuses: Counter[str]
-    """Of all of them."""
-    unread: str = ""
-    """Which judges have fewer than half their answers readable, and why; empty without any."""
-    compared: "Compared | None" = None
-    """The raw answers behind the decisions; None without `answer_forms`."""
-    repeats: "Repeats" = field(default_factory=lambda: Repeats())
-
-
 @dataclass
 class Repeats:
     """How often, and in which orders, a judge judged an item under one wording: a cell."""
@@ -115,6 +96,25 @@ class Repeats:
 def _mirrored(stages: int, n_stages: int) -> int:
     """Return a bit set of stages as it reads in the reversed order."""
     return int(f"{stages:0{n_stages}b}"[::-1], 2)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import brought in."""
+
+    judges: int
+    wordings: int
+    items: int
+    judgements: int
+    new: int
+    """Judgements that were not there yet."""
+    statuses: Counter[str]
+    """Of all of them."""
+    unread: str = ""
+    """Which judges have fewer than half their answers readable, and why; empty without any."""
+    compared: "Compared | None" = None
+    """The raw answers behind the decisions; None without `answer_forms`."""
+    repeats: Repeats = field(default_factory=Repeats)
 
 
 @dataclass

@@ -19,6 +19,7 @@ from judge_gym.evidence.normal_text import normal_line, normal_text
 from judge_gym.evidence.rows import Row, read_rows
 from judge_gym.recorded.columns import ColumnError, Source, file_parts, text_at
 from judge_gym.recorded.mapping import Choice, Recorded, VerdictColumn
+from judge_gym.seeds import sha256
 
 MAX_JUDGEMENTS = 2_000_000
 """Most judgements of one file."""
@@ -128,19 +129,17 @@ def read_recorded(
     reading = _Reading(recorded, n_stages, described)
     for file in files.paths:
         parts = file_parts(file, files.folder, recorded.file_pattern)
-        lines: dict[int, int] = {}
+        lines: dict[str, int] = {}
         for row in read_rows(file):
             record = _Record(file, row, parts)
-            first = (
-                row.line if recorded.repeats else lines.setdefault(hash(repr(row.values)), row.line)
-            )
-            if first != row.line:
+            reading.take(record)
+            first = lines.setdefault(sha256(row.values), row.line)
+            if first != row.line and not recorded.repeats:
                 raise record.fault(
                     f"the row is a copy of line {first}",
                     "Remove it; or, if equal rows are repeated judgements, give the mapping "
                     "`repeats: true`.",
                 )
-            reading.take(record)
     if not reading.windows:
         raise EvidenceError(
             f"{', '.join(map(str, files.paths[:_MOST_NAMED]))}: there is no row.",
