@@ -36,7 +36,7 @@ from judge_gym.recorded.reading import (
     RecordedWindow,
     read_recorded,
 )
-from judge_gym.seeds import digest
+from judge_gym.store.experiments import stored_key
 from judge_gym.store.results import ResultRow
 
 Experiments = Mapping[tuple[str, Judging], Experiment]
@@ -81,7 +81,7 @@ def recorded_data(
     experiments = recorded_experiments(files, recorded, rubric, windows)
     keys = {name: one.window.key for (name, _), one in experiments.items()}
     items: dict[tuple[str, str], tuple[str, RecordedItem]] = {
-        (name, item_key(item.key)): (digest("item", keys[name], [item_key(item.key)]), item)
+        (name, item_key(item.key)): (stored_key(keys[name], [item_key(item.key)]), item)
         for name, window in windows.items()
         for item in window.items.values()
     }

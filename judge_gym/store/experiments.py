@@ -439,6 +439,11 @@ def freeze_items(session: Session, experiment_id: int, experiment: Experiment) -
     return len(groups)
 
 
+def stored_key(window: str, members: Sequence[str]) -> str:
+    """Return the key of an item: of the key of its window, and those of its documents in order."""
+    return digest("item", window, list(members))
+
+
 def _items(
     session: Session,
     window: t.Window,
@@ -446,7 +451,7 @@ def _items(
     groups: Sequence[Sequence[str]],
 ) -> list[int]:
     """Store an item for each group of document keys, once; returns their ids in order."""
-    keys = [digest("item", window.key, list(members)) for members in groups]
+    keys = [stored_key(window.key, members) for members in groups]
     members_of = dict(zip(keys, groups, strict=True))
     rows = [
         {"key": key, "window_id": window.id, "bundle_size": len(members)}
