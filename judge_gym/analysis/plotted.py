@@ -4,7 +4,7 @@ They are plain values, and nothing here is stored.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from itertools import combinations, combinations_with_replacement
 
@@ -335,12 +335,17 @@ def _weights(counts: IntArray, first: int, second: int) -> FloatArray | None:
     return np.asarray((pairs[kept] / totals[kept, None, None]).mean(axis=0))
 
 
-def outcome_shares(group: Group, judge: int) -> Sequence[OutcomeShare]:
-    """Return how all samples of a judge's own arm ended; shares sum to 1, empty without samples.
+def outcome_shares(group: Group, judge: int, item: int | None = None) -> Sequence[OutcomeShare]:
+    """Return how the samples of a judge's own arm ended, all or those of one item of the data.
 
-    Every stage has a row; a set of stages counts in equal parts for each of its stages.
+    Shares sum to 1; empty without samples. Every stage has a row; a set of stages counts in equal
+    parts for each of its stages.
     """
     _, rows = select(group.data.samples, [group.own_arms[judge]])
+    if item is not None:
+        chosen = rows.item == item
+        columns = {column.name: getattr(rows, column.name)[chosen] for column in fields(rows)}
+        rows = type(rows)(**columns)
     samples = len(rows.status)
     if not samples:
         return ()

@@ -247,7 +247,7 @@ def cells_to_review(session: Session, sweep: str, experiment_ids: Sequence[int])
     )
     cells = tuple(
         FlaggedCell(
-            titles[cell.item_id], cell.conflict, tuple(judgements[cell.arm_id, cell.item_id])
+            titles[cell.item_id].title, cell.conflict, tuple(judgements[cell.arm_id, cell.item_id])
         )
         for cell in shown
     )

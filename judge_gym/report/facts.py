@@ -37,6 +37,15 @@ MANY_UNREADABLE = 0.05
 
 
 @dataclass(frozen=True)
+class ServedSummary:
+    """How many judges there are, for how many providers name the model, and which differ."""
+
+    judges: int = 0
+    named: int = 0
+    differing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Facts:
     """A sweep as it was run."""
 
@@ -49,6 +58,7 @@ class Facts:
     provenance: Table
     warnings: tuple[str, ...]
     experiment_ids: tuple[int, ...]
+    served: ServedSummary = ServedSummary()
     dropped: str = ""
     """Count of documents that their windows dropped, but for limits of the windows; or ""."""
 
@@ -74,6 +84,7 @@ def read_facts(session: Session, run_id: int) -> Facts:
             imported=provenance.imported,
         ),
         windows=_windows(windows),
+        served=_served(by_id, answered_by),
         dropped=_faulty(windows),
         calls=calls_table(calls),
         provenance=provenance,
@@ -89,6 +100,15 @@ def read_facts(session: Session, run_id: int) -> Facts:
             ),
         ),
         experiment_ids=tuple(ids),
+    )
+
+
+def _served(experiments: Mapping[int, Experiment], answered_by: Sequence[Served]) -> ServedSummary:
+    models = [(experiments[arm.experiment_id].model, arm) for arm in answered_by]
+    return ServedSummary(
+        judges=len({experiment.model for experiment in experiments.values()}),
+        named=len({model for model, arm in models if arm.models}),
+        differing=tuple(remark.names[0] for remark in served_remarks(models)),
     )
 
 

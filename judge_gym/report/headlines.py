@@ -94,6 +94,11 @@ class Headline:
     is_check: bool
 
     @property
+    def claim_key(self) -> str:
+        """The claim, such as `H1`."""
+        return self.findings[0].hypothesis
+
+    @property
     def figure(self) -> str:
         """The value with its interval, or the range of several values."""
         if len(self.findings) == 1:
@@ -333,8 +338,8 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
     plot = Plot(
         "headlines",
         "The claims beside their margins",
-        "A point is a figure with its 95% interval; the red tick is the margin that the claim is "
-        "decided against. Filled: supported. Cross: refuted. Hollow: inconclusive.",
+        "A point is a figure with its 95% interval. The interval has to lie beyond the end of the "
+        "shaded margin to support a claim. Disagreement is above its noise floor.",
         TITLE,
         missing="no claim could be tested",
     )
@@ -345,13 +350,12 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
             "estimate": finding.estimate,
             "lower": finding.lower,
             "upper": finding.upper,
-            "margin": margin,
+            **_margin(finding),
             "conclusion": finding.conclusion,
             "said": row.figure if finding is row.findings[0] else "",
         }
         for row in claims
         for finding in row.findings
-        for margin in _margins(finding)
     ]
     if not drawn:
         return plot
@@ -364,10 +368,11 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
     )
 
 
-def _margins(finding: FindingRow) -> list[float]:
-    if finding.direction == "within":
-        return [finding.reference - finding.margin, finding.reference + finding.margin]
-    return [finding.reference + finding.margin]
+def _margin(finding: FindingRow) -> dict[str, float]:
+    """Return where the margin begins, and its end, which decides the claim."""
+    far = finding.reference + finding.margin
+    near = finding.reference - finding.margin if finding.direction == "within" else None
+    return {"near": finding.reference if near is None else near, "far": far}
 
 
 _WORKFLOWS = {

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,16 +17,18 @@ from judge_gym.report.evidence import CellsToReview, ShownWindow, cells_to_revie
 from judge_gym.report.facts import Facts, read_facts
 from judge_gym.report.files import ENVIRONMENT, csv_download, replace_file, results_csv, unwritable
 from judge_gym.report.findings import HOW_DECIDED, findings_table, largest_effects, sentences
-from judge_gym.report.headlines import Summary, answers, headline_plot, summary_of
+from judge_gym.report.headlines import Summary, headline_plot, headline_table, summary_of
 from judge_gym.report.multiverse import specification_plot
 from judge_gym.report.planted import Planted, compare_planted
-from judge_gym.report.plots.content import read_plots
+from judge_gym.report.plots.content import OVERVIEW, read_plots
 from judge_gym.report.plots.plot import Plot
 from judge_gym.report.plots.svg import drawings, drawn_before
+from judge_gym.report.questions import Section, sections
 from judge_gym.report.scopes import DEFAULTS_NOTE
 from judge_gym.report.table import Table, marks_of
-from judge_gym.report.tables import MIXED_TITLE, SPECS, result_tables
-from judge_gym.store.results import load_findings, load_results
+from judge_gym.report.tables import SPECS, result_tables
+from judge_gym.report.trust import Tile, trust_tiles
+from judge_gym.store.results import ResultRow, load_findings, load_results
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class Report:
     wholly_simulated: bool
     imported: float
     written: datetime
+    concepts: Sequence[str] = ()
+    trust: Sequence[Tile] = ()
     plots: Sequence[Plot] = ()
     audit: Audit | None = None
     """Of recorded pairs."""
@@ -64,15 +68,21 @@ class Report:
         """Return the marks that a table or plot needs beside those of the banner."""
         return [mark for mark in shown.marks if mark not in self.banner_marks]
 
-    def plots_with(self, table: Table | None) -> Sequence[Plot]:
-        """Return the plots that stand with this table; for None, those whose table is not there."""
-        return [plot for plot in self.plots if self._table_of(plot) is table]
+    @property
+    def headlines(self) -> Plot:
+        """The claims as one picture, with the headline table as its numbers."""
+        rows = self.summary.headlines
+        return replace(headline_plot(rows), numbers=headline_table(rows, self.summary.settings))
 
-    def _table_of(self, plot: Plot) -> Table | None:
-        """Return the table a plot stands with; where rubrics mix, only if it is nowhere else."""
-        titles = (plot.beside, f"{plot.beside}: {MIXED_TITLE}")
-        tables = [table for title in titles for table in self.results if table.title == title]
-        return tables[0] if tables else None
+    @property
+    def disagreement(self) -> Plot | None:
+        """The picture of the item on which judges stand furthest apart; None without one."""
+        return next((plot for plot in self.plots if plot.beside == OVERVIEW and plot.panels), None)
+
+    @property
+    def sections(self) -> Sequence[Section]:
+        """The questions with their answers, tables and pictures."""
+        return sections(self.summary.headlines, self.results, self.plots)
 
 
 def read_report(session: Session, run_id: int) -> Report:
@@ -88,10 +98,10 @@ def read_report(session: Session, run_id: int) -> Report:
     findings = load_findings(session, run_id)
     wholly = facts.run.simulated and all(row.simulated for row in rows)
     planted = compare_planted(session, sweep, data, rows) if wholly else Planted()
-    status = sweep_status(session, sweep)
+    summary = summary_of(facts, sweep_status(session, sweep), findings, planted, rows)
     return Report(
         facts=facts,
-        summary=summary_of(facts, status, findings, planted, rows),
+        summary=summary,
         sentences=sentences(findings),
         largest=largest_effects(rows),
         findings=findings_table(findings, facts.run.standing),
@@ -103,9 +113,16 @@ def read_report(session: Session, run_id: int) -> Report:
         wholly_simulated=wholly,
         imported=sum(row.imported for row in rows) / len(rows) if rows else 0.0,
         written=datetime.now(UTC),
+        concepts=concepts_of(rows),
+        trust=trust_tiles(rows, summary.headlines, facts.served),
         audit=audit(rows),
         plots=[*read_plots(session, sweep, data, rows), specification_plot(rows)],
     )
+
+
+def concepts_of(rows: Sequence[ResultRow]) -> list[str]:
+    """Return the concepts that figures are about, sorted."""
+    return sorted({str(row.scope["concept"]) for row in rows if "concept" in row.scope})
 
 
 def save_report(report: Report, folder: Path, kind: str = "report") -> Path:
@@ -152,8 +169,6 @@ def render_page(report: Report, older: str = "") -> str:
     before = drawn_before(older)
     return template.render(
         report=report,
-        answers=answers(report.summary.headlines),
-        headline_plot=headline_plot(report.summary.headlines),
         defaults_note=DEFAULTS_NOTE,
         how_decided=HOW_DECIDED,
         anchor=_anchor,

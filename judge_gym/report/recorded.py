@@ -16,10 +16,11 @@ from judge_gym.report.files import results_csv
 from judge_gym.report.findings import findings_table, largest_effects, sentences
 from judge_gym.report.headlines import Summary, headlines
 from judge_gym.report.multiverse import sign_change_cautions, specification_plot
-from judge_gym.report.page import Report
+from judge_gym.report.page import Report, concepts_of
 from judge_gym.report.planted import Planted
 from judge_gym.report.table import Table
 from judge_gym.report.tables import result_tables
+from judge_gym.report.trust import trust_tiles
 from judge_gym.store.results import Planned, ResultRow, RunInfo
 
 _NOTHING = Table("", "", (), ())
@@ -32,11 +33,12 @@ def audit_report(found: Audited, recorded: Recorded) -> Report:
     run = RunInfo(0, recorded.name, version("judge-gym"), False, now)
     judges = tuple(sorted({judge.model for judge in found.data.judges}))
     facts = Facts(run, recorded.description, judges, _NOTHING, _NOTHING, _NOTHING, _NOTHING, (), ())
+    claims = headlines(decided)
     summary = Summary(
         ran=f"{counted(len(judges), 'judge')}, {counted(len(found.data.truth.label), 'item')}",
         progress="",
         spent=counted(len(found.data.samples.arm), "judgement"),
-        headlines=headlines(decided),
+        headlines=claims,
         cautions=(*_unreadable(rows), *sign_change_cautions(rows)),
     )
     return Report(
@@ -53,6 +55,8 @@ def audit_report(found: Audited, recorded: Recorded) -> Report:
         wholly_simulated=False,
         imported=1.0,
         written=now,
+        concepts=concepts_of(rows),
+        trust=trust_tiles(rows, claims, facts.served),
         audit=audit(rows),
         plots=[specification_plot(rows)],
     )

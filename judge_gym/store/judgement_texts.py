@@ -184,28 +184,49 @@ def dropped_documents(session: Session, window_id: int) -> list[DroppedDocument]
     return [DroppedDocument(*row) for row in rows]
 
 
-def first_titles(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
-    """Return item id → the title of its first document, or its number in the window."""
+@dataclass(frozen=True)
+class ItemTitle:
+    """What an item is called after its first document; `more` counts its other documents."""
+
+    document_id: int
+    title: str
+    """The document's title, or its number in the window."""
+    more: int = 0
+
+    def __str__(self) -> str:
+        return self.title + (f" and {self.more} more" if self.more else "")
+
+
+def first_titles(session: Session, item_ids: Iterable[int]) -> dict[int, ItemTitle]:
+    """Return item id → its title."""
     rows = session.execute(
-        sa.select(t.ItemDocument.item_id, t.Document.title, t.Document.position)
+        sa.select(
+            t.ItemDocument.item_id,
+            t.Document.id,
+            t.Document.title,
+            t.Document.position,
+            t.Item.bundle_size,
+        )
         .join(t.Document, t.Document.id == t.ItemDocument.document_id)
+        .join(t.Item, t.Item.id == t.ItemDocument.item_id)
         .where(t.ItemDocument.item_id.in_(set(item_ids)), t.ItemDocument.position == 0)
     )
-    return {item: title or f"Document {position + 1}" for item, title, position in rows}
+    return {
+        item: ItemTitle(document, title or f"Document {position + 1}", size - 1)
+        for item, document, title, position, size in rows
+    }
 
 
-def titles_of_judged_items(session: Session, sweep: str) -> list[str]:
+def titles_of_judged_items(session: Session, sweep: str) -> list[ItemTitle]:
     """Return the title of each judged item of a sweep, by item key as the analysis numbers them."""
     judged = sa.select(t.Sample.item_id).join(t.Arm, t.Arm.id == t.Sample.arm_id)
-    items = session.execute(
-        sa.select(t.Item.id, t.Item.bundle_size)
+    items = session.scalars(
+        sa.select(t.Item.id)
         .where(t.Item.id.in_(within(judged, sweep)))
         .order_by(t.Item.key.collate("C"))
     ).all()
-    titles = first_titles(session, [item_id for item_id, _ in items])
-    return [
-        titles[item_id] + (f" and {size - 1} more" if size > 1 else "") for item_id, size in items
-    ]
+    titles = first_titles(session, items)
+    return [titles[item_id] for item_id in items]
 
 
 def divided_cells(session: Session, sweep: str) -> tuple[list[ReplicateCell], int]:

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from judge_gym.analysis.data import load_sweep_data
 from judge_gym.analysis.plotted import Overlap
 from judge_gym.report.page import read_report, render_page
-from judge_gym.report.plots.content import MAX_ITEMS, read_plots
+from judge_gym.report.plots.content import MAX_ITEMS, OVERVIEW, read_plots
 from judge_gym.report.plots.plot import ALL_ITEMS, Plot
 from judge_gym.store.results import ResultRow, latest_run
 from support.lab import SWEEP, Lab, labels, rubric
@@ -18,11 +18,11 @@ ALPHA, BETA = "acme/alpha-1", "bolt/beta-1"
 
 
 def plots_of(lab: Lab) -> dict[str, Plot]:
-    """The plots of the lab's sweep, by the module that draws them."""
+    """The plots of the lab's sweep by their kind, that of the first screen by its own name."""
     figures = lab.analyse()
     with Session(lab.engine) as session:
         plots = read_plots(session, SWEEP, load_sweep_data(session, SWEEP), figures)
-    return {plot.kind: plot for plot in plots}
+    return {OVERVIEW if plot.beside == OVERVIEW else plot.kind: plot for plot in plots}
 
 
 def rows_of(plot: Plot) -> list[dict[str, Any]]:
@@ -49,6 +49,30 @@ def test_cells_have_the_floor_of_their_own_verdicts(database: str) -> None:
     assert not equal["beyond"]
     assert (overall["item"], overall["divergence"]) == (ALL_ITEMS, 0.5)
     assert sorted([apart["item"], equal["item"]]) == ["Document 0", "Document 1"]
+
+
+def test_the_first_screen_shows_the_item_furthest_above_its_floor(database: str) -> None:
+    """Equal verdicts, verdicts that stand apart, and some that overlap by chance."""
+    lab = Lab(database)
+    lab.documents([None] * 3)
+    lab.own(ALPHA, [[2] * 5, [1] * 5, [1, 2, 1, 2, 3]], **COMMON)
+    lab.own(BETA, [[2] * 5, [4] * 5, [2, 1, 3, 1, 2]], **COMMON)
+    plots = plots_of(lab)
+    shown = plots[OVERVIEW]
+    assert [(row["judge"], row["category"]) for row in rows_of(shown) if row["share"]] == [
+        (ALPHA, 1),
+        (BETA, 4),
+    ]
+    widest = rows_of(plots["heat_map"])[0]["item"]
+    assert shown.panels[0].heading == widest
+    assert "1.00 bits apart" in shown.panels[0].says
+    with Session(lab.engine) as session:
+        run = latest_run(session, SWEEP)
+        assert run is not None
+        page = render_page(read_report(session, run.id))
+    target = shown.link.removeprefix("#")
+    document = page[page.index(f'id="{target}"') :]
+    assert f"<strong>{widest}</strong>" in document[:200]
 
 
 def test_the_items_furthest_apart_are_shown_of_many(database: str) -> None:
@@ -199,11 +223,14 @@ def test_a_plot_that_the_data_cannot_give_is_left_out_with_the_reason(database: 
         "distributions": "",
         "subsets": "no judge was asked for sets of stages",
         "forest": "no two experiments of a judge differ in one axis alone",
+        OVERVIEW: "no two families of judges judged the same item",
     }
     with Session(lab.engine) as session:
         run = latest_run(session, SWEEP)
         assert run is not None
         page = render_page(read_report(session, run.id))
+    # The first screen has a picture or none; what else is missing says why.
+    del plots[OVERVIEW]
     for plot in plots.values():
         assert plot.title in page
         assert not plot.missing or f"not estimable, because {plot.missing}" in page.replace(

@@ -63,23 +63,26 @@ _LONGEST_QUESTION = 80
 _LABELS = 270
 """Pixels for labels, the same for each question, so that one axis serves them all."""
 _LOOKS: dict[str, dict[str, Any]] = {
-    "supported": {"shape": "circle", "filled": True},
-    "refuted": {"shape": "cross", "filled": True},
-    "inconclusive": {"shape": "circle", "filled": False},
+    "supported": {"shape": "circle", "filled": True, "color": style.BLUE},
+    "refuted": {"shape": "cross", "filled": True, "color": style.RED},
+    "inconclusive": {"shape": "circle", "filled": False, "color": style.SOFT},
 }
+_CONCLUSION_BESIDE = 140
+"""Pixels between the figure in words and the conclusion."""
 
 
 def headlines(rows: Rows) -> ChartType:
     """Return the figures of each question below it, all on one axis.
 
     Rows: `question` and `label` (rows of one question stand together, those of one label on one
-    line), `estimate`, `lower` and `upper` (None without an interval), `margin`, `conclusion`
-    (supported, refuted or inconclusive) and `said`, the figure in words. Order is kept.
+    line), `estimate`, `lower` and `upper` (None without an interval), `near` and `far` (the ends
+    of the margin), `conclusion` (supported, refuted or inconclusive) and `said`, the figure in
+    words (empty but for the first row of a line). Order is kept.
     """
     ends = [
         end
         for row in rows
-        for end in (row["estimate"], row["lower"], row["upper"], row["margin"], 0.0)
+        for end in (row["estimate"], row["lower"], row["upper"], row["near"], row["far"], 0.0)
         if end is not None
     ]
     domain = [min(ends) - 0.02, max(ends) + 0.02]
@@ -113,21 +116,27 @@ def _question(question: str, rows: Rows, domain: list[float], *, has_axis: bool)
     zero = style.chart([{"estimate": 0}]).mark_rule(color=style.LINE).encode(x=x)
     intervals = base.transform_filter("isValid(datum.lower)")
     points = base.encode(x=x)
+    beside = base.transform_filter("datum.said != ''").mark_text(align="left")
     return alt.layer(
-        zero,
-        base.mark_tick(color=style.RED, thickness=2, size=18).encode(
-            x=alt.X("margin:Q", scale=scale)
+        base.mark_bar(color=style.LINE, opacity=1, size=18).encode(
+            x=alt.X("near:Q", scale=scale), x2="far:Q"
         ),
-        intervals.mark_rule(color=style.BLUE, strokeWidth=2).encode(
-            x=alt.X("lower:Q", scale=scale), x2="upper:Q"
+        zero,
+        base.mark_tick(color=style.INK, thickness=1.5, size=18).encode(
+            x=alt.X("far:Q", scale=scale)
         ),
         *(
-            points.mark_point(size=80, color=style.BLUE, opacity=1, **look).transform_filter(
-                alt.datum.conclusion == conclusion
-            )
+            layer.transform_filter(alt.datum.conclusion == conclusion)
             for conclusion, look in _LOOKS.items()
+            for layer in (
+                intervals.mark_rule(color=look["color"], strokeWidth=2).encode(
+                    x=alt.X("lower:Q", scale=scale), x2="upper:Q"
+                ),
+                points.mark_point(size=80, opacity=1, **look),
+            )
         ),
-        base.mark_text(align="left", dx=12).encode(x=alt.value(_HEADLINES_WIDE), text="said:N"),
+        beside.encode(x=alt.value(_HEADLINES_WIDE + 12), text="said:N"),
+        beside.encode(x=alt.value(_HEADLINES_WIDE + _CONCLUSION_BESIDE), text="conclusion:N"),
     ).properties(
         width=_HEADLINES_WIDE,
         height=(_TWO_LINES_HIGH if any("\n" in name for name in names.values()) else _ROW_HIGH)

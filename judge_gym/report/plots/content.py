@@ -14,6 +14,7 @@ from judge_gym.analysis.groups import MIXED, Group, comparison_groups
 from judge_gym.analysis.judges import is_subset
 from judge_gym.analysis.plotted import (
     ArmConfidence,
+    ItemDivergence,
     Mean,
     OverlapShare,
     confidence_by_arm,
@@ -27,7 +28,7 @@ from judge_gym.formats import figure, number, p_value, ranged
 from judge_gym.report.plots.plot import ALL_ITEMS, Panel, Plot, Rows
 from judge_gym.report.scopes import group_labels
 from judge_gym.report.table import Row, Table
-from judge_gym.store.judgement_texts import titles_of_judged_items
+from judge_gym.store.judgement_texts import ItemTitle, titles_of_judged_items
 from judge_gym.store.results import ResultRow
 
 MAX_PANELS = 6
@@ -92,6 +93,15 @@ _SETS = Plot(
     "Subset width",
     missing="no judge was asked for sets of stages",
 )
+OVERVIEW = "overview"
+"""What the picture of the first screen stands beside: no table."""
+_DISAGREEMENT = Plot(
+    "distributions",
+    "Where judges disagree most",
+    "The verdicts of each judge on one item: numbers are stages, a darker shade a higher one.",
+    OVERVIEW,
+    missing="no two families of judges judged the same item",
+)
 _AXES = Plot(
     "forest",
     "Effects of the design axes",
@@ -120,7 +130,7 @@ class Study:
     data: SweepData
     groups: Sequence[Group]
     headings: Sequence[str]
-    titles: Sequence[str]
+    titles: Sequence[ItemTitle]
     figures: Sequence[ResultRow]
 
     def named_groups(self) -> Iterator[tuple[Group, str]]:
@@ -186,7 +196,7 @@ def _cells(study: Study, group: Group, pair_rows: Sequence[ResultRow]) -> Rows:
     pairs = sorted(excess, key=lambda pair: -excess[pair])[:MAX_PAIRS]
     cells = divergence_by_item(group, pairs, MAX_ITEMS)
     items = list(dict.fromkeys(cell.item for cell in cells))
-    titles = _distinct([ALL_ITEMS, *(study.titles[item] for item in items)])[1:]
+    titles = _distinct([ALL_ITEMS, *(str(study.titles[item]) for item in items)])[1:]
     title = dict(zip(items, titles, strict=True))
     return [
         *(
@@ -230,6 +240,31 @@ def _not_mapped(compared: Sequence[tuple[Group, str, list[ResultRow]]]) -> Itera
             yield f"Shown: the {MAX_PAIRS} of {n_pairs} pairs furthest above their floor{where}."
         if (n_items := int(group.common.sum())) > MAX_ITEMS:
             yield f"Shown: the {MAX_ITEMS} of {n_items} items on which P is largest{where}."
+
+
+def widest_disagreement(study: Study) -> Plot:
+    """Return the verdicts on the item where two families stand furthest above their floor."""
+    pairs = _estimated(study.rows_of_metric("polarization_pair"))
+    widest: tuple[float, Group, str, ItemDivergence] | None = None
+    for group, heading in study.named_groups():
+        named = [row.scope["pair"] for row in _group_rows(pairs, group, "pair")]
+        for cell in divergence_by_item(group, named, 1) if named else ():
+            excess = cell.divergence - cell.floor
+            if widest is None or excess > widest[0]:
+                widest = excess, group, heading, cell
+    if widest is None:
+        return _DISAGREEMENT
+    _, group, heading, cell = widest
+    bars = [_bar(group, heading, judge, cell.item) for judge in range(len(group.judges))]
+    title = study.titles[cell.item]
+    says = (
+        f"Families {cell.pair}: {number(cell.divergence)} bits apart, by chance "
+        f"{number(cell.floor)}. Chosen as the widest of {int(group.common.sum())} items."
+    )
+    panel = Panel(str(title), [row for bar in bars for row in bar], says)
+    simulated = group.data.origin_of(group.own_arms).simulated
+    plot = _drawn(_DISAGREEMENT, (panel,), simulated, ())
+    return replace(plot, link=f"#document-{title.document_id}")
 
 
 def stated_against_realised(study: Study) -> Plot:
@@ -374,7 +409,7 @@ def verdict_shares(study: Study) -> Plot:
     return _drawn(_SHARES, (Panel("", shown),), simulated, notes, numbers)
 
 
-def _bar(group: Group, heading: str, judge: int) -> list[dict[str, Any]]:
+def _bar(group: Group, heading: str, judge: int, item: int | None = None) -> list[dict[str, Any]]:
     about = {
         "group": heading,
         "judge": group.judges[judge].model,
@@ -382,7 +417,7 @@ def _bar(group: Group, heading: str, judge: int) -> list[dict[str, Any]]:
     }
     return [
         {**about, "category": outcome.category, "samples": outcome.samples, "share": outcome.share}
-        for outcome in outcome_shares(group, judge)
+        for outcome in outcome_shares(group, judge, item)
     ]
 
 
@@ -475,8 +510,9 @@ _PLOTS = (
     verdict_shares,
     chosen_sets,
     axis_effects,
+    widest_disagreement,
 )
-"""In the order of the tables they stand with."""
+"""In the order of the tables they stand with; the last one opens the report."""
 
 
 def _drawn(

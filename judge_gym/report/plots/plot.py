@@ -52,6 +52,8 @@ class Plot:
     simulated: bool = False
     imported: bool = False
     missing: str = ""
+    link: str = ""
+    """Where on the page the evidence behind it is."""
 
     def __post_init__(self) -> None:
         """Refuse an empty plot without a reason."""

@@ -48,6 +48,7 @@ _LONG = re.compile(r"-?\d+\.\d{3,}")
 _NAMED = re.compile(r'(id="|url\(#)([^")]+)')
 _SIZE = re.compile(rf'font-size="{style.TEXT_SIZE}px"')
 _WRITTEN_SIZE = 12
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 _WIDTH = re.compile(r'width="([\d.]+)"')
 _DRAWN = re.compile(r'<svg [^>]*data-of="([0-9a-f]{64})".*?</svg>', re.DOTALL)
 
@@ -86,7 +87,7 @@ def draw(kind: Kind, rows: Rows, name: str, label: str) -> str:
 
 
 def _drawn(plot: Plot, panel: Panel, place: int, older: Mapping[str, str]) -> str:
-    name = f"{plot.kind.replace('_', '-')}-{place}"
+    name = f"{_NOT_IN_NAMES.sub('-', plot.title.lower()).strip('-')}-plot-{place}"
     mark = "".join(f"{word}. " for word in plot.marks)
     label = ". ".join(filter(None, (mark + plot.title, panel.heading, plot.how_to_read)))
     digest = sha256(_code(), name, label, [dict(row) for row in panel.rows])

@@ -177,7 +177,14 @@ def effect(change: str, value: float, ends: tuple[float, float] | None) -> dict[
 
 
 def headline(question: str, label: str, conclusion: str = "supported") -> dict[str, Any]:
-    figure = {"estimate": 0.3, "lower": 0.2, "upper": 0.4, "margin": 0.05, "said": "so much"}
+    figure = {
+        "estimate": 0.3,
+        "lower": 0.2,
+        "upper": 0.4,
+        "near": 0,
+        "far": 0.05,
+        "said": "so much",
+    }
     return {"question": question, "label": label, "conclusion": conclusion, **figure}
 
 
@@ -187,10 +194,15 @@ def test_headlines_of_one_question_share_an_axis_and_look_as_they_came_out() -> 
     svg = drawn("headlines", looks)
     assert texts(svg).count("so much") == 3
     assert texts(svg).count("Q?") == 1
-    marks = [
-        one for one in svg.iter("path") if "var(--blue)" in (one.get("fill"), one.get("stroke"))
-    ]
-    assert len({(one.get("d"), one.get("fill")) for one in marks}) == 3
+    assert [texts(svg).count(one["conclusion"]) for one in looks] == [2, 2, 2]
+    colours = ("var(--blue)", "var(--red)", "var(--soft)")
+    marks = {
+        (one.get("d"), one.get("fill") in colours)
+        for one in svg.iter("path")
+        if (one.get("transform") or "").startswith("translate(")
+        and {one.get("fill"), one.get("stroke")} & set(colours)
+    }
+    assert len(marks) == 3
 
 
 def test_an_effect_stands_by_its_interval_and_one_without_is_hollow() -> None:

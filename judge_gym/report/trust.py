@@ -1,0 +1,124 @@
+"""How far a report can be trusted, as five tiles: a value each, and what it is of."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from judge_gym.counting import counted
+from judge_gym.formats import ABSENT, number, percent
+from judge_gym.metrics.estimate import RemarkKind
+from judge_gym.report.facts import ServedSummary
+from judge_gym.report.headlines import Headline
+from judge_gym.store.results import ResultRow
+
+_POWER = 0.8
+_DETECTED = 1.43
+"""Half-widths of a 95% interval from the margin at which 80% of intervals exclude it:
+(1.960 + 0.842) / 1.960, the normal approximation."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One figure on trust: `value` in large letters, `label` above it, `says` what it is of."""
+
+    label: str
+    value: str
+    says: str
+
+
+def trust_tiles(
+    rows: Sequence[ResultRow], claims: Sequence[Headline], served: ServedSummary
+) -> list[Tile]:
+    """Return the five tiles; one that lacks its figures shows that it is absent, and why."""
+    return [
+        _share(rows, "unparseable_rate", "Readable answers", readable=True),
+        _share(rows, "abstention_rate", "Abstained", readable=False),
+        _stability(rows, served),
+        _votes(rows),
+        _power(claims),
+    ]
+
+
+def _share(rows: Iterable[ResultRow], metric: str, label: str, *, readable: bool) -> Tile:
+    counted_rows = [row for row in _whole(rows, metric) if row.n]
+    total = sum(row.n for row in counted_rows)
+    if not total:
+        return Tile(label, ABSENT, "no judgements")
+    share = sum((row.estimate or 0.0) * row.n for row in counted_rows) / total
+    worst = max(counted_rows, key=lambda row: row.estimate or 0.0)
+    at_worst = (
+        f"; at worst {percent(1 - worst.estimate if readable else worst.estimate)} "
+        f"by {worst.scope.get('judge', 'a judge')}"
+        if worst.estimate
+        else ""
+    )
+    digits = 1 if 0 < share < 1 else 0
+    value = percent(1 - share if readable else share, digits)
+    return Tile(label, value, f"of {total:,} judgements{at_worst}")
+
+
+def _whole(rows: Iterable[ResultRow], metric: str) -> list[ResultRow]:
+    """Return the figures of a metric that are not of one category of items."""
+    return [
+        row
+        for row in rows
+        if row.metric == metric and row.estimate is not None and "category" not in row.scope
+    ]
+
+
+def _stability(rows: Sequence[ResultRow], served: ServedSummary) -> Tile:
+    """Return whether replicates depend on time, and whether other models answered."""
+    compared = [
+        row
+        for row in rows
+        if row.metric.startswith("replicate_time_correlation") and row.estimate is not None
+    ]
+    drifting = sum(
+        remark.kind is RemarkKind.DEPENDENT_REPLICATES for row in compared for remark in row.remarks
+    )
+    of_judges = counted(served.judges, "judge")
+    models = (
+        f"another model served for {', '.join(served.differing)}"
+        if served.differing
+        else f"served as asked: {served.named} of {of_judges}"
+        if served.named
+        else "served models: not named by providers"
+    )
+    value = f"{drifting} of {len(compared)}" if compared else ABSENT
+    about = "groups whose replicates depend on time" if compared else "too few replicates"
+    return Tile("Drift", value, f"{about}; {models}")
+
+
+def _votes(rows: Iterable[ResultRow]) -> Tile:
+    label = "Effective votes"
+    found = [row for row in rows if row.metric.startswith("effective_votes")]
+    known = [row for row in found if row.estimate is not None]
+    if not known:
+        reasons = dict.fromkeys(row.because for row in found if row.because)
+        return Tile(label, ABSENT, next(iter(reasons), "not estimated in this sweep"))
+    least = min(known, key=lambda row: row.estimate or 0.0)
+    concept = f" on {least.scope['concept']}" if "concept" in least.scope else ""
+    interval = (
+        f"[{number(least.lower, 1)}, {number(least.upper, 1)}]," if least.lower is not None else ""
+    )
+    fewest = f"fewest of {counted(len(known), 'group')}" if len(known) > 1 else "of one group"
+    return Tile(label, number(least.estimate, 1), f"{interval} {fewest}{concept}".strip())
+
+
+def _power(claims: Iterable[Headline]) -> Tile:
+    """Return the smallest effect beyond the margin that 80% of such sweeps would support."""
+    label = f"{percent(_POWER)} power at"
+    for row in claims:
+        widths = [
+            (finding.upper - finding.lower) / 2
+            for finding in row.findings
+            if finding.lower is not None and finding.upper is not None
+        ]
+        if widths and not row.is_check:
+            effect = _DETECTED * max(widths)
+            return Tile(
+                label,
+                number(effect),
+                f"beyond the margin of the first claim: {_DETECTED} half-widths of its widest "
+                "interval",
+            )
+    return Tile(label, ABSENT, "no claim has an interval")

@@ -1,0 +1,86 @@
+"""The tiles that say how far a report can be trusted, and the questions of its sections."""
+
+from collections import Counter
+
+import pytest
+
+from judge_gym.formats import ABSENT
+from judge_gym.metrics.estimate import Remark, RemarkKind
+from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
+from judge_gym.report.facts import ServedSummary
+from judge_gym.report.headlines import headlines
+from judge_gym.report.questions import QUESTIONS, sections
+from judge_gym.report.tables import SPECS, result_tables
+from judge_gym.report.trust import trust_tiles
+
+NONE_SERVED = ServedSummary()
+
+
+def tiles(rows=(), claims=(), served: ServedSummary = NONE_SERVED) -> dict[str, tuple[str, str]]:
+    return {tile.label: (tile.value, tile.says) for tile in trust_tiles(rows, claims, served)}
+
+
+def test_shares_are_weighted_by_judgements_and_name_the_worst_judge(make_row) -> None:
+    """Of 300 and 100 judgements 0 and 20 are unreadable: 95% are readable, 80% of the second."""
+    rows = [
+        make_row("unparseable_rate", share, scope={"judge": judge}, n=n)
+        for judge, share, n in (("a/a", 0.0, 300), ("b/b", 0.2, 100))
+    ]
+    rows.append(make_row("unparseable_rate", 1.0, scope={"judge": "a/a", "category": "x"}, n=300))
+    value, says = tiles(rows)["Readable answers"]
+    assert value == "95.0%"
+    assert says == "of 400 judgements; at worst 80% by b/b"
+
+
+def test_power_is_the_effect_that_four_in_five_intervals_would_exclude(make_finding) -> None:
+    """An interval of 0.2 to 0.4 has a standard error of 0.1 / 1.96; 2.80 of these are 0.143."""
+    claims = headlines([make_finding("supported", 0.3, (0.2, 0.4))])
+    assert tiles(claims=claims)["80% power at"][0] == "0.14"
+
+
+def test_drift_counts_groups_and_names_judges_that_another_model_answered_for(make_row) -> None:
+    drifting = Remark(RemarkKind.DEPENDENT_REPLICATES)
+    rows = [
+        make_row("replicate_time_correlation", 0.3, scope={"concept": "a"}, remarks=(drifting,)),
+        make_row("replicate_time_correlation_mixed", 0.0, scope={"concept": "b"}),
+    ]
+    value, says = tiles(rows, served=ServedSummary(2, 2, ("b/b",)))["Drift"]
+    assert value == "1 of 2"
+    assert "another model served for b/b" in says
+
+
+def test_the_fewest_votes_are_shown_with_their_interval(make_row) -> None:
+    rows = [
+        make_row("effective_votes", votes, (votes - 0.5, votes + 0.5), scope={"concept": concept})
+        for concept, votes in (("order", 3.0), ("law", 1.9))
+    ]
+    assert tiles(rows)["Effective votes"] == ("1.9", "[1.4, 2.4], fewest of 2 groups on law")
+
+
+@pytest.mark.parametrize("label", ["Readable answers", "Abstained", "Drift", "Effective votes"])
+def test_a_tile_without_figures_is_a_dash_and_says_why(label: str) -> None:
+    value, says = tiles()[label]
+    assert value == ABSENT
+    assert says
+
+
+def test_every_table_and_every_claim_belongs_to_one_question() -> None:
+    titles = Counter(title for question in QUESTIONS for title in question.tables)
+    assert titles == Counter([spec.title for spec in SPECS] + ["Other figures", "Not estimable"])
+    claims = Counter(claim for question in QUESTIONS for claim in question.claims)
+    assert claims == Counter(claim.key for claim in (*HYPOTHESES, *VALIDITY_CHECKS))
+
+
+def test_a_section_opens_with_its_main_table_and_own_rubrics_follow(make_row) -> None:
+    rows = [
+        make_row(metric, 0.5, (0.4, 0.6), scope={"concept": "order"})
+        for metric in ("polarization_mixed", "polarization", "polarization_ordinal")
+    ]
+    [section] = sections([], result_tables(rows), [])
+    assert section.question.anchor == "stand-apart"
+    assert section.table is not None
+    assert section.table.title == "Polarization"
+    assert [table.title for table in section.more_tables] == [
+        "Polarization: own rubrics",
+        "Polarization by distance",
+    ]
