@@ -72,8 +72,26 @@ def temporary_database(server_url: str, template: str = "template0") -> Iterator
     try:
         yield sa.make_url(server_url).set(database=name).render_as_string(hide_password=False)
     finally:
-        with server.connect() as connection:
-            connection.exec_driver_sql(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        _drop(server_url, name)
+
+
+@contextmanager
+def prefect_records(server_url: str) -> Iterator[str]:
+    """The URL of an empty database for a Prefect server; dropped on leaving."""
+    from deployments.local.prefect_server import prefect_database
+
+    with temporary_database(server_url) as beside:
+        url = prefect_database(beside)
+        try:
+            yield url
+        finally:
+            _drop(server_url, str(sa.make_url(url).database))
+
+
+def _drop(server_url: str, name: str) -> None:
+    server = sa.create_engine(server_url, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    with server.connect() as connection:
+        connection.exec_driver_sql(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import os
 import socket
-import sqlite3
 import subprocess
 import sys
 import urllib.error
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+import sqlalchemy as sa
 
 from deployments.cli.environment import server_settings
 from support.servers import SERVERS
@@ -27,14 +27,16 @@ class PrefectServer:
 
     url: str
     environment: dict[str, str]
+    records: str = ""
+    """The URL of its database; empty for SQLite in its folder."""
 
     def rows(self) -> Iterator[tuple[str, bytes]]:
-        """Every table of its database: a value that spans pages is in one piece in no file."""
-        file = Path(self.environment["PREFECT_HOME"]) / "prefect.db"
-        with sqlite3.connect(f"file:{file}?mode=ro", uri=True) as connection:
-            tables = "SELECT name FROM sqlite_master WHERE type = 'table'"
-            for (name,) in connection.execute(tables).fetchall():
-                rows = connection.execute(f'SELECT * FROM "{name}"').fetchall()  # noqa: S608
+        """Every table of its PostgreSQL database."""
+        url = sa.make_url(self.records).set(drivername="postgresql+psycopg")
+        engine = sa.create_engine(url, poolclass=sa.NullPool)
+        with engine.connect() as connection:
+            for name in sa.inspect(connection).get_table_names():
+                rows = connection.exec_driver_sql(f'SELECT * FROM "{name}"').all()  # noqa: S608
                 yield name, "\n".join(map(str, rows)).encode()
 
 
@@ -44,18 +46,23 @@ class ServerProcess:
 
     home: Path
     port: int = field(default_factory=lambda: free_port())
+    records: str = ""
+    """As of `PrefectServer`."""
     _process: "subprocess.Popen[bytes] | None" = None
 
     @property
     def server(self) -> PrefectServer:
         url = f"http://127.0.0.1:{self.port}/api"
         environment = {"PREFECT_HOME": str(self.home), "PREFECT_API_URL": url, **server_settings()}
-        return PrefectServer(url, environment)
+        return PrefectServer(url, environment, self.records)
 
     def launch(self) -> None:
         """Start it."""
         with self._log.open("ab") as output:
-            self._process = _start(self.port, os.environ | self.server.environment, output)
+            environment = os.environ | self.server.environment
+            if self.records:
+                environment["PREFECT_SERVER_DATABASE_CONNECTION_URL"] = self.records
+            self._process = _start(self.port, environment, output)
 
     def start(self) -> None:
         """Start it, and wait until it is healthy."""
@@ -99,7 +106,8 @@ class ServerProcess:
 def prefect_server(pytestconfig: pytest.Config) -> PrefectServer:
     """The run's Prefect server, healthy."""
     servers = pytestconfig.stash[SERVERS]
-    process = ServerProcess(Path(servers.prefect_home), servers.prefect_port)
+    home = Path(servers.prefect_home)
+    process = ServerProcess(home, servers.prefect_port, servers.prefect_records)
     process.wait()
     return process.server
 

@@ -10,7 +10,7 @@ import json
 import signal
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -48,6 +48,8 @@ class Servers:
     """The name of a migrated database without rows, to clone. Nothing may connect to it."""
     prefect_home: str = ""
     prefect_port: int = 0
+    prefect_records: str = ""
+    """The URL of the database of Prefect's server."""
 
 
 SERVERS = pytest.StashKey[Servers]()
@@ -93,19 +95,20 @@ def _tiers(arguments: Sequence[str]) -> list[str]:
 
 
 def _started(stack: ExitStack, tiers: set[str]) -> Servers:
-    from support.postgres import migrated_database, running_postgres
+    from support.postgres import migrated_database, prefect_records, running_postgres
     from support.prefect_server import ServerProcess
 
-    servers = Servers()
+    if not tiers - set(SERVERLESS):
+        return Servers()
+    url = stack.enter_context(running_postgres())
+    servers = Servers(url)
     if tiers - set(WITHOUT_PREFECT):
         home = stack.enter_context(TemporaryDirectory(prefix="judge-gym-prefect-"))
-        prefect = ServerProcess(Path(home))
+        # As of `judge-gym up`: SQLite is locked too often when a whole run shares the server.
+        records = stack.enter_context(prefect_records(url))
+        prefect = ServerProcess(Path(home), records=records)
         stack.callback(prefect.stop)
         # Tests wait until it is healthy; until then others run.
         prefect.launch()
-        servers = Servers(prefect_home=home, prefect_port=prefect.port)
-    if tiers - set(SERVERLESS):
-        url = stack.enter_context(running_postgres())
-        template = stack.enter_context(migrated_database(url))
-        servers = Servers(url, template, servers.prefect_home, servers.prefect_port)
-    return servers
+        servers = Servers(url, "", home, prefect.port, records)
+    return replace(servers, template=stack.enter_context(migrated_database(url)))
