@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from judge_gym.planted.judging import FloatArray
+from judge_gym.planted.judging import FloatArray, IntArray
 from judge_gym.seeds import derive_seed
 
 BoolArray = NDArray[np.bool_]
@@ -163,6 +163,22 @@ class BinaryErrors:
     judges: int = 4
 
 
+@dataclass(frozen=True)
+class Dealt:
+    """Stages that three judges choose in four cells, five times each; a judge is `apart` of the
+    scale above the one before. Half the noise of a verdict is the same in all cells."""
+
+    name: str
+    about: str
+    apart: float
+    judges: int = 3
+    cells: int = 4
+    replicates: int = 5
+    n_stages: int = 5
+
+
+JUDGES_ALIKE = Dealt("judges alike in all cells", "three judges alike in four cells", 0.0)
+JUDGES_APART = Dealt("judges apart in all cells", "three judges apart in four cells", 0.08)
 COMPARISONS = (*CROSSINGS, *SPECIFICATIONS, *FUNCTIONINGS, *ACTOR_SWAPS)
 BINARY_ERRORS = BinaryErrors("right or wrong", "four judges that err on a fifth of the items")
 
@@ -223,6 +239,19 @@ def draw_binary_errors(truth: BinaryErrors, items: int, seed: int) -> FloatArray
     shape = (items, truth.judges)
     of_all, own = (rng.random(size) < truth.share for size in ((items, 1), shape))
     return np.where(rng.random(shape) < truth.shared**0.5, of_all, own).astype(np.float64)
+
+
+def draw_stages(truth: Dealt, condition: Condition, seed: int) -> IntArray:
+    """Return stages from 1: cells x judges x items x replicates, 0 for an abstention."""
+    rng = _generator(truth.name, condition, seed)
+    shape = (truth.cells, truth.judges, condition.items, truth.replicates)
+    level = 0.5 + ITEM_SD * _effect(condition, rng, (1, 1, condition.items, 1))
+    by_cell = CELL_SD * _effect(condition, rng, (truth.cells, 1, condition.items, 1))
+    places = truth.apart * (np.arange(truth.judges) - (truth.judges - 1) / 2)
+    noise = 2**-0.5 * (rng.normal(size=shape[1:]) + rng.normal(size=shape))
+    score = level + by_cell + places[:, None, None] + NOISE * noise
+    stages = 1 + np.clip(np.floor(score * truth.n_stages), 0, truth.n_stages - 1)
+    return np.where(rng.random(shape) < condition.lost, 0, stages).astype(np.int64)
 
 
 def _generator(name: str, condition: Condition, seed: int) -> np.random.Generator:

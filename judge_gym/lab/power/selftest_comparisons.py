@@ -1,5 +1,6 @@
-"""Self-test of comparisons over cells, groups and texts: specification curves, interactions and
-changes of sign, item functioning, exchanged actors, and effective votes of right and wrong answers.
+"""Self-test of comparisons over cells, groups and texts: specification curves and joint tests of
+polarization, interactions and changes of sign, item functioning, exchanged actors, and effective
+votes of right and wrong answers.
 
 Items are cut to those that the analysis uses, with a verdict in every cell where it needs one.
 """
@@ -10,18 +11,20 @@ from dataclasses import replace
 import numpy as np
 
 from judge_gym.lab.power.trials import Trial
-from judge_gym.metrics.cells import CellMeans, FloatArray
+from judge_gym.metrics.cells import CellMeans, FloatArray, IntArray, Verdicts
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.inference import paired_contrast
 from judge_gym.metrics.interactions import PARTS, sign_changes, variance_shares
 from judge_gym.metrics.item_functioning import item_functioning, paired_functioning
-from judge_gym.metrics.multiverse import difference_curve
+from judge_gym.metrics.multiverse import Curve, DealtCell, difference_curve, excess_curve
+from judge_gym.metrics.polarization import corrected_polarization, mean_jensen_shannon
 from judge_gym.metrics.score_agreement import effective_votes
 from judge_gym.planted.comparisons import (
     ActorSwap,
     BinaryErrors,
     Condition,
     Crossing,
+    Dealt,
     Functioning,
     Specifications,
     draw_actors,
@@ -29,10 +32,11 @@ from judge_gym.planted.comparisons import (
     draw_crossing,
     draw_differences,
     draw_functioning,
+    draw_stages,
 )
 from judge_gym.seeds import derive_seed
 
-Comparison = Crossing | Specifications | Functioning | ActorSwap | BinaryErrors
+Comparison = Crossing | Specifications | Functioning | ActorSwap | BinaryErrors | Dealt
 
 
 def comparison_trials(truth: Comparison, condition: Condition, seed: int) -> Iterator[Trial]:
@@ -50,6 +54,8 @@ def comparison_trials(truth: Comparison, condition: Condition, seed: int) -> Ite
             found = _actors(truth, condition, seed, rng)
         case BinaryErrors():
             found = _votes(truth, condition, seed)
+        case Dealt():
+            found = _polarization(truth, condition, seed, rng)
     for metric, planted, estimate, null in found:
         yield Trial(name, metric, seed, planted, replace(estimate, metric=metric), null)
 
@@ -93,8 +99,34 @@ def _specifications(
     curve = difference_curve(differences, samples, rng, unit="0-1 scale")
     null = not any(truth.differences)
     yield "specification_median", float(np.median(truth.differences)), curve.median, null
+    yield from _shares(curve, null)
+
+
+def _shares(curve: Curve, null: bool) -> Found:
+    """Yield the shares of cells, which have a test and no interval."""
     for estimate in (curve.same_sign, curve.significant):
         yield estimate.metric, 0.0, estimate, null
+
+
+def _polarization(truth: Dealt, condition: Condition, seed: int, rng: np.random.Generator) -> Found:
+    cells = [_dealt_cell(stages, truth.n_stages) for stages in draw_stages(truth, condition, seed)]
+    curve = excess_curve(cells, mean_jensen_shannon, rng)
+    null = not truth.apart
+    yield "specification_median", 0.0, curve.median, null
+    yield from _shares(curve, null)
+
+
+def _dealt_cell(stages: IntArray, n_stages: int) -> DealtCell:
+    """Return the verdicts on the items on which every judge has one."""
+    judge, item, replicate = np.nonzero(stages)
+    n_judges, n_items, _ = stages.shape
+    verdicts = Verdicts(
+        judge=judge, item=item, stages=1 << (stages[judge, item, replicate] - 1),
+        n_judges=n_judges, n_items=n_items, n_stages=n_stages,
+    )  # fmt: skip
+    common = verdicts.common_items()[item]
+    kept = verdicts.rows(common)
+    return DealtCell(kept, replicate[common], corrected_polarization(kept))
 
 
 def _functioning(truth: Functioning, condition: Condition, seed: int) -> Found:

@@ -13,7 +13,7 @@ from judge_gym.lab.power.selftest_comparisons import comparison_trials
 from judge_gym.lab.power.study import Rate
 from judge_gym.lab.power.trials import Exploratory, Miss, Trial, exploratory, summarise
 from judge_gym.metrics.estimate import Estimate, not_estimable
-from judge_gym.planted.comparisons import COMPARISONS, CONDITIONS
+from judge_gym.planted.comparisons import COMPARISONS, CONDITIONS, JUDGES_ALIKE, JUDGES_APART
 from judge_gym.planted.facets import FACET_TRUTHS
 from judge_gym.planted.truth_values import planted_values
 from judge_gym.planted.truths import TRUTHS, StudyDesign
@@ -187,3 +187,23 @@ def test_facets_hold_what_is_planted(truth):
     for one in found:
         assert not set(one.misses) - {Miss.TOO_MUCH} or one.exploratory, one
         assert one.missing == 0
+
+
+@pytest.mark.slow
+def test_joint_tests_of_polarization_find_judges_apart_and_seldom_judges_alike():
+    # 20 true nulls at 5%: more than 5 are 4 standard deviations away
+    found = [
+        {
+            one.metric: one.rejected.count
+            for one in summarise(
+                trial
+                for seed in range(20)
+                for trial in comparison_trials(truth, CONDITIONS[0], seed)
+            )
+        }
+        for truth in (JUDGES_ALIKE, JUDGES_APART)
+    ]
+    for metric in ("specification_median", "specification_significant"):
+        alike, apart = (one[metric] for one in found)
+        assert alike <= 5, metric
+        assert apart == 20, metric

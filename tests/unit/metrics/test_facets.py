@@ -252,6 +252,26 @@ def test_the_forecast_at_the_present_design_is_the_present_interval():
     assert half_width(variances, variances.sizes, 2) == pytest.approx((high - low) / 2, rel=1e-3)
 
 
+def test_the_forecast_of_a_larger_design_is_what_it_measures():
+    # 200 sets of 16 items x 5 wordings forecast the interval that 200 sets of 32 x 10 then have
+    rng = np.random.default_rng(5)
+
+    def scores(items, wordings):
+        y = rng.normal(size=(items, 1, 1)) + 0.4 * rng.normal(size=(1, wordings, 1))
+        y = y + 0.4 * rng.normal(size=(items, wordings, 1))
+        return y + rng.normal(size=(items, wordings, 3))
+
+    forecast, measured = [], []
+    for _ in range(200):
+        now = scores(16, 5)
+        codes = [part.ravel() for part in np.indices(now.shape)][:2]
+        _, variances = facet_components(FacetCells.of((ITEM, WORDING), codes, now.ravel()))
+        forecast.append(half_width(variances, {ITEM: 32, WORDING: 10}, 3))
+        low, high = total_error(Table((ITEM, WORDING), scores(32, 10).mean(axis=2))).interval
+        measured.append((high - low) / 2)
+    assert np.mean(forecast) == pytest.approx(np.mean(measured), rel=0.05)
+
+
 def test_the_next_step_is_the_facet_that_holds_the_error_up():
     # variances by hand: wordings alone matter, so no number of items or replicates helps
     rng = np.random.default_rng(6)
