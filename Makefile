@@ -3,6 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 SWEEP ?= deployments/sweeps/demo.yaml
+LLMBAR := deployments/studies/llmbar
+# Labels of people and of models on eight tasks, which are not shipped: see deployments/studies/alttest.
+ALTTEST ?= ../shared/data/alttest
 NOTEBOOKS ?= notebooks/*.ipynb
 # One process more than cores, since tests wait for servers. Longest first: the order of testpaths.
 # Bytecode is written even where the environment says no: compiling the tests takes 9 s a process.
@@ -10,7 +13,7 @@ PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $$($(BIN)/python -c 'import o
 	--dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-metrics house format notebooks lock local test-local clean
+.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-metrics house format notebooks lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -19,6 +22,11 @@ setup: $(READY) ## Set up .venv from the lock file
 
 demo: $(READY) ## Run the demo on simulated judges: tables, report, no key needed
 	@$(BIN)/judge-gym demo
+
+study: $(READY) ## Audit six recorded judges of LLMBar beside the paper: table, picture, page (30 seconds)
+	@$(BIN)/judge-gym audit $(LLMBAR) --mapping $(LLMBAR)/mapping.yaml --picture docs/pictures/llmbar.svg
+	@if [ -d $(ALTTEST) ]; then $(BIN)/judge-gym analyse alt-test $(ALTTEST)/wax.csv.gz \
+		--mapping deployments/annotations/alttest.yaml; fi
 
 up: $(READY) ## Run PostgreSQL, Prefect's page, a worker and the simulator until Ctrl-C
 	@$(BIN)/judge-gym up

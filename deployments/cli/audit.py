@@ -1,10 +1,20 @@
 """`judge-gym audit`: recorded judgements of others in, one page out, without a database."""
 
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
 from deployments.cli.options import RecordedFiles, RecordedMapping
 from deployments.cli.output import command
+from judge_gym.errors import ConfigError
+
+Picture = Annotated[
+    Path | None, Option(help="Draw the accuracy of judges of pairs into this SVG file.")
+]
 
 
-def audit(files: RecordedFiles, mapping: RecordedMapping) -> None:
+def audit(files: RecordedFiles, mapping: RecordedMapping, picture: Picture = None) -> None:
     """Audit judgements recorded elsewhere: one page, no key, no database.
 
     Prints accuracy, preference for place and length, independent votes and what depends on the
@@ -15,11 +25,20 @@ def audit(files: RecordedFiles, mapping: RecordedMapping) -> None:
     from judge_gym.recorded.mapping import load_recorded
     from judge_gym.recorded.reading import recorded_files
     from judge_gym.report.page import save_report
-    from judge_gym.report.recorded import audit_report
+    from judge_gym.report.recorded import audit_report, save_picture
     from judge_gym.settings import settings
 
     recorded, rubric = load_recorded(mapping)
     report = audit_report(audited(recorded_files(files, recorded), recorded, rubric), recorded)
+    places = []
+    if picture:
+        if report.audit is None:
+            raise ConfigError(
+                "There is no picture: no judge of pairs has a known answer and a readable one.",
+                remedy="Leave out --picture, or name the column of the known answer as item.truth.",
+            )
+        save_picture(report.audit, recorded, picture)
+        places = [("Picture", str(picture.resolve()))]
     file = save_report(report, settings().reports_dir, "audit")
     stored = f"{command()} data import-verdicts, with the same files and mapping"
-    show_headlines(report, [("Report", str(file.resolve())), ("Store it", stored)])
+    show_headlines(report, [*places, ("Report", str(file.resolve())), ("Store it", stored)])

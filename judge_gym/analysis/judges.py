@@ -1,12 +1,13 @@
 """Figures of one judge at a time: outcomes, consistency, width, display bias and accuracy."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge_gym.analysis.data import Arm, select
-from judge_gym.analysis.groups import Group
+from judge_gym.analysis.data import Arm, SweepData, select
+from judge_gym.analysis.groups import Group, result_row
 from judge_gym.design.experiment import GroundTruth
 from judge_gym.design.window import RecordedSource
 from judge_gym.metrics.accuracy import (
@@ -30,11 +31,12 @@ from judge_gym.metrics.consistency import (
 )
 from judge_gym.metrics.entrenchment import letter_calibration
 from judge_gym.metrics.estimate import UNIT_INTERVAL, Estimate, mean_over_items, not_estimable
-from judge_gym.metrics.orders import PairJudgements, order_figures
+from judge_gym.metrics.orders import PairJudgements, accuracy_over_wordings, order_figures
 from judge_gym.metrics.presentation import Displays, label_bias, position_bias
 from judge_gym.metrics.subsets import subset_information, subset_width
 from judge_gym.model_names import RECORDED
 from judge_gym.records.judgements import ARMS, SAMPLE_STATUSES
+from judge_gym.seeds import canonical_json
 from judge_gym.store.results import ResultRow
 
 
@@ -242,6 +244,41 @@ def _pair_figures(
     figures = list(order_figures(pairs, group.rng("kappa_between_orders", **scope)))
     yield from figures
     yield from _as_published(group, number, scope, figures)
+
+
+def over_wordings(data: SweepData, groups: Sequence[Group]) -> Iterator[ResultRow]:
+    """Yield the accuracy of each judge of pairs over the wordings that all its peers had too."""
+    alike: dict[str, list[Group]] = defaultdict(list)
+    for group in groups:
+        if group.judges[0].experiment.judges_pairs and not is_subset(group):
+            rest = {name: value for name, value in group.scope.items() if name != "wording"}
+            alike[canonical_json(rest)].append(group)
+    for same in alike.values():
+        models = {judge.model for group in same for judge in group.judges}
+        shared = [group for group in same if len(group.judges) == len(models)]
+        if len(shared) < 2:
+            continue
+        scope = {name: value for name, value in same[0].scope.items() if name != "wording"}
+        for number, judge in enumerate(shared[0].judges):
+            truth = np.zeros(len(data.truth.value), dtype=np.int64)
+            for group in shared:
+                known = known_truth(group, number)
+                if known is not None:
+                    truth[group.items] = known
+            arms = [arm for group in shared for arm in group.own_arms[number]]
+            _, rows = select(data.samples, [arms])
+            has_truth = truth[rows.item] > 0
+            if has_truth.any():
+                pairs = PairJudgements(
+                    item=rows.item[has_truth],
+                    stages=rows.stages[has_truth],
+                    truth=truth[rows.item[has_truth]],
+                    listed=rows.shown_first[has_truth] == 1,
+                    n_items=len(truth),
+                    n_stages=shared[0].n_stages,
+                )
+                about = {**scope, "judge": judge.model}
+                yield result_row(accuracy_over_wordings(pairs), about, data.origin_of([arms]))
 
 
 def _as_published(

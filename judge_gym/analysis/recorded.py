@@ -20,7 +20,7 @@ from judge_gym.analysis.data import (
 )
 from judge_gym.analysis.facets import over_facets, votes
 from judge_gym.analysis.groups import Group, comparison_groups, result_row
-from judge_gym.analysis.judges import accuracies, is_subset, single_judges
+from judge_gym.analysis.judges import accuracies, is_subset, over_wordings, single_judges
 from judge_gym.analysis.multiverse import specification_curves
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.rubric import Rubric
@@ -66,6 +66,7 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
         truth = np.array([stage_of.get(label, 0) for label in data.truth.label])
         rows.append(result_row(longer_right(truth, longest), {}, data.origin))
     rows += over_facets(data, groups)
+    rows += over_wordings(data, groups)
     rows += specification_curves(data, groups, rows)
     return Audited(data, tuple(rows))
 

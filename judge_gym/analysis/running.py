@@ -73,6 +73,7 @@ Per judge, on the items all judges of the group scored:
   `first_shown_share`, `kappa_between_orders`: of recorded pairs, on all the judge was given
 - `accuracy_of_all`, `accuracy_as_listed`, `accuracy_swapped`, `accuracy_every_order`,
   `same_choice`: of recorded pairs, an unreadable answer not being right
+- `accuracy_over_wordings`: the first of these over the wordings that all judges have
 - the same with `_as_published`, beside a published value as their floor
 - `coverage`, `accuracy_discounted`, `accuracy_u65`, `accuracy_u80`: the same for subset verdicts
 - `control_error`, `control_rank_correlation`: |0-1 score - index|, Spearman's rho (control)
@@ -128,7 +129,7 @@ from judge_gym.analysis.facets import over_facets, variances, votes
 from judge_gym.analysis.groups import MIXED, Scope, comparison_groups, result_row
 from judge_gym.analysis.interactions import EFFECTS, SHARES, interactions
 from judge_gym.analysis.item_functioning import functioning
-from judge_gym.analysis.judges import accuracies, single_judges
+from judge_gym.analysis.judges import accuracies, over_wordings, single_judges
 from judge_gym.analysis.multiverse import CELL, CURVE, specification_curves
 from judge_gym.analysis.people import people_figures
 from judge_gym.analysis.reasoning import reasoning
@@ -156,6 +157,7 @@ _OF_A_GROUP = (
 )
 _OF_THE_SWEEP = (
     over_facets,
+    over_wordings,
     variances,
     contrasts,
     rankings,
@@ -264,6 +266,7 @@ NEEDS = {
         *("accuracy_of_all", "accuracy_as_listed", "accuracy_swapped", "accuracy_every_order"),
         *("same_choice", "first_shown_share", "kappa_between_orders"),
     ),
+    "recorded pairs under two wordings that all judges have": ("accuracy_over_wordings",),
     "a published figure in the mapping of recorded pairs": (
         *("accuracy_of_all_as_published", "accuracy_as_listed_as_published"),
         *("accuracy_swapped_as_published", "accuracy_every_order_as_published"),

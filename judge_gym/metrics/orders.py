@@ -69,6 +69,19 @@ def order_figures(pairs: PairJudgements, rng: np.random.Generator) -> Iterator[E
     yield _kappa(pairs, choice, once, rng)
 
 
+def accuracy_over_wordings(pairs: PairJudgements) -> Estimate:
+    """Return the share right of all judgements under several wordings, in [0, 1].
+
+    Wilson interval clustered by item: other items under the same wordings. Needs one verdict; 100
+    items advised.
+    """
+    if not pairs.stages.any():
+        because, n = no_verdict(len(pairs.item)), len(pairs.item)
+        return not_estimable("accuracy_over_wordings", because, n=n, unit="share")
+    right = pairs.stages == 1 << (pairs.truth - 1)
+    return _share("accuracy_over_wordings", pairs, right, np.ones(len(right), dtype=np.bool_))
+
+
 def length_preference(pairs: PairJudgements, longest: IntArray) -> Estimate:
     """Return the share of verdicts for a winner that choose the longer text, in [0, 1].
 

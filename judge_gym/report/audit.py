@@ -3,15 +3,21 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Any
 
+from judge_gym.analysis.data import SweepData
+from judge_gym.analysis.multiverse import ACCURACY
 from judge_gym.counting import counted
-from judge_gym.formats import ABSENT, number
-from judge_gym.report.plots.plot import Panel, Plot
-from judge_gym.report.table import Row, Table
+from judge_gym.formats import ABSENT, number, ranged
+from judge_gym.report.multiverse import HOLDS, OPEN, RECORDED, REVERSES, curves_of
+from judge_gym.report.plots.plot import Panel, Plot, Rows
+from judge_gym.report.table import Row, Table, plain_table
 from judge_gym.store.results import ResultRow
 
 TITLE = "Audit of recorded pairs"
 RIGHT, FIRST, SAME = "accuracy_of_all", "first_shown_share", "same_choice"
+OVER_WORDINGS = "accuracy_over_wordings"
 LONGER, LONGER_RIGHT = "longer_share", "longer_right_share"
 _PEOPLE = "alt_test_winning_rate"
 _STRIP = 24
@@ -19,6 +25,10 @@ _STRIP = 24
 _PUBLISHED = "_as_published"
 _ONE = "all"
 """The wording of data that name none."""
+_MOST_CATEGORIES = 6
+"""Columns of the published table; with more categories it has their mean alone."""
+_MOST_NAMED = 4
+"""Pairs of judges that a note names."""
 
 Figures = Mapping[str, Mapping[str, ResultRow]]
 """Judge → wording → the row of a metric on all items."""
@@ -26,17 +36,13 @@ Figures = Mapping[str, Mapping[str, ResultRow]]
 
 @dataclass(frozen=True)
 class _Judge:
-    """A judge's figures under the wordings that all judges have."""
+    """A judge's figures under the wordings that all judges have; `whole` is over all of them."""
 
     name: str
+    whole: ResultRow
     right: Sequence[ResultRow]
     first: Sequence[ResultRow]
     same: Sequence[ResultRow]
-
-    @property
-    def middle(self) -> float:
-        values = _values(self.right)
-        return sum(values) / len(values)
 
 
 @dataclass(frozen=True)
@@ -47,29 +53,33 @@ class Audit:
     plot: Plot
     strips: Sequence[str]
     """For each row of the table its accuracies as a line of characters."""
+    range_of_strips: str
+    published: Table | None
+    """Published accuracies with the computed ones, at each judge's best and worst wording."""
 
     @property
     def in_terminal(self) -> Table:
         """The table with the strips, which need letters of equal width."""
         name, *others = self.table.columns
+        if not any(strip.strip() for strip in self.strips):
+            return self.table
         rows = tuple(
             replace(row, cells=(row.cells[0], strip, *row.cells[1:]))
             for row, strip in zip(self.table.rows, self.strips, strict=True)
         )
-        several = any(strip.count("·") + strip.count("•") > 1 for strip in self.strips)
-        dots = ("A dot is a wording (• several).",) if several else ()
         return replace(
             self.table,
-            columns=(name, "accuracy", *others),
+            columns=(name, self.range_of_strips, *others),
             rows=rows,
             words=2,
-            notes=(*dots, *self.table.notes),
+            notes=("A dot is a wording of the prompt (• several).", *self.table.notes),
         )
 
 
-def audit(rows: Sequence[ResultRow]) -> Audit | None:
+def audit(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
     """Return the audit of a sweep of recorded pairs; None for other sweeps."""
     by_metric = {metric: _by_judge(rows, metric) for metric in (RIGHT, FIRST, SAME)}
+    over = {name: of[_ONE] for name, of in _by_judge(rows, OVER_WORDINGS).items()}
     estimable = {
         judge: of
         for judge, of in by_metric[RIGHT].items()
@@ -78,25 +88,37 @@ def audit(rows: Sequence[ResultRow]) -> Audit | None:
     if not estimable:
         return None
     shared = set.intersection(*(set(of) for of in estimable.values()))
-    judges = [
-        _Judge(judge, *(_chosen(by_metric[metric].get(judge, {}), shared) for metric in by_metric))
-        for judge in estimable
-    ]
-    judges = sorted((one for one in judges if _values(one.right)), key=lambda one: -one.middle)
+    judges = []
+    for name in estimable:
+        right, *others = (_chosen(by_metric[metric].get(name, {}), shared) for metric in by_metric)
+        whole = over.get(name) if len(shared) > 1 else next(iter(right), None)
+        if whole is not None and whole.estimate is not None:
+            judges.append(_Judge(name, whole, right, *others))
     if not judges:
         return None
+    judges.sort(key=lambda one: -(one.whole.estimate or 0.0))
+    values = [[100 * value for value in _values(one.right)] for one in judges]
+    low, high = min(map(min, values)), max(map(max, values))
+    several = len(shared) > 1
     table = Table(
         TITLE,
         _explanation(rows, estimable, shared),
-        ("judge", "lowest, %", "highest, %", "95% bounds", "first shown", "same choice"),
-        tuple(map(_row, judges)),
+        (
+            *("judge", "accuracy, %", *(["by wording, %"] if several else [])),
+            *("first shown", "same choice"),
+        ),
+        tuple(_row(judge, several) for judge in judges),
         notes=tuple(_notes(rows, judges, shared)),
         imported=True,
         simulated=any(row.simulated for of in estimable.values() for row in of.values()),
     )
-    values = [[100 * value for value in _values(one.right)] for one in judges]
-    low, high = min(map(min, values)), max(map(max, values))
-    return Audit(table, _plot(judges, table), [_strip(of, low, high) for of in values])
+    return Audit(
+        table,
+        _plot(judges, table, _chance(data)),
+        [_strip(of, low, high) if several else "" for of in values],
+        f"wordings, {low:.0f} to {high:.0f}%",
+        _published_table(rows),
+    )
 
 
 def _by_judge(rows: Iterable[ResultRow], metric: str) -> Figures:
@@ -104,8 +126,12 @@ def _by_judge(rows: Iterable[ResultRow], metric: str) -> Figures:
     for row in rows:
         if row.metric == metric and "judge" in row.scope and "category" not in row.scope:
             wording = str(row.scope.get("wording", _ONE))
-            found[str(row.scope["judge"]).removeprefix("recorded/")][wording] = row
+            found[_name(row)][wording] = row
     return found
+
+
+def _name(row: ResultRow) -> str:
+    return str(row.scope["judge"]).removeprefix(RECORDED)
 
 
 def _chosen(of: Mapping[str, ResultRow], shared: set[str]) -> list[ResultRow]:
@@ -127,19 +153,23 @@ def _explanation(rows: Sequence[ResultRow], judges: Figures, shared: set[str]) -
     return f"{said}, both orders, up to {most} wordings of the prompt.{alike}"
 
 
-def _row(judge: _Judge) -> Row:
+def _row(judge: _Judge, several: bool) -> Row:
     values = [100 * value for value in _values(judge.right)]
-    bounds = [100 * end for row in judge.right for end in (row.lower, row.upper) if end is not None]
     return Row(
         (
             judge.name,
-            f"{min(values):.0f}",
-            f"{max(values):.0f}",
-            f"[{min(bounds):.0f}, {max(bounds):.0f}]" if bounds else ABSENT,
+            _percents(judge.whole),
+            *([f"{min(values):.0f} to {max(values):.0f}"] if several else []),
             _ranged(judge.first),
             _ranged(judge.same),
         )
     )
+
+
+def _percents(row: ResultRow) -> str:
+    ends = (row.estimate, row.lower, row.upper)
+    value, lower, upper = (None if end is None else 100 * end for end in ends)
+    return ranged(value, lower, upper, digits=0)
 
 
 def _strip(values: Sequence[float], low: float, high: float) -> str:
@@ -158,52 +188,116 @@ def _ranged(rows: Sequence[ResultRow]) -> str:
 
 
 def _notes(rows: Sequence[ResultRow], judges: Sequence[_Judge], shared: set[str]) -> Iterable[str]:
-    if len(shared) > 1:
-        yield (
-            "Lowest, highest: accuracy under any wording; 95% bounds: the outermost of any "
-            "wording, over items."
-        )
     yield (
-        "First shown: share of winners that were shown first; 0.50 is no preference. An answer "
-        "that could not be read is not right."
+        "Accuracy: share of judgements that are right, with a 95% interval over pairs; an "
+        "unreadable answer is not right."
     )
-    if len(shared) > 1 and len(judges) > 1:
-        yield _ranks(judges)
-    if published := _as_published(rows):
-        yield published
-    if longer := _longer(rows):
-        yield longer
-    if independent := _votes(rows, shared):
-        yield independent
+    yield (
+        "First shown: share of winners that were shown first; 0.50 is no preference. Same choice: "
+        "share of pairs with the same winner in both orders."
+    )
+    for sentence in (_rankings(rows), _longer(rows), _votes(rows, shared)):
+        if sentence:
+            yield sentence
     yield f"What these data cannot say: {'; '.join(_unsaid(rows, judges, shared))}."
     if following := _following(rows, judges, shared):
         yield f"Collect next: {following}."
 
 
-def _ranks(judges: Sequence[_Judge]) -> str:
-    """Return which ranks are the same under every wording."""
-    wordings = range(min(len(judge.right) for judge in judges))
-    ranks: dict[str, set[int]] = defaultdict(set)
-    for place in wordings:
-        values = {judge.name: judge.right[place].estimate or 0.0 for judge in judges}
-        for name, value in values.items():
-            ranks[name].add(1 + sum(other > value for other in values.values()))
-    firm = [f"{name} {min(of)}" for name, of in ranks.items() if len(of) == 1]
-    moving = [name for name, of in ranks.items() if len(of) > 1]
-    said = f"Ranks under all {len(wordings)} wordings: {', '.join(firm) or 'none is the same'}."
-    return f"{said} Ranks change with the wording: {', '.join(moving)}." if moving else said
+def _rankings(rows: Sequence[ResultRow]) -> str:
+    """Return for how many pairs of judges one is better whatever wording and order is chosen."""
+    curves = [curve for curve in curves_of(rows) if curve.scope["claim"] == ACCURACY]
+    if not curves:
+        return ""
+    by_verdict: dict[str, list[str]] = defaultdict(list)
+    for curve in curves:
+        pair = str(curve.scope["pair"]).replace(RECORDED, "")
+        by_verdict[curve.verdict].append(pair)
+    holding = len(by_verdict[HOLDS])
+    over = " and ".join(_plural(axis) for axis in sorted(set().union(*(c.choices for c in curves))))
+    said = (
+        f"Rankings: of {counted(len(curves), 'pair')} of judges, {holding} have the same better "
+        f"judge over all {over}, with an adjusted p below 0.05 (readable answers)."
+    )
+    for verdict, words in ((REVERSES, "Reversed by a choice"), (OPEN, "Not settled")):
+        if names := by_verdict[verdict]:
+            more = f"; {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            said += f" {words}: {'; '.join(names[:_MOST_NAMED])}{more}."
+    return said
 
 
-def _as_published(rows: Iterable[ResultRow]) -> str:
+def _plural(axis: str) -> str:
+    return f"{axis.replace('_', ' ')}s"
+
+
+def _published_table(rows: Sequence[ResultRow]) -> Table | None:
+    """Return each judge's best and worst wording beside what was published; None without any.
+
+    Best and worst by the mean over categories, of the wordings with a figure for every category.
+    """
     apart = [
         100 * abs(row.estimate - row.floor)
         for row in rows
         if row.metric.endswith(_PUBLISHED) and row.estimate is not None and row.floor is not None
     ]
-    if not apart:
-        return ""
-    largest = f"the largest difference is {max(apart):.2f} points"
-    return f"As published: {counted(len(apart), 'figure')} compared, {largest}."
+    lines: dict[str, dict[str, dict[str, tuple[float, float]]]] = defaultdict(
+        lambda: defaultdict(dict)
+    )
+    for row in rows:
+        if row.metric == RIGHT + _PUBLISHED and None not in (row.estimate, row.floor):
+            of_judge = lines[_name(row)][str(row.scope.get("wording", _ONE))]
+            pair = (100 * (row.floor or 0.0), 100 * (row.estimate or 0.0))
+            of_judge[str(row.scope.get("category", "all"))] = pair
+    categories = sorted({name for of in lines.values() for one in of.values() for name in one})
+    found = []
+    for judge, of in lines.items():
+        means = {
+            wording: fmean(own for _, own in values.values())
+            for wording, values in of.items()
+            if len(values) == len(categories)
+        }
+        ordered = sorted(means, key=lambda wording: -means[wording])
+        found += [
+            (means[wording], judge, wording)
+            for wording in dict.fromkeys(ordered[:1] + ordered[-1:])
+        ]
+    if not found:
+        return None
+    best = {judge: max(mean for mean, other, _ in found if other == judge) for _, judge, _ in found}
+    found.sort(key=lambda line: (-best[line[1]], line[1], -line[0]))
+    shown = categories if 1 < len(categories) <= _MOST_CATEGORIES else []
+    cells = [
+        (
+            *(judge, wording),
+            *(_beside(lines[judge][wording][name]) for name in shown),
+            _beside([fmean(of) for of in zip(*lines[judge][wording].values(), strict=True)]),
+        )
+        for _, judge, wording in found
+    ]
+    short = [name.rsplit("/", 1)[-1] for name in shown]
+    headings = short if len(set(short)) == len(short) else shown
+    last = "mean" if len(categories) > 1 else "accuracy"
+    table = plain_table(
+        "As published: each judge's best and worst wording",
+        ("judge", "wording", *headings, last),
+        cells,
+        words=2,
+    )
+    count = sum(len(values) for of in lines.values() for values in of.values())
+    return replace(
+        table,
+        explanation="Accuracy in percent: as published / computed here from the recorded answers.",
+        notes=(
+            f"{counted(count, 'accuracy')} compared, and {counted(len(apart), 'figure')} in all: "
+            f"the largest difference is {max(apart):.2f} points. The report has every line.",
+        ),
+        imported=True,
+    )
+
+
+def _beside(pair: Sequence[float]) -> str:
+    published, own = pair
+    return f"{published:.1f} / {own:.1f}"
 
 
 def _following(rows: Sequence[ResultRow], judges: Sequence[_Judge], shared: set[str]) -> str:
@@ -254,40 +348,84 @@ def _votes(rows: Iterable[ResultRow], shared: set[str]) -> str:
         for row in rows
         if row.metric == "effective_votes" and str(row.scope.get("wording", _ONE)) in shared
     ]
+    if not _values(found):
+        return ""
+    ends = [end for row in found for end in (row.lower, row.upper) if end is not None]
+    within = f", 95% intervals within {number(min(ends))} and {number(max(ends))}" if ends else ""
     return (
-        f"Independent votes that the judges count as: {_ranged(found)}." if _values(found) else ""
+        f"Independent votes that the judges count as, since they err together: {_ranged(found)}"
+        f"{within}."
     )
 
 
-def _plot(judges: Sequence[_Judge], table: Table) -> Plot:
-    panels = tuple(
-        Panel(
-            heading,
-            [
-                {
-                    "judge": judge.name,
-                    "wording": str(row.scope.get("wording", "")),
-                    "value": row.estimate,
-                    "reference": reference,
-                }
-                for judge in judges
-                for row in getattr(judge, name)
-                if row.estimate is not None
-            ],
+def _chance(data: SweepData) -> float | None:
+    """Return what guessing scores on pairs without a tie; None where there are other answers."""
+    return 0.5 if {judge.experiment.scale_size for judge in data.judges} == {2} else None
+
+
+def _plot(judges: Sequence[_Judge], table: Table, chance: float | None) -> Plot:
+    right = [
+        mark
+        for judge in judges
+        for mark in (
+            *(_mark(judge, row, chance) for row in judge.right if len(judge.right) > 1),
+            _mark(judge, judge.whole, chance, whole=True),
         )
-        for heading, reference, name in (
-            ("Accuracy", None, "right"),
-            ("First shown", 0.5, "first"),
-        )
-    )
+    ]
+    first = [_mark(judge, row, 0.5) for judge in judges for row in judge.first]
+    panels = (Panel("Accuracy", right), Panel("First shown", first))
     return Plot(
         "strips",
         "Judges over wordings",
-        "A point is a judge under one wording of the prompt. Accuracy: the share of all judgements "
-        "that are right. First shown: the share of winners that were shown first; the line is no "
-        "preference.",
+        "A circle is a judge under one wording of the prompt. Accuracy: the share of judgements "
+        "that are right; the filled point is over all wordings, with its 95% interval over pairs. "
+        "First shown: the share of winners that were shown first. The line is what guessing gives.",
         TITLE,
-        panels=tuple(panel for panel in panels if panel.rows),
+        panels=tuple(
+            replace(panel, rows=drawn)
+            for panel in panels
+            if (drawn := [mark for mark in panel.rows if mark["value"] is not None])
+        ),
         simulated=table.simulated,
         imported=True,
     )
+
+
+def _mark(
+    judge: _Judge, row: ResultRow, reference: float | None, *, whole: bool = False
+) -> dict[str, Any]:
+    return {
+        "judge": judge.name,
+        "wording": str(row.scope.get("wording", "")),
+        "value": row.estimate,
+        "lower": row.lower if whole else None,
+        "upper": row.upper if whole else None,
+        "whole": whole,
+        "said": _percents(row) if whole else "",
+        "pairs": row.n_items,
+        "reference": reference,
+    }
+
+
+def picture(audit: Audit, name: str) -> tuple[str, Sequence[str], Rows]:
+    """Return a sentence, what it rests on and the rows of the chart `strips`, to stand alone.
+
+    `name` is that of the data.
+    """
+    rows = audit.plot.panels[0].rows
+    whole = [row for row in rows if row["whole"]]
+    chance = whole[0]["reference"]
+    title = f"Accuracy of {counted(len(whole), 'judge')}"
+    if chance is not None:
+        above = sum(row["lower"] is not None and row["lower"] > chance for row in whole)
+        verb = "is" if above == 1 else "are"
+        title = f"{above} of {counted(len(whole), 'judge')} {verb} right more often than a coin"
+    wordings = (len(rows) - len(whole)) // len(whole)
+    parts = ["point: share of judgements that are right, %, with its 95% interval"]
+    if wordings:
+        parts.append(f"circle: one of {wordings} wordings of the prompt")
+    if chance is not None:
+        parts.append("line: a coin")
+    data = f"{name}, {counted(max(row['pairs'] for row in whole), 'pair')} of answers, both orders"
+    keyed = "; ".join(parts)
+    return title, (data, keyed[0].upper() + keyed[1:]), rows

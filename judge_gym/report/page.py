@@ -115,7 +115,7 @@ def read_report(session: Session, run_id: int) -> Report:
         written=datetime.now(UTC),
         concepts=concepts_of(rows),
         trust=trust_tiles(rows, summary.headlines, facts.served),
-        audit=audit(rows),
+        audit=audit(data, rows),
         plots=[*read_plots(session, sweep, data, rows), specification_plot(rows)],
     )
 

@@ -61,7 +61,8 @@ QUESTIONS = (
         "Are judges right?",
         ("V1.polarization", "V1.reference", "V3.chance", "V3.published"),
         (
-            *("Accuracy", "Accuracy on pairs", "Pairs by the order shown", "As published"),
+            *("Accuracy", "Accuracy on pairs", "Pairs by the order shown"),
+            *("Pairs over wordings", "As published"),
             *("Judges beside people", "Distance to people", "Agreement of people"),
             *("Corrected by labels", "What to label next"),
         ),

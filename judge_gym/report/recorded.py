@@ -4,20 +4,22 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
 
 from judge_gym.analysis.recorded import Audited
 from judge_gym.analysis.testing import findings
 from judge_gym.counting import counted
 from judge_gym.design.plans import standing
 from judge_gym.recorded.mapping import Recorded
-from judge_gym.report.audit import audit
+from judge_gym.report.audit import Audit, audit, picture
 from judge_gym.report.facts import MANY_UNREADABLE, Facts
-from judge_gym.report.files import results_csv
+from judge_gym.report.files import replace_file, results_csv, unwritable
 from judge_gym.report.findings import findings_table, largest_effects, sentences
 from judge_gym.report.headlines import Summary, headlines
 from judge_gym.report.multiverse import sign_change_cautions, specification_plot
 from judge_gym.report.page import Report, concepts_of
 from judge_gym.report.planted import Planted
+from judge_gym.report.plots import svg
 from judge_gym.report.table import Table
 from judge_gym.report.tables import result_tables
 from judge_gym.report.trust import trust_tiles
@@ -57,9 +59,18 @@ def audit_report(found: Audited, recorded: Recorded) -> Report:
         written=now,
         concepts=concepts_of(rows),
         trust=trust_tiles(rows, claims, facts.served),
-        audit=audit(rows),
+        audit=audit(found.data, rows),
         plots=[specification_plot(rows)],
     )
+
+
+def save_picture(audited: Audit, recorded: Recorded, file: Path) -> None:
+    """Write accuracy by judge as an SVG file; raises `ReportError` if it cannot be written."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(file, svg.picture(*picture(audited, recorded.source)))
+    except OSError as error:
+        raise unwritable(f"The picture {file}", file.parent, error) from error
 
 
 def _unreadable(rows: Sequence[ResultRow]) -> Iterator[str]:

@@ -156,6 +156,18 @@ JUDGES = (
         sources=(DESIGN_EFFECT,),
     ),
     Spec(
+        "Pairs over wordings",
+        "Accuracy on all judgements under the wordings of the prompt that all judges have.",
+        (
+            Cell("right", "accuracy_over_wordings"),
+            Cell("judgements", "accuracy_over_wordings", "n"),
+            Cell("pairs", "accuracy_over_wordings", "items"),
+        ),
+        formulas=("right = right / all judgements; the interval is over pairs",),
+        needs=("Needs two wordings that all judges have; 100 items advised.",),
+        sources=(DESIGN_EFFECT,),
+    ),
+    Spec(
         "As published",
         "Figures of recorded pairs with the published value beside them, from the file that the "
         "mapping names.",

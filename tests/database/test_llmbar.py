@@ -4,6 +4,7 @@ import csv
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,12 +18,13 @@ from judge_gym.recorded.mapping import load_recorded
 from judge_gym.recorded.reading import Judging, recorded_files
 from judge_gym.store import tables as t
 from judge_gym.store.results import FindingRow, ResultRow, load_findings, load_results
-from support.command_line import REPOSITORY
+from support.command_line import REPOSITORY, CommandLine
 from support.postgres import temporary_database
 
 pytestmark = pytest.mark.slow
-RECORDED = REPOSITORY / "deployments" / "recorded"
-FOLDER = RECORDED / "llmbar"
+FOLDER = REPOSITORY / "deployments" / "studies" / "llmbar"
+JUDGES = ("GPT-4", "PaLM2", "Falcon", "ChatGPT-0301", "LLaMA2", "ChatGPT")
+MAPPING = FOLDER / "mapping.yaml"
 COLUMNS = {
     "accuracy_unswapped_percent": "accuracy_as_listed",
     "accuracy_swapped_percent": "accuracy_swapped",
@@ -37,7 +39,7 @@ class Audit:
 
     def __init__(self, url: str) -> None:
         self.engine = sa.create_engine(url, poolclass=sa.NullPool)
-        recorded, rubric = load_recorded(RECORDED / "llmbar.yaml")
+        recorded, rubric = load_recorded(MAPPING)
         with Session(self.engine) as session, session.begin():
             files = recorded_files([FOLDER], recorded)
             self.imported: Imported = import_verdicts(session, files, recorded, rubric)
@@ -182,7 +184,7 @@ def test_six_judges_are_worth_two(audit: Audit) -> None:
 
 
 def test_an_audit_without_a_database_has_the_same_figures(audit: Audit) -> None:
-    recorded, rubric = load_recorded(RECORDED / "llmbar.yaml")
+    recorded, rubric = load_recorded(MAPPING)
     found = audited(recorded_files([FOLDER], recorded), recorded, rubric)
     stored = {(row.metric, row.scope_key): row for row in audit.rows}
     compared = [row for row in found.rows if not row.metric.startswith("longer_")]
@@ -192,3 +194,33 @@ def test_an_audit_without_a_database_has_the_same_figures(audit: Audit) -> None:
         assert (row.estimate, row.lower, row.upper, row.n, row.p) == (
             *(other.estimate, other.lower, other.upper, other.n, other.p),
         )
+
+
+def test_accuracy_over_wordings_is_the_mean_of_the_eight_shared_ones(audit: Audit) -> None:
+    rows = [row for row in audit.rows if row.metric == "accuracy_over_wordings"]
+    right = audit.figures("accuracy_of_all")
+    shared = {wording for _, judge, wording in right if judge == "PaLM2"}
+    assert {row.scope["judge"] for row in rows} == {f"recorded/{judge}" for judge in JUDGES}
+    for row in rows:
+        judge = row.scope["judge"].removeprefix("recorded/")
+        values = [right["", judge, wording].estimate or 0 for wording in shared]
+        assert row.estimate == pytest.approx(np.mean(values), abs=1e-12)
+        assert (row.n, row.n_items) == (2 * 8 * 419, 419)
+
+
+def test_the_study_writes_the_readme_s_picture_and_the_paper_s_table(tmp_path: Path) -> None:
+    command = CommandLine(tmp_path, in_process=True)
+    file = command.folder / "llmbar.svg"
+    printed = command("audit", FOLDER, "--mapping", MAPPING, "--picture", file).fine().output
+    assert texts(file) == texts(REPOSITORY / "docs" / "pictures" / "llmbar.svg")
+    # A line of the paper's table, and what it leaves out.
+    assert "89.7 / 89.7  83.7 / 83.7  85.4 / 85.4  96.0 / 96.0" in printed
+    assert "228 accuracies compared, and 1,140 figures in all" in printed
+    assert "the largest difference is 0.00 points" in printed
+    assert "13 have the same better judge" in printed
+    assert not list(command.data.glob("postgres*"))
+
+
+def texts(file: Path) -> list[str]:
+    """What a picture says, its figures among them."""
+    return [str(node.text) for node in ElementTree.parse(file).iter() if node.tag.endswith("text")]

@@ -179,24 +179,34 @@ _CURVE_HIGH, _LEVEL_HIGH = 180, 20
 _CELLS_WIDE = 460
 
 
-def strips(rows: Rows) -> ChartType:
-    """Return a line of points for each judge on an axis of shares.
+def strips(rows: Rows, wide: int = _CURVE_WIDE) -> ChartType:
+    """Return a line of circles for each judge on an axis of shares, with a point for the whole.
 
-    Rows: `judge`, `value` in [0, 1] and `reference`, a share to compare with or None, one for all.
-    Order is kept.
+    Rows: `judge`, `value` in [0, 1], `whole` (whether it is over all), `lower` and `upper` (None
+    without an interval), `said` (the figure in words, or "") and `reference`, a share to compare
+    with or None, one for all. Order is kept.
     """
     names = style.short_names(row["judge"] for row in rows)
-    base = style.chart([{**row, "judge": names[row["judge"]]} for row in rows])
-    x = alt.X("value:Q").scale(domain=[0, 1]).axis(format=".0%").title(None)
-    points = base.mark_point(size=55, color=style.BLUE, opacity=0.75).encode(
-        x=x,
-        y=alt.Y("judge:N", sort=list(names.values())).axis(ticks=False, domain=False).title(None),
+    base = style.chart([{**row, "judge": names[row["judge"]]} for row in rows]).encode(
+        y=alt.Y("judge:N", sort=list(names.values())).axis(ticks=False, domain=False).title(None)
     )
+    scale = alt.Scale(domain=[0, 1])
+    x = alt.X("value:Q", scale=scale).axis(format=".0%").title(None)
     reference = rows[0]["reference"]
     none = [] if reference is None else [{"value": reference}]
-    line = style.chart(none).mark_rule(color=style.RED).encode(x=x)
-    whole: ChartType = alt.layer(line, points)
-    return whole.properties(width=_CURVE_WIDE, height=_ROW_HIGH * len(names))
+    whole = base.transform_filter("datum.whole")
+    layers: ChartType = alt.layer(
+        style.chart(none).mark_rule(color=style.RED, strokeDash=[4, 3]).encode(x=x),
+        base.mark_point(size=45, color=style.SOFT, opacity=0.75)
+        .encode(x=x)
+        .transform_filter("!datum.whole"),
+        whole.mark_rule(color=style.BLUE, strokeWidth=3)
+        .encode(x=alt.X("lower:Q", scale=scale), x2="upper:Q")
+        .transform_filter("isValid(datum.lower)"),
+        whole.mark_point(size=80, filled=True, color=style.BLUE, opacity=1).encode(x=x),
+        whole.mark_text(align="left", dx=12).encode(x=alt.value(wide), text="said:N"),
+    )
+    return layers.properties(width=wide, height=_ROW_HIGH * len(names))
 
 
 def specification_curve(rows: Rows) -> ChartType:

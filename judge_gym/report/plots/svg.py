@@ -49,6 +49,7 @@ _NAMED = re.compile(r'(id="|url\(#)([^")]+)')
 _SIZE = re.compile(rf'font-size="{style.TEXT_SIZE}px"')
 _WRITTEN_SIZE = 12
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
+_PICTURE_WIDE, _PAPER = 460, "#ffffff"
 _WIDTH = re.compile(r'width="([\d.]+)"')
 _DRAWN = re.compile(r'<svg [^>]*data-of="([0-9a-f]{64})".*?</svg>', re.DOTALL)
 
@@ -114,6 +115,27 @@ def inline_svg(chart: Any, name: str, label: str) -> str:
     # Given as altair would, which copies the chart for every part of it.
     spec = json.dumps({**chart.to_dict(validate=False), "config": style.CONFIG})
     return on_page(vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]), name, label)
+
+
+def picture(title: str, subtitle: Sequence[str], rows: Rows) -> str:
+    """Return the chart `strips` as the text of an SVG file with a background of its own.
+
+    Equal rows give equal text, when it is the first drawing of a process.
+    """
+    import altair as alt
+    import vl_convert
+
+    from judge_gym.report.plots.charts import strips
+
+    heading = alt.Title(title, subtitle=[*subtitle], fontSize=18, fontWeight="bold", offset=14)
+    spec = strips(rows, wide=_PICTURE_WIDE).properties(title=heading).to_dict(validate=False)
+    look: dict[str, Any] = {**style.CONFIG, "background": _PAPER, "padding": 20}
+    look["title"] = {"color": style.INK, "subtitleColor": style.SOFT, "subtitleFontSize": 13}
+    look["title"] |= {"anchor": "start", "frame": "bounds", "subtitlePadding": 6}
+    svg: str = vl_convert.vegalite_to_svg(
+        json.dumps({**spec, "config": look}), allowed_base_urls=[]
+    )
+    return svg
 
 
 def on_page(svg: str, name: str, label: str) -> str:

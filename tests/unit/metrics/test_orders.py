@@ -1,9 +1,11 @@
 """Figures of pairs by order, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from judge_gym.metrics.orders import PairJudgements, order_figures
+from judge_gym.metrics.orders import PairJudgements, accuracy_over_wordings, order_figures
 
 # Pair: truth, choice as listed, choice swapped (0: unreadable).
 PAIRS = [(1, 1, 1), (1, 1, 2), (2, 2, 2), (2, 1, 0), (1, 0, 0)]
@@ -44,6 +46,17 @@ def figures_of(rows):
 def test_orders_by_hand(metric, value, n):
     figure = figures_of(PAIRS)[metric]
     assert (figure.estimate, figure.n) == (pytest.approx(value), n)
+
+
+def test_two_wordings_are_one_share_with_the_items_as_clusters():
+    # The same pairs under two wordings that answer alike: twice the judgements, no more items.
+    once = pairs_of(PAIRS)
+    columns = ("item", "stages", "truth", "listed")
+    doubled = {name: np.tile(getattr(once, name), 2) for name in columns}
+    one, two = (accuracy_over_wordings(pairs) for pairs in (once, replace(once, **doubled)))
+    assert (one.estimate, one.n, one.n_items) == (5 / 10, 10, 5)
+    assert (two.estimate, two.n, two.n_items) == (5 / 10, 20, 5)
+    assert (two.lower, two.upper) == (pytest.approx(one.lower), pytest.approx(one.upper))
 
 
 def test_a_judge_without_a_verdict_has_no_figures():
