@@ -104,7 +104,7 @@ def _show_everything(report: "Report") -> None:
     for line, style in _opening(report):
         console.print(Text(line, style=style))
     for table in (report.findings, *report.results, *report.planted.tables[:1]):
-        if table.rows and table.brief:
+        if table.rows:
             console.print(TerminalTable(table, report.marks_beside(table)))
     for line in (DEFAULTS_NOTE if report.results else "No figures yet.", *report.summary.cautions):
         console.print(Text(line))

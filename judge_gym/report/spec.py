@@ -23,8 +23,8 @@ class Spec:
     `formulas` are in plain text, in the notation that the page explains. `needs` and `sources` are
     sentences: what the figures need, and where their formulas come from.
     `beside` names a part of the scope that figures may lack and still stand in a line: a sham
-    has no rival. A table that is not `brief` stands on the page alone, not in the terminal; a
-    `troubles` one stands in the terminal only when one of its figures is above 0.
+    has no rival. A table that is not `brief` is left out for agents, which have little room; a
+    `troubles` one is brief when one of its figures is above 0.
     """
 
     title: str

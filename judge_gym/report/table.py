@@ -39,8 +39,8 @@ class Table:
 
     The first `words` columns hold words, the others numbers. `methods` say how the figures came
     about. `simulated` and `imported` say whether any row rests on a simulated call, or on a
-    judgement made elsewhere: show `marks` with the table. One that is not `brief` is for the page
-    alone.
+    judgement made elsewhere: show `marks` with the table. One that is not `brief` is left out for
+    agents, which have little room.
     """
 
     title: str
