@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.plotted import conflicting_cells
+from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.metrics.consistency import ReplicateConflict
 from judge_gym.records.shown import stages_of
@@ -33,6 +34,7 @@ LONGEST_TEXT = 4_000
 """Characters shown of a text."""
 LONGEST_REASONING = 1_000
 """Characters shown of a model's reasoning, which is often longer than its answer."""
+LONGEST_PROMPT = 20_000
 CUT = " […]"
 
 
@@ -51,6 +53,12 @@ class ShownJudgement:
     after: str
     reasoning: str
     """The model's own, where its provider gives it."""
+    family: str
+    concept: str
+    status: str
+    prompt: str
+    """The messages and parameters of its call; empty where it was judged elsewhere."""
+    tokens: str
 
 
 Key = TypeVar("Key")
@@ -60,17 +68,15 @@ def shown_judgements(
     session: Session, experiment_ids: Sequence[int], stored: Mapping[Key, Sequence[JudgementText]]
 ) -> dict[Key, list[ShownJudgement]]:
     """Return the stored judgements of these experiments as they are shown."""
-    settings = {
-        id_: f"{experiment.concept}, {setting_of(experiment)}".rstrip(", ")
-        for id_, experiment in experiments_by_id(session, experiment_ids).items()
-    }
+    experiments = experiments_by_id(session, experiment_ids)
     return {
-        key: [_shown(judgement, settings[judgement.experiment_id]) for judgement in judgements]
+        key: [_shown(judgement, experiments[judgement.experiment_id]) for judgement in judgements]
         for key, judgements in stored.items()
     }
 
 
-def _shown(judgement: JudgementText, setting: str) -> ShownJudgement:
+def _shown(judgement: JudgementText, experiment: Experiment) -> ShownJudgement:
+    setting = f"{experiment.concept}, {setting_of(experiment)}".rstrip(", ")
     owner = judgement.rubric_owner
     author = f"rubric by {owner}" if owner else "provided rubric"
     rubric = author if judgement.arm == "own" else f"{judgement.arm}: {author}"
@@ -80,8 +86,27 @@ def _shown(judgement: JudgementText, setting: str) -> ShownJudgement:
         replicate=judgement.replicate + 1,
         outcome=_outcome(judgement),
         reasoning=cut(judgement.reasoning, LONGEST_REASONING),
+        family=experiment.family,
+        concept=experiment.concept,
+        status=judgement.status,
+        prompt=_prompt(judgement),
+        tokens=_tokens(judgement),
         **_marked(judgement.answer, judgement.span_start, judgement.span_end, judgement.span),
     )
+
+
+def _prompt(judgement: JudgementText) -> str:
+    """Return the messages below their roles, then the parameters."""
+    parts = [f"[{message['role']}]\n{message['content']}" for message in judgement.messages]
+    if judgement.parameters:
+        values = (f"{name}: {value}" for name, value in sorted(judgement.parameters.items()))
+        parts.append(f"[parameters]\n{', '.join(values)}")
+    return cut("\n\n".join(parts), LONGEST_PROMPT) if judgement.messages else ""
+
+
+def _tokens(judgement: JudgementText) -> str:
+    counts = ((judgement.prompt_tokens, "in"), (judgement.completion_tokens, "out"))
+    return ", ".join(f"{count:,} tokens {way}" for count, way in counts if count is not None)
 
 
 def _outcome(judgement: JudgementText) -> str:

@@ -15,7 +15,14 @@ from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
 from judge_gym.report.audit import Audit, audit
 from judge_gym.report.evidence import CellsToReview, ShownWindow, cells_to_review, shown_evidence
 from judge_gym.report.facts import Facts, read_facts
-from judge_gym.report.files import ENVIRONMENT, csv_download, replace_file, results_csv, unwritable
+from judge_gym.report.files import (
+    ENVIRONMENT,
+    Prompts,
+    csv_download,
+    replace_file,
+    results_csv,
+    unwritable,
+)
 from judge_gym.report.findings import HOW_DECIDED, findings_table, largest_effects, sentences
 from judge_gym.report.headlines import Summary, headline_plot, headline_table, summary_of
 from judge_gym.report.multiverse import specification_plot
@@ -78,6 +85,12 @@ class Report:
     def disagreement(self) -> Plot | None:
         """The picture of the item on which judges stand furthest apart; None without one."""
         return next((plot for plot in self.plots if plot.beside == OVERVIEW and plot.panels), None)
+
+    @property
+    def outcomes(self) -> Sequence[str]:
+        """What became of the judgements that the page shows, each once."""
+        documents = (document for window in self.evidence for document in window.documents)
+        return sorted({one.status for document in documents for one in document.judgements})
 
     @property
     def sections(self) -> Sequence[Section]:
@@ -172,6 +185,7 @@ def render_page(report: Report, older: str = "") -> str:
         defaults_note=DEFAULTS_NOTE,
         how_decided=HOW_DECIDED,
         anchor=_anchor,
+        prompts=Prompts(),
         drawings=lambda plot: drawings(plot, before),
         figures=csv_download(f"figures-{_file_name(report.facts.run.sweep)}.csv", report.csv),
         methods=SPECS,
