@@ -3,6 +3,7 @@
 Everything here is text from outside: it is shown, never followed or run. It is bounded, so that
 a page stays readable."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -131,7 +132,9 @@ def cut(text: str, longest: int = LONGEST_TEXT) -> str:
     return text if len(text) <= longest else text[:longest] + CUT
 
 
-MAX_DOCUMENTS = 60
+MAX_ON_PAGE = 60
+"""Documents that stand on the report's own page; of more, each has a page of its own."""
+MAX_DOCUMENTS = 500
 """Documents shown of all windows together."""
 MAX_JUDGEMENTS = 40
 """Judgements shown of one document: every judge's first replicate, then the second, and so on."""
@@ -160,6 +163,16 @@ class ShownDocument:
     judgements: tuple[ShownJudgement, ...]
     more: int
     """Judgements that are not shown."""
+
+    def outcomes(self) -> list[tuple[ShownJudgement, int]]:
+        """Return a judgement of each judge, concept and status, and how many are like it."""
+        first: dict[tuple[str, str, str], ShownJudgement] = {}
+        counts: Counter[tuple[str, str, str]] = Counter()
+        for judgement in self.judgements:
+            key = (judgement.judge, judgement.concept, judgement.status)
+            first.setdefault(key, judgement)
+            counts[key] += 1
+        return [(judgement, counts[key]) for key, judgement in first.items()]
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,27 @@ def test_a_page_holds_the_figures_of_its_run(database: str, tmp_path: Path) -> N
     assert "Planted" not in page
 
 
+def test_the_checklist_is_filled_from_the_records_of_the_study(database: str) -> None:
+    lab = Lab(database)
+    two_judges(lab)
+    with Session(lab.engine) as session, session.begin():
+        add_ledger_row(
+            session, "score/1", experiment_id=session.scalars(sa.select(t.Experiment.id)).first()
+        )
+    run_id = run_of(lab)
+    with Session(lab.engine) as session:
+        report = read_report(session, run_id)
+    assert report.checklist is not None
+    values = dict(row[:2] for row in cells(report.checklist))
+    assert values["Judges, by provider and model"] == f"{ALPHA}, {BETA}"
+    assert values["Replicates for each item"] == "5"
+    assert values["Prompts, by template and digest"] == "score h"
+    assert values["Calls and cost"] == "1 (0 failed), 1 attempts, US$ 0.25"
+    assert values["Plan before the first judgement"] == "none: everything explores"
+    assert values["Settings other than the defaults"] != ""
+    assert f"2 judges ({ALPHA}, {BETA}) gave 30 judgements on order." in report.methods
+
+
 def test_names_from_outside_are_escaped_on_the_page(database: str, tmp_path: Path) -> None:
     lab = Lab(database)
     two_judges(lab, f"acme/{HOSTILE}", concept=f"order {HOSTILE}")

@@ -14,8 +14,15 @@ from urllib.parse import unquote
 
 import pytest
 
+from judge_gym.report.evidence import (
+    MAX_ON_PAGE,
+    ShownDocument,
+    ShownJudgement,
+    ShownView,
+    ShownWindow,
+)
 from judge_gym.report.files import ReportError, replace_file, results_csv, unwritable
-from judge_gym.report.page import render_page, save_report
+from judge_gym.report.page import keep_report, render_page, save_report
 from judge_gym.report.table import Row, Table
 from judge_gym.report.tables import result_tables
 from support.report_pages import NOW, report
@@ -159,10 +166,10 @@ def test_imported_judgements_are_told_as_plainly_as_simulated_ones(
     assert ('<span class="mark">IMPORTED</span>' in caption) is in_part
 
 
-def test_the_findings_are_said_before_any_table(make_row) -> None:
+def test_the_findings_are_said_in_words(make_row) -> None:
     said = ("H1, entrenchment, is refuted.", HOSTILE)
     page = render_page(replace(report(results=figures(make_row)), sentences=said))
-    assert page.index("entrenchment, is refuted.") < page.index("<table>")
+    assert page.index('<h2 id="findings">') < page.index("entrenchment, is refuted.")
     assert Elements(page).names.count("script") == 1
 
 
@@ -216,6 +223,50 @@ def test_the_file_stays_in_its_folder_whatever_the_sweep_is_called(
     folder = tmp_path / "reports"
     assert save_report(report(sweep=sweep), folder) == folder / name
     assert [path.name for path in folder.iterdir()] == [name]
+
+
+def shown_items(number: int) -> tuple[ShownWindow, ...]:
+    """A window of documents, each with two answers of one judge."""
+    one = ShownJudgement(
+        "acme/a-1", "order", 1, "stage 2", f"Because {HOSTILE}", "VERDICT: B", "", "", "a", "order",
+        "scored", f"What is it? {HOSTILE}", "",
+    )  # fmt: skip
+    views = (ShownView("raw", HOSTILE, ""),)
+    documents = tuple(
+        ShownDocument(id_, f"Title {id_} {HOSTILE}", "", "", views, (one, one), 0)
+        for id_ in range(1, number + 1)
+    )
+    return (ShownWindow("spring", documents, 0, (), 0),)
+
+
+def test_many_items_have_pages_of_their_own(tmp_path: Path) -> None:
+    """Newer pages replace those of the report before, and a report that is kept keeps its own."""
+    few = save_report(replace(report(), evidence=shown_items(MAX_ON_PAGE)), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["report-trial.html"]
+    assert Elements(few.read_text()).names.count("script") == 1
+
+    many = replace(report(), evidence=shown_items(MAX_ON_PAGE + 1))
+    page = save_report(many, tmp_path).read_text()
+    links = re.findall(r'href="([^"]*/item-[0-9]+\.html)"', page)
+    assert len(links) == MAX_ON_PAGE + 1
+    assert 'data-judge="acme/a-1"' in page
+    assert 'data-count="2"' in page
+    for link in links:
+        item = (tmp_path / link).read_text()
+        elements = Elements(item)
+        assert elements.names.count("script") == 1
+        assert "img" not in elements.names
+        assert "<mark>VERDICT: B</mark>" in item
+        assert ("href", "../report-trial.html#evidence") in elements.attributes
+
+    run = replace(many.facts.run, created_at=NOW.replace(year=2027))
+    newer = replace(many, facts=replace(many.facts, run=run))
+    save_report(newer, tmp_path)
+    [folder] = [path for path in tmp_path.iterdir() if path.is_dir()]
+    assert folder.name == "report-trial-items-20270203040500"
+    assert keep_report("trial", tmp_path)
+    save_report(many, tmp_path)
+    assert len([path for path in tmp_path.iterdir() if path.is_dir()]) == 2
 
 
 def test_a_newer_report_takes_the_place_of_the_older(tmp_path: Path) -> None:
