@@ -75,7 +75,9 @@ class Report:
     checklist: Table | None = None
     plots: Sequence[Plot] = ()
     audit: Audit | None = None
-    """Of recorded pairs."""
+    """Of recorded judgements."""
+    warning: str = ""
+    """Why the figures may not be what they seem; a banner says it first."""
 
     @property
     def banner_marks(self) -> Sequence[str]:
