@@ -13,7 +13,7 @@ PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $$($(BIN)/python -c 'import o
 	--dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-metrics house format notebooks lock local test-local clean
+.PHONY: help setup demo study up run test unit database flow end-to-end slow stress chaos mutations numeric check bench bench-metrics docs house format notebooks lock local test-local clean
 
 help: ## List the targets
 	@sed -nE 's/^([a-z -]+):.*## (.*)/  \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -65,6 +65,10 @@ bench: $(READY) ## Measure the gateway beside litellm, openai, aiohttp and Inspe
 
 bench-metrics: $(READY) ## Measure the metrics at 10⁵ and 10⁶ samples beside plain dictionaries (10 minutes)
 	@$(BIN)/python -m bench.belief
+
+# The variable silences a notice about the theme's successor.
+docs: $(READY) ## Build the documentation site in site/; broken links and anchors fail
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 
 house: $(READY) ## Print how the code is built: rings, drivers, sizes, long functions
 	@$(BIN)/python -m bench.house

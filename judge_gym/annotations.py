@@ -86,6 +86,7 @@ class AnnotationMapping(Frozen):
     source: str = Field(min_length=1, max_length=300)
     """Where the labels come from, as a paper would cite it."""
     columns: AnnotationColumns = AnnotationColumns()
+    """Which column holds what."""
     people: tuple[str, ...] = ("person", "human")
     """Values of the column `kind` that mark people."""
     judges: tuple[str, ...] = ("judge", "model")

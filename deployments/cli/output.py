@@ -31,7 +31,7 @@ TRY_AGAIN_LATER = 75
 EXIT_CODES = (
     "Exit codes: 0 success, 1 an error or failed calls, 2 unknown option, "
     f"{BAD_INPUT} bad input, {BUDGET_USED_UP} budget used up, {TRY_AGAIN_LATER} rerun later "
-    "(batches, bounds per hour), 130 Ctrl-C. docs/sweeps.md explains them."
+    "(batches, bounds per hour), 130 Ctrl-C. docs/reference/exit-codes.md explains them."
 )
 
 console = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL)

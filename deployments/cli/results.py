@@ -91,8 +91,6 @@ def _opening(report: "Report") -> Iterator[tuple[str, str]]:
     if report.imported:
         part = "" if report.imported == 1 else " (in part)"
         yield f"IMPORTED{part}: judgements recorded elsewhere", "bold yellow"
-    if report.warning:
-        yield f"UNREADABLE: {report.warning}", "bold yellow"
     yield f"{run.sweep}: {summary.ran}; {summary.spent}", ""
     if summary.progress:
         yield summary.progress, ""
@@ -141,7 +139,10 @@ def next_steps(sweep: str, file: Path | None, *, imported: bool = False) -> list
     program = shlex.quote(command())
     own_sweep = [
         ("Your own sweep", f"copy {source}, edit it, then {program} sweep plan COPY"),
-        ("Real models", "set a provider's key and name its model in the copy; see docs/sweeps.md"),
+        (
+            "Real models",
+            "set a provider's key and name its model in the copy; see docs/how-to/providers.md",
+        ),
     ]
     if file and not file.resolve().is_relative_to(_SHIPPED):
         own_sweep = [("Extend it", f"edit {source}, then {program} sweep plan {source}")]

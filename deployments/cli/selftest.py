@@ -188,8 +188,8 @@ def _page(summaries: "Sequence[Summary]", chosen: "Sequence[Scenario]", seeds: i
     lines = "\n".join(f"- {line}" for line in (*_reasons(summaries), *_truths(chosen)))
     parts = (
         "# Coverage of the estimators",
-        "`judge-gym analyse selftest --page docs/coverage.md` wrote this page. It simulates "
-        f"{seeds} data sets of every panel of judges with a known truth, and "
+        "`judge-gym analyse selftest --page docs/reference/coverage.md` wrote this page. It "
+        f"simulates {seeds} data sets of every panel of judges with a known truth, and "
         f"{seeds * MORE_SETS} of the other truths.",
         _aims(summaries),
         "## By figure",

@@ -94,7 +94,7 @@ _Faults = Annotated[
     typer.Option(
         metavar="FILE",
         help="A fault plan (TOML) of rate limits, errors and broken answers; "
-        "docs/sweeps.md has an example and all kinds.",
+        "docs/reference/simulator.md has an example and all kinds.",
     ),
 ]
 _BatchSeconds = Annotated[

@@ -316,6 +316,69 @@ NEEDS = {
 }
 """What a sweep must hold for there to be a row of these metrics."""
 
+UNITS = {
+    "bits": """
+        polarization polarization_excess polarization_corrected polarization_excess_passing
+        polarization_excess_shift polarization_pair entrenchment entrenchment_excess
+        forced_choice_polarization_drop forced_choice_polarization
+    """,
+    "correlation": "replicate_time_correlation",
+    "share of the scale": "polarization_ordinal polarization_ordinal_excess",
+    "agreement beyond chance": "krippendorff_alpha_ordinal gwet_ac_nominal people_alpha_ordinal",
+    "probability": """
+        conflict conflict_pair dempster_conflict combined_gap confidence overconfidence
+        brier_score swap_sensitivity sham_sensitivity probe_difference letter_overconfidence
+        letter_brier_score self_conflict uncertainty_gap belief betp plausibility
+        alt_test_advantage contrast_confidence axis_effect_confidence
+    """,
+    "squared Jaccard distance": """
+        belief_distance belief_distance_pair forced_choice_distance_drop forced_choice_distance
+    """,
+    "share": """
+        total_conflict abstention_rate unparseable_rate refused_rate failed_rate
+        reasoning_passes reasoning_observable reasoning_consistent reasoning_uses_evidence
+        accuracy_over_wordings
+        reasoning_absent reasoning_unmarked accuracy accuracy_of_all accuracy_as_listed
+        accuracy_swapped accuracy_every_order same_choice first_shown_share
+        accuracy_of_all_as_published accuracy_as_listed_as_published
+        accuracy_swapped_as_published accuracy_every_order_as_published same_choice_as_published
+        accuracy_both_orders order_inconsistency coverage subset_width subset_information
+        position_bias label_bias alt_test_winning_rate alt_test_lead people_distance
+        people_distance_excess people_distance_ordinal people_distance_ordinal_excess
+        corrected_share corrected_share_rogan_gladen corrected_difference_rogan_gladen
+        axis_share_higher specification_same_sign specification_significant
+        specification_against interaction_share_first interaction_share_second
+        interaction_share_both
+    """,
+    "votes": "effective_votes",
+    "coefficient": "mean_error_correlation",
+    "squared 0-1 scale": "variance_component decomposition replicate_variance",
+    "levels": "next_step_levels",
+    "judgements": "next_step_judgements",
+    "probes": "next_step_probes",
+    "USD": "next_step_cost",
+    "0-1 score or share correct": "half_width",
+    "rho": "conflict_polarization_correlation control_rank_correlation concept_rank_correlation",
+    "0-1 scale": """
+        swap_verdict_shift sham_verdict_shift swap_verdict_change sham_verdict_change
+        score_mean_passing score_mean_shift control_error corrected_mean
+        corrected_mean_stratified corrected_difference labels_half_width contrast axis_effect
+        item_functioning paired_functioning effect_over_levels effect_lowest effect_highest
+    """,
+    "share of polarization": "decomposition_share",
+    "share of variance": "replicate_icc",
+    "kappa": "cohens_kappa kappa_between_orders kappa_between_orders_as_published",
+    "right less wrong": "pair_balance",
+    "utility": "accuracy_discounted accuracy_u65 accuracy_u80",
+    "squared distance": "people_belief_distance",
+    "labels": "labels_next",
+    "0-1 scale or probability": "regression",
+    "log odds": "regression_ordered_logit",
+    "0-1 scale or squared 0-1 scale": "regression_mixed_model",
+    "0-1 scale or share": "specification_median specification",
+}
+"""Unit → the metrics in it, of estimate, interval and floor; one that depends says so with "or"."""
+
 
 def absences(rows: Sequence[ResultRow], origin: Origin) -> Iterator[ResultRow]:
     """Yield a row about the whole sweep for every metric that has none, saying what it needs."""

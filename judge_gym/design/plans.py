@@ -96,7 +96,9 @@ class Margin(Frozen):
     """The smallest distance from the reference that counts, in the unit of the figure."""
 
     hypothesis: HypothesisKey
+    """The hypothesis or check."""
     margin: float = Field(ge=-1, le=1)
+    """The distance, from -1 to 1."""
     why: str = Field(min_length=1, max_length=500)
     """Why a smaller distance would not matter."""
 
@@ -105,6 +107,7 @@ class PrimaryOutcome(Frozen):
     """A figure that decides a hypothesis, identified by parts of its scope."""
 
     hypothesis: HypothesisKey
+    """The hypothesis or check that it decides."""
     scope: Annotated[dict[str, str], Legal("a mapping of texts, such as concept: fascism")] = Field(
         default_factory=dict
     )
@@ -115,11 +118,15 @@ class AnalysisPlan(Frozen):
     """Margins, primary outcomes and the confirmatory family of one sweep."""
 
     name: Annotated[str, Legal(_NAME)] = Field(pattern=r"^[a-z0-9-]{1,80}$")
+    """What it is called: small letters, digits and hyphens."""
     sweep: Annotated[str, Legal("the name of a sweep")] = Field(pattern=r"^[a-z0-9-]{1,80}$")
+    """The sweep that it is the plan of."""
     description: str = Field(min_length=1, max_length=2000)
     """What is planned, and whether the judges are simulated."""
     margins: tuple[Margin, ...] = Field(min_length=1)
+    """The margins of hypotheses, where the usual ones do not fit."""
     primary: tuple[PrimaryOutcome, ...] = Field(min_length=1)
+    """The figures that decide; everything else explores."""
     confirmatory: Annotated[tuple[HypothesisKey, ...], Legal(_KEY_LIST)] = Field(min_length=1)
     """Hypotheses tested together; Holm's correction covers their primary outcomes."""
     contestation: tuple[str, ...] = ()

@@ -18,7 +18,9 @@ class Stage(Frozen):
     """One step of the scale: a short label and observable criteria."""
 
     label: str = Field(min_length=1, max_length=200)
+    """Its name, as judges see it."""
     criteria: tuple[str, ...] = Field(min_length=MIN_CRITERIA, max_length=MAX_CRITERIA)
+    """What has to be observed for it."""
 
     @field_validator("label")
     @classmethod
@@ -38,7 +40,9 @@ class Rubric(Frozen):
     """Stages 1..n in order; stage 1 is the weakest signal, stage n the strongest."""
 
     stages: tuple[Stage, ...] = Field(min_length=2, max_length=10)
+    """The stages, lowest first."""
     reasoning: str = Field(default="", max_length=10_000)
+    """Why its author chose these stages; not shown to judges."""
 
     @cached_property
     def key(self) -> str:

@@ -38,23 +38,24 @@ DRAWS_OF_CLAIMS = 3
 """Rubrics that each judge writes for its own use where a plan confirms such a claim."""
 MOST_DRAWS = 20
 _NAME = "1 to 80 small letters, digits and hyphens"
-_KEYS = (
-    "name",
-    "description",
-    "utility_model",
-    "windows",
-    "families",
-    "concepts",
-    "rubric_draws",
-    "defaults",
-    "blocks",
-    "on_unsupported",
-    "swap",
-    "score_critic",
-    "draw",
-    "budget",
-    "plan",
-)
+KEYS = {
+    "name": "The sweep's name: 1 to 80 small letters, digits and hyphens. Required.",
+    "description": "A sentence for people.",
+    "utility_model": "The model that edits evidence and rates rubrics; not one of the judges.",
+    "windows": "Name → the evidence: a query, a country, dates and a source. Required.",
+    "families": "Model → family, where the model's name does not give the family.",
+    "concepts": "Concept → the persona and domain that prompts address.",
+    "rubric_draws": "Rubrics that each owner writes from the same prompt: 1 to 20.",
+    "defaults": "Fields of every block that does not set them.",
+    "blocks": "Axes with one value or a list each; lists are multiplied out. Required.",
+    "on_unsupported": "`error`, or `mark`: run and mark what a model does not apply.",
+    "swap": "The swap arm: pairs of judge and rival, and the sham.",
+    "score_critic": "The model that marks the reasoning of scored verdicts; without it none does.",
+    "draw": "Some of the points only: at random, or as controlled pairs.",
+    "budget": "Limits that end the sweep early.",
+    "plan": "A file with hypotheses and primary outcomes, fixed before judging.",
+}
+"""The keys of a sweep file, with what they mean."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +163,7 @@ def load_sweep(path: Path) -> Sweep:
     file with other evidence describes other experiments.
     """
     tree = read_tree(path)
-    items = tree.known_items(_KEYS)
+    items = tree.known_items(KEYS)
     for name, legal in (
         ("name", _NAME),
         ("windows", "one window or more"),

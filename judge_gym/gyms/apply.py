@@ -46,6 +46,7 @@ class Strategy(Candidate):
     """
 
     search: tuple[Literal["full_text", "trigram", "embedding"], ...] = Field(min_length=1)
+    """Its searches; several are combined by reciprocal rank fusion."""
     rerank: Path | None = None
     """The file of a judge of single texts, relative to the gym's; it sees learning and context."""
     depth: int = Field(default=10, ge=1, le=1000)

@@ -53,6 +53,7 @@ class Candidate(Frozen):
     """One way to do the step; a gym's own class adds the fields that differ."""
 
     name: Name
+    """What it is called in tables."""
 
     @property
     def asks(self) -> str | None:
@@ -79,6 +80,7 @@ class Gym(Frozen, Generic[C, K]):
     )
     """Field of a case → its column in the corpus, such as {truth: decision}."""
     candidates: tuple[K, ...] = Field(min_length=1, max_length=20)
+    """The ways of doing the step that are compared."""
     judge: Path
     """File of the judge (of single texts) that evaluates outputs, relative to the gym's file."""
 

@@ -49,6 +49,7 @@ class Writer(Candidate):
     prompt: str = Field(default="", max_length=10_000)
     """What it is to write, in the user's words."""
     temperature: float = Field(default=0.0, ge=0, le=2)
+    """0 to 2; 0 takes the likeliest answer."""
     max_tokens: int = Field(default=1024, ge=16, le=32_000)
     """Longest answer in tokens."""
     budget: Budget | None = None

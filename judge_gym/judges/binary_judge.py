@@ -25,6 +25,7 @@ class BinaryJudge(ModelJudge):
 
     kind: Literal["binary"] = "binary"
     verdicts: tuple[VerdictName, ...] = Field(min_length=2, max_length=2)
+    """The two verdicts; the first scores 1."""
 
     @field_validator("verdicts")
     @classmethod

@@ -26,7 +26,9 @@ class ModelJudge(Judge):
     task: str = Field(min_length=1, max_length=10_000)
     """What is judged, for whom and how, in the user's words; part of the prompt."""
     temperature: float = Field(default=1.0, ge=0, le=2)
+    """0 to 2; 0 takes the likeliest answer."""
     top_p: float = Field(default=1.0, gt=0, le=1)
+    """Tokens are drawn from the likeliest ones with this share of the probability."""
     max_tokens: int = Field(default=1024, ge=16, le=32_000)
     """Longest answer in tokens."""
     budget: Budget | None = None

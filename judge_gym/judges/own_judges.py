@@ -67,6 +67,7 @@ class OwnJudge(Judge):
     version: str = Field(default="", max_length=100)
     """Part of its identity: what a former version said is not taken for this one's."""
     scale: Scale = Scale()
+    """The lowest and the highest score that it returns."""
     timeout_s: float = Field(default=60, gt=0, le=3600)
     """Longest time one judgement may take, in seconds."""
 
@@ -123,6 +124,7 @@ class CallableJudge(OwnJudge):
         Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$", max_length=200),
         Legal("module:function"),
     ]
+    """The function, as module:function."""
     _folder: str | None = PrivateAttr(default=None)
 
     def read_from(self, file: Path) -> "CallableJudge":
@@ -171,6 +173,7 @@ class HttpJudge(OwnJudge):
         Field(pattern=r"^https?://[^\s]+$", max_length=2000),
         Legal("an address that begins with http:// or https://"),
     ]
+    """Its address."""
     key_env: str = Field(default="", max_length=100)
     """The variable that holds its bearer token; empty when it needs none."""
 

@@ -29,7 +29,9 @@ class RubricJudge(ModelJudge):
 
     kind: Literal["rubric"] = "rubric"
     criteria: tuple[Criterion, ...] = Field(min_length=1, max_length=20)
+    """What is scored, each on the judge's scale."""
     scale: Scale = Scale()
+    """The lowest and the highest score."""
 
     @field_validator("criteria")
     @classmethod

@@ -16,7 +16,9 @@ class Scale(Frozen):
     """From the worst mark to the best: 0 to 100, or any ordinal scale with a name for each step."""
 
     lowest: int = Field(default=0, ge=-1_000_000, le=1_000_000)
+    """The lowest score."""
     highest: int = Field(default=100, ge=-1_000_000, le=1_000_000)
+    """The highest score, above the lowest."""
     anchors: tuple[str, ...] = Field(default=(), max_length=101)
     """A name for each step, the worst first; then only whole numbers are marks."""
 

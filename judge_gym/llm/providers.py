@@ -26,10 +26,12 @@ from judge_gym.model_names import is_simulated_provider
 class Price(BaseModel):
     """What a model costs, in US dollars for a million tokens."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
 
     prompt: float = Field(ge=0)
+    """For tokens of the prompt."""
     completion: float = Field(ge=0)
+    """For tokens of the answer."""
     cached: float | None = Field(default=None, ge=0)
     """For tokens of the prompt that come from the provider's cache; as others when left out."""
     cache_written: float | None = Field(default=None, ge=0)
@@ -106,6 +108,7 @@ class Provider(Rules):
     """One table of the providers file; the rules are those of all its models."""
 
     name: str
+    """The name of its table; models are named name/model."""
     litellm: str = ""
     """The prefix litellm knows it by, when it differs from the name."""
     base_url: str = ""

@@ -169,8 +169,8 @@ def rogan_gladen(screened: Screened) -> Estimate:
     both samples: Lang and Reiczigel 2014, Preventive Veterinary Medicine 113, which adds
     pseudo-observations to all three shares. Needs 5 labelled items of each class, one item without
     a label, and a judge better than chance: the lower end of the 95% interval of Se + Sp - 1 is
-    above 0. Its coverage was 95 to 100% with 16 to 30 labels (docs/coverage.md) and 95 to 98% with
-    60 or more.
+    above 0. Its coverage was 95 to 100% with 16 to 30 labels (docs/reference/coverage.md) and 95 to
+    98% with 60 or more.
     """
     metric, labelled = "rogan_gladen_share", screened.truly + screened.not_truly
     n, unit = screened.tested + labelled, "share"

@@ -310,7 +310,7 @@ def distance_to_people(
     Means over people, then over the judge's replicates, then over items; t intervals over items.
     Needs an item with two people and a judgement; 30 items advised: of a judge that is one more
     person, the excess misses 0 in 6 to 8% of data sets of 30 items, and in 6 to 13% of 16
-    (docs/coverage.md).
+    (docs/reference/coverage.md).
     """
     counts = _counts(people, len(distance))
     given = _counts(judge, len(distance))

@@ -215,8 +215,9 @@ def corrected_polarization(verdicts: Verdicts, *, family: IntArray | None = None
     average is taken off, once for every judge. An item may come out below 0, as it must where
     judges do not differ. Against Miller-Madow, Grassberger and Chao-Shen this is within 0.015
     bits of the true divergence at 20 replicates on 4 and 7 stages, and its intervals held it most
-    often (decision 0026): at 5 replicates on 4 stages in 88 to 98% of data sets (docs/coverage.md).
-    Interval: t over items. Needs what P needs, two samples in each cell.
+    often (decision 0026): at 5 replicates on 4 stages in 88 to 98% of data sets
+    (docs/reference/coverage.md). Interval: t over items. Needs what P needs, two samples in each
+    cell.
     Source: Zahl 1977, Ecology 58; for several samples, Arvesen 1969, Annals of Mathematical
     Statistics 40.
     """

@@ -35,6 +35,7 @@ class PanelItem(Frozen):
     id: Id
     """Its name in reviews, unique in the document."""
     text: Annotated[str, Legal(f"text of 1 to {LONGEST_ITEM} characters")]
+    """What it says."""
 
     @field_validator("text")
     @classmethod
@@ -48,6 +49,7 @@ class PanelDocument(Frozen):
     id: Id
     """Its name; the only part of it that states and logs have, with the names of its items."""
     title: Annotated[str, Legal(f"text of 1 to {LONGEST_TITLE} characters")]
+    """Its title."""
     items: tuple[PanelItem, ...]
     """1 to 50 items."""
 

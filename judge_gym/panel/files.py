@@ -14,15 +14,23 @@ from judge_gym.panel.panel import Arbiter, Escalation, Panel, Rater
 from judge_gym.panel.rubric import PanelRubric
 
 
-class _File(Frozen):
+class PanelFile(Frozen):
+    """A panel: the files of its raters and of its rubric, relative to this one."""
+
     name: Annotated[str, Legal("small letters, digits and hyphens")] = Field(
         pattern=r"^[a-z0-9-]{1,80}$"
     )
+    """What it is called: small letters, digits and hyphens."""
     rubric: Path
+    """The file of the panel's rubric."""
     raters: tuple[Path, ...] = Field(min_length=1)
+    """The files of the raters, in the order in which they are asked."""
     arbiter: Arbiter
+    """Who reconciles the reviews."""
     budget: Budget | None = None
+    """Limits of the calls of the panel, in all its runs."""
     escalate: Escalation | None = None
+    """When the remaining raters are asked; without it all are."""
 
 
 def load_panel(path: Path) -> Panel:
@@ -31,7 +39,7 @@ def load_panel(path: Path) -> Panel:
     Raises `ConfigError` naming file, line, key and what is allowed.
     """
     tree = read_tree(path)
-    file, folder = read_model(_File, tree), path.parent
+    file, folder = read_model(PanelFile, tree), path.parent
     nodes = [read_tree(folder / rater_file) for rater_file in file.raters]
     rubric = read_model(PanelRubric, read_tree(folder / file.rubric))
     raters = tuple(read_model(Rater, node) for node in nodes)

@@ -20,8 +20,11 @@ class AskedModel(Frozen):
     """A model, and how it is sampled."""
 
     model: Annotated[str, Legal("provider/model")] = Field(pattern=r"^[^/\s]+/\S{1,199}$")
+    """The model, as provider/model."""
     temperature: float = Field(default=1.0, ge=0, le=2)
+    """0 to 2; 0 takes the likeliest answer."""
     top_p: float = Field(default=1.0, gt=0, le=1)
+    """Tokens are drawn from the likeliest ones with this share of the probability."""
     max_tokens: int = Field(default=4096, ge=16, le=32_000)
     """Longest answer in tokens."""
 
@@ -34,16 +37,22 @@ class ExampleItem(Frozen):
     """An item of a worked example, with the rater's score and comment."""
 
     text: str = Field(min_length=1, max_length=5000)
+    """What the item says."""
     score: int
+    """Its score."""
     comment: str = Field(min_length=1, max_length=2000)
+    """Why it has this score."""
 
 
 class Example(Frozen):
     """A review that a rater has worked out before; sets its standard and its voice."""
 
     items: tuple[ExampleItem, ...] = Field(min_length=1)
+    """Its items, with a score each."""
     overall_score: int
+    """The score of the whole document."""
     overall_comment: str = Field(min_length=1, max_length=2000)
+    """The comment on the whole document."""
 
     @property
     def scores(self) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ class Anchor(Frozen):
     name: Annotated[str, Legal("one line of 1 to 60 characters")] = Field(
         pattern=r"^[^\r\n]{1,60}$"
     )
+    """Its name."""
     description: str = Field(min_length=1, max_length=2000)
     """What earns it, as raters read it."""
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from support.command_line import REPOSITORY
 
-_FENCE = re.compile(r"```(\w*)\n(.*?)```", re.DOTALL)
+_FENCE = re.compile(r"```(\w*)[^\n]*\n(.*?)```", re.DOTALL)
+_STEP = re.compile(r'```(?:sh|\w+ title="([^",]+)(, at its end)?")\n(.*?)```', re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _PROGRAM = re.compile(r"(?:^|\s)(?:\.venv/bin/)?judge-gym ")
@@ -19,6 +20,15 @@ def text_of(document: str) -> str:
 def blocks(document: str, language: str) -> list[str]:
     """The fenced blocks of a language, in order."""
     return [body for kind, body in _FENCE.findall(text_of(document)) if kind == language]
+
+
+def script(document: str) -> str:
+    """A tutorial as a script: its files are written and its commands run, in order."""
+    steps = []
+    for name, at_its_end, body in _STEP.findall(text_of(document)):
+        into = ">>" if at_its_end else ">"
+        steps.append(f"cat {into} {name} <<'END'\n{body}END\n" if name else body)
+    return "".join(steps)
 
 
 def typed(document: str) -> list[list[str]]:

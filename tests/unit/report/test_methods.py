@@ -1,6 +1,6 @@
 """The methods of a report follow from the specs of its tables."""
 
-from judge_gym.analysis.running import NEEDS
+from judge_gym.analysis.running import NEEDS, UNITS
 from judge_gym.report.page import decisions
 from judge_gym.report.tables import SPECS
 
@@ -17,6 +17,8 @@ def test_every_metric_has_one_table_and_a_reason_to_be_absent() -> None:
     assert len(set(shown)) == len(shown)
     missing = [metric for metrics in NEEDS.values() for metric in metrics]
     assert sorted(missing) == sorted(shown)
+    in_units = [metric for metrics in UNITS.values() for metric in metrics.split()]
+    assert sorted(in_units) == sorted(shown)
 
 
 def test_every_hypothesis_says_what_decides_it() -> None:
