@@ -156,12 +156,12 @@ def every_axis() -> str:
 
 
 def settings() -> str:
-    """Return every setting with its variable, allowed values, default and meaning."""
+    """Return every setting with its allowed values, default and meaning."""
     rows = [
-        (f"`{name}`", f"`JUDGE_GYM_{name.upper()}`", legal_text(field), _value(field), _said(field))
+        (f"`{name}`", legal_text(field), _value(field), _said(field))
         for name, field in Settings.model_fields.items()
     ]
-    return _table(("setting", "variable", "allowed values", "default", "meaning"), rows)
+    return _table(("setting", "allowed values", "default", "meaning"), rows)
 
 
 def views() -> str:

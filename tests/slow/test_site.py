@@ -55,7 +55,7 @@ def test_the_reference_has_every_command_axis_setting_and_figure(site: Path) -> 
     expected = {
         "commands": list(commands(typer.main.get_command(app))),
         "axes": [axis.name for axis in axes()],
-        "settings": [f"JUDGE_GYM_{name.upper()}" for name in Settings.model_fields],
+        "settings": list(Settings.model_fields),
         "figures": [metric for metrics in NEEDS.values() for metric in metrics],
         "events": ["judge-gym.run.failed", "judge-gym.budget.stopped", "judge-gym.window.empty"],
     }
