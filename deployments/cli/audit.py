@@ -5,8 +5,9 @@ from typing import Annotated
 
 from typer import Option
 
-from deployments.cli.options import RecordedFiles, RecordedMapping
+from deployments.cli.options import AllowUnreadable, RecordedFiles, RecordedMapping
 from deployments.cli.output import command
+from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.errors import ConfigError
 
 Picture = Annotated[
@@ -14,7 +15,12 @@ Picture = Annotated[
 ]
 
 
-def audit(files: RecordedFiles, mapping: RecordedMapping, picture: Picture = None) -> None:
+def audit(
+    files: RecordedFiles,
+    mapping: RecordedMapping,
+    picture: Picture = None,
+    allow_unreadable: AllowUnreadable = False,
+) -> None:
     """Audit judgements recorded elsewhere: one page, no key, no database.
 
     Prints accuracy, preference for place and length, independent votes and what depends on the
@@ -29,16 +35,22 @@ def audit(files: RecordedFiles, mapping: RecordedMapping, picture: Picture = Non
     from judge_gym.settings import settings
 
     recorded, rubric = load_recorded(mapping)
-    report = audit_report(audited(recorded_files(files, recorded), recorded, rubric), recorded)
+    found = audited(recorded_files(files, recorded), recorded, rubric)
+    report = audit_report(found, recorded)
     places = []
     if picture:
-        if report.audit is None:
+        if report.audit is None or report.audit.plot is None:
             raise ConfigError(
                 "There is no picture: no judge of pairs has a known answer and a readable one.",
                 remedy="Leave out --picture, or name the column of the known answer as item.truth.",
             )
-        save_picture(report.audit, recorded, picture)
+        save_picture(report.audit.plot, recorded, picture)
         places = [("Picture", str(picture.resolve()))]
     file = save_report(report, settings().reports_dir, "audit")
     stored = f"{command()} data import-verdicts, with the same files and mapping"
     show_headlines(report, [*places, ("Report", str(file.resolve())), ("Store it", stored)])
+    if found.unread and not allow_unreadable:
+        raise TooFewReadableError(
+            f"The page is written. {found.unread.message}",
+            "Mend the file or its mapping, or add --allow-unreadable.",
+        )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deployments.cli.environment import database, database_engine
-from deployments.cli.options import RecordedFiles, RecordedMapping, Yes
+from deployments.cli.options import AllowUnreadable, RecordedFiles, RecordedMapping, Yes
 from deployments.cli.output import command, confirmed, console, show_table
 from deployments.cli.status import name_of
 from judge_gym.counting import counted
@@ -80,12 +80,7 @@ def _show_rows(rows: dict[str, int], heading: str) -> None:
 def import_verdicts(
     files: RecordedFiles,
     mapping: RecordedMapping,
-    allow_unreadable: Annotated[
-        bool,
-        typer.Option(
-            "--allow-unreadable", help="Import a judge with fewer than half its answers readable."
-        ),
-    ] = False,
+    allow_unreadable: AllowUnreadable = False,
     yes: Yes = False,
 ) -> None:
     """Import judgements recorded elsewhere, from JSONL, JSON arrays or CSV.

@@ -51,6 +51,12 @@ RecordedMapping = Annotated[
         show_default=False,
     ),
 ]
+AllowUnreadable = Annotated[
+    bool,
+    typer.Option(
+        "--allow-unreadable", help="Accept a judge with fewer than half its answers readable."
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 
 

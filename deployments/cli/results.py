@@ -91,6 +91,8 @@ def _opening(report: "Report") -> Iterator[tuple[str, str]]:
     if report.imported:
         part = "" if report.imported == 1 else " (in part)"
         yield f"IMPORTED{part}: judgements recorded elsewhere", "bold yellow"
+    if report.warning:
+        yield f"UNREADABLE: {report.warning}", "bold yellow"
     yield f"{run.sweep}: {summary.ran}; {summary.spent}", ""
     if summary.progress:
         yield summary.progress, ""

@@ -4,7 +4,8 @@ The rows, their order and their numbers are those that an import would store, so
 the same.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from judge_gym.analysis.data import (
     Arm,
     ItemTruth,
     Judge,
+    PeopleLabels,
     ProbeRows,
     SampleRows,
     SweepData,
@@ -22,12 +24,16 @@ from judge_gym.analysis.facets import over_facets, votes
 from judge_gym.analysis.groups import Group, comparison_groups, result_row
 from judge_gym.analysis.judges import accuracies, is_subset, over_wordings, single_judges
 from judge_gym.analysis.multiverse import specification_curves
-from judge_gym.design.experiment import Experiment
+from judge_gym.analysis.people import people_figures
+from judge_gym.annotations import AnnotationSet
+from judge_gym.answers.readability import TooFewReadableError, answers_by_judge, too_few_readable
+from judge_gym.design.experiment import STANDARD_WORDING, Experiment
 from judge_gym.design.rubric import Rubric
 from judge_gym.lab.importing import item_key, recorded_experiments, sample_rows
 from judge_gym.metrics.cells import IntArray
 from judge_gym.metrics.orders import PairJudgements, length_preference, longer_right
 from judge_gym.metrics.reasoning import NOT_ASKED
+from judge_gym.model_names import RECORDED
 from judge_gym.recorded.mapping import Recorded
 from judge_gym.recorded.reading import (
     Judging,
@@ -39,6 +45,9 @@ from judge_gym.recorded.reading import (
 from judge_gym.store.experiments import stored_key
 from judge_gym.store.results import ResultRow
 
+READABLE = ("scored", "abstained")
+_RUBRIC = 1
+"""The number of the one rubric of recorded judgements."""
 Experiments = Mapping[tuple[str, Judging], Experiment]
 
 
@@ -48,6 +57,8 @@ class Audited:
 
     data: SweepData
     rows: tuple[ResultRow, ...]
+    unread: TooFewReadableError | None
+    """Which judges have fewer than half their answers readable; None where all have enough."""
 
 
 def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited:
@@ -57,7 +68,7 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
     rows = [
         row
         for group in groups
-        for figures in (single_judges, accuracies, votes)
+        for figures in (single_judges, accuracies, people_figures, votes)
         for row in figures(group)
     ]
     if longest.any():
@@ -68,7 +79,7 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
     rows += over_facets(data, groups)
     rows += over_wordings(data, groups)
     rows += specification_curves(data, groups, rows)
-    return Audited(data, tuple(rows))
+    return Audited(data, tuple(rows), too_few_readable(answers_by_judge(_answers(data))))
 
 
 def recorded_data(
@@ -99,7 +110,7 @@ def recorded_data(
     longest = [items[place][1].longest or 0 for place in order]
     data = SweepData(
         judges=tuple(
-            Judge(experiment, name, (Arm(arm, "own", "", labels, np.nan, 1),))
+            Judge(experiment, name, (Arm(arm, "own", "", labels, np.nan, _RUBRIC),))
             for arm, (name, experiment) in sorted(
                 enumerate((name, one) for (name, _), one in experiments.items()),
                 key=lambda numbered: numbered[1][1].key,
@@ -110,8 +121,20 @@ def recorded_data(
         truth=_truth([items[place][1] for place in order], labels),
         simulated_arms=frozenset(),
         imported_arms=frozenset(columns.arm.tolist()),
+        people=_people(recorded, [items[place][1] for place in order], labels),
     )
     return data, np.array(longest, dtype=np.int64)
+
+
+def _answers(data: SweepData) -> Iterator[tuple[str, str | None, int]]:
+    """Yield who judged, why its answers could not be read (None where they could), and how many."""
+    for judge in data.judges:
+        wording = judge.experiment.wording
+        name = judge.model.removeprefix(f"{RECORDED}/")
+        name += "" if wording == STANDARD_WORDING else f", wording {wording}"
+        _, rows = select(data.samples, [judge.of_kind("own")])
+        for status, count in Counter(rows.status.tolist()).items():
+            yield name, None if status in READABLE else status, count
 
 
 def _lengths(group: Group, longest: IntArray) -> Iterator[ResultRow]:
@@ -129,6 +152,28 @@ def _lengths(group: Group, longest: IntArray) -> Iterator[ResultRow]:
             n_stages=group.n_stages,
         )
         yield group.row(length_preference(pairs, longest), [arms], judge=judge.model)
+
+
+def _people(
+    recorded: Recorded, items: Sequence[RecordedItem], labels: tuple[str, ...]
+) -> tuple[PeopleLabels, ...]:
+    """Return the labels of the columns of people as one set, compared as labels of an import."""
+    given = [
+        (number, person, labels[stage - 1])
+        for number, item in enumerate(items)
+        for person, stage in zip(recorded.item.people, item.people, strict=True)
+        if stage
+    ]
+    if not given:
+        return ()
+    how = AnnotationSet()
+    numbers, people, stages = zip(*given, strict=True)
+    return (
+        PeopleLabels(
+            "people", how.score, how.epsilon, _RUBRIC, np.array(numbers, dtype=np.int64),
+            people, tuple((stage,) for stage in stages),
+        ),
+    )  # fmt: skip
 
 
 def _no_probes() -> ProbeRows:

@@ -61,6 +61,9 @@ class ItemColumns(_Columns):
     """The part of a benchmark; accuracy is given for each."""
     truth: str = ""
     """The known answer; `truths` says which stage each value stands for."""
+    people: tuple[str, ...] = _added(())
+    """Columns with a label each, of people who judged the item too; `truths` says what a value
+    stands for, and an empty one is no label. An audit compares judges with them."""
     texts: Annotated[dict[str, int], Legal("a mapping of columns to stages")] = _added({})
     """Column of an answer → the stage that chooses it; an audit compares their lengths."""
 
@@ -190,9 +193,11 @@ class Recorded(_Columns):
             raise ValueError("answer_forms comes with answers, or with the answer of a verdict")
         if any(one.answer or one.own_order for one in self.answers):
             raise ValueError("own_order and answer belong to verdicts, not to answers")
-        if bool(self.item.truth) != bool(self.truths):
-            raise ValueError("item.truth comes with truths, and truths with item.truth")
-        if self.published and not (self.pairwise and self.truths):
+        if bool(self.item.truth or self.item.people) != bool(self.truths):
+            raise ValueError(
+                "item.truth and item.people come with truths, and truths with one of them"
+            )
+        if self.published and not (self.pairwise and self.item.truth):
             raise ValueError("published comes with pairs in both orders whose truth is known")
         self._check_pattern()
         for value, choice in {**self.decisions, **self.counts, **self.answer_forms}.items():

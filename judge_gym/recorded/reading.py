@@ -40,6 +40,8 @@ class RecordedItem:
     text: str
     category: str
     truth: int | None
+    people: tuple[int | None, ...] = ()
+    """The stage that each person gave it; None without a label."""
     longest: int | None = field(default=None, compare=False)
     """The stage that chooses the longest of its texts; None where several are, or are not named."""
 
@@ -256,18 +258,24 @@ def _item(record: _Record, recorded: Recorded) -> RecordedItem:
     if record.row.fault:
         raise record.fault(record.row.fault)
     columns = recorded.item
-    truth = record.text(columns.truth)
-    if truth and truth not in recorded.truths:
-        known = ", ".join(map(repr, recorded.truths))
-        raise record.fault(f"{columns.truth} is {truth!r}", f"`truths` has {known}.")
     return RecordedItem(
         key=record.named(columns.key),
         title=normal_line(record.text(columns.title), 500),
         text=normal_text(record.text(columns.text)),
         category=normal_line(record.text(columns.category), 500),
-        truth=recorded.truths[truth] if truth else None,
+        truth=_known(record, recorded, columns.truth),
+        people=tuple(_known(record, recorded, column) for column in columns.people),
         longest=_longest(record, columns.texts),
     )
+
+
+def _known(record: _Record, recorded: Recorded, column: str) -> int | None:
+    """Return the stage that a column's value stands for; None where it is empty."""
+    value = record.text(column)
+    if value and value not in recorded.truths:
+        known = ", ".join(map(repr, recorded.truths))
+        raise record.fault(f"{column} is {value!r}", f"`truths` has {known}.")
+    return recorded.truths[value] if value else None
 
 
 def _longest(record: _Record, texts: Mapping[str, int]) -> int | None:
@@ -328,10 +336,14 @@ class _Reading:
             if above != here:
                 column = getattr(columns, name)
                 return f"item {item.key!r}: {column} is {here[:80]!r} here and {above[:80]!r} above"
-        return (
-            f"item {item.key!r}: {columns.truth} is {truths[item.truth]} here and "
-            f"{truths[first.truth]} above"
+        labelled = zip(
+            (columns.truth, *columns.people),
+            (first.truth, *first.people),
+            (item.truth, *item.people),
+            strict=True,
         )
+        column, above, here = next(each for each in labelled if each[1] != each[2])
+        return f"item {item.key!r}: {column} is {truths[here]} here and {truths[above]} above"
 
     def _judgements(self, record: _Record, item: str) -> Iterator[Given]:
         recorded = self._recorded

@@ -1,15 +1,16 @@
-"""The audit of recorded pairs: accuracy and order preference by judge, over wordings."""
+"""The audit of recorded judgements: accuracy and preferences by judge, over wordings."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
 from judge_gym.analysis.data import SweepData
-from judge_gym.analysis.multiverse import ACCURACY
+from judge_gym.analysis.facets import averaged
+from judge_gym.analysis.multiverse import ACCURACY, SCORE
 from judge_gym.counting import counted
-from judge_gym.formats import ABSENT, number, ranged
+from judge_gym.formats import ABSENT, figure, number, ranged
 from judge_gym.report.multiverse import HOLDS, OPEN, RECORDED, REVERSES, curves_of
 from judge_gym.report.plots.plot import Panel, Plot, Rows
 from judge_gym.report.table import Row, Table, plain_table
@@ -19,7 +20,16 @@ TITLE = "Audit of recorded pairs"
 RIGHT, FIRST, SAME = "accuracy_of_all", "first_shown_share", "same_choice"
 OVER_WORDINGS = "accuracy_over_wordings"
 LONGER, LONGER_RIGHT = "longer_share", "longer_right_share"
-_PEOPLE = "alt_test_winning_rate"
+FAR, FAR_ORDINAL = "people_distance", "people_distance_ordinal"
+ITSELF = "replicate_icc"
+_PEOPLE = FAR
+_COLUMNS = {
+    "accuracy": "accuracy",
+    "kappa": "cohens_kappa",
+    "first shown": "position_bias",
+    "unreadable": "unparseable_rate",
+}
+"""Heading → the metric of judgements that have no accuracy by order."""
 _STRIP = 24
 """Characters of the strip that shows a judge's accuracy under each wording."""
 _PUBLISHED = "_as_published"
@@ -50,11 +60,12 @@ class Audit:
     """The opening of a report on recorded pairs."""
 
     table: Table
-    plot: Plot
-    strips: Sequence[str]
+    plot: Plot | None = None
+    """The accuracies of judges of pairs."""
+    strips: Sequence[str] = ()
     """For each row of the table its accuracies as a line of characters."""
-    range_of_strips: str
-    published: Table | None
+    range_of_strips: str = ""
+    published: Table | None = None
     """Published accuracies with the computed ones, at each judge's best and worst wording."""
 
     @property
@@ -77,7 +88,16 @@ class Audit:
 
 
 def audit(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
-    """Return the audit of a sweep of recorded pairs; None for other sweeps."""
+    """Return the audit of a sweep whose judgements were all recorded; None for other sweeps.
+
+    Pairs with known answers have their accuracy by order; other judgements the figures they allow.
+    """
+    if not data.imported_arms or len(data.samples.arm) != int(data.samples.imported.sum()):
+        return None
+    return _pairs(data, rows) or _others(data, rows)
+
+
+def _pairs(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
     by_metric = {metric: _by_judge(rows, metric) for metric in (RIGHT, FIRST, SAME)}
     over = {name: of[_ONE] for name, of in _by_judge(rows, OVER_WORDINGS).items()}
     estimable = {
@@ -108,7 +128,7 @@ def audit(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
             *("first shown", "same choice"),
         ),
         tuple(_row(judge, several) for judge in judges),
-        notes=tuple(_notes(rows, judges, shared)),
+        notes=tuple(_notes(data, rows, judges, shared)),
         imported=True,
         simulated=any(row.simulated for of in estimable.values() for row in of.values()),
     )
@@ -180,33 +200,45 @@ def _strip(values: Sequence[float], low: float, high: float) -> str:
 
 
 def _ranged(rows: Sequence[ResultRow]) -> str:
-    values = _values(rows)
+    return _span(_values(rows))
+
+
+def _span(values: Sequence[float]) -> str:
     if not values:
         return ABSENT
     low, high = number(min(values)), number(max(values))
     return low if low == high else f"{low} to {high}"
 
 
-def _notes(rows: Sequence[ResultRow], judges: Sequence[_Judge], shared: set[str]) -> Iterable[str]:
+def _notes(
+    data: SweepData, rows: Sequence[ResultRow], judges: Sequence[_Judge], shared: set[str]
+) -> Iterable[str]:
     yield (
         "Accuracy: share of judgements that are right, with a 95% interval over pairs; an "
-        "unreadable answer is not right."
+        "unreadable answer is not right. Right less wrong, in the checks, is 0 for guessing."
     )
     yield (
         "First shown: share of winners that were shown first; 0.50 is no preference. Same choice: "
         "share of pairs with the same winner in both orders."
     )
-    for sentence in (_rankings(rows), _longer(rows), _votes(rows, shared)):
-        if sentence:
-            yield sentence
-    yield f"What these data cannot say: {'; '.join(_unsaid(rows, judges, shared))}."
-    if following := _following(rows, judges, shared):
+    yield from _sentences(data, rows, shared)
+
+
+def _sentences(
+    data: SweepData, rows: Sequence[ResultRow], shared: Collection[str]
+) -> Iterable[str]:
+    """Yield what an audit says of judgements of any kind, below its table."""
+    found = (_rankings(rows), _longer(rows), _itself(rows), _people(rows), _votes(rows, shared))
+    yield from filter(None, found)
+    yield f"What these data cannot say: {'; '.join(_unsaid(data, rows))}."
+    if following := _following(data, rows):
         yield f"Collect next: {following}."
 
 
 def _rankings(rows: Sequence[ResultRow]) -> str:
     """Return for how many pairs of judges one is better whatever wording and order is chosen."""
-    curves = [curve for curve in curves_of(rows) if curve.scope["claim"] == ACCURACY]
+    claims = {ACCURACY: "the better judge", SCORE: "the judge with the higher scores"}
+    curves = [curve for curve in curves_of(rows) if curve.scope["claim"] in claims]
     if not curves:
         return ""
     by_verdict: dict[str, list[str]] = defaultdict(list)
@@ -216,8 +248,8 @@ def _rankings(rows: Sequence[ResultRow]) -> str:
     holding = len(by_verdict[HOLDS])
     over = " and ".join(_plural(axis) for axis in sorted(set().union(*(c.choices for c in curves))))
     said = (
-        f"Rankings: of {counted(len(curves), 'pair')} of judges, {holding} have the same better "
-        f"judge over all {over}, with an adjusted p below 0.05 (readable answers)."
+        f"Rankings: {claims[curves[0].scope['claim']]} is the same over all {over} for {holding} "
+        f"of {counted(len(curves), 'pair')} of judges (adjusted p below 0.05, readable answers)."
     )
     for verdict, words in ((REVERSES, "Reversed by a choice"), (OPEN, "Not settled")):
         if names := by_verdict[verdict]:
@@ -300,34 +332,50 @@ def _beside(pair: Sequence[float]) -> str:
     return f"{published:.1f} / {own:.1f}"
 
 
-def _following(rows: Sequence[ResultRow], judges: Sequence[_Judge], shared: set[str]) -> str:
+def _following(data: SweepData, rows: Sequence[ResultRow]) -> str:
     """Return what to collect to learn the most important of what is not known; "" for nothing."""
-    if len(shared) == 1:
-        return "the same pairs under a second wording of the prompt"
-    if _judged_once([row for judge in judges for row in judge.right]):
-        return "3 judgements of each of 100 pairs under one wording, in both orders"
-    return "" if _with_people(rows) else "labels of two people for 100 of these pairs"
+    things = "pairs" if _of_pairs(data) else "items"
+    if len(_wordings(data)) == 1:
+        return f"the same {things} under a second wording of the prompt"
+    if _judged_once(data):
+        orders = ", in both orders" if _of_pairs(data) else ""
+        return f"3 judgements of each of 100 {things} under one wording{orders}"
+    return "" if _with_people(rows) else f"labels of two people for 100 of these {things}"
 
 
 def _with_people(rows: Iterable[ResultRow]) -> bool:
     return any(row.metric == _PEOPLE and row.estimate is not None for row in rows)
 
 
-def _unsaid(rows: Sequence[ResultRow], judges: Sequence[_Judge], shared: set[str]) -> Iterable[str]:
-    figures = [row for judge in judges for row in judge.right]
+def _unsaid(data: SweepData, rows: Sequence[ResultRow]) -> Iterable[str]:
+    pairs = _of_pairs(data)
+    if not any(data.truth.label):
+        yield "whether judges are right (no known answers)"
     if not _with_people(rows):
         yield "how far judges agree with people (no labels of people)"
-    if not _by_judge(rows, LONGER):
+    if pairs and not _by_judge(rows, LONGER):
         yield "whether judges prefer longer answers (no lengths)"
-    if _judged_once(figures):
-        yield "whether a judge repeats itself (one judgement for each pair, order and wording)"
-    if shared == {_ONE} or len(shared) == 1:
+    if _judged_once(data):
+        each = "pair, order and wording" if pairs else "item and wording"
+        yield f"whether a judge repeats itself (one judgement for each {each})"
+    if len(_wordings(data)) == 1:
         yield "how far the wording of the prompt matters (one wording)"
     yield "how sure a judge is (no probes)"
 
 
-def _judged_once(figures: Iterable[ResultRow]) -> bool:
-    return all(row.n <= 2 * row.n_items for row in figures)
+def _of_pairs(data: SweepData) -> bool:
+    return data.judges[0].experiment.judges_pairs
+
+
+def _wordings(data: SweepData) -> set[str]:
+    return {judge.experiment.wording for judge in data.judges}
+
+
+def _judged_once(data: SweepData) -> bool:
+    """Whether no judge was given an item twice under one wording, in one order."""
+    columns = (data.samples.arm, data.samples.item, data.samples.shown_first)
+    cells = set(zip(*(column.tolist() for column in columns), strict=True))
+    return len(cells) == len(data.samples.arm)
 
 
 def _longer(rows: Sequence[ResultRow]) -> str:
@@ -341,19 +389,104 @@ def _longer(rows: Sequence[ResultRow]) -> str:
     return f"Longer: share of winners that are the longer answer{base}: {', '.join(shares)}."
 
 
-def _votes(rows: Iterable[ResultRow], shared: set[str]) -> str:
+def _itself(rows: Sequence[ResultRow]) -> str:
+    by_judge = _by_judge(rows, ITSELF)
+    values = {judge: _figures(list(of.values())) for judge, of in by_judge.items()}
+    known = [f"{judge} {value}" for judge, value in values.items() if value != ABSENT]
+    if not known:
+        return ""
+    return (
+        "With itself: share of the variance of scores that is between items, not between repeats; "
+        f"1 is the same judgement every time: {', '.join(known)}."
+    )
+
+
+def _people(rows: Sequence[ResultRow]) -> str:
+    """Return how far each judge is from people's labels, and one person from the others."""
+    ordinal = any(row.metric == FAR_ORDINAL and row.estimate is not None for row in rows)
+    metric, unit = (FAR_ORDINAL, "distance") if ordinal else (FAR, "share of labels that differ")
+    found = [row for row in rows if row.metric == metric and row.estimate is not None]
+    if not found:
+        return ""
+    floors = [row.floor for row in found if row.floor is not None]
+    by_judge: dict[str, list[ResultRow]] = defaultdict(list)
+    for row in found:
+        by_judge[_name(row)].append(row)
+    said = (f"{judge} {_figures(of)}" for judge, of in by_judge.items())
+    return (
+        f"With people: {unit}, 0 to 1, of a judgement from people's labels: {', '.join(said)}. "
+        f"One person from the others: {_span(floors)}."
+    )
+
+
+def _figures(rows: Sequence[ResultRow]) -> str:
+    """Return a value with its interval, or the range of several."""
+    return figure(rows[0]) if len(rows) == 1 else _ranged(rows)
+
+
+def _others(data: SweepData, rows: Sequence[ResultRow]) -> Audit:
+    """Return the audit of judgements that have no accuracy by order."""
+    figures = {heading: _whole(rows, metric) for heading, metric in _COLUMNS.items()}
+    known = {heading: of for heading, of in figures.items() if any(map(_values, of.values()))}
+    judges = sorted({_name(row) for row in rows if "judge" in row.scope})
+    wordings, things = len(_wordings(data)), "pair" if _of_pairs(data) else "item"
+    under = f" under {counted(wordings, 'wording')} of the prompt" if wordings > 1 else ""
+    said = {
+        "accuracy": "Accuracy: share of readable answers that are the known one.",
+        "kappa": "Kappa: agreement with the known answers beyond chance; 0 is guessing.",
+        "unreadable": "Unreadable: share of answers without a verdict.",
+        "first shown": "First shown: share for the answer shown first, less what is expected.",
+    }
+    table = plain_table(
+        "Audit of recorded judgements",
+        ("judge", *known),
+        [
+            (judge, *(_figures(of[judge]) if judge in of else ABSENT for of in known.values()))
+            for judge in judges
+        ],
+        words=1,
+    )
+    words = " ".join(text for heading, text in said.items() if heading in known)
+    spans = " A range is over wordings." if wordings > 1 else ""
+    return Audit(
+        replace(
+            table,
+            explanation=(
+                f"{len(data.samples.arm):,} judgements by {counted(len(judges), 'judge')} of "
+                f"{counted(len(data.truth.label), things)}{under}."
+            ),
+            notes=(f"{words}{spans}", *_sentences(data, rows, _wordings(data))),
+            imported=True,
+        )
+    )
+
+
+def _whole(rows: Sequence[ResultRow], metric: str) -> dict[str, list[ResultRow]]:
+    """Return the rows of each judge on all items: the one over all wordings, where there is one."""
+    found: dict[str, list[ResultRow]] = defaultdict(list)
+    for row in averaged(rows):
+        if row.metric == metric and "judge" in row.scope and "category" not in row.scope:
+            found[_name(row)].append(row)
+    return found
+
+
+def _votes(rows: Iterable[ResultRow], shared: Collection[str]) -> str:
     """Return how many independent judges the judges are worth under the wordings they share."""
     found = [
         row
         for row in rows
         if row.metric == "effective_votes" and str(row.scope.get("wording", _ONE)) in shared
     ]
-    if not _values(found):
+    found = [row for row in found if row.estimate is not None]
+    if not found:
         return ""
     ends = [end for row in found for end in (row.lower, row.upper) if end is not None]
-    within = f", 95% intervals within {number(min(ends))} and {number(max(ends))}" if ends else ""
+    several = len(found) > 1 and ends
+    within = (
+        f", 95% intervals within {number(min(ends))} and {number(max(ends))}" if several else ""
+    )
     return (
-        f"Independent votes that the judges count as, since they err together: {_ranged(found)}"
+        f"Independent votes that the judges count as, since they err together: {_figures(found)}"
         f"{within}."
     )
 
@@ -407,12 +540,12 @@ def _mark(
     }
 
 
-def picture(audit: Audit, name: str) -> tuple[str, Sequence[str], Rows]:
+def picture(plot: Plot, name: str) -> tuple[str, Sequence[str], Rows]:
     """Return a sentence, what it rests on and the rows of the chart `strips`, to stand alone.
 
     `name` is that of the data.
     """
-    rows = audit.plot.panels[0].rows
+    rows = plot.panels[0].rows
     whole = [row for row in rows if row["whole"]]
     chance = whole[0]["reference"]
     title = f"Accuracy of {counted(len(whole), 'judge')}"

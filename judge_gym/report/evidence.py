@@ -3,6 +3,7 @@
 Everything here is text from outside: it is shown, never followed or run. It is bounded, so that
 a page stays readable."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 from sqlalchemy.orm import Session
 
 from judge_gym.analysis.plotted import conflicting_cells
+from judge_gym.design.experiment import Experiment
 from judge_gym.design.strategies.view import VIEWS
 from judge_gym.metrics.consistency import ReplicateConflict
 from judge_gym.records.shown import stages_of
@@ -33,6 +35,7 @@ LONGEST_TEXT = 4_000
 """Characters shown of a text."""
 LONGEST_REASONING = 1_000
 """Characters shown of a model's reasoning, which is often longer than its answer."""
+LONGEST_PROMPT = 20_000
 CUT = " […]"
 
 
@@ -51,6 +54,12 @@ class ShownJudgement:
     after: str
     reasoning: str
     """The model's own, where its provider gives it."""
+    family: str
+    concept: str
+    status: str
+    prompt: str
+    """The messages and parameters of its call; empty where it was judged elsewhere."""
+    tokens: str
 
 
 Key = TypeVar("Key")
@@ -60,17 +69,15 @@ def shown_judgements(
     session: Session, experiment_ids: Sequence[int], stored: Mapping[Key, Sequence[JudgementText]]
 ) -> dict[Key, list[ShownJudgement]]:
     """Return the stored judgements of these experiments as they are shown."""
-    settings = {
-        id_: f"{experiment.concept}, {setting_of(experiment)}".rstrip(", ")
-        for id_, experiment in experiments_by_id(session, experiment_ids).items()
-    }
+    experiments = experiments_by_id(session, experiment_ids)
     return {
-        key: [_shown(judgement, settings[judgement.experiment_id]) for judgement in judgements]
+        key: [_shown(judgement, experiments[judgement.experiment_id]) for judgement in judgements]
         for key, judgements in stored.items()
     }
 
 
-def _shown(judgement: JudgementText, setting: str) -> ShownJudgement:
+def _shown(judgement: JudgementText, experiment: Experiment) -> ShownJudgement:
+    setting = f"{experiment.concept}, {setting_of(experiment)}".rstrip(", ")
     owner = judgement.rubric_owner
     author = f"rubric by {owner}" if owner else "provided rubric"
     rubric = author if judgement.arm == "own" else f"{judgement.arm}: {author}"
@@ -80,8 +87,27 @@ def _shown(judgement: JudgementText, setting: str) -> ShownJudgement:
         replicate=judgement.replicate + 1,
         outcome=_outcome(judgement),
         reasoning=cut(judgement.reasoning, LONGEST_REASONING),
+        family=experiment.family,
+        concept=experiment.concept,
+        status=judgement.status,
+        prompt=_prompt(judgement),
+        tokens=_tokens(judgement),
         **_marked(judgement.answer, judgement.span_start, judgement.span_end, judgement.span),
     )
+
+
+def _prompt(judgement: JudgementText) -> str:
+    """Return the messages below their roles, then the parameters."""
+    parts = [f"[{message['role']}]\n{message['content']}" for message in judgement.messages]
+    if judgement.parameters:
+        values = (f"{name}: {value}" for name, value in sorted(judgement.parameters.items()))
+        parts.append(f"[parameters]\n{', '.join(values)}")
+    return cut("\n\n".join(parts), LONGEST_PROMPT) if judgement.messages else ""
+
+
+def _tokens(judgement: JudgementText) -> str:
+    counts = ((judgement.prompt_tokens, "in"), (judgement.completion_tokens, "out"))
+    return ", ".join(f"{count:,} tokens {way}" for count, way in counts if count is not None)
 
 
 def _outcome(judgement: JudgementText) -> str:
@@ -106,7 +132,9 @@ def cut(text: str, longest: int = LONGEST_TEXT) -> str:
     return text if len(text) <= longest else text[:longest] + CUT
 
 
-MAX_DOCUMENTS = 60
+MAX_ON_PAGE = 60
+"""Documents that stand on the report's own page; of more, each has a page of its own."""
+MAX_DOCUMENTS = 500
 """Documents shown of all windows together."""
 MAX_JUDGEMENTS = 40
 """Judgements shown of one document: every judge's first replicate, then the second, and so on."""
@@ -135,6 +163,16 @@ class ShownDocument:
     judgements: tuple[ShownJudgement, ...]
     more: int
     """Judgements that are not shown."""
+
+    def outcomes(self) -> list[tuple[ShownJudgement, int]]:
+        """Return a judgement of each judge, concept and status, and how many are like it."""
+        first: dict[tuple[str, str, str], ShownJudgement] = {}
+        counts: Counter[tuple[str, str, str]] = Counter()
+        for judgement in self.judgements:
+            key = (judgement.judge, judgement.concept, judgement.status)
+            first.setdefault(key, judgement)
+            counts[key] += 1
+        return [(judgement, counts[key]) for key, judgement in first.items()]
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,21 @@
 import base64
 import csv
 import errno
+import gzip
+import hashlib
 import io
+import json
 import os
 import tempfile
 import zipfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import jinja2
+from markupsafe import Markup
 
 from judge_gym.errors import JudgeGymError
 from judge_gym.metrics.estimate import Estimate
@@ -27,6 +31,33 @@ ENVIRONMENT = jinja2.Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+
+
+MOST_ROWS = 12
+"""Rows of a table that a page shows before the reader asks for all."""
+ENVIRONMENT.globals["MOST_ROWS"] = MOST_ROWS
+_SCRIPT = Markup(ENVIRONMENT.get_template("page.js.j2").render())
+ENVIRONMENT.globals["script"] = _SCRIPT
+ENVIRONMENT.globals["script_digest"] = (
+    f"sha256-{base64.b64encode(hashlib.sha256(_SCRIPT.encode()).digest()).decode()}"
+)
+"""The only script that a page runs, by the digest that its policy names."""
+
+
+@dataclass
+class Prompts:
+    """The prompts of a page, each once, in the order of their first place."""
+
+    _places: dict[str, int] = field(default_factory=dict)
+
+    def place(self, prompt: str) -> int:
+        """Return the number of a prompt in the list that `packed` gives, from 0."""
+        return self._places.setdefault(prompt, len(self._places))
+
+    def packed(self) -> str:
+        """Return the JSON list of all prompts as Base64 of gzip; equal lists give equal text."""
+        text = json.dumps(list(self._places)).encode()
+        return base64.b64encode(gzip.compress(text, mtime=0)).decode()
 
 
 class ReportError(JudgeGymError):

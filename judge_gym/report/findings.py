@@ -10,7 +10,14 @@ from judge_gym.design.axes import axes as design_axes
 from judge_gym.formats import figure, number, p_value
 from judge_gym.metrics.accuracy import OF_PAIRS
 from judge_gym.metrics.margins import ALPHA
-from judge_gym.report.scopes import Scope, rubric_phrase, setting_phrases, short_label, varying
+from judge_gym.report.scopes import (
+    Scope,
+    behind,
+    rubric_phrase,
+    setting_phrases,
+    short_label,
+    varying,
+)
 from judge_gym.report.table import Row, Table
 from judge_gym.store.results import FindingRow, ResultRow
 
@@ -69,6 +76,7 @@ def _row(finding: FindingRow, label: str) -> Row:
             p_value(finding.p_adjusted),
         ),
         heading=f"{finding.hypothesis}  {finding.statement}",
+        about=behind([finding.scope]),
         group=finding.hypothesis,
     )
 

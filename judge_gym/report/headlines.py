@@ -18,7 +18,7 @@ from judge_gym.report.multiverse import sign_change_cautions
 from judge_gym.report.planted import Planted
 from judge_gym.report.plots.plot import Panel, Plot
 from judge_gym.report.remarks import remark_text
-from judge_gym.report.scopes import changes
+from judge_gym.report.scopes import behind, changes
 from judge_gym.report.table import Row, Table
 from judge_gym.store.results import FindingRow, ResultRow
 
@@ -282,7 +282,11 @@ def headline_table(
     """Return the headlines as a table: a heading per claim, one for `most` settings, for checks."""
     claims, checks = (
         [
-            Row((row.label, row.figure, row.conclusion) if row.label else (), heading=_heading(row))
+            Row(
+                (row.label, row.figure, row.conclusion) if row.label else (),
+                heading=_heading(row),
+                about=behind(finding.scope for finding in row.findings),
+            )
             for row in rows
             if row.is_check is is_check
         ]

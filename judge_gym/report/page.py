@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from shutil import rmtree
 
 from sqlalchemy.orm import Session
 
@@ -13,9 +14,23 @@ from judge_gym.formats import plain
 from judge_gym.lab.status import sweep_status
 from judge_gym.metrics.hypotheses import HYPOTHESES, VALIDITY_CHECKS
 from judge_gym.report.audit import Audit, audit
-from judge_gym.report.evidence import CellsToReview, ShownWindow, cells_to_review, shown_evidence
+from judge_gym.report.checklist import checklist, methods_paragraph
+from judge_gym.report.evidence import (
+    MAX_ON_PAGE,
+    CellsToReview,
+    ShownWindow,
+    cells_to_review,
+    shown_evidence,
+)
 from judge_gym.report.facts import Facts, read_facts
-from judge_gym.report.files import ENVIRONMENT, csv_download, replace_file, results_csv, unwritable
+from judge_gym.report.files import (
+    ENVIRONMENT,
+    Prompts,
+    csv_download,
+    replace_file,
+    results_csv,
+    unwritable,
+)
 from judge_gym.report.findings import HOW_DECIDED, findings_table, largest_effects, sentences
 from judge_gym.report.headlines import Summary, headline_plot, headline_table, summary_of
 from judge_gym.report.multiverse import specification_plot
@@ -55,9 +70,14 @@ class Report:
     written: datetime
     concepts: Sequence[str] = ()
     trust: Sequence[Tile] = ()
+    methods: str = ""
+    """How the study was done, in sentences."""
+    checklist: Table | None = None
     plots: Sequence[Plot] = ()
     audit: Audit | None = None
-    """Of recorded pairs."""
+    """Of recorded judgements."""
+    warning: str = ""
+    """Why the figures may not be what they seem; a banner says it first."""
 
     @property
     def banner_marks(self) -> Sequence[str]:
@@ -80,6 +100,12 @@ class Report:
         return next((plot for plot in self.plots if plot.beside == OVERVIEW and plot.panels), None)
 
     @property
+    def outcomes(self) -> Sequence[str]:
+        """What became of the judgements that the page shows, each once."""
+        documents = (document for window in self.evidence for document in window.documents)
+        return sorted({one.status for document in documents for one in document.judgements})
+
+    @property
     def sections(self) -> Sequence[Section]:
         """The questions with their answers, tables and pictures."""
         return sections(self.summary.headlines, self.results, self.plots)
@@ -99,6 +125,8 @@ def read_report(session: Session, run_id: int) -> Report:
     wholly = facts.run.simulated and all(row.simulated for row in rows)
     planted = compare_planted(session, sweep, data, rows) if wholly else Planted()
     summary = summary_of(facts, sweep_status(session, sweep), findings, planted, rows)
+    concepts = concepts_of(rows)
+    trust = trust_tiles(rows, summary.headlines, facts.served)
     return Report(
         facts=facts,
         summary=summary,
@@ -113,8 +141,10 @@ def read_report(session: Session, run_id: int) -> Report:
         wholly_simulated=wholly,
         imported=sum(row.imported for row in rows) / len(rows) if rows else 0.0,
         written=datetime.now(UTC),
-        concepts=concepts_of(rows),
-        trust=trust_tiles(rows, summary.headlines, facts.served),
+        concepts=concepts,
+        trust=trust,
+        methods=methods_paragraph(facts, concepts),
+        checklist=checklist(facts, concepts, trust, findings),
         audit=audit(data, rows),
         plots=[*read_plots(session, sweep, data, rows), specification_plot(rows)],
     )
@@ -128,16 +158,46 @@ def concepts_of(rows: Sequence[ResultRow]) -> list[str]:
 def save_report(report: Report, folder: Path, kind: str = "report") -> Path:
     """Write `<kind>-<sweep>.html` into `folder`, replacing an older one at once; returns its path.
 
+    Where it shows more than `MAX_ON_PAGE` documents, each has a page in a folder beside it.
+
     Raises `ReportError` when the folder cannot be written to.
     """
     path = _report_file(report.facts.run.sweep, folder, kind)
+    items = _items_folder(report, path.stem)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         older = path.read_text("utf-8", errors="replace") if path.exists() else ""
-        replace_file(path, render_page(report, older))
+        if items:
+            _save_items(report, folder / items, path.name)
+        replace_file(path, render_page(report, older, items))
+        for stale in set(_ITEMS.findall(older)) - {items}:
+            rmtree(folder / stale, ignore_errors=True)
     except OSError as error:
         raise unwritable(f"The report {path}", folder, error) from error
     return path
+
+
+_ITEMS = re.compile(r'<main data-items="([A-Za-z0-9._-]*-items-[0-9]{14})">')
+
+
+def _items_folder(report: Report, stem: str) -> str:
+    """Return the folder of the items' own pages; empty where the report's page holds them.
+
+    It is named after the analysis, so that a report that is kept does not lose its items.
+    """
+    if sum(len(window.documents) for window in report.evidence) <= MAX_ON_PAGE:
+        return ""
+    return f"{stem}-items-{report.facts.run.created_at:%Y%m%d%H%M%S}"
+
+
+def _save_items(report: Report, folder: Path, page: str) -> None:
+    """Write a page per item, which leads back to the report's page."""
+    folder.mkdir(exist_ok=True)
+    template = ENVIRONMENT.get_template("item.html.j2")
+    for window in report.evidence:
+        for document in window.documents:
+            text = template.render(report=report, document=document, page=page, prompts=Prompts())
+            replace_file(folder / f"item-{document.id}.html", text)
 
 
 def _report_file(sweep: str, folder: Path, kind: str = "report") -> Path:
@@ -160,10 +220,11 @@ def keep_report(sweep: str, folder: Path) -> Path | None:
         raise unwritable(f"The report {kept}", folder, error) from error
 
 
-def render_page(report: Report, older: str = "") -> str:
+def render_page(report: Report, older: str = "", items_folder: str = "") -> str:
     """Return the whole page; equal reports give equal text.
 
-    `older` is a page whose drawings are taken over where they show the same.
+    `older` is a page whose drawings are taken over where they show the same. `items_folder` holds
+    the pages of items; empty where they stand on this page.
     """
     template = ENVIRONMENT.get_template("page.html.j2")
     before = drawn_before(older)
@@ -172,6 +233,8 @@ def render_page(report: Report, older: str = "") -> str:
         defaults_note=DEFAULTS_NOTE,
         how_decided=HOW_DECIDED,
         anchor=_anchor,
+        prompts=Prompts(),
+        items_folder=items_folder,
         drawings=lambda plot: drawings(plot, before),
         figures=csv_download(f"figures-{_file_name(report.facts.run.sweep)}.csv", report.csv),
         methods=SPECS,

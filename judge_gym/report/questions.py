@@ -21,7 +21,7 @@ class Question:
 
 QUESTIONS = (
     Question(
-        "stand-apart",
+        "question-stand-apart",
         "Do judges stand apart?",
         ("H1", "V2", "V5"),
         (
@@ -33,7 +33,7 @@ QUESTIONS = (
         ),
     ),
     Question(
-        "rubrics",
+        "question-rubrics",
         "Whose rubric is it?",
         ("H3",),
         (
@@ -42,13 +42,13 @@ QUESTIONS = (
         ),
     ),
     Question(
-        "confidence",
+        "question-confidence",
         "Do judges know how far others agree?",
         ("H2",),
         ("Confidence and overconfidence", "Token probability of verdicts"),
     ),
     Question(
-        "forced-choice",
+        "question-forced-choice",
         "Does forced choice drive them apart?",
         ("H4.polarization", "H4.distance"),
         (
@@ -57,7 +57,7 @@ QUESTIONS = (
         ),
     ),
     Question(
-        "right",
+        "question-right",
         "Are judges right?",
         ("V1.polarization", "V1.reference", "V3.chance", "V3.published"),
         (
@@ -68,7 +68,7 @@ QUESTIONS = (
         ),
     ),
     Question(
-        "design",
+        "question-design",
         "Which design choice matters?",
         (),
         (
@@ -81,7 +81,7 @@ QUESTIONS = (
         ),
     ),
     Question(
-        "went-wrong",
+        "question-went-wrong",
         "What went wrong?",
         ("V4.variance", "V4.icc"),
         (

@@ -11,15 +11,16 @@ from judge_gym.analysis.testing import findings
 from judge_gym.counting import counted
 from judge_gym.design.plans import standing
 from judge_gym.recorded.mapping import Recorded
-from judge_gym.report.audit import Audit, audit, picture
+from judge_gym.report.audit import audit, picture
 from judge_gym.report.facts import MANY_UNREADABLE, Facts
 from judge_gym.report.files import replace_file, results_csv, unwritable
 from judge_gym.report.findings import findings_table, largest_effects, sentences
 from judge_gym.report.headlines import Summary, headlines
-from judge_gym.report.multiverse import sign_change_cautions, specification_plot
+from judge_gym.report.multiverse import RECORDED, sign_change_cautions, specification_plot
 from judge_gym.report.page import Report, concepts_of
 from judge_gym.report.planted import Planted
 from judge_gym.report.plots import svg
+from judge_gym.report.plots.plot import Plot
 from judge_gym.report.table import Table
 from judge_gym.report.tables import result_tables
 from judge_gym.report.trust import trust_tiles
@@ -31,9 +32,11 @@ _NOTHING = Table("", "", (), ())
 def audit_report(found: Audited, recorded: Recorded) -> Report:
     """Return the report of an audit: that of a sweep, without calls, evidence and answers."""
     rows, now, plan = found.rows, datetime.now(UTC), standing(None, None, None)
-    decided = findings(found.data, rows, Planned(None, None, plan))
+    every = findings(found.data, rows, Planned(None, None, plan))
+    # What cannot be tested is in the audit's own words.
+    decided = [finding for finding in every if finding.estimate is not None]
     run = RunInfo(0, recorded.name, version("judge-gym"), False, now)
-    judges = tuple(sorted({judge.model for judge in found.data.judges}))
+    judges = tuple(sorted({judge.model.removeprefix(RECORDED) for judge in found.data.judges}))
     facts = Facts(run, recorded.description, judges, _NOTHING, _NOTHING, _NOTHING, _NOTHING, (), ())
     claims = headlines(decided)
     summary = Summary(
@@ -60,15 +63,16 @@ def audit_report(found: Audited, recorded: Recorded) -> Report:
         concepts=concepts_of(rows),
         trust=trust_tiles(rows, claims, facts.served),
         audit=audit(found.data, rows),
+        warning=found.unread.message if found.unread else "",
         plots=[specification_plot(rows)],
     )
 
 
-def save_picture(audited: Audit, recorded: Recorded, file: Path) -> None:
+def save_picture(plot: Plot, recorded: Recorded, file: Path) -> None:
     """Write accuracy by judge as an SVG file; raises `ReportError` if it cannot be written."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(file, svg.picture(*picture(audited, recorded.source)))
+        replace_file(file, svg.picture(*picture(plot, recorded.source)))
     except OSError as error:
         raise unwritable(f"The picture {file}", file.parent, error) from error
 

@@ -1,6 +1,6 @@
 """What a figure is about, in few words: only the parts of a scope that vary within a table."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from judge_gym.analysis.groups import SUBJECTS
@@ -12,6 +12,8 @@ DEFAULTS_NOTE = "An axis that a table does not name is at its default; see judge
 AT_DEFAULTS = "default settings"
 _PLACES = ("window", "country", "task_type")
 """Mostly follow from the concept, and are said only where they do not."""
+_BEHIND = ("judge", "pair", "concept")
+"""Parts of a scope that tell which judgements are behind a figure."""
 _CODED = ("rule", "regression", "term")
 _CONTRAST = ("axis", "from", "to")
 _NOT_SETTINGS = {"concept", "rubric", *_PLACES, *SUBJECTS, *_CONTRAST}
@@ -52,6 +54,12 @@ def group_labels(scopes: Sequence[Scope]) -> list[str]:
     shown = [texts for texts in parts if len(set(texts)) > 1 or texts is parts[0]]
     labels = [", ".join(filter(None, texts)) for texts in zip(*shown, strict=True)]
     return [label or AT_DEFAULTS for label in labels] if any(labels) else labels
+
+
+def behind(scopes: Iterable[Scope]) -> tuple[tuple[str, str], ...]:
+    """Return the judge, pair of families and concept that all these scopes have in common."""
+    named = [{(name, str(scope[name])) for name in _BEHIND if name in scope} for scope in scopes]
+    return tuple(sorted(set.intersection(*named))) if named else ()
 
 
 def subject_columns(scopes: Sequence[Scope]) -> list[tuple[str, list[str]]]:

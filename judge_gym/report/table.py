@@ -24,13 +24,14 @@ class Row:
 
     Without `cells` there is the heading alone. `group` is the heading in a word, where a table has
     no room for headings; the heading itself when it is empty. `link` is where the first cell leads
-    on a page.
+    on a page. `about` names the judgements behind it: judge, pair of families, concept.
     """
 
     cells: tuple[str, ...]
     heading: str = ""
     group: str = ""
     link: str = ""
+    about: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

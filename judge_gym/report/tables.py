@@ -12,6 +12,7 @@ from judge_gym.metrics.estimate import RemarkKind
 from judge_gym.report.remarks import remark_text, remark_texts
 from judge_gym.report.scopes import (
     Scope,
+    behind,
     group_labels,
     shared_part,
     short_label,
@@ -133,7 +134,10 @@ def _assembled(lines: Sequence[_Line], cells: Columns) -> Table:
         title="",
         explanation="",
         columns=tuple(heading for heading, _ in columns),
-        rows=tuple(Row(*row) for row in zip(texts, labels, strict=True)),
+        rows=tuple(
+            Row(cells, label, about=behind([scope]))
+            for cells, label, scope in zip(texts, labels, scopes, strict=True)
+        ),
         notes=(f"All rows: {shared}.",) if shared else (),
         words=len(subjects),
         simulated=any(line.simulated for line in lines),

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
@@ -18,6 +18,8 @@ class JudgementText:
     """A judgement with the first characters of its answer and the span its verdict was read from.
 
     `reasoning` has the first characters of the model's own reasoning, of which nothing was read.
+    `messages` and `parameters` are those of its call, empty where there is none; the tokens are
+    None where the provider counts none.
 
     `stages` is a bit set, None unless it is scored; `labels` are the rubric's, stage 1 first.
     """
@@ -37,6 +39,10 @@ class JudgementText:
     span_end: int | None
     span: str
     reasoning: str
+    messages: Sequence[Mapping[str, str]] = ()
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
 
 
 @dataclass(frozen=True)
@@ -347,6 +353,10 @@ def _judgement_texts(
             sa.func.left(t.Call.answer, longest + 1),
             sa.func.left(t.Call.reasoning, longest + 1),
             sa.func.substring(t.Call.answer, t.Sample.span_start + 1, span_length),
+            t.Call.messages,
+            sa.func.coalesce(t.Call.sent_parameters, t.Call.parameters),
+            t.Call.prompt_tokens,
+            t.Call.completion_tokens,
         )
         .join(t.Sample, t.Sample.id == selected.c.id)
         .join(t.Arm, t.Arm.id == t.Sample.arm_id)
@@ -356,7 +366,9 @@ def _judgement_texts(
         .order_by(selected.c.about, t.Experiment.model, t.Arm.id, t.Sample.replicate)
     )
     judgements: dict[int, list[JudgementText]] = defaultdict(list)
-    for about, sample, experiment_id, model, arm, owner, stages, answer, reasoning, span in rows:
+    for row in rows:
+        about, sample, experiment_id, model, arm, owner, stages, answer, reasoning, span = row[:10]
+        messages, parameters, prompt_tokens, completion_tokens = row[10:]
         judgements[about].append(
             JudgementText(
                 experiment_id=experiment_id,
@@ -373,6 +385,10 @@ def _judgement_texts(
                 span_end=sample.span_end,
                 span=span or "",
                 reasoning=reasoning or "",
+                messages=messages or (),
+                parameters=parameters or {},
+                prompt_tokens=prompt_tokens,
+                completion_tokens=completion_tokens,
             )
         )
     return judgements

@@ -1,5 +1,8 @@
 """The report of an analysis run, from rows in a real database."""
 
+import base64
+import gzip
+import json
 import re
 from pathlib import Path
 
@@ -80,6 +83,27 @@ def test_a_page_holds_the_figures_of_its_run(database: str, tmp_path: Path) -> N
     assert "Planted" not in page
 
 
+def test_the_checklist_is_filled_from_the_records_of_the_study(database: str) -> None:
+    lab = Lab(database)
+    two_judges(lab)
+    with Session(lab.engine) as session, session.begin():
+        add_ledger_row(
+            session, "score/1", experiment_id=session.scalars(sa.select(t.Experiment.id)).first()
+        )
+    run_id = run_of(lab)
+    with Session(lab.engine) as session:
+        report = read_report(session, run_id)
+    assert report.checklist is not None
+    values = dict(row[:2] for row in cells(report.checklist))
+    assert values["Judges, by provider and model"] == f"{ALPHA}, {BETA}"
+    assert values["Replicates for each item"] == "5"
+    assert values["Prompts, by template and digest"] == "score h"
+    assert values["Calls and cost"] == "1 (0 failed), 1 attempts, US$ 0.25"
+    assert values["Plan before the first judgement"] == "none: everything explores"
+    assert values["Settings other than the defaults"] != ""
+    assert f"2 judges ({ALPHA}, {BETA}) gave 30 judgements on order." in report.methods
+
+
 def test_names_from_outside_are_escaped_on_the_page(database: str, tmp_path: Path) -> None:
     lab = Lab(database)
     two_judges(lab, f"acme/{HOSTILE}", concept=f"order {HOSTILE}")
@@ -88,7 +112,7 @@ def test_names_from_outside_are_escaped_on_the_page(database: str, tmp_path: Pat
         session.scalars(sa.select(t.Sweep)).one().description = HOSTILE
     with Session(lab.engine) as session:
         page = save_report(read_report(session, run_id), tmp_path).read_text(encoding="utf-8")
-    assert "<script" not in page
+    assert page.count("<script") == 1
     assert "&lt;script&gt;" in page
 
 
@@ -289,6 +313,28 @@ def test_the_reasoning_of_a_model_is_flagged_cut_and_never_marked(database: str)
     assert "<script" not in shown
     assert 500 < shown.count("x") < 1_100
     assert "x […]" in shown
+
+
+def test_a_figure_leads_to_its_judgements_and_each_to_its_prompt(database: str) -> None:
+    lab = Lab(database)
+    two_judges(lab)
+    asked = [{"role": "system", "content": "Be fair."}, {"role": "user", "content": HOSTILE}]
+    with Session(lab.engine) as session, session.begin():
+        call_id = add_ledger_row(session, "judgement", messages=asked, parameters={"seed": 7})
+        session.execute(sa.update(t.Sample).values(call_id=call_id))
+    with Session(lab.engine) as session:
+        page = render_page(read_report(session, run_of(lab)))
+    behind = set(re.findall(r'<a class="behind" href="#evidence" (.*?)>', page))
+    assert f'data-concept="order" data-judge="{ALPHA}"' in behind
+    assert 'data-concept="order" data-pair="alpha and beta"' in behind
+    about = f'data-judge="{ALPHA}" data-family="alpha" data-concept="order" data-outcome="scored"'
+    assert page.count(f'<details class="judgement" {about}>') == 15
+    # Thirty judgements with one prompt: it is packed once.
+    assert page.count('<details data-prompt="0">') == 30
+    assert "100 tokens in, 20 tokens out" in page
+    [packed] = re.findall(r'<div id="prompts" hidden>(.*?)</div>', page)
+    [prompt] = json.loads(gzip.decompress(base64.b64decode(packed)))
+    assert prompt == f"[system]\nBe fair.\n\n[user]\n{HOSTILE}\n\n[parameters]\nseed: 7"
 
 
 def test_a_judgement_without_reasoning_shows_none(database: str) -> None:

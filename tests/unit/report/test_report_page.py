@@ -1,18 +1,28 @@
 """The page: one file that loads nothing, escapes everything, and marks what is simulated."""
 
+import base64
 import errno
+import hashlib
 import re
 import resource
 from collections.abc import Iterator
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
+from judge_gym.report.evidence import (
+    MAX_ON_PAGE,
+    ShownDocument,
+    ShownJudgement,
+    ShownView,
+    ShownWindow,
+)
 from judge_gym.report.files import ReportError, replace_file, results_csv, unwritable
-from judge_gym.report.page import render_page, save_report
+from judge_gym.report.page import keep_report, render_page, save_report
 from judge_gym.report.table import Row, Table
 from judge_gym.report.tables import result_tables
 from support.report_pages import NOW, report
@@ -57,7 +67,8 @@ def test_text_from_outside_is_text_on_the_page(make_row) -> None:
     facts = replace(given.facts, description=HOSTILE, windows=windows, warnings=(HOSTILE,))
     page = render_page(replace(given, facts=facts))
     elements = Elements(page)
-    assert not {"script", "img"} & set(elements.names)
+    assert "img" not in elements.names
+    assert elements.names.count("script") == 1
     assert not [name for name, _ in elements.attributes if name.startswith("on")]
     assert "&lt;script&gt;alert(" in page
     assert "{{ 7 * 7 }}" in page
@@ -73,8 +84,33 @@ def test_the_page_loads_nothing(make_row) -> None:
         for name, value in elements.attributes
         if name in loading
     )
-    assert not {"link", "script", "iframe", "object", "img"} & set(elements.names)
-    assert not re.search(r"https?://|//[a-z]|url\((?!#)|@import", page)
+    assert not {"link", "iframe", "object", "img"} & set(elements.names)
+    names_no_address = page.replace("http://www.w3.org/2000/svg", "")
+    assert not re.search(
+        r"https?://|url\((?!#)|@import|\bfetch\(|XMLHttp|import\(", names_no_address
+    )
+
+
+def test_the_policy_of_the_page_runs_its_own_script_and_no_other() -> None:
+    page = render_page(report())
+    [script] = re.findall(r"<script>(.*?)</script>", page, flags=re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    [policy] = re.findall(r'Content-Security-Policy" content="([^"]*)"', page)
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules["default-src"] == "'none'"
+    assert unescape(rules["script-src"]) == f"'sha256-{digest}'"
+
+
+def test_a_long_table_shows_twelve_rows_and_has_them_all(make_row) -> None:
+    rows = [
+        make_row("confidence", 0.5, scope={"concept": "order", "judge": f"acme/{n:02}"})
+        for n in range(15)
+    ]
+    page = render_page(report(results=tuple(result_tables(rows))))
+    table = page[page.index("<tbody") : page.index("</tbody>")]
+    assert table.count("<tr>") + table.count('<tr class="rest">') == 15
+    assert table.count('<tr class="rest">') == 3
+    assert "Show all 15 rows" in page
 
 
 def test_links_within_the_page_lead_somewhere(make_row) -> None:
@@ -130,11 +166,11 @@ def test_imported_judgements_are_told_as_plainly_as_simulated_ones(
     assert ('<span class="mark">IMPORTED</span>' in caption) is in_part
 
 
-def test_the_findings_are_said_before_any_table(make_row) -> None:
+def test_the_findings_are_said_in_words(make_row) -> None:
     said = ("H1, entrenchment, is refuted.", HOSTILE)
     page = render_page(replace(report(results=figures(make_row)), sentences=said))
-    assert page.index("entrenchment, is refuted.") < page.index("<table>")
-    assert "script" not in Elements(page).names
+    assert page.index('<h2 id="findings">') < page.index("entrenchment, is refuted.")
+    assert Elements(page).names.count("script") == 1
 
 
 def test_the_figures_can_be_taken_along(make_row) -> None:
@@ -151,7 +187,7 @@ def test_the_figures_can_be_taken_along(make_row) -> None:
 def test_every_cell_of_every_table_is_on_the_page(make_row) -> None:
     tables = figures(make_row)
     page = render_page(report(results=tables))
-    cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", page)
+    cells = re.findall(r"<t[dh][^>]*>(?:<a [^>]*>)?(.*?)(?:</a>)?</t[dh]>", page)
     wanted = [cell for table in tables for row in table.rows for cell in row.cells]
     assert [cell for cell in cells if cell in wanted] == wanted
     assert "acme/a-1" in wanted
@@ -187,6 +223,50 @@ def test_the_file_stays_in_its_folder_whatever_the_sweep_is_called(
     folder = tmp_path / "reports"
     assert save_report(report(sweep=sweep), folder) == folder / name
     assert [path.name for path in folder.iterdir()] == [name]
+
+
+def shown_items(number: int) -> tuple[ShownWindow, ...]:
+    """A window of documents, each with two answers of one judge."""
+    one = ShownJudgement(
+        "acme/a-1", "order", 1, "stage 2", f"Because {HOSTILE}", "VERDICT: B", "", "", "a", "order",
+        "scored", f"What is it? {HOSTILE}", "",
+    )  # fmt: skip
+    views = (ShownView("raw", HOSTILE, ""),)
+    documents = tuple(
+        ShownDocument(id_, f"Title {id_} {HOSTILE}", "", "", views, (one, one), 0)
+        for id_ in range(1, number + 1)
+    )
+    return (ShownWindow("spring", documents, 0, (), 0),)
+
+
+def test_many_items_have_pages_of_their_own(tmp_path: Path) -> None:
+    """Newer pages replace those of the report before, and a report that is kept keeps its own."""
+    few = save_report(replace(report(), evidence=shown_items(MAX_ON_PAGE)), tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["report-trial.html"]
+    assert Elements(few.read_text()).names.count("script") == 1
+
+    many = replace(report(), evidence=shown_items(MAX_ON_PAGE + 1))
+    page = save_report(many, tmp_path).read_text()
+    links = re.findall(r'href="([^"]*/item-[0-9]+\.html)"', page)
+    assert len(links) == MAX_ON_PAGE + 1
+    assert 'data-judge="acme/a-1"' in page
+    assert 'data-count="2"' in page
+    for link in links:
+        item = (tmp_path / link).read_text()
+        elements = Elements(item)
+        assert elements.names.count("script") == 1
+        assert "img" not in elements.names
+        assert "<mark>VERDICT: B</mark>" in item
+        assert ("href", "../report-trial.html#evidence") in elements.attributes
+
+    run = replace(many.facts.run, created_at=NOW.replace(year=2027))
+    newer = replace(many, facts=replace(many.facts, run=run))
+    save_report(newer, tmp_path)
+    [folder] = [path for path in tmp_path.iterdir() if path.is_dir()]
+    assert folder.name == "report-trial-items-20270203040500"
+    assert keep_report("trial", tmp_path)
+    save_report(many, tmp_path)
+    assert len([path for path in tmp_path.iterdir() if path.is_dir()]) == 2
 
 
 def test_a_newer_report_takes_the_place_of_the_older(tmp_path: Path) -> None:

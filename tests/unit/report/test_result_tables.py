@@ -69,8 +69,12 @@ def test_polarization_stands_beside_its_floor_and_excess(make_row) -> None:
                 *("order", "0.39 [0.29, 0.50]", "0.13", "0.26 [0.18, 0.34]", "–"),
                 *("<0.001", "–", "12", "290"),
             ),
+            about=(("concept", "order"),),
         ),
-        Row(("chaos", "0.65 [0.52, 0.78]", "–", "–", "–", "0.020", "–", "12", "60")),
+        Row(
+            ("chaos", "0.65 [0.52, 0.78]", "–", "–", "–", "0.020", "–", "12", "60"),
+            about=(("concept", "chaos"),),
+        ),
     )
     assert table.notes == ("All rows: rubric by acme/a-1.",)
     assert table.words == 1

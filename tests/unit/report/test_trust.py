@@ -77,7 +77,7 @@ def test_a_section_opens_with_its_main_table_and_own_rubrics_follow(make_row) ->
         for metric in ("polarization_mixed", "polarization", "polarization_ordinal")
     ]
     [section] = sections([], result_tables(rows), [])
-    assert section.question.anchor == "stand-apart"
+    assert section.question.anchor == "question-stand-apart"
     assert section.table is not None
     assert section.table.title == "Polarization"
     assert [table.title for table in section.more_tables] == [

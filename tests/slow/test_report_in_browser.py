@@ -1,0 +1,115 @@
+"""The report in Chromium: from a figure to prompts, downloads, and what axe-core finds."""
+
+import json
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import Session
+
+from judge_gym.report.page import read_report, save_report
+from judge_gym.store import tables as t
+from judge_gym.store.results import latest_run
+from support.chromium import Browser, chromium
+from support.lab import SWEEP, Lab, labels, rubric
+from support.waiting import until
+
+ALPHA, BETA = "acme/alpha-1", "bolt/beta-1"
+HOSTILE = "<img src=x onerror=alert(1)>"
+AXE = (files("axe_core_python") / "axe.min.js").read_text(encoding="utf-8")
+VIOLATIONS = """axe.run({resultTypes: ["violations"], preload: false}).then((found) =>
+    JSON.stringify(found.violations.filter(({impact}) => ["serious", "critical"].includes(impact))
+        .map(({id, nodes}) => [id, nodes.map((node) => node.html.slice(0, 200))])))"""
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def page(database: str, tmp_path: Path) -> Path:
+    """The report of two judges and three items, each judgement with a call."""
+    lab = Lab(database)
+    lab.documents([None] * 3)
+    common = {"rubric": {"provided": rubric(*labels(4))}}
+    lab.own(ALPHA, [[1] * 5, [2] * 5, [1] * 5], probes=[[0.8]] * 3, **common)
+    lab.own(BETA, [[4] * 5, [2] * 5, [2] * 5], probes=[[0.6]] * 3, **common)
+    with Session(lab.engine) as session, session.begin():
+        call = t.Call(
+            key="judgement", workflow="w3-scoring", agent="scorer", provider="acme", model=ALPHA,
+            messages=[{"role": "user", "content": f"What stage is this? {HOSTILE}"}],
+            template="score", template_hash="h", parameters={}, status="succeeded",
+            answer=f"VERDICT: A {HOSTILE}", attempts=1, simulated=False,
+        )  # fmt: skip
+        session.add(call)
+        session.flush()
+        session.execute(sa.update(t.Sample).values(call_id=call.id))
+    lab.analyse()
+    with Session(lab.engine) as session:
+        run = latest_run(session, SWEEP)
+        assert run is not None
+        return save_report(read_report(session, run.id), tmp_path)
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Browser]:
+    with chromium(tmp_path / "profile") as opened:
+        yield opened
+
+
+def test_two_clicks_lead_from_a_figure_to_prompts_and_answers(page: Path, browser: Browser) -> None:
+    browser.open(page.as_uri(), "Can it be trusted?", "3 of 3 items, 30 judgements")
+    browser.value(f"document.querySelector('a.behind[data-judge=\"{BETA}\"]').click()")
+    shown = browser.shows("3 of 3 items, 15 judgements")
+    assert "What stage is this?" not in shown
+    browser.value("document.querySelector('details.item:not([hidden]) > summary').click()")
+    shown = browser.shows(f"What stage is this? {HOSTILE}", f"VERDICT: A {HOSTILE}")
+    assert f"{BETA} order" in shown
+    assert f"{ALPHA} order" not in shown[shown.index("15 judgements") :]
+    browser.value("document.querySelector('#filter [type=reset]').click()")
+    browser.shows("3 of 3 items, 30 judgements")
+    browser.value("document.querySelector('#filter [name=search]').focus()")
+    browser.type("no such words")
+    browser.shows("0 of 3 items, 0 judgements")
+    assert browser.asked == set()
+
+
+def test_tables_and_pictures_are_downloaded_as_they_are_shown(page: Path, browser: Browser) -> None:
+    browser.open(page.as_uri(), "Can it be trusted?")
+    browser.value(
+        "window.saved = []; URL.createObjectURL = (blob) => { saved.push(blob); return '#'; }"
+    )
+    browser.value("document.querySelector('#polarization .tools button').click()")
+    browser.value("document.querySelector('figure .tools button').click()")
+    browser.value("saved[0].text().then((text) => { window.csv = text; })")
+    browser.value("saved[1].text().then((text) => { window.svg = text; })")
+    csv = until(lambda: browser.value("window.csv"), "the table")
+    svg = until(lambda: browser.value("window.svg"), "the picture")
+    assert csv.splitlines()[0].startswith("group,group,P,floor P0,")
+    assert "0.67 [0.00, 1.00]" in csv
+    drawn = f"new DOMParser().parseFromString({json.dumps(svg)}, 'image/svg+xml')"
+    assert browser.value(f"{drawn}.querySelector('parsererror') === null")
+    assert "var(--" not in svg
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1300, 390])
+def test_axe_finds_nothing_serious(page: Path, browser: Browser, scheme: str, width: int) -> None:
+    browser.ask("Emulation.setEmulatedMedia", features=[
+        {"name": "prefers-color-scheme", "value": scheme}
+    ])  # fmt: skip
+    browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=900,
+                deviceScaleFactor=1, mobile=width < 500)  # fmt: skip
+    browser.open(page.as_uri(), "Can it be trusted?")
+    browser.value("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    browser.value(AXE)
+    found = browser.ask("Runtime.evaluate", expression=VIOLATIONS, awaitPromise=True)
+    assert json.loads(found["result"]["value"]) == []
+    assert browser.value("document.documentElement.scrollWidth") <= width
+
+
+def test_the_first_screen_fits_a_laptop(page: Path, browser: Browser) -> None:
+    browser.ask("Emulation.setDeviceMetricsOverride", width=1300, height=900,
+                deviceScaleFactor=1, mobile=False)  # fmt: skip
+    browser.open(page.as_uri(), "Can it be trusted?")
+    assert browser.value("document.querySelector('nav').getBoundingClientRect().bottom") <= 900

@@ -1,0 +1,124 @@
+"""`judge-gym audit` as typed: no database, pairs and grades, unreadable answers, people."""
+
+from pathlib import Path
+
+import pytest
+
+from support.command_line import REPOSITORY, CommandLine
+
+RUBRICS = REPOSITORY / "deployments" / "recorded"
+PAIRS = f"""\
+name: pairs
+concept: better answer
+country: general
+source: a made-up benchmark
+rubric: {RUBRICS}/winner.yaml
+judge_column: judge
+wording_column: wording
+swapped_column: swapped
+item: {{key: pair, truth: better}}
+truths: {{A: 1, B: 2}}
+verdicts: [{{column: winner, own_order: true}}]
+decisions: {{A: 1, B: 2}}
+"""
+GRADES = """\
+name: grades
+concept: helpful answer
+country: general
+source: a made-up log
+rubric: rubric.yaml
+judge_column: judge
+item: {key: answer, people: [ann, ben]}
+truths: {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5}
+verdicts: [grade]
+decisions: {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5}
+"""
+LABELS = ("Useless", "Weak", "Ambiguous / Mixed Evidence", "Good", "Excellent")
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> CommandLine:
+    return CommandLine(tmp_path, in_process=True)
+
+
+def pairs(command: CommandLine, readable: int) -> tuple[str, ...]:
+    """Write 20 pairs under two wordings, of which `good` answers this many, always right.
+
+    `poor` is right on every fourth pair.
+    """
+    lines = ["pair,judge,wording,swapped,winner,better"]
+    for pair in range(20):
+        better, worse = "AB" if pair % 2 else "BA"
+        for wording in ("plain", "curt"):
+            for swapped in ("no", "yes"):
+                good = better if pair < readable else ""
+                lines.append(f"p{pair},good,{wording},{swapped},{good},{better}")
+                poor = worse if pair % 4 else better
+                lines.append(f"p{pair},poor,{wording},{swapped},{poor},{better}")
+    (command.folder / "pairs.csv").write_text("\n".join(lines))
+    (command.folder / "mapping.yaml").write_text(PAIRS)
+    return ("audit", "pairs.csv", "--mapping", "mapping.yaml")
+
+
+def test_pairs_are_audited_without_a_database(command: CommandLine) -> None:
+    typed = pairs(command, readable=20)
+    shown = command(*typed, "--picture", "docs/right.svg").fine().output
+    # Right on all of 20 pairs: Wilson's interval of 20 of 20. Right on 5: 19 effective pairs, and
+    # the t quantile of 19 degrees of freedom, (0.365 ± 0.238) / 1.231.
+    assert "100 [84, 100]" in shown
+    assert "25 [10, 49]" in shown
+    assert "the same over all orders and wordings for 1 of 1 pair of judges" in shown.replace(
+        "\n", " "
+    )
+    assert "UNREADABLE" not in shown
+    assert (
+        "1 of 2 judges is right more often than a coin"
+        in (command.folder / "docs" / "right.svg").read_text()
+    )
+    assert (command.data / "reports" / "audit-pairs.html").exists()
+    assert not (command.data / "postgres").exists()
+
+
+def test_a_judge_with_few_readable_answers_fails_the_audit_and_the_page_says_so_first(
+    command: CommandLine,
+) -> None:
+    typed = pairs(command, readable=9)
+    ended = command(*typed)
+    assert ended.code == 1
+    warning = "good, wording curt: 18 of 40 answers readable"
+    assert warning in ended.output.split("Audit of recorded pairs")[0]
+    assert "The page is written." in ended.errors
+    page = (command.data / "reports" / "audit-pairs.html").read_text()
+    assert warning in page.split("<header>")[0]
+    assert command(*typed, "--allow-unreadable").code == 0
+
+
+def test_grades_are_audited_beside_the_people_of_the_same_file(command: CommandLine) -> None:
+    stages = "".join(
+        f"  - label: {label}\n"
+        f"    criteria: [It is {label}., Kept {n} of 5 parts., It has {5 - n} faults.]\n"
+        for n, label in enumerate(LABELS, start=1)
+    )
+    (command.folder / "rubric.yaml").write_text(f"stages:\n{stages}reasoning: From 1 to 5.\n")
+    lines = ["answer,judge,grade,ann,ben"]
+    for answer in range(40):
+        ann = 1 + answer % 4
+        # ben is always one above ann; near says what ann says, far is two above.
+        lines += [
+            f"a{answer},near,{ann},{ann},{ann + 1}",
+            f"a{answer},far,{min(ann + 2, 5)},{ann},{ann + 1}",
+        ]
+    (command.folder / "grades.csv").write_text("\n".join(lines))
+    (command.folder / "mapping.yaml").write_text(GRADES)
+    shown = " ".join(
+        command("audit", "grades.csv", "--mapping", "mapping.yaml").fine().output.split()
+    )
+    # near: (0 + 1)/2 grades of 4; far: (2 + 1)/2, but (1 + 0)/2 for every fourth answer.
+    assert "far 0.31 [" in shown
+    assert "near 0.12" in shown
+    assert "One person from the others: 0.25." in shown
+    assert "no labels of people" not in shown
+    assert "whether judges are right (no known answers)" in shown
+    refused = command("audit", "grades.csv", "--mapping", "mapping.yaml", "--picture", "x.svg")
+    assert refused.code == 3
+    assert "There is no picture" in refused.errors
