@@ -71,7 +71,9 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
     ]
     if not choices[0].rows:
         choices = [
-            replace(table, rows=table.rows[:_MOST_ROWS], notes=()) for table in report.results[:1]
+            replace(table, rows=table.rows[:_MOST_ROWS], notes=())
+            for table in report.results[:1]
+            if not report.audit
         ]
     drawn = [TerminalTable(table, report.marks_beside(table)) for table in choices]
     fitting = next((table for table in drawn if _height(table) <= room), None)

@@ -119,15 +119,15 @@ def _pairs(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
     judges.sort(key=lambda one: -(one.whole.estimate or 0.0))
     values = [[100 * value for value in _values(one.right)] for one in judges]
     low, high = min(map(min, values)), max(map(max, values))
-    several = len(shared) > 1
+    several, far = len(shared) > 1, _far(rows)
     table = Table(
         TITLE,
         _explanation(rows, estimable, shared),
         (
             *("judge", "accuracy, %", *(["by wording, %"] if several else [])),
-            *("first shown", "same choice"),
+            *("first shown", "same choice", *(["from people"] if far else [])),
         ),
-        tuple(_row(judge, several) for judge in judges),
+        tuple(_row(judge, several, far) for judge in judges),
         notes=tuple(_notes(data, rows, judges, shared)),
         imported=True,
         simulated=any(row.simulated for of in estimable.values() for row in of.values()),
@@ -173,7 +173,7 @@ def _explanation(rows: Sequence[ResultRow], judges: Figures, shared: set[str]) -
     return f"{said}, both orders, up to {most} wordings of the prompt.{alike}"
 
 
-def _row(judge: _Judge, several: bool) -> Row:
+def _row(judge: _Judge, several: bool, far: Mapping[str, Sequence[ResultRow]]) -> Row:
     values = [100 * value for value in _values(judge.right)]
     return Row(
         (
@@ -182,6 +182,7 @@ def _row(judge: _Judge, several: bool) -> Row:
             *([f"{min(values):.0f} to {max(values):.0f}"] if several else []),
             _ranged(judge.first),
             _ranged(judge.same),
+            *([_figures(far.get(judge.name, []))] if far else []),
         )
     )
 
@@ -401,21 +402,26 @@ def _itself(rows: Sequence[ResultRow]) -> str:
     )
 
 
+def _far(rows: Sequence[ResultRow]) -> dict[str, list[ResultRow]]:
+    """Return each judge's distances to people's labels: of stages in order, where they have one."""
+    by_metric: dict[str, dict[str, list[ResultRow]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        if row.metric in (FAR, FAR_ORDINAL) and row.estimate is not None:
+            by_metric[row.metric][_name(row)].append(row)
+    return by_metric.get(FAR_ORDINAL) or by_metric.get(FAR) or {}
+
+
 def _people(rows: Sequence[ResultRow]) -> str:
-    """Return how far each judge is from people's labels, and one person from the others."""
-    ordinal = any(row.metric == FAR_ORDINAL and row.estimate is not None for row in rows)
-    metric, unit = (FAR_ORDINAL, "distance") if ordinal else (FAR, "share of labels that differ")
-    found = [row for row in rows if row.metric == metric and row.estimate is not None]
+    """Return what the distance to people's labels is, and that of one person to the others."""
+    found = [row for of in _far(rows).values() for row in of]
     if not found:
         return ""
+    is_ordinal = found[0].metric == FAR_ORDINAL
+    unit = "distance on the scale, 0 to 1," if is_ordinal else "share of labels that differ,"
     floors = [row.floor for row in found if row.floor is not None]
-    by_judge: dict[str, list[ResultRow]] = defaultdict(list)
-    for row in found:
-        by_judge[_name(row)].append(row)
-    said = (f"{judge} {_figures(of)}" for judge, of in by_judge.items())
     return (
-        f"With people: {unit}, 0 to 1, of a judgement from people's labels: {', '.join(said)}. "
-        f"One person from the others: {_span(floors)}."
+        f"From people: {unit} of a judgement from people's labels. One person from the others: "
+        f"{_span(floors)}."
     )
 
 
@@ -427,6 +433,7 @@ def _figures(rows: Sequence[ResultRow]) -> str:
 def _others(data: SweepData, rows: Sequence[ResultRow]) -> Audit:
     """Return the audit of judgements that have no accuracy by order."""
     figures = {heading: _whole(rows, metric) for heading, metric in _COLUMNS.items()}
+    figures = {"from people": _far(rows), **figures}
     known = {heading: of for heading, of in figures.items() if any(map(_values, of.values()))}
     judges = sorted({_name(row) for row in rows if "judge" in row.scope})
     wordings, things = len(_wordings(data)), "pair" if _of_pairs(data) else "item"
