@@ -1,4 +1,4 @@
-"""What judge-gym tells Prefect's automations: failed runs, used budgets, empty windows, new models.
+"""Events for Prefect's automations: failed runs, used budgets, empty windows, new served models.
 
 | event | its resource | payload |
 |---|---|---|
@@ -7,11 +7,12 @@
 | `judge-gym.window.empty` | `judge-gym.window.<id>` | window, message, remedy, kept_out by reason |
 | `judge-gym.served-model.changed` | `judge-gym.model.<model>` | before, now, since, experiments |
 
-A served model is the one that a provider says has answered. Its change is told when the run that
-saw it ends, with the model and the tags of the experiments it answered; a killed run tells nothing.
+A served model is the one that a provider names as the author of an answer. Its change is emitted
+when the run that saw it ends, with the model and the tags of the experiments that it answered. A
+killed run emits nothing.
 
-Related are the flow run, its flow and deployment, their tags and, where known, the sweep as
-`judge-gym.sweep.<name>`. A workflow that a sweep has begun leaves it to the sweep to tell.
+Related resources are the flow run, its flow and deployment, their tags and, where known, the sweep
+as `judge-gym.sweep.<name>`. For a workflow of a sweep, the sweep emits the event.
 """
 
 from collections.abc import AsyncIterator, Mapping
