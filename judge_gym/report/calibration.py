@@ -16,7 +16,8 @@ from judge_gym.judges.calibrating.estimating import CalibrationFindings
 from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place, unwritable
 from judge_gym.report.plots.plot import Kind
 from judge_gym.report.plots.svg import draw
-from judge_gym.report.table import Row, Table
+from judge_gym.report.table import Row, Table, marks_of
+from judge_gym.report.trust import MOST_TILES, Tile
 from judge_gym.seeds import digest
 
 LONGEST_SHOWN = 6000
@@ -133,7 +134,13 @@ def page_path(design: CalibrationDesign, folder: Path) -> Path:
 def calibration_page(findings: CalibrationFindings) -> str:
     """Return the whole page; equal reports give equal text."""
     template = ENVIRONMENT.get_template("calibration.html.j2")
+    whole = all(assessment.simulated for assessment in findings.assessments)
+
+    def marks_beside(simulated: bool) -> tuple[str, ...]:
+        return () if whole else marks_of(simulated, imported=False)
+
     return template.render(
+        whole=whole, marks_beside=marks_beside, tiles=verdict_tiles(findings),
         report=findings, asking=asking(findings), gap=gap(findings),
         warning=warning(findings), span=span, before=before, after=after, histogram=_histogram,
         check_table=check_table,
@@ -141,6 +148,27 @@ def calibration_page(findings: CalibrationFindings) -> str:
         change_table=change_table, short=short, plain=plain,
         forest=_forest, curves=_curves, dollars=dollars,
     )  # fmt: skip
+
+
+def verdict_tiles(findings: CalibrationFindings) -> list[Tile]:
+    """Return the verdict on each of the first judges, with what it rests on."""
+    tiles = []
+    for place, assessment in enumerate(findings.assessments[:MOST_TILES]):
+        counts = ", ".join(
+            f"{assessment.count(result)} {word}"
+            for result, word in (
+                (Result.PASSES, "checks passed"),
+                (Result.FAILS, "failed"),
+                (Result.INCONCLUSIVE, "open"),
+            )
+        )
+        total = assessment.statuses.total()
+        readable = percent(assessment.statuses["scored"] / total) if total else "none"
+        cost = f"cost in USD: {dollars(findings.costs[place])}"
+        says = f"{counts}; {readable} of {total} judgements scored; {cost}"
+        verdict = assessment.decision.verdict.words
+        tiles.append(Tile(assessment.judge.name, f"{verdict[0].upper()}{verdict[1:]}", says))
+    return tiles
 
 
 def check_table(checks: Sequence[Check], title: str, about: str, *, simulated: bool) -> Table:

@@ -5,7 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from judge_gym.formats import dollars, figure
+from judge_gym.formats import dollars, figure, number
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.model_names import is_simulated_model
 from judge_gym.panel.document import LONGEST_DOCUMENT, MOST_ITEMS, PanelDocument
@@ -17,6 +17,7 @@ from judge_gym.panel.state import SPARED
 from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place
 from judge_gym.report.plots.svg import draw
 from judge_gym.report.table import Row, Table
+from judge_gym.report.trust import MOST_TILES, Tile
 
 
 def panel_page(
@@ -66,8 +67,17 @@ def panel_evaluation_page(evaluation: Evaluation) -> str:
     template = ENVIRONMENT.get_template("panel_evaluation.html.j2")
     ways = [(kind, way_table(evaluation, kind, some)) for kind, some in kinds(evaluation)]
     others = [pair_table(evaluation), family_table(evaluation), policy_table(evaluation)]
+    tiles = [
+        Tile(way.name, number(way.error.estimate), f"mean error, {figure_or_reason(way.error)}")
+        for way in evaluation.whole.ways[:MOST_TILES]
+    ]
     return template.render(
-        evaluation=evaluation, ways=ways, others=others, unseen_note=unseen_note, drawing=_drawing
+        tiles=tiles,
+        evaluation=evaluation,
+        ways=ways,
+        others=others,
+        unseen_note=unseen_note,
+        drawing=_drawing,
     )
 
 

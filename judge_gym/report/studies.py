@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from judge_gym.formats import dollars, figure, p_value, short
+from judge_gym.formats import dollars, figure, number, p_value, short
 from judge_gym.gyms.comparing import Comparison
 from judge_gym.gyms.evaluating import SCORE, GymReport, LoadedGym, read_report
 from judge_gym.judges import JudgeResult
@@ -14,6 +14,7 @@ from judge_gym.metrics.estimate import Estimate
 from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place
 from judge_gym.report.plots.svg import draw
 from judge_gym.report.table import Row, Table
+from judge_gym.report.trust import MOST_TILES, Tile
 from judge_gym.runtime import Runtime
 
 JUDGE, PUBLISHED, APART = "judge", "published", "apart"
@@ -107,8 +108,15 @@ def save_gym(report: GymReport, folder: Path) -> Path:
 def gym_page(report: GymReport) -> str:
     """Return the whole page; equal reports give equal text."""
     template = ENVIRONMENT.get_template("gym.html.j2")
+    whole = all(entry.simulated for row in report.entries for entry in row)
+    means = zip(report.names, report.means[SCORE], strict=True)
+    tiles = [
+        Tile(name, number(mean.estimate, 1), f"{SCORE} of 100: {_mean(mean, len(report.entries))}")
+        for name, mean in means
+    ]
     return template.render(
-        report=report, gym=report.loaded.gym, cut=_cut, candidates=candidate_table(report),
+        whole=whole, tiles=tiles[:MOST_TILES], report=report, gym=report.loaded.gym, cut=_cut,
+        candidates=candidate_table(report),
         comparisons=comparison_table(report), drawing=_drawing, score=SCORE, dollars=dollars,
         short=short,
     )  # fmt: skip

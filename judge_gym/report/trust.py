@@ -25,6 +25,10 @@ class Tile:
     says: str
 
 
+MOST_TILES = 6
+"""Tiles of judges or candidates that a page opens with; its table has all."""
+
+
 def trust_tiles(
     rows: Sequence[ResultRow], claims: Sequence[Headline], served: ServedSummary
 ) -> list[Tile]:

@@ -155,7 +155,8 @@ def test_it_is_shown_and_written_marked_and_escaped(
     page = panel_evaluation_page(evaluation)
     assert "View &lt;b&gt;a&lt;/b&gt;" in page
     assert "<b>a</b>" not in page
-    assert page.count('<span class="mark">SIMULATED</span>') == 7  # two notes and five tables
+    assert page.count("<strong>SIMULATED DATA</strong>") == 1
+    assert page.count('<span class="mark">SIMULATED</span>') == 1  # true scores by a rule
     show(evaluation)
     told = capsys.readouterr().out
     for said in ("Panel small, items: 24 documents (SIMULATED)", "Dempster-Shafer", "more while"):

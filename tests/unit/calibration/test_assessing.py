@@ -292,7 +292,7 @@ def test_the_page_shows_texts_as_text(all_assessed, tmp_path):
     assert "the first judge of the file stands for the cheap one" in page
     assert ">unknown<" in page
     assert page.count("<svg") == 2 * 3
-    assert "http" not in page.replace("http://www.w3.org", "")
+    assert "://" not in page.replace("http://www.w3.org", "")
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {f"calibration-planted{end}" for end in (".html", "-checks.csv", "-cases.csv")}
     rows = (tmp_path / "calibration-planted-checks.csv").read_text().splitlines()
