@@ -49,8 +49,8 @@ def audit(
     file = save_report(report, settings().reports_dir, "audit")
     stored = f"{command()} data import-verdicts, with the same files and mapping"
     show_headlines(report, [*places, ("Report", str(file.resolve())), ("Store it", stored)])
-    if found.unread and not allow_unreadable:
+    if found.too_few and not allow_unreadable:
         raise TooFewReadableError(
-            f"The page is written. {found.unread.message}",
+            f"The page is written. {found.too_few.message}",
             "Mend the file or its mapping, or add --allow-unreadable.",
         )

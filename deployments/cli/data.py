@@ -108,6 +108,8 @@ def import_verdicts(
 
 def _imported(name: str, done: "Imported") -> "Iterator[str]":
     """Yield what was imported as the sweep `name`, what to be careful about, and what is next."""
+    from judge_gym.report.recorded import file_cautions
+
     ends = ", ".join(f"{count:,} {status}" for status, count in sorted(done.statuses.items()))
     wordings = f" under {counted(done.wordings, 'wording')}" if done.wordings > 1 else ""
     yield (
@@ -116,17 +118,13 @@ def _imported(name: str, done: "Imported") -> "Iterator[str]":
         f"new: {done.new:,}."
     )
     yield _repeats(done.repeats)
-    for judging, (opposite, cells) in done.repeats.opposite.items():
-        yield (
-            f"Warning: {opposite} of {cells} items have opposite verdicts by {judging}, more than "
-            "repeats can have. Was the order changed between them? Declare it: `reversed` of a "
-            "column, or `swapped_column`."
-        )
+    for caution in file_cautions(done.repeats, done.unread):
+        yield f"Warning: {caution}"
     if done.compared and done.compared.answers:
         yield _agreement(done.compared)
-    if done.unread:
+    if done.too_few:
         yield (
-            f"Warning: {done.unread} A judge without any readable answer has no accuracy. For the "
+            f"Warning: {done.too_few} A judge without any readable answer has no accuracy. For the "
             "others, unreadable answers are left out of the share correct, and count 0 on pairs."
         )
     yield f"Next: {command()} analyse figures {name}"
@@ -208,9 +206,12 @@ def import_annotations(
         ]
     show_table(
         "Annotations",
-        ("set", "people", "judges", "items", "labels", "of several", "new"),
+        ("set", "people", "judges", "items", "labels", "of several", "new", "deleted", "stored"),
         (
-            (one.name, one.people, one.judges, one.items, one.labels, one.several, one.new)
+            (
+                *(one.name, one.people, one.judges, one.items, one.labels),
+                *(one.several, one.new, one.deleted, one.stored),
+            )
             for one in done
         ),
     )

@@ -29,7 +29,7 @@ from judge_gym.annotations import AnnotationSet
 from judge_gym.answers.readability import TooFewReadableError, answers_by_judge, too_few_readable
 from judge_gym.design.experiment import STANDARD_WORDING, Experiment
 from judge_gym.design.rubric import Rubric
-from judge_gym.lab.importing import item_key, recorded_experiments, sample_rows
+from judge_gym.lab.importing import Repeats, item_key, recorded_experiments, sample_rows
 from judge_gym.metrics.cells import IntArray
 from judge_gym.metrics.orders import PairJudgements, length_preference, longer_right
 from judge_gym.metrics.reasoning import NOT_ASKED
@@ -40,6 +40,7 @@ from judge_gym.recorded.reading import (
     RecordedFiles,
     RecordedItem,
     RecordedWindow,
+    Unread,
     read_recorded,
 )
 from judge_gym.store.experiments import stored_key
@@ -57,13 +58,17 @@ class Audited:
 
     data: SweepData
     rows: tuple[ResultRow, ...]
-    unread: TooFewReadableError | None
+    too_few: TooFewReadableError | None
     """Which judges have fewer than half their answers readable; None where all have enough."""
+    unread: Unread
+    repeats: Repeats
 
 
 def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited:
     """Read recorded judgements and compute what an audit shows; raises as `read_recorded`."""
-    data, longest = recorded_data(files, recorded, rubric)
+    read = read_recorded(files, recorded, rubric.scale_size)
+    repeats = Repeats()
+    data, longest = recorded_data(files, recorded, rubric, read.windows, repeats)
     groups = comparison_groups(data)
     rows = [
         row
@@ -79,17 +84,21 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
     rows += over_facets(data, groups)
     rows += over_wordings(data, groups)
     rows += specification_curves(data, groups, rows)
-    return Audited(data, tuple(rows), too_few_readable(answers_by_judge(_answers(data))))
+    too_few = too_few_readable(answers_by_judge(_answers(data)))
+    return Audited(data, tuple(rows), too_few, read.unread, repeats)
 
 
 def recorded_data(
-    files: RecordedFiles, recorded: Recorded, rubric: Rubric
+    files: RecordedFiles,
+    recorded: Recorded,
+    rubric: Rubric,
+    windows: Mapping[str, RecordedWindow],
+    repeats: Repeats,
 ) -> tuple[SweepData, IntArray]:
-    """Read recorded judgements; returns with them each item's longest text, as a stage or 0.
+    """Return judgements as data, and each item's longest text, as a stage or 0.
 
-    Raises as `read_recorded`.
+    Adds them to `repeats`.
     """
-    windows = read_recorded(files, recorded, rubric.scale_size)
     experiments = recorded_experiments(files, recorded, rubric, windows)
     keys = {name: one.window.key for (name, _), one in experiments.items()}
     items: dict[tuple[str, str], tuple[str, RecordedItem]] = {
@@ -106,7 +115,7 @@ def recorded_data(
     order = sorted(judged, key=lambda place: items[place][0])
     numbers = {place: number for number, place in enumerate(order)}
     labels = tuple(stage.label for stage in rubric.stages)
-    columns = _columns(recorded, experiments, windows, numbers)
+    columns = _columns(recorded, experiments, windows, numbers, repeats)
     longest = [items[place][1].longest or 0 for place in order]
     data = SweepData(
         judges=tuple(
@@ -186,8 +195,9 @@ def _columns(
     experiments: Experiments,
     windows: Mapping[str, RecordedWindow],
     numbers: Mapping[tuple[str, str], int],
+    repeats: Repeats,
 ) -> SampleRows:
-    rows = list(_samples(recorded, experiments, windows, numbers))
+    rows = list(_samples(recorded, experiments, windows, numbers, repeats))
     arm, item, _, status, stages, first, lettered = zip(*sorted(rows), strict=True)
     return SampleRows(
         arm=np.array(arm, dtype=np.int64),
@@ -209,9 +219,12 @@ def _samples(
     experiments: Experiments,
     windows: Mapping[str, RecordedWindow],
     numbers: Mapping[tuple[str, str], int],
+    repeats: Repeats,
 ) -> Iterator[tuple[int, int, int, str, int, int, int]]:
     for arm, ((name, judging), experiment) in enumerate(experiments.items()):
-        for row in sample_rows(recorded, experiment, windows[name].judgements[judging]):
+        rows = list(sample_rows(recorded, experiment, windows[name].judgements[judging]))
+        repeats.add(judging, rows, experiment.scale_size)
+        for row in rows:
             yield (
                 arm,
                 numbers[name, row["item"]],

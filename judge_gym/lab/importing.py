@@ -29,6 +29,7 @@ from judge_gym.recorded.reading import (
     RecordedFiles,
     RecordedItem,
     RecordedWindow,
+    Unread,
     items_file,
     read_published,
     read_recorded,
@@ -110,11 +111,12 @@ class Imported:
     """Judgements that were not there yet."""
     statuses: Counter[str]
     """Of all of them."""
-    unread: str = ""
+    unread: Unread
+    repeats: Repeats
+    too_few: str = ""
     """Which judges have fewer than half their answers readable, and why; empty without any."""
     compared: "Compared | None" = None
     """The raw answers behind the decisions; None without `answer_forms`."""
-    repeats: Repeats = field(default_factory=Repeats)
 
 
 @dataclass
@@ -146,7 +148,8 @@ def import_verdicts(
     experiments leave a sweep of this name, and raises to stop the import.
     """
     _check_name(session, recorded.name)
-    windows = read_recorded(files, recorded, rubric.scale_size)
+    read = read_recorded(files, recorded, rubric.scale_size)
+    windows = read.windows
     save_provided(session, rubric, recorded.concept, recorded.country)
     experiments = recorded_experiments(files, recorded, rubric, windows)
     for name, window in {name: one.window for (name, _), one in experiments.items()}.items():
@@ -175,12 +178,12 @@ def import_verdicts(
             "Mend the file or its mapping, or import it as it is with --allow-unreadable.",
         )
     items = sum(len(content.items) for content in windows.values())
-    unread = error.message if error else ""
     judges = len({(name, judging.judge) for name, judging in experiments})
     wordings = len({judging.wording for _, judging in experiments})
     return Imported(
-        judges, wordings, items, statuses.total(), new, statuses, unread, compared, repeats
-    )
+        judges, wordings, items, statuses.total(), new, statuses, read.unread, repeats,
+        too_few=error.message if error else "", compared=compared,
+    )  # fmt: skip
 
 
 def recorded_experiments(

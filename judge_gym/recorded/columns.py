@@ -131,6 +131,34 @@ def _there(values: Mapping[str, Any], where: str) -> str:
     return f"{where.capitalize() if where == 'the row' else where} has {', '.join(names)}{more}."
 
 
+def names_in(column: str) -> list[str]:
+    """Return the columns and paths that a column as written in a mapping reads."""
+    return [name for name in _BRACES.findall(column) if not _FILE.fullmatch(name)] or (
+        [column] if column and "{" not in column else []
+    )
+
+
+def root_of(name: str) -> str:
+    """Return the column of a row that a path begins at."""
+    step = _STEP.match(name)
+    return step[1] if step and step[1] else name
+
+
+def list_in(name: str) -> tuple[str, int] | None:
+    """Return the first list that a path enters, and at which entry; None for another path."""
+    entered = re.match(r"(.+?)\[(\d+)\]", name)
+    return (entered[1], int(entered[2])) if entered else None
+
+
+def entries_at(name: str, values: Mapping[str, Any]) -> int:
+    """Return how many entries the list at a path has; 0 where there is none."""
+    try:
+        found = _at(name, values)
+    except ColumnError:
+        return 0
+    return len(found) if isinstance(found, Sequence) and not isinstance(found, str) else 0
+
+
 def fault_of(column: str) -> str:
     """Return what is wrong with a column as written in a mapping, or ""."""
     names = [column] if "{" not in column else _BRACES.findall(column)
@@ -140,7 +168,10 @@ def fault_of(column: str) -> str:
         if "{" in column and not name.strip():
             return "has empty braces"
         if "".join(step[0] for step in _STEP.finditer(name)) != name:
-            return f"has the path {name!r}, which is not like judgments[0].decision"
+            return (
+                f"has the path {name!r}, which is not like judgments[0].decision; a list is not "
+                "unfolded: name its entries one by one, or write a row for each"
+            )
     return ""
 
 

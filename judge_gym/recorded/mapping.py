@@ -12,7 +12,7 @@ from judge_gym.design.experiment import ScoringMethod
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.rubric import Rubric, load_rubric
 from judge_gym.errors import ConfigError
-from judge_gym.recorded.columns import fault_of
+from judge_gym.recorded.columns import fault_of, names_in
 
 Choice = int | tuple[int, ...] | Literal["abstained"]
 """A stage, several stages, or an abstention."""
@@ -219,6 +219,20 @@ class Recorded(_Columns):
     def columns(self) -> Collection[str]:
         """The fields that name columns."""
         return ("judge", "judge_column", "wording_column", "swapped_column", "window_column")
+
+    @property
+    def reads(self) -> list[str]:
+        """The columns and paths of a row that the mapping names."""
+        item = [self.item.key, self.item.title, self.item.text, self.item.category, self.item.truth]
+        columns = [
+            self.judge if "{" in self.judge else "",
+            *(self.judge_column, self.wording_column, self.swapped_column, self.window_column),
+            *(item[:1] if self.item.file else (*item, *self.item.people, *self.item.texts)),
+            *(name for one in self.verdicts for name in (one.column, one.answer)),
+            *(one.column for one in self.answers),
+            *self.counts,
+        ]
+        return [name for column in columns for name in names_in(column)]
 
     @property
     def pairwise(self) -> bool:

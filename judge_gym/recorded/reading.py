@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from judge_gym.design.config import COMPRESSED, corpus_files
 from judge_gym.design.experiment import STANDARD_WORDING
@@ -17,7 +17,16 @@ from judge_gym.design.window import Published
 from judge_gym.errors import ConfigError, EvidenceError, did_you_mean
 from judge_gym.evidence.normal_text import normal_line, normal_text
 from judge_gym.evidence.rows import Row, read_rows
-from judge_gym.recorded.columns import ColumnError, Source, file_parts, text_at
+from judge_gym.recorded.columns import (
+    ColumnError,
+    Source,
+    entries_at,
+    file_parts,
+    list_in,
+    names_in,
+    root_of,
+    text_at,
+)
 from judge_gym.recorded.mapping import Choice, Recorded, VerdictColumn
 from judge_gym.seeds import sha256
 
@@ -88,6 +97,24 @@ class RecordedWindow:
         return max(counts.values(), default=1)
 
 
+@dataclass
+class Unread:
+    """What a mapping leaves of the rows."""
+
+    columns: dict[str, None] = field(default_factory=dict)
+    """Columns that it does not name."""
+    entries: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """A list of judgements → how many entries it reads, and how many the longest has."""
+
+
+@dataclass(frozen=True)
+class Recordings:
+    """What files hold: window → its items and judgements, and what was left."""
+
+    windows: dict[str, RecordedWindow]
+    unread: Unread
+
+
 @dataclass(frozen=True)
 class RecordedFiles:
     """Files of recorded judgements; `folder` is where their names, and files beside them, begin."""
@@ -119,10 +146,8 @@ def recorded_files(paths: Sequence[Path], recorded: Recorded) -> RecordedFiles:
     return RecordedFiles(tuple(chosen), folder)
 
 
-def read_recorded(
-    files: RecordedFiles, recorded: Recorded, n_stages: int
-) -> dict[str, RecordedWindow]:
-    """Read JSONL, JSON or CSV files; returns window → its items and judgements.
+def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Recordings:
+    """Read JSONL, JSON or CSV files.
 
     Raises `EvidenceError` naming file, line, column and value at the first row that does not
     fit. No row is skipped, because a file without some of its rows is another data set.
@@ -147,7 +172,7 @@ def read_recorded(
             f"{', '.join(map(str, files.paths[:_MOST_NAMED]))}: there is no row.",
             "Check that it is the recorded file.",
         )
-    return reading.windows
+    return Recordings(reading.windows, reading.unread)
 
 
 def items_file(files: RecordedFiles, recorded: Recorded) -> Path | None:
@@ -284,9 +309,22 @@ def _longest(record: _Record, texts: Mapping[str, int]) -> int | None:
     return longest[0] if len(longest) == 1 and len(lengths) > 1 else None
 
 
+def _lists(recorded: Recorded) -> dict[str, int]:
+    """Return the lists that verdicts or answers are read from, and how many entries are read."""
+    found: dict[str, int] = {}
+    for column in (*recorded.verdicts, *recorded.answers):
+        for name in names_in(column.column):
+            if entered := list_in(name):
+                found[entered[0]] = max(found.get(entered[0], 0), entered[1] + 1)
+    return found
+
+
 class _Reading:
     def __init__(self, recorded: Recorded, n_stages: int, described: _Described | None) -> None:
         self.windows: dict[str, RecordedWindow] = {}
+        self.unread = Unread()
+        self._named = {root for name in recorded.reads for root in (name, root_of(name))}
+        self._lists = _lists(recorded)
         self._recorded, self._n_stages, self._described = recorded, n_stages, described
         self._left = MAX_JUDGEMENTS
 
@@ -313,6 +351,15 @@ class _Reading:
             )
         given = list(self._judgements(record, item.key))
         window.judgements.setdefault(Judging(judge, wording), []).extend(given)
+        self._note_unread(record.row.values)
+
+    def _note_unread(self, values: Mapping[str, Any]) -> None:
+        """Note the columns and the entries of lists that the mapping does not name."""
+        self.unread.columns |= {name: None for name in values if name not in self._named}
+        for path, used in self._lists.items():
+            longest = max(entries_at(path, values), self.unread.entries.get(path, (0, 0))[1])
+            if longest > used:
+                self.unread.entries[path] = (used, longest)
 
     def _item(self, record: _Record) -> RecordedItem:
         if self._described is None:

@@ -10,7 +10,9 @@ from judge_gym.analysis.recorded import Audited
 from judge_gym.analysis.testing import findings
 from judge_gym.counting import counted
 from judge_gym.design.plans import standing
+from judge_gym.lab.importing import Repeats
 from judge_gym.recorded.mapping import Recorded
+from judge_gym.recorded.reading import Unread
 from judge_gym.report.audit import audit, picture
 from judge_gym.report.facts import MANY_UNREADABLE, Facts
 from judge_gym.report.files import replace_file, results_csv, unwritable
@@ -26,6 +28,7 @@ from judge_gym.report.tables import result_tables
 from judge_gym.report.trust import trust_tiles
 from judge_gym.store.results import Planned, ResultRow, RunInfo
 
+_MOST_COLUMNS = 12
 _NOTHING = Table("", "", (), ())
 
 
@@ -44,7 +47,11 @@ def audit_report(found: Audited, recorded: Recorded) -> Report:
         progress="",
         spent=counted(len(found.data.samples.arm), "judgement"),
         headlines=claims,
-        cautions=(*_unreadable(rows), *sign_change_cautions(rows)),
+        cautions=(
+            *file_cautions(found.repeats, found.unread),
+            *_unreadable(rows),
+            *sign_change_cautions(rows),
+        ),
     )
     return Report(
         facts=facts,
@@ -63,9 +70,28 @@ def audit_report(found: Audited, recorded: Recorded) -> Report:
         concepts=concepts_of(rows),
         trust=trust_tiles(rows, claims, facts.served),
         audit=audit(found.data, rows),
-        warning=found.unread.message if found.unread else "",
+        warning=found.too_few.message if found.too_few else "",
         plots=[specification_plot(rows)],
     )
+
+
+def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
+    """Yield what to be careful about in recorded files: likely swaps, and what was not read."""
+    for judging, (opposite, cells) in repeats.opposite.items():
+        yield (
+            f"{opposite} of {cells} items have opposite verdicts by {judging}, more than repeats "
+            "can have. Was the order changed between them? Declare it: `reversed` of a column, or "
+            "`swapped_column`."
+        )
+    for path, (used, longest) in unread.entries.items():
+        yield (
+            f"{path} has up to {longest} entries, and the mapping reads {used} of them: the others "
+            "are no judgements here. Write a row for each, or name them all if one judge gave them."
+        )
+    if unread.columns:
+        names = list(unread.columns)
+        more = f" and {len(names) - _MOST_COLUMNS} more" if len(names) > _MOST_COLUMNS else ""
+        yield f"Columns that the mapping does not read: {', '.join(names[:_MOST_COLUMNS])}{more}."
 
 
 def save_picture(plot: Plot, recorded: Recorded, file: Path) -> None:

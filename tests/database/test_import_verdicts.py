@@ -279,7 +279,7 @@ def test_a_judge_without_readable_answers_has_no_accuracy(place: Place) -> None:
     rows += [f"p{n},x,A,B,A,maths" for n in range(0, 350, 2)]
     file = "\n".join(["pair,judge,AB,BA,better,kind", *rows]) + "\n"
     done = place.bring(MAPPING, file, allow_unreadable=True)
-    assert "mute: 0 of 700 answers readable" in done.unread
+    assert "mute: 0 of 700 answers readable" in done.too_few
     figures = place.figures("pairs")
     for metric in ("accuracy_both_orders", "pair_balance"):
         row = figure(figures, metric, judge="recorded/mute")

@@ -1,5 +1,6 @@
 """`judge-gym audit` as typed: no database, pairs and grades, unreadable answers, people."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -122,3 +123,39 @@ def test_grades_are_audited_beside_the_people_of_the_same_file(command: CommandL
     refused = command("audit", "grades.csv", "--mapping", "mapping.yaml", "--picture", "x.svg")
     assert refused.code == 3
     assert "There is no picture" in refused.errors
+
+
+def test_an_order_that_is_not_declared_is_suspected_and_its_column_named(
+    command: CommandLine,
+) -> None:
+    # always right: first when as given, second when swapped
+    rows = [
+        f"p{pair},good,{swapped},{place},A"
+        for pair in range(20)
+        for swapped, place in (("no", "A"), ("yes", "B"))
+    ]
+    (command.folder / "pairs.csv").write_text(
+        "\n".join(["pair,judge,swapped,winner,better", *rows])
+    )
+    undeclared = PAIRS.replace("wording_column: wording\nswapped_column: swapped\n", "")
+    (command.folder / "mapping.yaml").write_text(undeclared.replace(", own_order: true", ""))
+    shown = command("audit", "pairs.csv", "--mapping", "mapping.yaml").fine().output
+    said = " ".join(shown.split())
+    assert "20 of 20 items have opposite verdicts by good" in said
+    assert "Columns that the mapping does not read: swapped." in said
+
+
+def test_entries_of_a_list_that_are_not_read_are_told(command: CommandLine) -> None:
+    rows = [
+        {"pair": f"p{pair}", "better": "A", "given": [{"by": "one", "says": "A"}] * (1 + pair % 3)}
+        for pair in range(20)
+    ]
+    (command.folder / "pairs.json").write_text(json.dumps(rows))
+    mapping = PAIRS.replace("wording_column: wording\nswapped_column: swapped\n", "")
+    mapping = mapping.replace("judge_column: judge", "judge_column: given[0].by")
+    mapping = mapping.replace("{column: winner, own_order: true}", "'given[0].says'")
+    (command.folder / "mapping.yaml").write_text(mapping)
+    shown = command("audit", "pairs.json", "--mapping", "mapping.yaml").fine().output
+    said = " ".join(shown.split())
+    assert "given has up to 3 entries, and the mapping reads 1 of them" in said
+    assert "does not read" not in said
