@@ -136,7 +136,8 @@ def _verdicts(rows: Sequence[Annotation], items: Sequence[str], labels: Sequence
 def people_figures(group: Group) -> Iterator[ResultRow]:
     """Yield each judge beside the people who labelled its items under its rubric.
 
-    On the items that all judges scored; the agreement of the people is on all that they labelled.
+    A judge's figures are on the items that it scored, whatever others did; the agreement of the
+    people is on all that they labelled.
     """
     for given in group.data.people:
         judged = [number for number, arms in enumerate(group.own_arms) if uses(arms, given)]
@@ -152,7 +153,7 @@ def people_figures(group: Group) -> Iterator[ResultRow]:
         for number in judged:
             scope = {"judge": group.judges[number].model, "people": given.name}
             rng = group.rng("beside_people", **scope)
-            beside = beside_people(people, group.compared.of_judges([number]), how, rng)
+            beside = beside_people(people, group.own.of_judges([number]), how, rng)
             for estimate in beside.figures:
                 yield group.row(estimate, [group.own_arms[number]], p_adjusted=None, **scope)
 
