@@ -13,6 +13,7 @@ from judge_gym.lab.importing import item_key
 from judge_gym.recorded.reading import LONGEST_NAME
 from judge_gym.store.annotations import (
     LabelledRubric,
+    count_labels,
     delete_labels,
     items_under,
     rubrics_of_sweep,
@@ -33,6 +34,10 @@ class ImportedLabels:
     new: int
     several: int
     """Of `labels`, sets: several labels that one annotator gave one item."""
+    deleted: int
+    """Labels that the set had before, deleted to be replaced."""
+    stored: int
+    """Labels that the set has now; more than `labels` where some are not in the file."""
 
 
 def import_annotations(
@@ -61,8 +66,7 @@ def import_annotations(
         items = _items(given, sweep, known)
         given = replace(given, rows=_as_stages(given, chosen))
     of_sweep = set(known.values())
-    if replaced:
-        delete_labels(session, given.name, of_sweep)
+    deleted = delete_labels(session, given.name, of_sweep) if replaced else 0
     new = save_annotations(session, given, rubric_id, items, of_sweep)
     kinds = {kind: given.of_kind(kind) for kind in ("person", "judge")}
     return ImportedLabels(
@@ -73,6 +77,8 @@ def import_annotations(
         labels=len(given.rows),
         new=new,
         several=sum(len(row.labels) > 1 for row in given.rows),
+        deleted=deleted,
+        stored=count_labels(session, given.name, of_sweep),
     )
 
 

@@ -100,6 +100,13 @@ def delete_labels(session: Session, name: str, items: Collection[int]) -> int:
     return len(deleted)
 
 
+def count_labels(session: Session, name: str, items: Collection[int]) -> int:
+    """Return how many labels a set has of these items, or without a sweep if none is given."""
+    of_set = sa.select(t.AnnotationSet.id).where(t.AnnotationSet.name == name)
+    counted = sa.select(sa.func.count()).where(t.Annotation.set_id.in_(of_set), _attached_to(items))
+    return session.scalars(counted).one()
+
+
 @dataclass(frozen=True)
 class SweepLabels:
     """The labels that a set has of the items of a sweep."""

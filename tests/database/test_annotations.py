@@ -89,7 +89,7 @@ def talks(database: str, tmp_path: Path) -> Talks:
 
 def test_labels_attach_to_items_and_come_in_rounds(talks: Talks) -> None:
     first = "talk,who,label\nt0,ann,Yes\nt0,bob,no\nt1,ann,No\n"
-    assert talks.label(first) == ImportedLabels("people", 2, 0, 2, 3, 3, several=0)
+    assert talks.label(first) == ImportedLabels("people", 2, 0, 2, 3, 3, 0, deleted=0, stored=3)
     assert talks.label(first).new == 0
     assert talks.label(first + "t2,bob,No\n").new == 1
     rows = load("annotations", sweep=SWEEP, url=talks.url)
@@ -104,7 +104,11 @@ def test_labels_attach_to_items_and_come_in_rounds(talks: Talks) -> None:
     assert set(rows["kind"]) == {"person"}
     with pytest.raises(EvidenceError, match="line 2: 'ann' labelled item 't0' No, and Yes is"):
         talks.label("talk,who,label\nt0,ann,No\n")
-    assert talks.label("talk,who,label\nt0,ann,No\n", replaced=True).new == 1
+    # a file with less than is stored deletes nothing unless it replaces, and then says so
+    less = talks.label("talk,who,label\nt0,ann,Yes\n")
+    assert (less.new, less.deleted, less.stored) == (0, 0, 4)
+    less = talks.label("talk,who,label\nt0,ann,No\n", replaced=True)
+    assert (less.new, less.deleted, less.stored) == (1, 4, 1)
     assert len(load("annotations", url=talks.url)) == 1
 
 
