@@ -5,7 +5,7 @@ import re
 from judge_gym.simulator.faults.plan import KINDS
 from support.command_line import REPOSITORY
 
-PAGE = (REPOSITORY / "docs" / "sweeps.md").read_text()
+PAGE = (REPOSITORY / "docs" / "reference" / "simulator.md").read_text()
 SECTION = PAGE[PAGE.index("| faults of | kinds |") : PAGE.index("Every kind has `share`")]
 
 
