@@ -113,3 +113,13 @@ def test_the_first_screen_fits_a_laptop(page: Path, browser: Browser) -> None:
                 deviceScaleFactor=1, mobile=False)  # fmt: skip
     browser.open(page.as_uri(), "Can it be trusted?")
     assert browser.value("document.querySelector('nav').getBoundingClientRect().bottom") <= 900
+
+
+def test_what_is_folded_is_printed_but_for_the_evidence(page: Path, browser: Browser) -> None:
+    browser.open(page.as_uri(), "Can it be trusted?")
+    visible = "document.querySelector('{} {}').checkVisibility({{contentVisibilityAuto: true}})"
+    folded, prompt = visible.format("details.more", "table"), visible.format(".item", ".text")
+    assert not browser.value(folded)
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    assert browser.value(folded)
+    assert not browser.value(prompt)
