@@ -14,7 +14,6 @@ from judge_gym.store import tables as t
 from judge_gym.store.results import latest_run
 from support.chromium import Browser, chromium
 from support.lab import SWEEP, Lab, labels, rubric
-from support.waiting import until
 
 ALPHA, BETA = "acme/alpha-1", "bolt/beta-1"
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -76,15 +75,16 @@ def test_two_clicks_lead_from_a_figure_to_prompts_and_answers(page: Path, browse
 
 def test_tables_and_pictures_are_downloaded_as_they_are_shown(page: Path, browser: Browser) -> None:
     browser.open(page.as_uri(), "Can it be trusted?")
+    # The link to what is saved is not followed: that may load the page anew.
     browser.value(
-        "window.saved = []; URL.createObjectURL = (blob) => { saved.push(blob); return '#'; }"
+        "window.saved = []; HTMLAnchorElement.prototype.click = () => {};"
+        "URL.createObjectURL = (blob) => { saved.push(blob); return '#'; }"
     )
     browser.value("document.querySelector('#polarization .tools button').click()")
     browser.value("document.querySelector('figure .tools button').click()")
-    browser.value("saved[0].text().then((text) => { window.csv = text; })")
-    browser.value("saved[1].text().then((text) => { window.svg = text; })")
-    csv = until(lambda: browser.value("window.csv"), "the table")
-    svg = until(lambda: browser.value("window.svg"), "the picture")
+    texts = "Promise.all(saved.map((blob) => blob.text())).then(JSON.stringify)"
+    found = browser.ask("Runtime.evaluate", expression=texts, awaitPromise=True)
+    csv, svg = json.loads(found["result"]["value"])
     assert csv.splitlines()[0].startswith("group,group,P,floor P0,")
     assert "0.67 [0.00, 1.00]" in csv
     drawn = f"new DOMParser().parseFromString({json.dumps(svg)}, 'image/svg+xml')"
