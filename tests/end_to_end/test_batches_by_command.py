@@ -60,7 +60,9 @@ def test_a_sweep_that_waits_says_so_and_can_be_cancelled(
     assert "20 judgements wait in batches at sim-anthropic" in said
     assert f"judge-gym sweep run {file}" in waiting.output
     # A slow run says how far it is.
-    assert all(line.startswith("quick: ") for line in waiting.errors.splitlines()), waiting.errors
+    assert all(line.startswith("sweep quick: ") for line in waiting.errors.splitlines()), (
+        waiting.errors
+    )
 
     status = command("sweep", "status", "quick").fine().output
     [w3] = [line.split() for line in status.splitlines() if line.startswith("w3")]
