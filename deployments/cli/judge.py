@@ -121,7 +121,7 @@ def score(
 
 
 def _judge(judge: "AnyJudge", items: "Sequence[Item]", **options: Any) -> "list[JudgeResult]":
-    """Judge the items and wait for the results; `options` as in `score_batch`."""
+    """Judge the items and wait for the results; `options` as in `ascore_batch`."""
     import asyncio
 
     from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
@@ -133,7 +133,7 @@ def _judge(judge: "AnyJudge", items: "Sequence[Item]", **options: Any) -> "list[
         lost_servers_named(),
         errors.status(f"Judging {counted(len(items), 'item')}."),
     ):
-        return asyncio.run(judge.score_batch(items, **options))
+        return asyncio.run(judge.ascore_batch(items, **options))
 
 
 async def _open(judge: "OwnJudge") -> None:

@@ -13,10 +13,12 @@ A judge is a frozen value, read from a YAML file or built in Python::
             Criterion(name="actionable", description="It says what to do next."),
         ),
     )
-    judge = load_judge(Path("deployments/judges/notes.yaml"))
+    judge = Judge.from_file("deployments/judges/notes.yaml")
+    judge = CallableJudge.of(my_function, scale=Scale(lowest=1, highest=5))
 
-    result = await judge.score(Item(id="1", text="..."))
-    results = await judge.score_batch(read_items(Path("items.jsonl")), repeats=3, concurrency=8)
+    result = judge.score("A text.")  # in a script, or in a notebook
+    results = judge.score_batch(read_items(Path("items.jsonl")), repeats=3, concurrency=8)
+    result = await judge.ascore("A text.")  # in async code; `ascore_batch` likewise
 
 Kinds, and what their `score` is:
 

@@ -1,7 +1,11 @@
 """What every judge has: a name, an identity, and `score` and `score_batch`."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
 
 from pydantic import Field
 
@@ -14,6 +18,17 @@ from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.seeds import digest
 
 _NOT_IDENTITY = {"name", "budget"}
+T = TypeVar("T")
+
+
+def run_now(work: Coroutine[Any, Any, T]) -> T:
+    """Return what a coroutine comes to; in a thread where an event loop runs, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(max_workers=1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 class Judge(Frozen):
@@ -111,11 +126,33 @@ class Judge(Frozen):
                 "Use a judge of kind pairwise.",
             )
 
-    async def score(self, item: Item) -> JudgeResult:
-        """Judge one item once; see `score_batch`."""
-        return (await self.score_batch([item]))[0]
+    @staticmethod
+    def from_file(path: str | Path) -> "Judge":
+        """Read a judge file (YAML); raises `ConfigError` naming file, line, key and value."""
+        from judge_gym.judges.files import load_judge  # it knows every kind of judge
 
-    async def score_batch(
+        return load_judge(path)
+
+    def score(
+        self, item: Item | str, *, second: str | None = None, context: str = ""
+    ) -> JudgeResult:
+        """Judge one item or text once, in a script or a notebook; raises as `score_batch`.
+
+        `second` and `context` belong to a text: the other text of a pair, and what it is about.
+        """
+        return run_now(self.ascore(item, second=second, context=context))
+
+    async def ascore(
+        self, item: Item | str, *, second: str | None = None, context: str = ""
+    ) -> JudgeResult:
+        """Judge as `score` does, in async code."""
+        if isinstance(item, str):
+            item = Item(id="text", text=item, second=second, context=context)
+        elif second is not None or context:
+            raise ConfigError("An item has its own second text and context.", "Set them there.")
+        return (await self.ascore_batch([item]))[0]
+
+    def score_batch(
         self,
         items: Sequence[Item],
         *,
@@ -133,6 +170,21 @@ class Judge(Frozen):
         would fail the same way, `BudgetExceededError` when the judge's budget is used up,
         `JudgementsWaitError` when a judgement is in an open batch; completed judgements are stored.
         """
+        return run_now(
+            self.ascore_batch(
+                items, repeats=repeats, concurrency=concurrency, retry_failed=retry_failed
+            )
+        )
+
+    async def ascore_batch(
+        self,
+        items: Sequence[Item],
+        *,
+        repeats: int = 1,
+        concurrency: int | None = None,
+        retry_failed: bool = False,
+    ) -> list[JudgeResult]:
+        """Judge as `score_batch` does, in async code."""
         # The database and litellm, which reading a judge file must not pay.
         from judge_gym.judges.judging import judge_items
         from judge_gym.runtime import runtime

@@ -26,8 +26,9 @@ class _File(Frozen):
     judge: AnyJudge
 
 
-def load_judge(path: Path) -> AnyJudge:
+def load_judge(path: str | Path) -> AnyJudge:
     """Read a judge; `kind` says which. Raises `ConfigError` naming file, line, key and value."""
+    path = Path(path)
     if corpus_suffix(path) in CORPUS_SUFFIXES:
         raise ConfigError(f"{path} is a file of items.", "Name a judge file (YAML).")
     return judge_in(read_tree(path))

@@ -41,6 +41,7 @@ from judge_gym.questions.outcome import LONGEST_REASON as LONGEST_FAILURE
 from judge_gym.questions.outcome import UNPRINTED
 from judge_gym.records.items import Item, Label
 from judge_gym.records.judgements import Reading, Unfit
+from judge_gym.seeds import digest
 
 MAX_ANSWER_BYTES = 1_000_000
 """Longest answer of an endpoint that is read."""
@@ -126,6 +127,30 @@ class CallableJudge(OwnJudge):
     ]
     """The function, as module:function."""
     _folder: str | None = PrivateAttr(default=None)
+    _given: Callable[[dict[str, Any]], Any] | None = PrivateAttr(default=None)
+
+    @classmethod
+    def of(cls, function: Callable[[dict[str, Any]], Any], **fields: Any) -> "CallableJudge":
+        """Return a judge of a Python function, as one of a notebook; `fields` are the judge's.
+
+        Its `version` is the digest of its source unless it is given, so that a changed function is
+        asked anew. What the function itself calls is not seen: then give a `version`. Raises
+        `ConfigError` for a function without a name or a source.
+        """
+        named = getattr(function, "__name__", "")
+        if not named.isidentifier():
+            raise ConfigError(f"{function!r} has no name.", "Define it with def.")
+        if "version" not in fields:
+            try:
+                fields["version"] = digest("function", inspect.getsource(function))
+            except (OSError, TypeError):
+                raise ConfigError(
+                    f"The source of {named} cannot be read.", "Give a version."
+                ) from None
+        fields.setdefault("name", named)
+        judge = cls(function=f"{function.__module__}:{named}", **fields)
+        judge._given = function
+        return judge
 
     def read_from(self, file: Path) -> "CallableJudge":
         """Return this judge as `file` describes it, whose folder may have the module."""
@@ -146,6 +171,8 @@ class CallableJudge(OwnJudge):
             yield lambda request: _in_a_thread(function, request)
 
     def _loaded(self) -> Callable[[dict[str, Any]], Any]:
+        if self._given is not None:
+            return self._given
         module, _, name = self.function.partition(":")
         for folder in filter(None, (os.getcwd(), self._folder)):
             if folder not in sys.path:

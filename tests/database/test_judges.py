@@ -1,6 +1,7 @@
 """Judges for products over real HTTP: what is asked, what is kept, what is not asked twice."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.judges import (
+    CallableJudge,
     Criterion,
     Item,
     Judge,
     JudgeResult,
     PairwiseJudge,
     RubricJudge,
+    Scale,
     Variant,
     read_items,
 )
@@ -301,16 +304,57 @@ def test_what_is_judged_of_a_simulated_text_is_marked(database: str) -> None:
     assert result.simulated
 
 
-def test_a_judge_without_a_runtime_opens_the_configured_one(
+@pytest.fixture
+def configured(
     database: str, simulator: Simulator, monkeypatch: pytest.MonkeyPatch
-) -> None:
+) -> Iterator[None]:
+    """The settings name the database and the simulator."""
     from judge_gym.settings import settings
 
     monkeypatch.setenv("JUDGE_GYM_DATABASE_URL", database)
     monkeypatch.setenv("JUDGE_GYM_SIMULATOR_URL", simulator.url)
     settings.cache_clear()
-    try:
-        result = run(JUDGE.model_copy(update={"model": "sim/good-1"}).score(ITEMS[0]))
-    finally:
-        settings.cache_clear()
-    assert result.status == "scored"
+    yield
+    settings.cache_clear()
+
+
+@pytest.mark.usefixtures("configured")
+def test_three_lines_judge_a_text_in_a_script_and_where_a_loop_runs(tmp_path: Path) -> None:
+    import judge_gym
+
+    file = tmp_path / "judge.yaml"
+    file.write_text(
+        "{kind: pairwise, name: pair, model: sim/good-1, task: Which is better?, ties: true}"
+    )
+    judge = judge_gym.Judge.from_file(str(file))
+    pair = {"second": "Another text.", "context": "A question?"}
+    first = judge.score("One text.", **pair)
+    assert len(first.call_ids) == 2
+
+    async def notebook() -> list[JudgeResult]:
+        return [judge.score("One text.", **pair), await judge.ascore("One text.", **pair)]
+
+    assert asyncio.run(notebook()) == [first, first]
+    with pytest.raises(ConfigError, match="its own second text"):
+        judge.score(ITEMS[0], context="A question?")
+
+
+@pytest.mark.usefixtures("configured")
+def test_a_python_function_is_a_judge_until_its_source_changes() -> None:
+    def words(item: dict[str, Any]) -> int:
+        return len(item["text"].split())
+
+    judge = CallableJudge.of(words, scale=Scale(lowest=0, highest=9))
+    assert [one.score for one in judge.score_batch(ITEMS[:2], repeats=2)] == [2] * 4
+    before = judge.key
+
+    def words(item: dict[str, Any]) -> int:  # type: ignore[no-redef]
+        return 1 + len(item["text"].split())
+
+    later = CallableJudge.of(words, scale=Scale(lowest=0, highest=9))
+    assert later.key != before
+    assert later.score("One.").score == 2
+    for given in (lambda item: 1, len):
+        with pytest.raises(ConfigError):
+            CallableJudge.of(given)  # neither a name nor a source
+    assert CallableJudge.of(len, version="1").function == "builtins:len"

@@ -175,7 +175,7 @@ def test_a_calibration_of_three_notes(files: Path, database: str, reported: Any)
 def test_a_judge_scores_three_notes(files: Path, database: str, reported: Any) -> None:
     judge, items = load_judge(files / "binary.yaml"), read_items(files / "items.jsonl")
     with reported("judging 3 notes with two verdicts to choose from") as lines:
-        found = run(judge.score_batch(items))
+        found = run(judge.ascore_batch(items))
         lines += [rates(found, *SCORED)]
     assert [one.item for one in found] == [item.id for item in items]
     for one in found:
@@ -183,5 +183,5 @@ def test_a_judge_scores_three_notes(files: Path, database: str, reported: Any) -
         assert (one.score is None) == (one.status != "scored")
         assert len(one.call_ids) in (1, 2)
     before = attempts(database)
-    assert run(judge.score_batch(items)) == found
+    assert run(judge.ascore_batch(items)) == found
     assert attempts(database) == before
