@@ -7,6 +7,7 @@ judges may stand among those of people. Values only; `lab.annotating` stores the
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -101,13 +102,28 @@ class AnnotationMapping(Frozen):
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """The labels that an annotator gave an item, sorted; `line` of the file is the first."""
+    """The labels that an annotator gave an item, sorted; `line` of the file is the first.
+
+    Labels of sweeps and of product judges are this. No label is an abstention. What follows `line`
+    is of product judges only.
+    """
 
     item: str
     annotator: str
     kind: Kind
     labels: tuple[str, ...]
     line: int
+    criterion: str = ""
+    """The criterion of the judge that was labelled; empty for the whole."""
+    time: datetime | None = None
+    """When it was given, with a time zone."""
+    note: str = ""
+    item_key: str = ""
+    """The identity of the text that was labelled; empty when the file has none."""
+    draw: str = ""
+    """How the item was drawn to be labelled: `random` or `gain`; empty when that is unknown."""
+    probability: float | None = None
+    """The probability with which it was drawn among the items that were left, in (0, 1]."""
 
 
 @dataclass(frozen=True)

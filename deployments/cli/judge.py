@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deployments.cli.options import AsJson, Fields, RetryFailed, fields_of
+from deployments.cli.options import (
+    AsJson,
+    Fields,
+    LabelFields,
+    Labels,
+    RetryFailed,
+    fields_of,
+    labels_of,
+)
 from deployments.cli.output import (
     command,
     console,
@@ -83,6 +91,8 @@ def score(
     retry_failed: RetryFailed = False,
     as_json: AsJson = False,
     fields: Fields = None,
+    labels: Labels = None,
+    label_fields: LabelFields = None,
 ) -> None:
     """Judge items and show scores and agreement with labels.
 
@@ -95,6 +105,7 @@ def score(
 
     judge = load_judge(file)
     read = read_item_file(items, fields_of(fields))
+    read = read.with_labels(labels_of(labels, label_fields), [judge])
     read.check([judge])
     (errors if as_json else console).print(read.said(judge), markup=False, soft_wrap=True)
     results = _judge(

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deployments.cli.options import Fields, PlanOnly, RetryFailed, fields_of
+from deployments.cli.options import (
+    Fields,
+    LabelFields,
+    Labels,
+    PlanOnly,
+    RetryFailed,
+    fields_of,
+    labels_of,
+)
 from deployments.cli.output import (
     console,
     errors,
@@ -20,7 +28,7 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
-    from judge_gym.judges import AnyJudge, Item, JudgeResult
+    from judge_gym.judges import AnyJudge, Item, JudgeResult, LabelFile
     from judge_gym.judges.calibrating.comparing import Comparison
     from judge_gym.judges.reviewing.cases import LoadedReview
     from judge_gym.store.judges import ReviewRow
@@ -50,6 +58,8 @@ def compare(
     shown: Annotated[int, typer.Option(help="Items shown, the furthest apart first.", min=0)] = 5,
     retry_failed: RetryFailed = False,
     fields: Fields = None,
+    labels: Labels = None,
+    label_fields: LabelFields = None,
 ) -> None:
     """Test whether a new judge can replace an old one.
 
@@ -62,7 +72,7 @@ def compare(
     from judge_gym.judges.calibrating.comparing import compare as compared
     from judge_gym.store.judges import answered
 
-    judges, texts = _load(old, new, items, fields)
+    judges, texts = _load(old, new, items, fields, labels_of(labels, label_fields))
     results = _judge(judges, texts, repeats, retry_failed=retry_failed)
     margins = Margins(replacement_bias=bias, replacement_limits=limits)
     with database() as session:
@@ -73,8 +83,8 @@ def compare(
     titles = [f"{judge.name}, {by}" for judge, by in zip(judges, by_judge, strict=True)]
     _show_comparison(titles, compared(judges, texts, results, margins), len(texts), shown)
     for judge, own_results in zip(judges, results, strict=True):
-        if (labels := agreement(judge, texts, own_results)).labels:
-            console.print(f"{judge.name}: {labels}", markup=False, soft_wrap=True)
+        if (agreed := agreement(judge, texts, own_results)).labels:
+            console.print(f"{judge.name}: {agreed}", markup=False, soft_wrap=True)
     for by in by_judge:
         show_note(by)
     if any(result.simulated for own_results in results for result in own_results):
@@ -82,7 +92,7 @@ def compare(
 
 
 def _load(
-    old: Path, new: Path, items: Path, fields: list[str] | None
+    old: Path, new: Path, items: Path, fields: list[str] | None, labels: "LabelFile | None"
 ) -> "tuple[tuple[AnyJudge, AnyJudge], Sequence[Item]]":
     """Read both judges and the items; raises `ConfigError` if the judges are the same."""
     from judge_gym.judges import load_judge, read_item_file
@@ -90,7 +100,7 @@ def _load(
     judges = load_judge(old), load_judge(new)
     if judges[0].key == judges[1].key:
         raise ConfigError(f"{old} and {new} are the same judge.", "Name two that differ.")
-    read = read_item_file(items, fields_of(fields))
+    read = read_item_file(items, fields_of(fields)).with_labels(labels, judges)
     read.check(judges)
     console.print(read.said(judges[0]), markup=False, soft_wrap=True)
     return judges, read.texts

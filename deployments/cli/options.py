@@ -2,11 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from judge_gym.design.plans import Workflow
+
+if TYPE_CHECKING:
+    from judge_gym.judges import LabelFile
 
 Everything = Annotated[
     bool, typer.Option("--all", help="Print all tables, not only the headlines.")
@@ -22,6 +25,22 @@ Fields = Annotated[
     typer.Option(
         "--fields",
         help="Read a field from another column, as truth=human_score; may be repeated.",
+        show_default=False,
+    ),
+]
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        help="People's labels of the items (CSV or JSONL), several a text.",
+        show_default="none",
+    ),
+]
+LabelFields = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--label-fields",
+        help="Read a field of labels from another column, as annotator=rater; may be repeated.",
         show_default=False,
     ),
 ]
@@ -62,16 +81,31 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmat
 
 def fields_of(assignments: Sequence[str] | None) -> dict[str, str]:
     """Return field → column of `--fields`; raises `ConfigError` for anything else."""
-    from judge_gym.errors import ConfigError
     from judge_gym.records.items import COLUMNS
+
+    return _columns("--fields", assignments, COLUMNS)
+
+
+def labels_of(path: Path | None, assignments: Sequence[str] | None) -> "LabelFile | None":
+    """Read the file of `--labels` with the columns of `--label-fields`; None without one."""
+    from judge_gym.judges.label_files import COLUMNS, read_labels
+
+    columns = _columns("--label-fields", assignments, COLUMNS)
+    return read_labels(path, columns) if path else None
+
+
+def _columns(
+    option: str, assignments: Sequence[str] | None, fields: Sequence[str]
+) -> dict[str, str]:
+    from judge_gym.errors import ConfigError
 
     columns: dict[str, str] = {}
     for assignment in assignments or ():
         field, equals, column = assignment.partition("=")
-        if not equals or not column or field not in COLUMNS or field in columns:
+        if not equals or not column or field not in fields or field in columns:
             raise ConfigError(
-                f"--fields is {assignment!r}.",
-                f"Use FIELD=COLUMN, each field once, with a field of {', '.join(COLUMNS)}.",
+                f"{option} is {assignment!r}.",
+                f"Use FIELD=COLUMN, each field once, with a field of {', '.join(fields)}.",
             )
         columns[field] = column
     return columns

@@ -79,6 +79,11 @@ class CalibrationDesign(Frozen):
     each judge's scale. Needed where judges have different scales."""
     fields: Fields = Field(default_factory=dict)
     """Field of an item → the column of the file it stands in, such as {truth: human_score}."""
+    labels: Path | None = None
+    """People's labels of the texts (CSV or JSONL), relative to this file: a row for an item, an
+    annotator and a criterion. Figures then use the mean or the majority of several people."""
+    label_fields: dict[str, str] = Field(default_factory=dict)
+    """Field of a label → the column of `labels` it stands in, such as {annotator: rater}."""
     repeats: int = Field(default=3, ge=1, le=50)
     """How often each text is judged; 3 are needed to tell discrimination."""
     severities: Annotated[tuple[Annotated[float, Field(gt=0, le=1)], ...], _SEVERITIES] = Field(
@@ -148,12 +153,13 @@ def load_calibration(path: Path) -> CalibrationDesign:
             "is a judge file", f"Write a calibration file with judges: [{path.name}]."
         )
     design = read_model(CalibrationDesign, tree)
-    for key in ("judges", "items"):
+    for key in ("judges", "items", *(("labels",) if design.labels else ())):
         for entry in tree.items[key].entries:
             if not (named := path.parent / str(entry.value)).exists():
                 near = sorted(file.name for file in named.parent.glob("*"))
                 remedy = f"{did_you_mean(named.name, near)}{what_exists(named)}"
                 raise entry.place.problem(f"is {shown(entry.value)}, which does not exist", remedy)
     paths = {"judges": tuple(path.parent / name for name in design.judges),
-             "items": path.parent / design.items}  # fmt: skip
+             "items": path.parent / design.items,
+             "labels": path.parent / design.labels if design.labels else None}  # fmt: skip
     return design.model_copy(update=paths)

@@ -49,9 +49,17 @@ from judge_gym.judges.base import Judge
 from judge_gym.judges.binary_judge import BinaryJudge, VerdictName
 from judge_gym.judges.files import AnyJudge, load_judge
 from judge_gym.judges.item_files import ItemFile, read_item_file, read_items
+from judge_gym.judges.label_files import (
+    LabelFile,
+    collect_labels,
+    new_label,
+    read_labels,
+    write_labels,
+)
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import CallableJudge, HttpJudge
 from judge_gym.judges.pairwise_judge import PairwiseJudge
+from judge_gym.judges.people import People
 from judge_gym.judges.rubric_judge import Criterion, RubricJudge
 from judge_gym.judges.scale import Scale
 from judge_gym.records.items import Item, Variant
@@ -68,13 +76,19 @@ __all__ = [
     "Judge",
     "JudgeResult",
     "JudgeStatus",
+    "LabelFile",
     "ModelJudge",
     "PairwiseJudge",
+    "People",
     "RubricJudge",
     "Scale",
     "Variant",
     "VerdictName",
+    "collect_labels",
     "load_judge",
+    "new_label",
     "read_item_file",
     "read_items",
+    "read_labels",
+    "write_labels",
 ]

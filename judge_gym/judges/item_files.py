@@ -4,7 +4,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,9 @@ from judge_gym.design.config import corpus_digest, shown
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.evidence.rows import read_typed_rows
 from judge_gym.judges.base import Judge
+from judge_gym.judges.label_files import LabelFile
 from judge_gym.judges.labels import check_on
+from judge_gym.judges.people import People, bind
 from judge_gym.records.items import COLUMNS, Item, distinct, known_fields
 
 LABEL_WORDS = {
@@ -41,6 +43,10 @@ class ItemFile:
     """Every column of the file."""
     label_column: str
     """The column that labels were read from; empty without any label."""
+    labels: LabelFile | None = None
+    """The file of people's labels beside it, where one was added."""
+    people: People | None = None
+    """The labels of that file and of the column `truth`, by annotator."""
 
     @cached_property
     def texts(self) -> tuple[Item, ...]:
@@ -65,6 +71,34 @@ class ItemFile:
                     where = f"{place}, item {item.id!r}: {self.label_column} is {shown(item.truth)}"
                     raise EvidenceError(f"{where}. {error.message}", error.remedy) from None
 
+    def with_labels(
+        self,
+        labels: LabelFile | None,
+        judges: Sequence[Judge],
+        scale: tuple[float, float] | None = None,
+    ) -> "ItemFile":
+        """Return it with people's labels: `truth` of an item is then their reference.
+
+        Unchanged without labels. Numbers are on `scale`, or on that of the judges. Raises as
+        `people.bind`, and `ConfigError` when the labels mean different scores for two judges.
+        """
+        if labels is None:
+            return self
+        people, *others = (
+            bind(judge, self.items, labels, self.label_column, scale) for judge in judges
+        )
+        for other in others:
+            if (other.bounds, other.reference) != (people.bounds, people.reference):
+                raise ConfigError(
+                    f"The labels of {labels.path} mean different scores for judge "
+                    f"{people.judge.name!r} and judge {other.judge.name!r}.",
+                    "Use judges of one scale, or numbers and a label_scale in a calibration file.",
+                )
+        items = tuple(
+            item.model_copy(update={"truth": people.reference.get(item.key)}) for item in self.items
+        )
+        return replace(self, items=items, label_column=labels.column, labels=labels, people=people)
+
     def said(self, judge: Judge, mapping: Path | None = None) -> str:
         """Return how many labels were read and from which column, for a person.
 
@@ -72,11 +106,15 @@ class ItemFile:
         without one an option of the command does.
         """
         count = sum(item.truth is not None for item in self.items)
-        if not count:
+        if self.labels is not None and self.people is not None:
+            sentence = f"{self.labels.said()} {self.people.said()} {self.people.floor()}"
+        elif not count:
             sentence = "Labels: none. "
             sentence += (
                 "Column 'truth' is empty." if "truth" in self.columns else "No column 'truth'."
             )
+            if beside := labels_beside(self.path):
+                sentence += f" {beside} has labels: to use it, add --labels {beside}."
             for column in likely_labels(self.columns):
                 how = (
                     f"add fields: {{truth: {column}}} to {mapping}"
@@ -135,6 +173,17 @@ def read_item_file(path: Path, fields: Mapping[str, str] | None = None) -> ItemF
 def read_items(path: Path, fields: Mapping[str, str] | None = None) -> tuple[Item, ...]:
     """Return the items of a file; see `read_item_file`."""
     return read_item_file(path, fields).items
+
+
+def labels_beside(items: Path) -> Path | None:
+    """Return the file of labels that stands beside a file of items by name; None without one."""
+    beside = label_path(items)
+    return beside if beside.exists() else None
+
+
+def label_path(items: Path) -> Path:
+    """Return where labels of a file of items are written: tickets.labels.jsonl for tickets.csv."""
+    return items.with_name(f"{items.name.partition('.')[0]}.labels.jsonl")
 
 
 def likely_labels(columns: Iterable[str]) -> list[str]:

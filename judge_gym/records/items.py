@@ -39,6 +39,12 @@ Fields = Annotated[
 """Field of an item → the column it stands in, where it has another name."""
 
 
+def label_in(text: str) -> Label | None:
+    """Return the label that a text is: a number, a name with single spaces, or None for none."""
+    text = " ".join(text.split())
+    return float(text) if _NUMBER.fullmatch(text) else text or None
+
+
 class Variant(Frozen):
     """What was done to an original to make this item."""
 
@@ -86,8 +92,7 @@ class Item(Frozen):
         if isinstance(given, bool):
             return str(given).lower()
         if isinstance(given, str):
-            text = " ".join(given.split())
-            return float(text) if _NUMBER.fullmatch(text) else text or None
+            return label_in(given)
         if given is None or (isinstance(given, int | float) and math.isfinite(given)):
             return given
         raise ValueError("use a finite number or the name of a verdict")

@@ -14,6 +14,7 @@ from judge_gym.judges import Judge, JudgeResult, load_judge
 from judge_gym.judges.calibrating.perturbing import found
 from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
 from judge_gym.judges.item_files import ItemFile, read_item_file
+from judge_gym.judges.label_files import read_labels
 from judge_gym.judges.own_judges import OwnJudge
 from judge_gym.records.items import Item, distinct
 from judge_gym.store import judges as store
@@ -48,9 +49,16 @@ def load_judges(design: CalibrationDesign) -> list[Judge]:
 
 def load_originals(design: CalibrationDesign, judges: Sequence[Judge]) -> ItemFile:
     """Read the texts; raises `ConfigError` or `EvidenceError` for one that does not fit a judge."""
-    originals = read_item_file(design.items, design.fields)
+    originals = _originals(design, judges)
     check_labels(judges, originals, design.label_scale)
     return originals
+
+
+def _originals(design: CalibrationDesign, judges: Sequence[Judge]) -> ItemFile:
+    """Read the texts, with the reference of people's labels where there is a file of them."""
+    labels = read_labels(design.labels, design.label_fields) if design.labels else None
+    items = read_item_file(design.items, design.fields)
+    return items.with_labels(labels, judges, design.label_scale)
 
 
 def check_labels(
@@ -77,7 +85,8 @@ def load_texts(session: Session, design: CalibrationDesign) -> Texts:
 
     Raises `EvidenceError` or `ConfigError` as the file does.
     """
-    originals = read_item_file(design.items, design.fields).texts
+    judges = load_judges(design) if design.labels else ()
+    originals = _originals(design, judges).texts
     return changed_texts(originals, design, found(session, rewritings(originals, design)))
 
 

@@ -1,0 +1,368 @@
+"""Files of people's labels of items: a row for an item, an annotator and a criterion.
+
+Such a file stands beside the items, so that a label can be added or corrected without touching
+what was judged. Rows are only added: of several labels the newest counts, earlier ones are kept.
+"""
+
+import csv
+import io
+import json
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from judge_gym.annotations import Annotation
+from judge_gym.counting import counted
+from judge_gym.design.config import CORPUS_SUFFIXES, corpus_suffix, shown
+from judge_gym.errors import ConfigError, DataFileError, EvidenceError, did_you_mean
+from judge_gym.evidence.rows import Row, read_rows
+
+COLUMNS = (
+    "item", "annotator", "label", "criterion", "time", "note", "item_key", "draw", "probability",
+)  # fmt: skip
+"""What a row of a file of labels may give."""
+_NEEDED = COLUMNS[:3]
+ABSTAIN = "abstain"
+"""The label of an annotator who looked at an item and gives it none."""
+SEPARATOR = "|"
+"""What stands between the labels of a set in one value."""
+LONGEST_NOTE = 10_000
+_LONGEST = 200
+Key = tuple[str, str, str]
+"""Item, annotator and criterion."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelFile:
+    """Labels of people, the newest of each item, annotator and criterion."""
+
+    path: Path
+    """Where they were read from."""
+    rows: tuple[Annotation, ...]
+    """Those that count, in the order of the file."""
+    earlier: tuple[Annotation, ...]
+    """Those that a newer label replaced."""
+    column: str = "label"
+    """The column that labels were read from."""
+    empty: int = 0
+    """Rows without a label, such as items that are still to be labelled."""
+
+    @property
+    def annotators(self) -> Counter[str]:
+        """Annotator → how many labels count, abstentions left out."""
+        return Counter(row.annotator for row in self.rows if row.labels)
+
+    @property
+    def abstentions(self) -> int:
+        """How often someone looked at an item and gave it no label."""
+        return sum(not row.labels for row in self.rows)
+
+    @property
+    def every(self) -> tuple[Annotation, ...]:
+        """All rows, those that were replaced first."""
+        return (*self.earlier, *self.rows)
+
+    def place(self, row: Annotation) -> str:
+        """Return the file and the line of a row, for messages."""
+        return f"{self.path} line {row.line}" if row.line else str(self.path)
+
+    def said(self) -> str:
+        """Return how many labels were read, from whom and from which column, for a person."""
+        total = self.annotators.total()
+        by = ", ".join(f"{name} {count}" for name, count in sorted(self.annotators.items()))
+        parts = [
+            f"Labels: {total} from column {self.column!r} of {self.path}, by "
+            f"{counted(len(self.annotators), 'annotator')}{f' ({by})' if by else ''}"
+        ]
+        if self.abstentions:
+            parts.append(counted(self.abstentions, "abstention"))
+        if self.earlier:
+            parts.append(f"{counted(len(self.earlier), 'earlier label')} replaced by newer ones")
+        if self.empty:
+            parts.append(f"{counted(self.empty, 'row')} without a label")
+        return "; ".join(parts) + "."
+
+
+def new_label(
+    item: str,
+    annotator: str,
+    label: float | str | Iterable[float | str],
+    *,
+    criterion: str = "",
+    time: datetime | None = None,
+    note: str = "",
+) -> Annotation:
+    """Return a label given in Python: a number, a name, several of these, or "abstain"."""
+    several = [label] if isinstance(label, str | int | float) else list(label)
+    texts = [f"{one:g}" if isinstance(one, int | float) else one.strip() for one in several]
+    return Annotation(
+        item=item,
+        annotator=annotator,
+        kind="person",
+        labels=_without_abstention(texts),
+        line=0,
+        criterion=criterion,
+        time=time if time is None or time.tzinfo else time.replace(tzinfo=UTC),
+        note=note,
+    )
+
+
+def collect_labels(
+    rows: Iterable[Annotation],
+    path: Path = Path("labels"),
+    *,
+    column: str = "label",
+    empty: int = 0,
+) -> LabelFile:
+    """Return rows with the newest label of each item, annotator and criterion apart.
+
+    Raises `DataFileError` for two labels of one that differ and have no times to order them.
+    """
+    by_key: dict[Key, list[Annotation]] = defaultdict(list)
+    for row in rows:
+        by_key[row.item, row.annotator, row.criterion].append(row)
+    newest = [newest_of(path, some) for some in by_key.values()]
+    kept = {id(row) for row in newest}
+    return LabelFile(
+        path,
+        tuple(newest),
+        tuple(row for some in by_key.values() for row in some if id(row) not in kept),
+        column,
+        empty,
+    )
+
+
+def newest_of(path: Path, rows: Sequence[Annotation]) -> Annotation:
+    """Return the label that counts of those that one annotator gave one thing.
+
+    Raises `DataFileError` where they differ and times do not tell which is the newest.
+    """
+    if len({row.labels for row in rows}) == 1:
+        return rows[-1]
+    times = [row.time for row in rows]
+    if None not in times:
+        last = max(time for time in times if time is not None)
+        newest = [row for row in rows if row.time == last]
+        if len({row.labels for row in newest}) == 1:
+            return newest[-1]
+        rows = newest
+    first, other = rows[0], next(row for row in rows if row.labels != rows[0].labels)
+    criterion = f", criterion {first.criterion!r}" if first.criterion else ""
+    raise DataFileError(
+        f"{path} line {other.line}: label is {text_of(other)!r}, and line {first.line} has "
+        f"{text_of(first)!r} by {first.annotator!r} of item {first.item!r}{criterion}.",
+        "Remove one of the rows, or give both a time: then the newest label counts.",
+    )
+
+
+def read_labels(path: Path, fields: Mapping[str, str] | None = None) -> LabelFile:
+    """Read people's labels from a CSV, JSON or JSONL file.
+
+    A row has `item` (its id or its 16-digit key), `annotator` and `label`, and may have
+    `criterion`, `time` (ISO 8601; UTC without a zone) and `note`. A label is a number, the name of
+    a verdict or step, several of them (a list, or text with `|` between them), or `abstain`; a row
+    without one is counted, not used. `fields` maps those that stand in other columns. Raises
+    `DataFileError` or `EvidenceError` with file, line, column and value for a row that does not
+    fit, and for contradictory labels (`collect_labels`).
+    """
+    if not path.exists():
+        raise ConfigError(
+            f"There is no file {path}.", "Check the path, or make it: judge-gym judge label."
+        )
+    if corpus_suffix(path) not in CORPUS_SUFFIXES:
+        raise ConfigError(f"{path} is not a file of labels.", "Name a CSV, JSON or JSONL file.")
+    reading = _Reading(path, dict(fields or {}))
+    rows = [found for row in read_rows(path) if (found := reading.take(row)) is not None]
+    reading.check_fields()
+    return collect_labels(rows, path, column=reading.used["label"], empty=reading.empty)
+
+
+class _Reading:
+    def __init__(self, path: Path, fields: dict[str, str]) -> None:
+        for name in fields:
+            if name not in COLUMNS:
+                raise ConfigError(
+                    f"{name!r} is not a field of a label.",
+                    f"{did_you_mean(name, COLUMNS)}Use {', '.join(COLUMNS)}.",
+                )
+        self._path, self._fields = path, fields
+        self._columns: dict[str, None] = {}
+        self.used: dict[str, str] = {"label": fields.get("label", "label")}
+        self.empty = 0
+
+    def take(self, row: Row) -> Annotation | None:
+        if row.fault:
+            raise row.error(self._path, row.fault, "Mend or remove this row.")
+        self._columns.update(dict.fromkeys(row.values))
+        labels = self._labels(row)
+        if labels is None:
+            self.empty += 1
+            return None
+        return Annotation(
+            item=self._needed(row, "item"),
+            annotator=self._needed(row, "annotator"),
+            kind="person",
+            labels=labels,
+            line=row.line,
+            criterion=self._text(row, "criterion"),
+            time=self._time(row),
+            note=self._text(row, "note", LONGEST_NOTE),
+            item_key=self._text(row, "item_key"),
+            draw=self._text(row, "draw"),
+            probability=self._probability(row),
+        )
+
+    def check_fields(self) -> None:
+        """Raise for a mapped column that no row has, and for a file without rows."""
+        if not self._columns:
+            raise EvidenceError(f"{self._path} has no row.", "Check that it is a file of labels.")
+        for name, column in self._fields.items():
+            if column not in self._columns:
+                raise EvidenceError(
+                    f"{self._path}: fields: {name} is {column!r}, and no row has such a column.",
+                    f"{did_you_mean(column, list(self._columns))}"
+                    f"The columns are {', '.join(map(repr, self._columns))}.",
+                )
+
+    def _column(self, row: Row, name: str) -> str | None:
+        if name in self._fields:
+            return self._fields[name]
+        alike = [column for column in row.values if column.strip().lower() == name]
+        if len(alike) > 1 and name not in row.values:
+            both = " and ".join(map(repr, alike))
+            raise row.error(self._path, f"columns {both} are both {name}", "Rename one of them.")
+        return name if name in row.values else next(iter(alike), None)
+
+    def _value(self, row: Row, name: str) -> Any:
+        column = self._column(row, name)
+        if column is None and name in _NEEDED:
+            there = ", ".join(map(repr, row.values))
+            raise row.error(
+                self._path, f"there is no column {name!r}",
+                f"{did_you_mean(name, list(row.values))}The columns are {there}. "
+                f"Map one with fields: {{{name}: COLUMN}}.",
+            )  # fmt: skip
+        if column is not None:
+            self.used[name] = column
+        return None if column is None else row.values.get(column)
+
+    def _text(self, row: Row, name: str, longest: int = _LONGEST) -> str:
+        value = self._value(row, name)
+        if value is None:
+            return ""
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            raise self._fault(row, name, value, "Use text.")
+        text = f"{value:g}" if isinstance(value, float) else str(value).strip()
+        if len(text) > longest or "\x00" in text:
+            raise self._fault(row, name, value, f"Use at most {longest} characters, without NUL.")
+        return text
+
+    def _needed(self, row: Row, name: str) -> str:
+        if text := self._text(row, name):
+            return text
+        raise row.error(self._path, f"{self.used[name]} is empty", "Fill it in or remove the row.")
+
+    def _labels(self, row: Row) -> tuple[str, ...] | None:
+        value = self._value(row, "label")
+        if isinstance(value, list):
+            if not value or not all(isinstance(one, str | int | float) for one in value):
+                raise self._fault(row, "label", value, "Use a list of numbers or names.")
+            texts = [_as_text(one) for one in value]
+        elif value is None or isinstance(value, str | int | float):
+            texts = [] if value is None else [one.strip() for one in _as_text(value).split("|")]
+        else:
+            raise self._fault(row, "label", value, "Use a number, a name or a list of them.")
+        if not any(texts):
+            return None
+        if not all(texts) or (len(texts) > 1 and any(map(_abstains, texts))):
+            raise self._fault(row, "label", value, "Use one label, several, or abstain alone.")
+        return _without_abstention(texts)
+
+    def _time(self, row: Row) -> datetime | None:
+        text = self._text(row, "time")
+        if not text:
+            return None
+        try:
+            time = datetime.fromisoformat(text)
+        except ValueError:
+            raise self._fault(
+                row, "time", text, "Use ISO 8601, such as 2025-03-31T14:05:00Z."
+            ) from None
+        return time if time.tzinfo else time.replace(tzinfo=UTC)
+
+    def _probability(self, row: Row) -> float | None:
+        text = self._text(row, "probability")
+        if not text:
+            return None
+        try:
+            probability = float(text)
+        except ValueError:
+            probability = -1.0
+        if not 0 < probability <= 1:
+            raise self._fault(row, "probability", text, "Use a number above 0 and at most 1.")
+        return probability
+
+    def _fault(self, row: Row, name: str, value: object, remedy: str) -> DataFileError:
+        return row.error(self._path, f"{self.used[name]} is {shown(value)}", remedy)
+
+
+def _as_text(value: str | float | bool) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.strip() if isinstance(value, str) else f"{value:g}"
+
+
+def _abstains(text: str) -> bool:
+    return text.strip().lower() == ABSTAIN
+
+
+def _without_abstention(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({text for text in texts if not _abstains(text)}))
+
+
+def text_of(row: Annotation) -> str:
+    """Return what a row's label is in a file."""
+    return SEPARATOR.join(row.labels) or ABSTAIN
+
+
+def _values(row: Annotation) -> dict[str, Any]:
+    return {
+        "item": row.item,
+        "annotator": row.annotator,
+        "label": text_of(row),
+        "criterion": row.criterion,
+        "time": row.time.isoformat() if row.time else "",
+        "note": row.note,
+        "item_key": row.item_key,
+        "draw": row.draw,
+        "probability": "" if row.probability is None else row.probability,
+    }
+
+
+def write_labels(path: Path, rows: Iterable[Annotation]) -> None:
+    """Write rows as CSV or JSONL, by the name of the file, in place of what it held.
+
+    `read_labels` reads the same rows again. A reader sees the old file or the new one.
+    """
+    suffix = path.suffix.lower()
+    text = io.StringIO(newline="")
+    if suffix == ".csv":
+        writer = csv.DictWriter(text, COLUMNS)
+        writer.writeheader()
+        writer.writerows(map(_values, rows))
+    elif suffix == ".jsonl":
+        for row in rows:
+            given = {name: value for name, value in _values(row).items() if value != ""}
+            text.write(json.dumps(given, ensure_ascii=False) + "\n")
+    else:
+        raise ConfigError(f"{path} ends in {path.suffix}.", "Name a file .jsonl or .csv.")
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    with partial.open("w", encoding="utf-8", newline="") as handle:
+        handle.write(text.getvalue())
+        handle.flush()
+        os.fsync(handle.fileno())
+    partial.replace(path)

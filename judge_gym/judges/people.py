@@ -1,0 +1,453 @@
+"""People's labels beside a judge: the reference they make, their agreement, and the judge's.
+
+The labels of several people are compared with each other and with the judge one by one, so that
+their disagreement is kept. Where a figure needs one label of an item, it is the mean of people's
+scores or the majority of their verdicts; without a majority there is none.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from judge_gym.annotations import Annotation
+from judge_gym.counting import counted
+from judge_gym.design.config import shown
+from judge_gym.errors import ConfigError, DataFileError, did_you_mean
+from judge_gym.formats import figure
+from judge_gym.judges.base import Judge
+from judge_gym.judges.label_files import LabelFile, newest_of
+from judge_gym.judges.labels import check_on
+from judge_gym.judges.own_judges import OwnJudge
+from judge_gym.judges.rubric_judge import RubricJudge
+from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.metrics.people import DistanceToPeople, Labels, distance_to_people
+from judge_gym.metrics.points import HIGHEST, bin_of, to_points
+from judge_gym.metrics.score_agreement import label_agreement, score_alpha
+from judge_gym.records.items import Item, distinct, label_in
+from judge_gym.records.judgements import JudgeResult
+from judge_gym.seeds import derive_seed
+
+WHOLE = ""
+"""The criterion of a label of the whole item."""
+MOST_STEPS = 11
+"""Most steps of a scale that a confusion matrix shows one by one; others are in five bins."""
+_BINS = ("0-19", "20-39", "40-59", "60-79", "80-100")
+
+
+@dataclass(frozen=True, eq=False)
+class FromPerson:
+    """Labels of one annotator: how many, and their agreement with the other people's reference.
+
+    `with_judge` is the agreement of the judge's scores with this person's labels; None without
+    judgements. Both are Lin's concordance, which of two verdicts is Cohen's κ.
+    """
+
+    annotator: str
+    labels: int
+    with_others: Estimate
+    with_judge: Estimate | None
+
+
+@dataclass(frozen=True, eq=False)
+class Floor:
+    """How well people agree: what a judge can be held to.
+
+    `alpha` is Krippendorff's α among people (interval data; of two verdicts it is the nominal one),
+    `pairs` the concordance of every two annotators: Cohen's κ of verdicts, κ with quadratic weights
+    of whole steps. `people` are by annotator.
+    """
+
+    alpha: Estimate
+    people: tuple[FromPerson, ...]
+    pairs: Mapping[tuple[str, str], Estimate]
+
+    def __str__(self) -> str:
+        """Return it in a sentence."""
+        if self.alpha.estimate is None:
+            return f"Agreement among people: not known ({self.alpha.because})."
+        return (
+            f"Agreement among people: Krippendorff's α {figure(self.alpha)} on "
+            f"{counted(self.alpha.n_items, 'item')} with labels of two people or more."
+        )
+
+
+@dataclass(frozen=True)
+class Hard:
+    """An item on which people disagree; `spread` is the standard deviation in points of 100."""
+
+    item: Item
+    labels: Mapping[str, float]
+    """Annotator → label on the judge's scale."""
+    spread: float
+    judged: float | None
+    """The judge's mean score; None without one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Confusion:
+    """How often the judge (rows) gave a label what a person (columns) gave it another."""
+
+    names: tuple[str, ...]
+    counts: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Labels of people of the items of a judge, on one scale; see `bind`."""
+
+    judge: Judge
+    items: tuple[Item, ...]
+    """The items, each text once."""
+    bounds: tuple[float, float]
+    """The lowest and the highest label."""
+    values: Mapping[str, Mapping[str, Mapping[str, float]]]
+    """Criterion → annotator → item key → label. Of a set of labels it is their mean."""
+    stale: int = 0
+    """Labels of texts that have changed since; they are left out."""
+
+    @property
+    def criteria(self) -> tuple[str, ...]:
+        """The criteria that have labels, the whole first."""
+        return tuple(sorted(self.values, key=lambda name: (name != WHOLE, name)))
+
+    def annotators(self, criterion: str = WHOLE) -> tuple[str, ...]:
+        """Return who labelled a criterion, by name."""
+        return tuple(sorted(self.values.get(criterion, {})))
+
+    def points(self, criterion: str = WHOLE) -> FloatArray:
+        """Return the labels in points of 100, items x annotators; NaN where there is none."""
+        of = self.values.get(criterion, {})
+        table = [
+            [of[name].get(item.key, np.nan) for name in self.annotators(criterion)]
+            for item in self.items
+        ]
+        given = np.array(table, dtype=np.float64).reshape(len(self.items), -1)
+        return to_points(given, *self.bounds)
+
+    @cached_property
+    def reference(self) -> dict[str, float]:
+        """Item key → the label that people's labels make: mean of scores, majority of verdicts."""
+        lowest, highest = self.bounds
+        made = self.reference_points()
+        return {
+            item.key: float(lowest + (highest - lowest) * point / HIGHEST)
+            for item, point in zip(self.items, made, strict=True)
+            if not np.isnan(point)
+        }
+
+    def reference_points(self, criterion: str = WHOLE, without: int | None = None) -> FloatArray:
+        """Return the reference in points, by item; NaN without one.
+
+        `without` is the place of an annotator whose labels are left out.
+        """
+        points = self.points(criterion)
+        if without is not None:
+            points = np.delete(points, without, axis=1)
+        given = (~np.isnan(points)).sum(axis=1)
+        mean = np.divide(
+            np.nansum(points, axis=1), given, where=given > 0, out=np.full(len(points), np.nan)
+        )
+        return self._majority(points) if self.by_vote else mean
+
+    @property
+    def by_vote(self) -> bool:
+        """Whether labels are verdicts, so that the majority counts, and no numbers on a scale."""
+        return bool(self.judge.verdict_scores) and self.bounds == self.judge.score_range
+
+    def _majority(self, points: FloatArray) -> FloatArray:
+        """Return the verdict that most of each row's labels are; NaN where no one is."""
+        made = np.full(len(points), np.nan)
+        for place, row in enumerate(points):
+            ranked = Counter(row[self._is_verdict(row)].tolist()).most_common(2)
+            if ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1]):
+                made[place] = ranked[0][0]
+        return made
+
+    def _is_verdict(self, points: FloatArray) -> BoolArray:
+        """Return which labels are one verdict; a set of several has a mean between them."""
+        of = to_points(np.array(list(self.judge.verdict_scores.values())), *self.bounds)
+        return np.isin(points, of)
+
+    @property
+    def undecided(self) -> int:
+        """How many items have labels and no majority."""
+        labelled = {key for of in self.values.get(WHOLE, {}).values() for key in of}
+        return len(labelled) - len(self.reference)
+
+    def floor(
+        self, criterion: str = WHOLE, results: Mapping[str, Sequence[JudgeResult]] | None = None
+    ) -> Floor:
+        """Return how well people agree among themselves, and each of them with the judge.
+
+        `results` are the judge's by item key. Figures need what `score_alpha` and
+        `label_agreement` need, and have a reason where they are missing.
+        """
+        rng = np.random.default_rng(derive_seed("people", self.judge.key, criterion))
+        points, names = self.points(criterion), self.annotators(criterion)
+        judged = None if results is None else self.judged(results, criterion)
+        return Floor(
+            score_alpha(points, rng),
+            tuple(
+                FromPerson(
+                    name,
+                    int((~np.isnan(points[:, place])).sum()),
+                    _agreed(self.reference_points(criterion, place), points[:, place], rng),
+                    None if judged is None else _agreed(points[:, place], judged, rng),
+                )
+                for place, name in enumerate(names)
+            ),
+            {
+                (names[one], names[other]): _agreed(points[:, one], points[:, other], rng)
+                for one, other in combinations(range(len(names)), 2)
+            },
+        )
+
+    def judged(
+        self, results: Mapping[str, Sequence[JudgeResult]], criterion: str = WHOLE
+    ) -> FloatArray:
+        """Return the judge's mean points of the items, of the whole or a criterion; NaN without."""
+        means = []
+        for item in self.items:
+            scores = [
+                result.score if criterion == WHOLE else result.subscores.get(criterion)
+                for result in results.get(item.key, ())
+            ]
+            given = [score for score in scores if score is not None]
+            means.append(float(np.mean(given)) if given else float("nan"))
+        return to_points(np.array(means, dtype=np.float64), *self.judge.score_range)
+
+    def distance(
+        self, results: Mapping[str, Sequence[JudgeResult]], criterion: str = WHOLE
+    ) -> DistanceToPeople:
+        """Return how far the judge is from people, and by how much more than they are from another.
+
+        As a share of the scale; see `distance_to_people`. The judge's score is its mean.
+        """
+        points, judged = self.points(criterion), self.judged(results, criterion)
+        item, person = np.nonzero(~np.isnan(points))
+        at = np.flatnonzero(~np.isnan(judged))
+        given, own = points[item, person], judged[at]
+        values, place = np.unique(np.concatenate([given, own]), return_inverse=True)
+        apart = np.abs(np.subtract.outer(values, values)) / HIGHEST
+        n_items = len(self.items)
+        people = Labels(
+            judge=person, item=item, label=place[: len(given)],
+            n_judges=max(points.shape[1], 1), n_items=n_items,
+        )  # fmt: skip
+        of_judge = Labels(
+            judge=np.zeros(len(at), dtype=np.int64), item=at, label=place[len(given) :],
+            n_judges=1, n_items=n_items,
+        )  # fmt: skip
+        return distance_to_people(people, of_judge, apart, "distance_to_people", "share")
+
+    def confusion(
+        self, results: Mapping[str, Sequence[JudgeResult]], criterion: str = WHOLE
+    ) -> Confusion:
+        """Return the judge's mean score against each person's label, a count per label."""
+        points, judged = self.points(criterion), self.judged(results, criterion)
+        names, classes = self._classes()
+        both = ~np.isnan(points) & ~np.isnan(judged)[:, None]
+        if self.by_vote:
+            both &= self._is_verdict(points) & self._is_verdict(judged)[:, None]
+        item, _ = np.nonzero(both)
+        given = points[both]
+        counts = np.zeros((len(names), len(names)), dtype=np.int64)
+        np.add.at(counts, (classes(judged[item]), classes(given)), 1)
+        return Confusion(names, counts)
+
+    def _classes(self) -> tuple[tuple[str, ...], Callable[[FloatArray], IntArray]]:
+        """Return the names of classes, the worst first, and points → class."""
+        lowest, highest = self.bounds
+        scores = self.judge.verdict_scores if self.by_vote else {}
+        verdicts = sorted(scores.items(), key=lambda one: one[1])
+        steps = len(verdicts) or round(highest - lowest) + 1
+        if steps > MOST_STEPS or (not verdicts and highest - lowest != round(highest - lowest)):
+            return _BINS, bin_of
+        names = tuple(name for name, _ in verdicts) or tuple(
+            f"{lowest + step:g}" for step in range(steps)
+        )
+
+        def nearest(points: FloatArray) -> IntArray:
+            return np.floor(points / HIGHEST * (steps - 1) + 0.5).astype(np.int64)
+
+        return names, nearest
+
+    def hardest(
+        self, results: Mapping[str, Sequence[JudgeResult]] | None = None, criterion: str = WHOLE
+    ) -> list[Hard]:
+        """Return the items on which people disagree, the most first."""
+        points = self.points(criterion)
+        judged = self.judged(results or {}, criterion)
+        of = self.values.get(criterion, {})
+        lowest, highest = self.judge.score_range
+        found = [
+            Hard(
+                item,
+                {name: of[name][item.key] for name in sorted(of) if item.key in of[name]},
+                float(np.nanstd(row)),
+                None if np.isnan(score) else float(lowest + (highest - lowest) * score / HIGHEST),
+            )
+            for item, row, score in zip(self.items, points, judged, strict=True)
+            if (~np.isnan(row)).sum() > 1 and np.nanstd(row) > 0
+        ]
+        return sorted(found, key=lambda hard: (-hard.spread, hard.item.id))
+
+    def said(self) -> str:
+        """Return what the labels make of the items, for a person."""
+        how = "majority" if self.by_vote else "mean"
+        people = len(self.annotators())
+        sentence = (
+            f"Reference: the {how} of {counted(people, 'person')}'s labels on "
+            f"{len(self.reference)} of {counted(len(self.items), 'text')}."
+            if people
+            else "No label is of the whole item."
+        )
+        parts = [f"criterion {name} {self._count(name)}" for name in self.criteria if name]
+        if parts:
+            sentence += f" Labels of {', '.join(parts)}."
+        if self.undecided:
+            sentence += f" {counted(self.undecided, 'text')} without a majority: no reference."
+        if self.stale:
+            sentence += (
+                f" {counted(self.stale, 'label')} of texts that have changed since: left out."
+            )
+        return sentence
+
+    def _count(self, criterion: str) -> int:
+        return sum(map(len, self.values[criterion].values()))
+
+
+def _agreed(labels: FloatArray, judged: FloatArray, rng: np.random.Generator) -> Estimate:
+    both = ~np.isnan(labels) & ~np.isnan(judged)
+    return label_agreement(labels[both], judged[both], rng)
+
+
+def bind(
+    judge: Judge,
+    items: Sequence[Item],
+    labels: LabelFile | None,
+    truth: str = "",
+    scale: tuple[float, float] | None = None,
+) -> People:
+    """Return people's labels as scores of a judge.
+
+    `items` may hold labels of their own, in their column `truth`: those are of one more annotator.
+    Numbers are on `scale`, or else on the judge's. An annotator who marked every criterion of a
+    rubric, and gave no label of the whole, is taken to have given the judge's weighted mean. Raises
+    `DataFileError` with file, line, column and value for an unknown item or criterion, and for a
+    label that is none of the judge's.
+    """
+    binding = _Binding(judge, distinct(items), scale, labels)
+    for item in distinct(items):
+        if item.truth is not None:
+            own = Annotation(item.id, f"column {truth!r}", "person", (str(item.truth),), 0)
+            binding.add(own, item, WHOLE)
+    by_name = {item.id: item for item in items}
+    by_key = {item.key: item for item in items}
+    for row in labels.rows if labels else ():
+        found = by_name.get(row.item) or by_key.get(row.item)
+        if found is None:
+            raise binding.fault(
+                row, f"item is {row.item!r}, which is not among the items",
+                f"{did_you_mean(row.item, by_name)}Use an item's id, or remove the row.",
+            )  # fmt: skip
+        if row.item_key and row.item_key != found.key:
+            binding.stale += 1
+        else:
+            binding.add(row, found, binding.criterion(row))
+    return binding.people()
+
+
+class _Binding:
+    def __init__(
+        self,
+        judge: Judge,
+        items: Sequence[Item],
+        scale: tuple[float, float] | None,
+        labels: LabelFile | None,
+    ) -> None:
+        self._judge, self._items, self._scale, self._labels = judge, items, scale, labels
+        # The order of two marks of one judge is a pair's, not a criterion of it.
+        self._criteria = {} if judge.judges_pairs else {part.lower(): part for part in judge.parts}
+        self._rows: dict[tuple[str, str, str], list[Annotation]] = defaultdict(list)
+        self.stale = 0
+
+    def fault(self, row: Annotation, what: str, remedy: str) -> DataFileError:
+        where = self._labels.place(row) if self._labels else "the items"
+        return DataFileError(f"{where}: {what}.", remedy)
+
+    def criterion(self, row: Annotation) -> str:
+        name = row.criterion.strip()
+        if not name or isinstance(self._judge, OwnJudge):
+            return name
+        if name.lower() in self._criteria:
+            return self._criteria[name.lower()]
+        has = ", ".join(self._criteria.values()) or "none"
+        raise self.fault(
+            row, f"criterion is {name!r}, which judge {self._judge.name!r} does not have",
+            f"{did_you_mean(name, self._criteria.values())}Its criteria are: {has}.",
+        )  # fmt: skip
+
+    def add(self, row: Annotation, item: Item, criterion: str) -> None:
+        for label in row.labels:
+            self._value(row, label)
+        self._rows[criterion, row.annotator, item.key].append(row)
+
+    def people(self) -> People:
+        values: dict[str, dict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+        path = self._labels.path if self._labels else Path("the items")
+        for (criterion, annotator, key), rows in self._rows.items():
+            newest = newest_of(path, rows)
+            if newest.labels:
+                given = [self._value(newest, label) for label in newest.labels]
+                values[criterion][annotator][key] = float(np.mean(given))
+        if isinstance(self._judge, RubricJudge):
+            self._add_totals(self._judge, values)
+        return People(
+            judge=self._judge,
+            items=tuple(self._items),
+            bounds=self._scale or self._judge.score_range,
+            values={name: dict(of) for name, of in values.items() if of},
+            stale=self.stale,
+        )
+
+    def _add_totals(
+        self, judge: RubricJudge, values: dict[str, dict[str, dict[str, float]]]
+    ) -> None:
+        """Add the weighted mean of an annotator's marks where there is no label of the whole."""
+        if not set(judge.parts) <= set(values):
+            return
+        first, *others = (values[part] for part in judge.parts)
+        for annotator, marks in first.items():
+            keys = set(marks).intersection(*(of.get(annotator, {}) for of in others))
+            for key in sorted(keys):
+                if (WHOLE, annotator, key) not in self._rows:
+                    given = {part: values[part][annotator][key] for part in judge.parts}
+                    values[WHOLE][annotator][key] = judge.total(given)
+
+    def _value(self, row: Annotation, text: str) -> float:
+        """Return a label as a number on the scale of labels; raises for one that is none."""
+        label = label_in(text)
+        assert label is not None
+        try:
+            if self._scale is None:
+                return self._judge.score_of(label)
+            if not isinstance(label, str):
+                check_on(self._scale, label)
+                return label
+            points = to_points(np.array([self._judge.score_of(label)]), *self._judge.score_range)
+        except ConfigError as error:
+            column = self._labels.column if self._labels else "truth"
+            raise self.fault(
+                row,
+                f"item {row.item!r}: {column} is {shown(label)}. {error.message.rstrip('.')}",
+                error.remedy,
+            ) from None
+        lowest, highest = self._scale
+        return float(lowest + (highest - lowest) * points[0] / HIGHEST)

@@ -1,0 +1,270 @@
+"""Labels of several people: rounds, the reference they make, and agreement with them."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.inter_rater import cohens_kappa
+
+from judge_gym.errors import JudgeGymError
+from judge_gym.judges import (
+    BinaryJudge,
+    CallableJudge,
+    Criterion,
+    ItemFile,
+    JudgeResult,
+    PairwiseJudge,
+    People,
+    RubricJudge,
+    Scale,
+    VerdictName,
+    collect_labels,
+    new_label,
+    read_item_file,
+    read_labels,
+    write_labels,
+)
+
+GRADES = CallableJudge(name="grades", function="mine:grade", scale=Scale(lowest=1, highest=5))
+GATE = BinaryJudge(
+    name="gate", model="sim/good-1", task="Pass or fail?",
+    verdicts=(VerdictName(name="Pass", description="Fine."),
+              VerdictName(name="Fail", description="Not fine.")),
+)  # fmt: skip
+RUBRIC = RubricJudge(
+    name="rubric", model="sim/good-1", task="Grade.", scale=Scale(lowest=1, highest=5),
+    criteria=(Criterion(name="facts", description="Right.", weight=3),
+              Criterion(name="style", description="Clear.")),
+)  # fmt: skip
+NOON = "2025-03-31T12:00:00Z"
+LATER = "2025-04-01T09:00:00+02:00"
+
+
+def items(folder: Path, count: int = 4) -> ItemFile:
+    file = folder / "items.csv"
+    file.write_text("id,text\n" + "".join(f"t{n},text {n}\n" for n in range(1, count + 1)))
+    return read_item_file(file)
+
+
+def people(folder: Path, content: str, judge=GRADES, fields=None) -> People:  # type: ignore[no-untyped-def]
+    file = folder / "labels.csv"
+    file.write_text(content)
+    labelled = items(folder).with_labels(read_labels(file, fields), [judge])
+    assert labelled.people is not None
+    return labelled.people
+
+
+def results(of: People, scores: list[float | None]) -> dict[str, list[JudgeResult]]:
+    return {
+        item.key: [
+            JudgeResult(
+                judge="j", model="m", item=item.id, item_key=item.key, corpus="", variant=None,
+                repeat=0, status="scored" if score is not None else "failed", score=score,
+                subscores={}, verdict=None, reason="", failure=None if score is not None else "x",
+                call_ids=(), duration_s=None, simulated=True,
+            )
+        ]
+        for item, score in zip(of.items, scores, strict=True)
+    }  # fmt: skip
+
+
+def test_scores_are_averaged_and_verdicts_are_counted(tmp_path: Path) -> None:
+    graded = people(tmp_path, "item,annotator,label\nt1,ann,4\nt1,bo,5\nt2,bo,1\n")
+    assert list(graded.reference.values()) == [4.5, 1.0]
+    decided = people(
+        tmp_path,
+        "item,annotator,label\nt1,ann,pass\nt1,bo,FAIL\nt1,cy,1\nt2,ann,Pass\nt2,bo,Fail\n"
+        "t3,ann,fail\nt3,bo,abstain\nt4,ann,pass|fail\n",
+        GATE,
+    )
+    by_name = {item.id: decided.reference.get(item.key) for item in decided.items}
+    assert by_name == {"t1": 1.0, "t2": None, "t3": 0.0, "t4": None}
+    assert decided.undecided == 2
+    assert "2 texts without a majority" in decided.said()
+
+
+def test_the_newest_label_counts_and_earlier_ones_are_kept(tmp_path: Path) -> None:
+    file = tmp_path / "labels.csv"
+    file.write_text(
+        f"item,annotator,label,time,note\nt1,ann,5,{LATER},second look\nt1,ann,2,{NOON},\n"
+        "t2,ann,3,,\nt2,ann,3,,\nt3,ann,,,\nt3,bo,Abstain,,\n"
+    )
+    read = read_labels(file)
+    assert [(row.item, row.labels) for row in read.rows] == [
+        ("t1", ("5",)), ("t2", ("3",)), ("t3", ()),
+    ]  # fmt: skip
+    assert [(row.line, row.labels) for row in read.earlier] == [(3, ("2",)), (4, ("3",))]
+    assert (read.annotators, read.abstentions, read.empty) == ({"ann": 2}, 1, 1)
+    assert "by 1 annotator (ann 2); 1 abstention; 2 earlier labels" in read.said()
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("item,annotator,label\nt1,ann,4\nt1,ann,5\n",
+         ["line 3", "'5'", "line 2 has '4'", "'ann'", "give both a time"]),
+        (f"item,annotator,label,time\nt1,ann,4,{NOON}\nt1,ann,5,\n", ["line 3", "give both"]),
+        (f"item,annotator,label,time\nt1,ann,4,{NOON}\nt1,ann,5,{NOON}\n", ["line 3"]),
+        ("item,annotator,label\nt1,ann,6\n", ["line 2", "item 't1'", "label is 6", "from 1 to 5"]),
+        ("item,annotator,label\nt1,ann,good\n", ["label is 'good'", "from 1 to 5"]),
+        ("item,annotator,label\nt9,ann,4\n", ["line 2", "item is 't9'", "among the items"]),
+        ("item,annotator,label\nt1,,4\n", ["line 2", "annotator is empty"]),
+        ("item,rater,label\nt1,ann,4\n", ["no column 'annotator'", "'rater'", "fields: {anno"]),
+        ("item,annotator,label,time\nt1,ann,4,yesterday\n", ["time is 'yesterday'", "ISO 8601"]),
+        ("item,annotator,label\nt1,ann,4|abstain\n", ["label is '4|abstain'", "abstain alone"]),
+        ("item,annotator,label,probability\nt1,ann,4,0\n", ["probability is '0'", "above 0"]),
+        ("item,annotator,label\n", ["has no row"]),
+    ],
+)  # fmt: skip
+def test_a_row_that_does_not_fit_is_named(tmp_path: Path, content: str, words: list[str]) -> None:
+    with pytest.raises(JudgeGymError) as caught:
+        people(tmp_path, content)
+    said = f"{caught.value.message} {caught.value.remedy}"
+    assert "labels.csv" in said
+    for word in words:
+        assert word in said
+
+
+def test_columns_are_mapped_and_a_wrong_mapping_is_an_error(tmp_path: Path) -> None:
+    content = "Ticket,Rater,Grade\nt1,ann,4\n"
+    fields = {"item": "Ticket", "annotator": "Rater", "label": "Grade"}
+    assert list(people(tmp_path, content, fields=fields).reference.values()) == [4.0]
+    with pytest.raises(JudgeGymError, match="'Grades', and no row has such a column"):
+        read_labels(tmp_path / "labels.csv", {"label": "Grades", "note": "Grades"})
+
+
+def test_a_criterion_is_the_judges_and_marks_of_all_make_a_total(tmp_path: Path) -> None:
+    given = people(
+        tmp_path,
+        "item,annotator,criterion,label\nt1,ann,facts,5\nt1,ann,Style,1\nt1,bo,facts,3\n"
+        "t2,ann,facts,2\nt2,ann,style,2\nt2,ann,,5\n",
+        RUBRIC,
+    )
+    assert given.criteria == ("", "facts", "style")
+    # ann on t1: (3*5 + 1*1) / 4; bo lacks a mark; the label of the whole counts on t2.
+    assert list(given.reference.values()) == [4.0, 5.0]
+    with pytest.raises(JudgeGymError, match="criterion is 'fact', which judge 'rubric' does not"):
+        people(tmp_path, "item,annotator,criterion,label\nt1,ann,fact,5\n", RUBRIC)
+    with pytest.raises(JudgeGymError, match="Its criteria are: none"):
+        people(tmp_path, "item,annotator,criterion,label\nt1,ann,fact,1\n", GATE)
+
+
+def test_a_label_of_a_text_that_changed_is_left_out_and_counted(tmp_path: Path) -> None:
+    [first, *_] = items(tmp_path).items
+    given = people(
+        tmp_path,
+        f"item,annotator,label,item_key\nt1,ann,4,{first.key}\nt2,ann,4,0123456789abcdef\n",
+    )
+    assert (list(given.reference), given.stale) == ([first.key], 1)
+    assert "1 label of texts that have changed" in given.said()
+    by_key = people(tmp_path, f"item,annotator,label\n{first.key},ann,2\n")
+    assert by_key.reference == {first.key: 2.0}
+
+
+def test_the_column_truth_is_one_more_annotator(tmp_path: Path) -> None:
+    file = tmp_path / "items.csv"
+    file.write_text("id,text,truth\nt1,a,5\nt2,b,\n")
+    labels = collect_labels([new_label("t1", "ann", 4), new_label("t2", "ann", "2")])
+    read = read_item_file(file).with_labels(labels, [GRADES])
+    assert read.people is not None
+    assert read.people.annotators() == ("ann", "column 'truth'")
+    assert [item.truth for item in read.items] == [4.5, 2.0]
+    plain = read_item_file(file)
+    assert [item.key for item in read.items] == [item.key for item in plain.items]
+
+
+def test_agreement_among_people_is_that_of_other_packages() -> None:
+    rng = np.random.default_rng(7)
+    table = rng.integers(1, 6, size=(40, 1)) + rng.integers(-1, 2, size=(40, 3))
+    table = np.clip(table, 1, 5).astype(float)
+    table[::7, 2] = np.nan
+    given = _people_of(table)
+    floor = given.floor()
+    alpha = krippendorff.alpha(reliability_data=table.T, level_of_measurement="interval")
+    assert floor.alpha.estimate == pytest.approx(alpha)
+    counts = np.zeros((5, 5))
+    np.add.at(counts, (table[:, 0].astype(int) - 1, table[:, 1].astype(int) - 1), 1)
+    kappa = cohens_kappa(counts, wt="quadratic").kappa
+    assert floor.pairs["p0", "p1"].estimate == pytest.approx(kappa)
+    assert [person.labels for person in floor.people] == [40, 40, 34]
+
+
+def _people_of(table: np.ndarray) -> People:  # type: ignore[type-arg]
+    from judge_gym.judges import Item
+    from judge_gym.judges.people import bind
+
+    texts = [Item(id=f"t{n}", text=f"text {n}") for n in range(len(table))]
+    rows = [
+        new_label(f"t{n}", f"p{person}", float(value))
+        for n, row in enumerate(table)
+        for person, value in enumerate(row)
+        if not np.isnan(value)
+    ]
+    return bind(GRADES, texts, collect_labels(rows))
+
+
+def test_the_judge_is_counted_against_every_person(tmp_path: Path) -> None:
+    given = people(
+        tmp_path,
+        "item,annotator,label\nt1,ann,5\nt1,bo,4\nt2,ann,1\nt2,bo,1\nt3,ann,5\nt3,bo,1\nt4,bo,2\n",
+    )
+    judged = results(given, [5.0, 2.0, 1.0, None])
+    confusion = given.confusion(judged)
+    assert confusion.names == ("1", "2", "3", "4", "5")
+    expected = np.zeros((5, 5), dtype=int)
+    expected[4, 4] = expected[4, 3] = expected[0, 4] = expected[0, 0] = 1
+    expected[1, 0] = 2
+    assert confusion.counts.tolist() == expected.tolist()
+    hardest = given.hardest(judged)
+    assert [(hard.item.id, hard.spread, hard.judged) for hard in hardest] == [
+        ("t3", 50.0, 1.0), ("t1", 12.5, 5.0),
+    ]  # fmt: skip
+    # Distances of the judge / of people, as shares of the scale: t1 .125/.25, t2 .25/0, t3 .5/1.
+    distance = given.distance(judged)
+    assert distance.distance.estimate == pytest.approx((0.125 + 0.25 + 0.5) / 3)
+    assert distance.distance.floor == pytest.approx(1.25 / 3)
+    assert distance.excess.estimate == pytest.approx(-0.375 / 3)
+
+
+def test_one_persons_labels_have_no_agreement_and_say_so(tmp_path: Path) -> None:
+    floor = people(tmp_path, "item,annotator,label\nt1,ann,4\nt2,ann,5\n").floor()
+    assert floor.alpha.estimate is None
+    assert str(floor).startswith("Agreement among people: not known (")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+@given(
+    notes=st.lists(
+        st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=30), min_size=1, max_size=5
+    )
+)
+def test_what_is_written_is_read_again(
+    suffix: str, notes: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.mktemp("labels") / f"labels.{suffix}"
+    at = datetime(2025, 3, 31, 12, tzinfo=UTC)
+    rows = [
+        new_label(f"t{n}", "ann", ["a", "b"], criterion="c", time=at, note=note.strip())
+        for n, note in enumerate(notes)
+    ]
+    rows.append(new_label("t99", "bo", "abstain"))
+    write_labels(file, rows)
+    read = read_labels(file)
+    assert [(r.item, r.annotator, r.labels, r.criterion, r.time, r.note) for r in read.every] == [
+        (r.item, r.annotator, r.labels, r.criterion, r.time, r.note) for r in rows
+    ]
+
+
+def test_labels_of_a_pair_are_verdicts(tmp_path: Path) -> None:
+    judge = PairwiseJudge(name="pairs", model="sim/good-1", task="Which?", ties=True)
+    file = tmp_path / "pairs.csv"
+    file.write_text("id,text,second\np1,a,b\n")
+    labels = collect_labels(
+        [new_label("p1", "a", "tie"), new_label("p1", "b", "first"), new_label("p1", "c", "tie")]
+    )
+    read = read_item_file(file).with_labels(labels, [judge])
+    assert [item.truth for item in read.items] == [0.5]
