@@ -19,6 +19,7 @@ from deployments.cli import (
     gym,
     judge,
     judge_compare,
+    judge_gate,
     judge_studies,
     model_checks,
     models,
@@ -64,6 +65,7 @@ app.add_typer(evidence.app, name="evidence")
 app.add_typer(analyse.app, name="analyse")
 analyse.app.command()(selftest.selftest)
 app.add_typer(judge.app, name="judge")
+judge.app.command()(judge_gate.gate)
 judge.app.command()(judge_studies.calibrate)
 judge.app.command()(judge_compare.compare)
 judge.app.command()(judge_compare.review)

@@ -11,13 +11,14 @@ from pydantic import Field
 
 from judge_gym.design.fields import Frozen
 from judge_gym.errors import ConfigError
+from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.labels import label_of_verdict
 from judge_gym.model_names import is_simulated_model
 from judge_gym.records.items import Item, Label
 from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.seeds import digest
 
-_NOT_IDENTITY = {"name", "budget"}
+_NOT_IDENTITY = {"name", "budget", "gate"}
 T = TypeVar("T")
 
 
@@ -37,10 +38,12 @@ class Judge(Frozen):
     kind: str
     name: str = Field(min_length=1, max_length=100)
     """What people call it; no part of its identity."""
+    gate: GateRule | None = None
+    """What it has to reach in `judge-gym judge gate`; no part of its identity."""
 
     @cached_property
     def key(self) -> str:
-        """16-digit identity: all that can change an answer, so neither name nor budget."""
+        """16-digit identity: all that can change an answer, so neither name, budget nor gate."""
         config = self.model_dump(mode="json", exclude=_NOT_IDENTITY)
         return digest("judge", config, self.prompt_hash)
 
@@ -82,7 +85,7 @@ class Judge(Frozen):
             name=self.name,
             kind=self.kind,
             model=self.answered_by,
-            config=self.model_dump(mode="json"),
+            config=self.model_dump(mode="json", exclude={"gate"}),
             parts=self.parts,
             asks_model=self.asks_model,
         )

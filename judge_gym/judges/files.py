@@ -41,6 +41,10 @@ def judge_in(node: Node) -> AnyJudge:
         if judge.is_simulated:
             _check_simulated(judge.model, node.items["model"])
         check_applied(judge, node)
+    if judge.gate is not None:
+        items = node.place.file.parent / judge.gate.items
+        gate = judge.gate.model_copy(update={"items": items})
+        judge = judge.model_copy(update={"gate": gate})
     return judge.read_from(node.place.file) if isinstance(judge, CallableJudge) else judge
 
 

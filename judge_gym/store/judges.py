@@ -78,6 +78,19 @@ def judged_times(
     return dict(counts.tuples().all())
 
 
+def newest_review_day(session: Session, judge: JudgeRecord, beginning: str) -> str:
+    """Return the newest `review_day` of a judge that begins so; empty without any."""
+    day = t.JudgeResult.review_day
+    found = session.scalar(
+        sa.select(day)
+        .join(t.Judge, t.Judge.id == t.JudgeResult.judge_id)
+        .where(t.Judge.key == judge.key, day.startswith(beginning, autoescape=True))
+        .order_by(t.JudgeResult.id.desc())
+        .limit(1)
+    )
+    return found or ""
+
+
 def forget_failures(
     session: Session, judge_id: int, item_ids: Iterable[int], repeats: int, review_day: str = ""
 ) -> None:

@@ -73,6 +73,27 @@ def served_models(session: Session, call_ids: Iterable[int]) -> tuple[str, ...]:
     return tuple(sorted(filter(None, session.scalars(names))))
 
 
+def configurations(session: Session, call_ids: Iterable[int]) -> set[tuple[str, str]]:
+    """Return (served model, system fingerprint) of these calls; empty where none is named."""
+    rows = session.execute(
+        sa.select(t.Call.served_model, t.Call.fingerprint).distinct().where(among(call_ids))
+    )
+    return {(served or "", fingerprint or "") for served, fingerprint in rows}
+
+
+def newest_configuration(session: Session, model: str) -> tuple[str, str] | None:
+    """Return (served model, system fingerprint) of the newest answer of a model; None without."""
+    own = t.Call.route.not_in(("cache", IMPORTED)) & (t.Call.status == "succeeded")
+    named = t.Call.served_model.is_not(None) | t.Call.fingerprint.is_not(None)
+    row = session.execute(
+        sa.select(t.Call.served_model, t.Call.fingerprint)
+        .where(own, named, t.Call.model == model)
+        .order_by(t.Call.finished_at.desc(), t.Call.id.desc())
+        .limit(1)
+    ).first()
+    return None if row is None else (row[0] or "", row[1] or "")
+
+
 @dataclass(frozen=True)
 class ServedChange:
     """A model that began to be answered by another served model."""

@@ -33,6 +33,7 @@ ELSEWHERE = {
     "sweep multiverse": "end_to_end/test_multiverse_command.py",
     "models check": "end_to_end/test_models_command.py",
     "models serve": "local/conftest.py",
+    "judge gate deployments/calibrations/good.yaml --recheck": "end_to_end/test_gate_command.py",
     "judge score my-judge.yaml": "local/test_local_model.py",
     "up": "slow/test_up.py",
     "simulator": "end_to_end/test_rehearsal.py",

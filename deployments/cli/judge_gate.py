@@ -1,0 +1,143 @@
+"""`judge-gym judge gate`: whether a judge may be merged or deployed, for CI."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deployments.cli.options import AsJson, RetryFailed
+from deployments.cli.output import (
+    CANNOT_TELL,
+    console,
+    errors,
+    marked,
+    say_simulated,
+    show_checks,
+    show_note,
+)
+from judge_gym.counting import counted
+from judge_gym.errors import ConfigError
+
+if TYPE_CHECKING:
+    from judge_gym.judges.gate import GateReport, LoadedGate
+
+_THRESHOLDS = ("readable", "agreement", "accuracy")
+
+
+def gate(
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="Judge files (YAML) with a gate, one or more.", show_default=False),
+    ],
+    fail_under: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A threshold in place of the file's, as agreement=0.6; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    recheck: Annotated[
+        bool, typer.Option("--recheck", help="Judge the sentinel set again today.")
+    ] = False,
+    junit: Annotated[
+        Path | None, typer.Option(help="Write JUnit XML to this file.", show_default=False)
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(help="Append a Markdown summary to this file.", show_default=False),
+    ] = None,
+    retry_failed: RetryFailed = False,
+    as_json: AsJson = False,
+) -> None:
+    """Pass or fail judges by the thresholds in their files.
+
+    Decides by 95% intervals. Exits with 0 if every judge passes, 1 if one fails, 5 if the data
+    cannot tell. Stored judgements are reused: an unchanged judge makes no calls.
+    """
+    from judge_gym.calibration.checks import Result
+    from judge_gym.judges import load_judge
+    from judge_gym.judges.gate import load_gate
+    from judge_gym.report.gate import gate_json, gate_junit, gate_markdown
+
+    judges = [load_judge(file) for file in files]
+    least = _thresholds(fail_under)
+    loaded = [
+        load_gate(
+            judge.model_copy(update={"gate": judge.gate.model_copy(update=least)})
+            if judge.gate
+            else judge
+        )
+        for judge in judges
+    ]
+    reports = _run(loaded, recheck=recheck, retry_failed=retry_failed)
+    if junit:
+        junit.write_text(gate_junit(reports), encoding="utf-8")
+    if markdown:
+        # GITHUB_STEP_SUMMARY is shared by the steps of a job.
+        with markdown.open("a", encoding="utf-8") as summary:
+            summary.write(gate_markdown(reports))
+    if as_json:
+        console.print_json(json.dumps([gate_json(report) for report in reports]))
+    else:
+        _show(reports)
+    results = {report.result for report in reports}
+    if Result.FAILS in results:
+        raise typer.Exit(1)
+    if results != {Result.PASSES}:
+        raise typer.Exit(CANNOT_TELL)
+
+
+def _thresholds(given: Sequence[str] | None) -> dict[str, float]:
+    least: dict[str, float] = {}
+    for text in given or ():
+        name, _, value = text.partition("=")
+        try:
+            least[name] = float(value)
+        except ValueError:
+            least[name] = -1
+        if name not in _THRESHOLDS or not 0 <= least[name] < 1:
+            raise ConfigError(
+                f"--fail-under is {text!r}.",
+                f"Use NAME=VALUE with a name of {', '.join(_THRESHOLDS)}, from 0 to below 1.",
+            )
+    return least
+
+
+def _run(gates: "Sequence[LoadedGate]", *, recheck: bool, retry_failed: bool) -> "list[GateReport]":
+    import asyncio
+
+    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
+    from judge_gym.judges.gate import run_gate
+    from judge_gym.runtime import runtime
+    from judge_gym.settings import settings
+
+    async def run_all() -> "list[GateReport]":
+        async with runtime() as current:
+            return [
+                await run_gate(current, one, recheck=recheck, retry_failed=retry_failed)
+                for one in gates
+            ]
+
+    prepare_environment(settings().data_dir, verbose=False)
+    with (
+        simulator_for(one.judge.answered_by for one in gates),
+        lost_servers_named(),
+        errors.status(f"Judging for {counted(len(gates), 'gate')}."),
+    ):
+        return asyncio.run(run_all())
+
+
+def _show(reports: "Sequence[GateReport]") -> None:
+    for report in reports:
+        title = f"{report.judge.name}, {report.answered}"
+        show_checks(marked(title, simulated=report.simulated), report.checks)
+        console.print(report.labels, markup=False, soft_wrap=True)
+        console.print(
+            f"{counted(report.texts, 'text')}, {counted(report.new_judgements, 'new judgement')}."
+        )
+        show_note(report.answered)
+        console.print(report.sentence, markup=False)
+    if any(report.simulated for report in reports):
+        say_simulated()

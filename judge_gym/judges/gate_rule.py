@@ -1,0 +1,33 @@
+"""What a judge has to reach to pass its gate: a part of its file, and none of its identity."""
+
+from pathlib import Path
+
+from pydantic import Field
+
+from judge_gym.design.fields import Frozen
+from judge_gym.records.items import Fields
+
+
+class GateRule(Frozen):
+    """Labelled texts, and the least that the 95% interval of a figure may reach down to."""
+
+    items: Path
+    """The labelled texts (JSONL or CSV), relative to this file."""
+    fields: Fields = Field(default_factory=dict)
+    """Field of an item → the column of the file it stands in, such as {truth: human_score}."""
+    repeats: int = Field(default=1, ge=1, le=50)
+    """How often each text is judged."""
+    readable: float = Field(default=0.8, gt=0, lt=1)
+    """Least share of answers that have a score."""
+    agreement: float | None = Field(default=0.4, ge=0, lt=1)
+    """Least agreement with people's labels beyond chance: κ of verdicts, concordance of scores;
+    null to leave it out."""
+    accuracy: float | None = Field(default=None, gt=0, lt=1)
+    """Least share of texts judged as labelled, scores within 10 points of 100; left out when it is
+    not given."""
+    sentinel: int = Field(default=20, ge=6, le=500)
+    """How many of the texts are judged again when another served model or configuration answers."""
+    drift: float = Field(default=5.0, gt=0, le=100)
+    """Points of 100 by which the mean score of these may move."""
+    changed: float = Field(default=0.2, gt=0, lt=1)
+    """Share of their verdicts that may change, of a judge that decides between some."""

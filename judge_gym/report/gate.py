@@ -1,0 +1,94 @@
+"""The gate of judges for other programs: JSON, JUnit XML, and Markdown for a pull request."""
+
+from collections.abc import Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+from judge_gym.calibration.checks import Check, Result
+from judge_gym.judges.gate import GateReport
+from judge_gym.report.table import markdown_table, plain_table
+from judge_gym.store.judges import check_values
+
+_OUTCOMES = {Result.PASSES: "passes", Result.FAILS: "fails"}
+_SIMULATED = "SIMULATED DATA: not evidence about real models."
+
+
+def outcome(result: Result) -> str:
+    """Return `passes`, `fails` or `cannot tell`."""
+    return _OUTCOMES.get(result, "cannot tell")
+
+
+def gate_json(report: GateReport) -> dict[str, Any]:
+    """Return a gate as JSON; `result` is `passes`, `fails` or `cannot tell`."""
+    return {
+        "judge": report.judge.name,
+        "key": report.judge.key,
+        "model": report.judge.answered_by,
+        "served_models": list(report.answered.served),
+        "result": outcome(report.result),
+        "texts": report.texts,
+        "labels": report.labels,
+        "new_judgements": report.new_judgements,
+        "simulated": report.simulated,
+        "checks": [
+            check_values(check) | {"result": outcome(check.result)} for check in report.checks
+        ],
+    }
+
+
+def gate_markdown(reports: Sequence[GateReport]) -> str:
+    """Return a summary for a pull request: a sentence and a table for each judge."""
+    parts = []
+    for report in reports:
+        rows = [
+            (check.question, outcome(check.result), check.reason, check.action)
+            for check in report.checks
+        ]
+        table = plain_table("", ("check", "result", "figure", "what to do"), rows)
+        parts += [f"### Gate: {report.sentence}", markdown_table(table)]
+        parts.append(
+            f"{report.texts} texts, {report.new_judgements} new judgements. {report.labels}"
+        )
+        if note := report.answered.note():
+            parts.append(f"Note: {note}.")
+        if report.simulated:
+            parts.append(_SIMULATED)
+    return "\n\n".join(parts) + "\n"
+
+
+def gate_junit(reports: Sequence[GateReport]) -> str:
+    """Return JUnit XML: a test suite for each judge, a test case for each check.
+
+    A check that fails is a failure. One that cannot tell is an error, since a skipped test is green
+    in most programs.
+    """
+    root = ElementTree.Element("testsuites")
+    for report in reports:
+        count = [_kind(check) for check in report.checks].count
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=f"judge-gym gate: {report.judge.name}",
+            tests=str(len(report.checks)),
+            failures=str(count("failure")),
+            errors=str(count("error")),
+        )
+        for check in report.checks:
+            case = ElementTree.SubElement(
+                suite, "testcase", classname=report.judge.name, name=check.name
+            )
+            if kind := _kind(check):
+                message = f"{check.question}: {outcome(check.result)}"
+                ElementTree.SubElement(case, kind, message=message).text = _text(check)
+            else:
+                ElementTree.SubElement(case, "system-out").text = _text(check)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _kind(check: Check) -> str:
+    return {Result.PASSES: "", Result.FAILS: "failure"}.get(check.result, "error")
+
+
+def _text(check: Check) -> str:
+    return f"{check.reason}\n{check.action}".strip()

@@ -1,0 +1,179 @@
+"""`judge-gym judge gate`: exit codes, files for CI, no calls without a change, drift."""
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from ruamel.yaml import YAML
+
+from support.command_line import REPOSITORY, CommandLine
+from support.simulation import Simulator
+
+CALIBRATIONS = REPOSITORY / "deployments" / "calibrations"
+GATE = CALIBRATIONS / "good.yaml"
+BINARY = """
+kind: callable
+name: own
+function: own:grade
+scale: {lowest: 1, highest: 5, anchors: [poor, weak, fair, good, fine]}
+gate: {items: items.jsonl, readable: 0.8, agreement: 0.6, accuracy: 0.7, sentinel: 10}
+"""
+
+
+@pytest.fixture
+def own(command: CommandLine) -> Path:
+    """A judge that returns each text's number plus what a file says, and 30 right labels."""
+    folder = command.folder
+    rows = [{"id": str(n), "text": f"{1 + n % 5} {n}", "truth": str(1 + n % 5)} for n in range(30)]
+    (folder / "items.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (folder / "shift").write_text("0")
+    (folder / "own.py").write_text(
+        f"SHIFT = {str(folder / 'shift')!r}\n"
+        "def grade(item):\n"
+        "    number = int(item['text'].split()[0]) + int(open(SHIFT).read())\n"
+        "    return max(1, min(5, number))\n"
+    )
+    file = folder / "own.yaml"
+    file.write_text(BINARY)
+    return file
+
+
+@pytest.fixture
+def wrong(simulator: Simulator) -> Iterator[Simulator]:
+    """The simulator; any fault of a test ends with it."""
+    yield simulator
+    simulator.use_faults()
+
+
+def test_a_gate_that_passes_costs_nothing_twice(command: CommandLine, wrong: Simulator) -> None:
+    junit, markdown = command.folder / "gate.xml", command.folder / "gate.md"
+    first = command("judge", "gate", GATE, "--junit", junit, "--markdown", markdown).fine().output
+    assert "good: the gate passes." in first
+    assert "SIMULATED" in first
+    root = ElementTree.parse(junit).getroot()
+    assert [case.get("name") for case in root.iter("testcase")] == ["readable", "agreement"]
+    assert not [*root.iter("failure"), *root.iter("error")]
+    asked = wrong.answered()
+    [again] = json.loads(command("judge", "gate", GATE, "--json").fine().output)
+    assert wrong.answered() == asked
+    assert (again["result"], again["new_judgements"], again["texts"]) == ("passes", 0, 22)
+    assert "passes" in markdown.read_text()
+    assert command("judge", "gate", GATE, "--fail-under", "agreement=0.99").code == 1
+    assert command("judge", "gate", GATE, "--fail-under", "agreement=0.9").code == 5
+    assert command("judge", "gate", GATE, "--fail-under", "agrement=0.9").code == 3
+    assert command("judge", "gate", CALIBRATIONS / "clustering.yaml").code == 3
+
+
+def test_another_served_model_has_the_sentinel_set_judged_again_once(
+    command: CommandLine, wrong: Simulator
+) -> None:
+    command("judge", "gate", GATE).fine()
+    # Another judge learns that the model behind the name has changed.
+    other = command.folder / "other.yaml"
+    other.write_text(GATE.read_text().replace("name: good", "name: other\ntemperature: 0.5"))
+    wrong.use_faults({"kind": "wrong_model", "model": "good-1"})
+    items = ("--items", CALIBRATIONS / "notes.jsonl")
+    command("judge", "score", other, *items).fine()
+    [again] = json.loads(command("judge", "gate", GATE, "--json").output)
+    assert again["new_judgements"] == 20
+    assert [check["name"] for check in again["checks"]][-1] == "drift"
+    assert "another-model" in again["served_models"]
+    [third] = json.loads(command("judge", "gate", GATE, "--json").output)
+    assert third["new_judgements"] == 0
+    assert third["checks"] == again["checks"]
+
+
+def test_a_judge_that_drifts_fails(command: CommandLine, own: Path) -> None:
+    command("judge", "gate", own).fine()
+    same = command("judge", "gate", own, "--recheck", "--json").fine()
+    assert json.loads(same.output)[0]["new_judgements"] == 10
+    assert json.loads(command("judge", "gate", own, "--json").output)[0]["new_judgements"] == 0
+
+    moved = own.with_name("moved.yaml")  # another judge, so that it is judged first as it was
+    moved.write_text(own.read_text().replace("name: own", "name: moved\nversion: '2'"))
+    command("judge", "gate", moved).fine()
+    (command.folder / "shift").write_text("1")
+    report, junit = command.folder / "gate.md", command.folder / "gate.xml"
+    ended = command("judge", "gate", moved, "--recheck", "--markdown", report, "--junit", junit)
+    assert ended.code == 1
+    assert "moved: the gate fails." in ended.output
+    assert "fails" in report.read_text()
+    [failure] = ElementTree.parse(junit).getroot().iter("failure")
+    assert "mean score moved" in str(failure.get("message"))
+    assert command("judge", "gate", moved).code == 1  # until it is another judge
+
+
+def test_too_few_labels_cannot_tell(command: CommandLine, own: Path) -> None:
+    items = command.folder / "items.jsonl"
+    items.write_text("\n".join(items.read_text().splitlines()[:8]))
+    ended = command("judge", "gate", own, "--json")
+    assert ended.code == 5
+    [gate] = json.loads(ended.output)
+    assert {check["name"]: check["result"] for check in gate["checks"]} == {
+        "readable": "cannot tell",
+        "agreement": "cannot tell",
+        "accuracy": "cannot tell",
+    }
+
+
+def test_a_judge_that_cannot_be_read_fails(command: CommandLine, own: Path) -> None:
+    (command.folder / "own.py").write_text("def grade(item):\n    return 6\n")
+    ended = command("judge", "gate", own, "--json")
+    assert ended.code == 1
+    readable = json.loads(ended.output)[0]["checks"][0]
+    assert readable["result"] == "fails"
+    assert readable["action"].startswith("Have the function or the endpoint return a score")
+
+
+CI = REPOSITORY / "deployments" / "ci"
+
+
+def test_the_workflow_is_well_formed_and_its_commands_run(command: CommandLine) -> None:
+    workflow = YAML(typ="safe").load(CI / "judge-gate.yml")
+    (job,) = workflow["jobs"].values()
+    assert {"runs-on", "steps", "timeout-minutes"} <= job.keys()
+    assert all(("uses" in step) != ("run" in step) for step in job["steps"])
+    runs = [step["run"] for step in job["steps"] if "run" in step]
+    summary = command.folder / "summary.md"
+    values = {"$JUDGES": str(GATE), "$GITHUB_STEP_SUMMARY": str(summary)}
+    gates = [shlex.split(line)[1:] for line in runs if line.startswith("judge-gym ")]
+    assert len(gates) == 2
+    for arguments in gates:
+        ended = command(*(values.get(word, word) for word in arguments))
+        assert ended.code in (0, 5), ended.output
+    assert summary.read_text().count("### Gate: good") == 2
+    assert (command.folder / "gate.xml").exists()
+
+
+def test_the_example_of_pytest_passes_and_a_worse_judge_fails(
+    command: CommandLine, own: Path
+) -> None:
+    test = command.folder / "test_own.py"
+    test.write_text(
+        "from judge_gym.testing import assert_gate\n"
+        "pytest_plugins = ['judge_gym.testing']\n"
+        "def test_right(judge_gate):\n"
+        f"    assert_gate(judge_gate({str(own)!r}))\n"
+        "def test_open(judge_gate):\n"
+        f"    assert_gate(judge_gate({str(own)!r}, readable=0.95), allow_cannot_tell=True)\n"
+        "def test_not_shown(judge_gate):\n"
+        f"    assert_gate(judge_gate({str(own)!r}, readable=0.95))\n"
+    )
+    arguments = ("-m", "pytest", "-q", "-p", "no:cacheprovider", CI / "test_judges.py", test)
+    ended = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=command.folder,
+        env=command.variables(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert "1 failed, 4 passed" in ended.stdout, ended.stdout + ended.stderr
+    assert "test_not_shown" in ended.stdout
+    assert "cannot tell" in ended.stdout
