@@ -22,9 +22,9 @@ async def benchmark(
     limit: OrLeftOut[AtLeastOne] = None,
     retry_failed: bool = False,
 ) -> State[Path]:
-    """Judge what is still missing, then write the tables; the state's data is that of figures.
+    """Judge what is still missing, then write the page; the state's data is its path.
 
-    A judge's budget, set in its file, stops new work once it is used up; the tables then show what
+    A judge's budget, set in its file, stops new work once it is used up; the page then shows what
     was judged, and the flow fails.
 
     Args:
@@ -40,8 +40,8 @@ async def benchmark(
         try:
             await judge_missing(run, loaded, chosen.items, retry_failed=retry_failed)
         except BudgetExceededError as stopped:
-            table = await report_benchmark(judges, items, mapping, limit)
-            raise PartlyJudgedError(stopped, table) from stopped
+            page = await report_benchmark(judges, items, mapping, limit)
+            raise PartlyJudgedError(stopped, page) from stopped
         if run.waits:
             return await run.state(retry_failed=False)
         return await run.state(await report_benchmark(judges, items, mapping, limit))

@@ -1,6 +1,7 @@
 """The tasks of judges for products: a chunk of texts judged or changed, and the pages."""
 
 import asyncio
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
@@ -19,10 +20,13 @@ from judge_gym.judges.reviewing.cases import LoadedReview, load_review
 from judge_gym.judges.reviewing.findings import store_findings
 from judge_gym.panel import PanelState, load_document, load_panel
 from judge_gym.panel.running import run_panel
+from judge_gym.report.benchmark import save_benchmark
 from judge_gym.report.calibration import LOGBOOK, append_entry, save_calibration
-from judge_gym.report.markdown import panel_markdown, save_judge_review
-from judge_gym.report.studies import save_benchmark, write_gym
+from judge_gym.report.gym import write_gym
+from judge_gym.report.judge_review import save_judge_review
+from judge_gym.report.markdown import judge_review, panel_markdown
 from judge_gym.runtime import Runtime
+from judge_gym.store.judges import ReviewRow
 from tasks.artifacts import Bar, artifact_key
 from tasks.policy import WRITING
 from tasks.runtime import runtime
@@ -69,11 +73,11 @@ def _write_calibration(runtime: Runtime, design: CalibrationDesign) -> Path:
     return page
 
 
-@task(name="write-benchmark", task_run_name="figures of {items.name}", **WRITING)
+@task(name="write-benchmark", task_run_name="report on {items.name}", **WRITING)
 async def report_benchmark(
     judges: list[Path], items: Path, mapping: Path, limit: int | None
 ) -> Path:
-    """Write the tables of what is judged; returns that of the figures."""
+    """Write the page and the tables of what is judged; returns the page."""
     async with runtime() as current:
         return await asyncio.to_thread(_write, current, judges, items, mapping, limit)
 
@@ -108,18 +112,20 @@ async def report_review(file: Path, day: date) -> Path:
     """Write the rows and the page of what is judged, and show the page; returns its path."""
     async with runtime() as current:
         review = await asyncio.to_thread(load_review, file)
-        page = await asyncio.to_thread(_write_review, current, review, day)
+        rows, page = await asyncio.to_thread(_write_review, current, review, day)
     await acreate_markdown_artifact(
-        page.read_text(encoding="utf-8"),
+        judge_review(day, rows),
         artifact_key("judge-review", review.file.name),
         f"Judges in use on {day}: keep or reconsider. A person decides.",
     )
     return page
 
 
-def _write_review(runtime: Runtime, review: LoadedReview, day: date) -> Path:
+def _write_review(
+    runtime: Runtime, review: LoadedReview, day: date
+) -> tuple[Sequence[ReviewRow], Path]:
     rows = store_findings(runtime, review, day)
-    return save_judge_review(day, rows, runtime.settings.reports_dir)
+    return rows, save_judge_review(day, rows, runtime.settings.reports_dir)
 
 
 @task(name="review-document", task_run_name="review {file.name}", **WRITING)

@@ -127,7 +127,7 @@ def _show_gym(report: "GymReport") -> None:
 
 
 def _print_json(report: "GymReport") -> None:
-    from judge_gym.report.studies import case_rows, figure_rows
+    from judge_gym.report.gym import case_rows, figure_rows
 
     values = {
         "name": report.loaded.gym.name,

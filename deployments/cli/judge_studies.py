@@ -1,8 +1,8 @@
 """`judge-gym judge calibrate` and `judge benchmark`: how far a judge can be trusted."""
 
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -167,18 +167,6 @@ def _show_verdicts(findings: "CalibrationFindings") -> None:
             console.print(assessment.decision.why, markup=False, soft_wrap=True)
 
 
-_METRICS = {
-    "accuracy": "accuracy",
-    "order_inconsistency": "order decides",
-    "position_bias": "bias to the first shown",
-    "cohens_kappa": "κ",
-    "absolute_error": "absolute error",
-    "agreement_bias": "bias",
-    "concordance": "concordance",
-    "rank_agreement": "τ-b",
-}
-
-
 def benchmark(
     judges: Annotated[
         list[Path], typer.Argument(help="Judge files (YAML), one or more.", show_default=False)
@@ -202,7 +190,7 @@ def benchmark(
     """Measure the accuracy of judges on a benchmark with known answers.
 
     Pairs are judged in both orders; a pair is right if both orders are right on balance. Rerun
-    the command to resume; stored judgements are reused.
+    the command to resume; stored judgements are reused. Writes a page.
     """
     from deployments.cli.environment import prepare_environment
     from deployments.cli.estimates import show_judging
@@ -222,8 +210,8 @@ def benchmark(
     if plan:
         return
     parameters = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}
-    table = _run_benchmark(chosen, loaded, parameters | {"retry_failed": retry_failed})
-    console.print(f"Figures as a table: {table.resolve()}", markup=False, soft_wrap=True)
+    page = _run_benchmark(chosen, loaded, parameters | {"retry_failed": retry_failed})
+    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
 
 
 def _run_benchmark(
@@ -258,67 +246,17 @@ def _simulator(chosen: "BenchmarkSet") -> AbstractContextManager[None]:
 
 
 def _show_benchmark(report: "BenchmarkReport") -> None:
-    from judge_gym.benchmarks.figures import published_accuracies
-    from judge_gym.formats import figure, p_value
+    from judge_gym.report.benchmark import apart_table, figure_table, outcomes, published_table
+    from judge_gym.report.table import TerminalTable
 
-    published = {
-        f"{entry.judge}, {entry.part}": f"{entry.accuracy:.3f} on {entry.pairs} pairs"
-        for entry in published_accuracies()
-    }
-    names = [
-        marked(judge.name, simulated=simulated)
-        for judge, simulated in zip(report.judges, report.simulated, strict=True)
-    ]
-    for index, by_category in enumerate(report.figures.by_judge):
-        metrics = [estimate.metric for estimate in next(iter(by_category.values()))]
-        judge = f"{report.judges[index].name}, {report.answered[index]}"
-        show_table(
-            f"{marked(judge, simulated=report.simulated[index])}: {report.chosen.benchmark.source}",
-            ("category", *(_METRICS[metric] for metric in metrics), "items"),
-            [
-                (
-                    name or "all",
-                    *(figure(estimate, 3) for estimate in estimates),
-                    estimates[0].n_items,
-                )
-                for name, estimates in by_category.items()
-            ],
-        )
-        console.print(_outcomes(report, index), markup=False)
-    if report.figures.apart:
-        show_table(
-            "Accuracy: second minus first (exact McNemar, Holm)",
-            ("first", "second", "difference", "p"),
-            [
-                (names[first], names[second], figure(estimate, 3), p_value(estimate.p))
-                for (first, second), estimate in report.figures.apart.items()
-            ],
-        )
-    if report.figures.published:
-        show_table(
-            "Accuracy minus a published accuracy",
-            ("judge", "published, answers by", "difference", "published accuracy"),
-            [
-                (names[index], name, figure(estimate, 3), published[name])
-                for (index, name), estimate in report.figures.published.items()
-            ],
-        )
+    for place in range(len(report.judges)):
+        table = figure_table(report, place)
+        console.print(TerminalTable(replace(table, explanation=""), table.marks))
+        console.print(f"{outcomes(report, place)}\n", markup=False)
+    for table in (apart_table(report), published_table(report)):
+        if table.rows:
+            console.print(TerminalTable(table, table.marks))
+    for decision in report.decisions:
+        console.print(decision.why, markup=False, soft_wrap=True)
     if any(report.simulated):
         say_simulated()
-
-
-def _outcomes(report: "BenchmarkReport", index: int) -> str:
-    """Return the number of judgements by status, and how the figures count them."""
-    from judge_gym.formats import dollars
-
-    statuses = Counter(result.status if result else "missing" for result in report.results[index])
-    sentences = [", ".join(f"{count} {status}" for status, count in statuses.most_common()) + "."]
-    if statuses["unparseable"] or statuses["refused"]:
-        sentences.append("Unparseable or refused orders count as no vote.")
-    if statuses["failed"]:
-        sentences.append("Failed judgements are left out; retry them with --retry-failed.")
-    if note := report.answered[index].note():
-        sentences.append(f"{note}.")
-    if report.costs[index]:
-        sentences.append(f"Cost of the calls: {dollars(report.costs[index])} USD.")
-    return " ".join(sentences) + "\n"

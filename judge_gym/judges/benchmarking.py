@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -21,9 +22,12 @@ from judge_gym.benchmarks.figures import (
 )
 from judge_gym.benchmarks.files import Benchmark, PairItem, load_benchmark, read_benchmark
 from judge_gym.benchmarks.files import Item as Known
+from judge_gym.calibration.checks import Check
+from judge_gym.calibration.verdict import Decision
 from judge_gym.design.config import corpus_digest
 from judge_gym.errors import ConfigError
 from judge_gym.judges import Item, Judge, JudgeResult, load_judge
+from judge_gym.judges.benchmark_checks import benchmark_checks, decide_benchmark
 from judge_gym.judges.calibrating.assessing import points_of
 from judge_gym.judges.calibrating.judging import results_of
 from judge_gym.judges.pairwise_judge import ORDERS
@@ -77,9 +81,7 @@ class BenchmarkSet:
 
 @dataclass(frozen=True, eq=False)
 class BenchmarkReport:
-    """All there is to say; `results`, `answered` and `costs` (US dollars, NaN where unknown) are by
-    judge.
-    """
+    """All there is to say; every sequence is by judge, `costs` in US dollars, NaN where unknown."""
 
     chosen: BenchmarkSet
     judges: Sequence[Judge]
@@ -87,6 +89,9 @@ class BenchmarkReport:
     answered: Sequence[Answered]
     figures: BenchmarkFigures
     costs: Sequence[float]
+    checks: Sequence[Sequence[Check]]
+    decisions: Sequence[Decision]
+    written: datetime
 
     @property
     def simulated(self) -> list[bool]:
@@ -127,20 +132,70 @@ def read_report(session: Session, chosen: BenchmarkSet, judges: Sequence[Judge])
     results = [
         [next(iter(by_item[item.key]), None) for item in chosen.items] for by_item in by_judge
     ]
-    return BenchmarkReport(
-        chosen=chosen,
-        judges=judges,
-        results=results,
-        answered=[
+    return report_of(
+        chosen,
+        judges,
+        results,
+        [
             answered(session, judge.record, by_item.values())
             for judge, by_item in zip(judges, by_judge, strict=True)
         ],
-        figures=benchmark_figures(judges, results, chosen),
-        costs=[
+        [
             sum(item_costs(session, judge.record, by_item).values())
             for judge, by_item in zip(judges, by_judge, strict=True)
         ],
     )
+
+
+def report_of(
+    chosen: BenchmarkSet,
+    judges: Sequence[Judge],
+    results: Sequence[Results],
+    answered_by: Sequence[Answered],
+    costs: Sequence[float],
+) -> BenchmarkReport:
+    """Return what there is to say of these results; every sequence is by judge."""
+    figures = benchmark_figures(judges, results, chosen)
+    checks = [
+        benchmark_checks(judge, own, by_category[EVERYTHING])
+        for judge, own, by_category in zip(judges, results, figures.by_judge, strict=True)
+    ]
+    decisions = [
+        decide_benchmark(
+            judge.name, own_checks, sum(result is not None for result in own), len(own)
+        )
+        for judge, own_checks, own in zip(judges, checks, results, strict=True)
+    ]
+    return BenchmarkReport(
+        chosen=chosen,
+        judges=judges,
+        results=results,
+        answered=answered_by,
+        figures=figures,
+        costs=costs,
+        checks=checks,
+        decisions=decisions,
+        written=datetime.now(UTC),
+    )
+
+
+def misses(report: BenchmarkReport, place: int) -> list[int]:
+    """Return the items that a judge got wrong, by their index.
+
+    Of pairs those without the right verdict in both orders, in the order of the file; of scores
+    all that are off, the furthest first.
+    """
+    judge, chosen = report.judges[place], report.chosen
+    results = report.results[place]
+    if judge.judges_pairs:
+        return [
+            index
+            for index, (item, result) in enumerate(zip(chosen.items, results, strict=True))
+            if result and result.verdict != item.truth
+        ]
+    given, truth, there = _scores(judge, results, chosen)
+    off = np.where(there, np.abs(given - truth), 0.0)
+    return [index for index in np.argsort(-off, kind="stable").tolist() if off[index] > 0]
 
 
 def check_judge(judge: Judge, chosen: BenchmarkSet) -> None:

@@ -6,6 +6,7 @@ Nothing here estimates: every figure comes from the analysis, the judges or the 
   `planted` fill it, `plots` draws
 - `spec`, `specs_*`: which tables there are; a new table is one `Spec`
 - `table`: a table for every surface; `remarks`: the sentence of every caution
-- `calibration`, `studies`, `panel`: the pages of judges, gyms, benchmarks and panels
+- `calibration`, `benchmark`, `judge_review`, `gym`, `panel`: the pages of judges, gyms and panels;
+  `criteria` shows what a judge is asked
 - `markdown`: the pages in Markdown; `files`: how files are written
 """

@@ -13,6 +13,7 @@ from judge_gym.calibration.verdict import CalibrationVerdict
 from judge_gym.formats import dollars, percent, plain, short
 from judge_gym.judges.calibrating.assessing import Assessment, Case
 from judge_gym.judges.calibrating.estimating import CalibrationFindings
+from judge_gym.report.criteria import criteria_of
 from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place, unwritable
 from judge_gym.report.plots.plot import Kind
 from judge_gym.report.plots.svg import draw
@@ -146,6 +147,9 @@ def calibration_page(findings: CalibrationFindings) -> str:
         check_table=check_table,
         judge_table=judge_table, policy_table=policy_table, curve_table=curve_table,
         change_table=change_table, short=short, plain=plain,
+        criteria=[
+            criteria_of(one.judge.name, one.judge.record.config) for one in findings.assessments
+        ],
         forest=_forest, curves=_curves, dollars=dollars,
     )  # fmt: skip
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy.orm import Session
@@ -16,7 +15,6 @@ from judge_gym.lab.status import Status, sweep_status
 from judge_gym.metrics.estimate import estimate_from
 from judge_gym.panel.state import SPARED, Agreement, PanelState, RaterState
 from judge_gym.report.facts import Facts
-from judge_gym.report.files import put_in_place
 from judge_gym.report.findings import findings_table, largest_effects, sentences
 from judge_gym.report.table import (
     Table,
@@ -201,19 +199,9 @@ def _rater(rater: RaterState) -> Iterator[str]:
             yield f"- {escaped(item.id)}, {item.score}: {escaped(item.comment)}"
 
 
-_A_PERSON_DECIDES = (
+A_PERSON_DECIDES = (
     "A person decides. This page recommends and changes nothing: no judge file, and no judge."
 )
-
-
-def save_judge_review(day: date, rows: Sequence[ReviewRow], folder: Path) -> Path:
-    """Write `judge_review_YYYY-MM-DD.md`; returns its path.
-
-    Another day's page is another file. Raises `ReportError` when the folder cannot be written to.
-    """
-    page = folder / f"judge_review_{day.isoformat()}.md"
-    put_in_place({page: judge_review(day, rows)})
-    return page
 
 
 def judge_review(day: date, rows: Sequence[ReviewRow]) -> str:
@@ -225,7 +213,7 @@ def _review_parts(day: date, rows: Sequence[ReviewRow]) -> Iterator[str]:
     yield f"# Judge review of {day.isoformat()}"
     if any(row.simulated for row in rows):
         yield f"**SIMULATED**: {MEANS['SIMULATED']}"
-    yield _A_PERSON_DECIDES
+    yield A_PERSON_DECIDES
     columns = ("review", "judge in use", "alternative", "recommendation", "why")
     yield markdown_table(plain_table("", columns, [
         (row.review, row.figures["judge"], row.figures["alternative"] or "its last review",
@@ -244,7 +232,7 @@ def _section(row: ReviewRow) -> Iterator[str]:
     else:
         yield f"### Instead: {escaped_inside(figures['alternative'])}"
     yield f"**{_marked_recommendation(row)}** {escaped_inside(row.reason)}"
-    yield _judged(figures)
+    yield judged(figures)
     if figures["checks"]:
         checks = figures["checks"]
         cells = [
@@ -260,7 +248,7 @@ def _section(row: ReviewRow) -> Iterator[str]:
         yield markdown_table(plain_table("", ("figure", "value", "items"), values))
 
 
-def _judged(figures: Mapping[str, Any]) -> str:
+def judged(figures: Mapping[str, Any]) -> str:
     """Return in a sentence how many judgements there are, since when, and what they cost."""
     ends = [f"{count} {status}" for status, count in sorted(figures["judgements"].items())]
     if figures["missing"]:

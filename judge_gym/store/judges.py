@@ -317,7 +317,10 @@ def check_values(check: Check) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ReviewRow:
-    """What a review found of a judge, or of an alternative to it; `figures` as they are stored."""
+    """What a review found of a judge, or of an alternative to it; `figures` as they are stored.
+
+    `config` is the configuration of the one that it is about.
+    """
 
     review: str
     decision: str
@@ -325,6 +328,7 @@ class ReviewRow:
     recommendation: str
     reason: str
     simulated: bool
+    config: Mapping[str, Any]
 
 
 def earlier_reviews(
@@ -361,8 +365,10 @@ def replace_reviews(
 
 def reviews_of(session: Session, day: date) -> list[ReviewRow]:
     """Return what all reviews found on a day, each judge in use followed by its alternatives."""
-    reviews = session.scalars(
-        sa.select(t.JudgeReview)
+    about = sa.func.coalesce(t.JudgeReview.alternative_id, t.JudgeReview.judge_id)
+    reviews = session.execute(
+        sa.select(t.JudgeReview, t.Judge.config)
+        .join(t.Judge, t.Judge.id == about)
         .where(t.JudgeReview.reviewed_on == day)
         .order_by(t.JudgeReview.review, t.JudgeReview.id)
     )
@@ -374,6 +380,7 @@ def reviews_of(session: Session, day: date) -> list[ReviewRow]:
             review.recommendation,
             review.reason,
             review.simulated,
+            config,
         )
-        for review in reviews
+        for review, config in reviews
     ]

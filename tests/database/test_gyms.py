@@ -19,7 +19,7 @@ from judge_gym.judges import load_judge
 from judge_gym.judges.judging import judge_items
 from judge_gym.llm.gateway import ProviderRefusedError
 from judge_gym.llm.providers import Price
-from judge_gym.report.studies import gym_page
+from judge_gym.report.gym import gym_page
 from judge_gym.runtime import Runtime
 from support.misbehaving import Provider, Step, answers, misbehaving, refuses
 from support.rig import run, runtime_at

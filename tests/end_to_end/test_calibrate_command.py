@@ -67,7 +67,7 @@ def test_a_benchmark_is_judged_in_both_orders(command: CommandLine, tmp_path: Pa
     ended = command("judge", "benchmark", judge, "--items", file, "--mapping", mapping).fine()
     said = " ".join(ended.output.split())
     assert "answers, sim/firstpick-1 0 3 6" in said
-    assert "answers, sim/firstpick-1 (SIMULATED): name the data set here" in said
-    assert (command.data / "reports" / "benchmark-chosen-rejected-figures.csv").is_file()
+    assert "answers, sim/firstpick-1 (SIMULATED)" in said
+    assert (command.data / "reports" / "benchmark-chosen-rejected.html").is_file()
     assert "order decides" in said
     assert "SIMULATED DATA: not evidence" in said

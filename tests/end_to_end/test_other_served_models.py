@@ -110,7 +110,7 @@ def test_a_comparison_a_review_and_a_benchmark_name_them(
     (folder / "review.yaml").write_text(REVIEW)
     said = flat(command("judge", "review", "review.yaml", "--date", "2026-02-01").fine().output)
     assert note in said.replace("│ ", "")
-    page = command.data / "reports" / "judge_review_2026-02-01.md"
+    page = command.data / "reports" / "judge_review_2026-02-01.html"
     assert note in page.read_text()
 
     judge = folder / "pair.yaml"

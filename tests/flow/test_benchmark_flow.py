@@ -1,4 +1,4 @@
-"""The benchmark flow: pairs are judged once in both orders, and the tables say what came of it."""
+"""The benchmark flow: pairs are judged once in both orders, and the page says what came of it."""
 
 import asyncio
 import csv
@@ -50,15 +50,16 @@ def test_pairs_are_judged_once_whatever_was_done_before(
     state = run_flow(benchmark, *given)
     assert simulator.answered() - before == 2 * 2 * PAIRS
     assert "texts by good 1-8 of 8" in {run.name for run in task_runs(state, 3)}
-    table = asyncio.run(state.aresult())
-    figures = rows_of(table)
+    page = asyncio.run(state.aresult())
+    assert "What the judges are asked" in page.read_text()
+    figures = rows_of(page.with_name("benchmark-chosen-rejected-figures.csv"))
     of = {(row["of"], row["judge"], row["category"], row["metric"]) for row in figures}
     assert {("judge", "good", part, "accuracy") for part in ("", "even", "odd")} <= of
     (apart,) = [row for row in figures if row["of"] == "apart"]
     assert (apart["judge"], apart["less"]) == ("firstpick", "good")
     assert apart["p"]
     assert {row["simulated"] for row in figures} == {"True"}
-    said = rows_of(table.with_name("benchmark-chosen-rejected-judgements.csv"))
+    said = rows_of(page.with_name("benchmark-chosen-rejected-judgements.csv"))
     assert len(said) == 2 * PAIRS
     assert {row["truth"] for row in said} == {"first"}
 
@@ -80,7 +81,8 @@ def test_what_a_budget_leaves_over_is_reported_and_told(
     assert "has exceeded its budget" in error.message
     assert "Raise budget.max_calls" in error.remedy
     table = settings().reports_dir / "benchmark-chosen-rejected-figures.csv"
-    assert str(table.resolve()) in error.message
+    page = table.with_name("benchmark-chosen-rejected.html")
+    assert str(page.resolve()) in error.message
     (accuracy,) = [
         row for row in rows_of(table) if (row["category"], row["metric"]) == ("", "accuracy")
     ]

@@ -86,7 +86,7 @@ def rows(database: str, day: str) -> list[tuple[Any, ...]]:
 def test_drift_is_found_where_it_is_and_each_day_is_asked_once(file: Path, database: str) -> None:
     # in Tokyo it is the 11th already
     first = reviewed(file, "2026-01-10T18:00:00+00:00")
-    assert first.name == "judge_review_2026-01-11.md"
+    assert first.name == "judge_review_2026-01-11.html"
     assert asked(file) == 2 * ITEMS
     mine, generous = rows(database, "2026-01-11")
     assert mine[:3] == ("mine", None, "keep")
@@ -96,7 +96,7 @@ def test_drift_is_found_where_it_is_and_each_day_is_asked_once(file: Path, datab
     )  # fmt: skip
     said = first.read_text()
     assert "A person decides. This page recommends and changes nothing" in said
-    assert r"Past decision: Chosen \| for \*\*its\*\* \[calm\](http://x) and \<b\>price" in said
+    assert "Past decision: Chosen | for **its** [calm](http://x)\nand &lt;b&gt;price" in said
     assert "SIMULATED" not in said
 
     # a little later the same day: nothing is asked, nothing is otherwise
@@ -116,12 +116,12 @@ def test_drift_is_found_where_it_is_and_each_day_is_asked_once(file: Path, datab
     drifted = rows(database, "2026-01-13")[0]
     assert drifted[2] == "reconsider"
     assert drifted[3].startswith("It no longer judges as on 2026-01-12: 12 points")
-    assert "| own | mine, " in third.read_text()
+    assert ">mine, " in third.read_text()
     assert first.read_text() == said
 
     # A run for the 12th that comes late stays with what was judged for the 12th.
     late = reviewed(file, "2026-01-11T20:00:00+00:00")
-    assert late.name == "judge_review_2026-01-12.md"
+    assert late.name == "judge_review_2026-01-12.html"
     assert rows(database, "2026-01-12")[0] == still
     assert asked(file) == 6 * ITEMS
 
@@ -164,8 +164,8 @@ def test_the_example_is_planned_reviewed_and_marked_as_simulated(
     assert {row[2] for row in (good, newer, clustering)} == {"keep"}
     assert good[3].startswith("It judges as on 2026-02-01")
     assert all(row[4] for row in (good, newer, clustering))
-    page = settings().reports_dir / "judge_review_2026-02-02.md"
-    assert "**SIMULATED**: judges of a simulator answered." in page.read_text()
+    page = settings().reports_dir / "judge_review_2026-02-02.html"
+    assert "<strong>SIMULATED DATA</strong>" in page.read_text()
 
 
 def test_a_stopped_review_reports_what_was_judged(file: Path, database: str) -> None:
@@ -177,6 +177,6 @@ def test_a_stopped_review_reports_what_was_judged(file: Path, database: str) -> 
     given = {"file": str(file), "day": "2026-01-05"}
     error = error_of(run_scheduled(judge_review, "2026-01-10T03:00:00+00:00", **given))
     assert "max_calls is 1" in str(error)
-    page = settings().reports_dir / "judge_review_2026-01-05.md"
+    page = settings().reports_dir / "judge_review_2026-01-05.html"
     assert str(page.resolve()) in str(error)
     assert "Judgements: 1 scored, 11 missing" in page.read_text()

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import date
 from importlib.resources import files
 from pathlib import Path
 
@@ -9,10 +10,17 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
+from judge_gym.judges import Criterion, JudgeResult, PairwiseJudge, RubricJudge
+from judge_gym.judges.benchmarking import load_set, report_of
+from judge_gym.model_names import Answered
+from judge_gym.report.benchmark import save_benchmark
+from judge_gym.report.judge_review import save_judge_review
 from judge_gym.report.page import read_report, save_report
 from judge_gym.store import tables as t
+from judge_gym.store.judges import ReviewRow
 from judge_gym.store.results import latest_run
 from support.chromium import Browser, chromium
+from support.command_line import REPOSITORY
 from support.lab import SWEEP, Lab, labels, rubric
 
 ALPHA, BETA = "acme/alpha-1", "bolt/beta-1"
@@ -92,15 +100,72 @@ def test_tables_and_pictures_are_downloaded_as_they_are_shown(page: Path, browse
     assert "var(--" not in svg
 
 
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Path:
+    """The page of a benchmark of four sums, one of them judged wrongly."""
+    rows = [
+        {"id": n, "subset": "s", "prompt": "Which?", "chosen": f"{n}", "rejected": f"{n}!"}
+        for n in range(4)
+    ]
+    (tmp_path / "set.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    mapping = REPOSITORY / "deployments" / "benchmarks" / "chosen-rejected.yaml"
+    chosen = load_set(tmp_path / "set.jsonl", mapping)
+    judge = PairwiseJudge(name="pair", model="sim/good-1", task=HOSTILE)
+    results = [
+        JudgeResult(
+            judge=judge.key, model=judge.model, item=item.id, item_key=item.key, corpus="",
+            variant=None, repeat=0, status="scored", score=float(place > 0),
+            subscores={"as_given": float(place > 0), "swapped": float(place > 0)},
+            verdict="first" if place else "second", reason=HOSTILE, failure=None, call_ids=(),
+            duration_s=None, simulated=True,
+        )
+        for place, item in enumerate(chosen.items)
+    ]  # fmt: skip
+    report = report_of(chosen, [judge], [results], [Answered(judge.model)], [0.0])
+    return save_benchmark(report, tmp_path)
+
+
+@pytest.fixture
+def review(tmp_path: Path) -> Path:
+    """The page of a review of a judge that has drifted."""
+    check = {
+        "name": "drift", "question": "the mean score moved by less than 5 points", "action": "",
+        "result": "fails", "reason": "12 points", "metric": "score_drift", "estimate": 12.0,
+        "lower": 10.0, "upper": 14.0,
+    }  # fmt: skip
+    figures = {
+        "judge": HOSTILE, "alternative": None, "since": "2026-01-01", "checks": [check],
+        "figures": [], "judgements": {"scored": 2}, "missing": 0, "usd_a_judgement": None,
+        "verdict": "use with care",
+    }  # fmt: skip
+    criterion = Criterion(name="worth", description="Its worth.")
+    judge = RubricJudge(name="one", model="sim/good-1", task="Mark it.", criteria=(criterion,))
+    row = ReviewRow("r", "It was cheap.", figures, "reconsider", "It moved.", True,
+                    judge.record.config)  # fmt: skip
+    return save_judge_review(date(2026, 1, 2), [row], tmp_path)
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1300, 390])
-def test_axe_finds_nothing_serious(page: Path, browser: Browser, scheme: str, width: int) -> None:
+@pytest.mark.parametrize(
+    ("shown", "words"),
+    [
+        ("page", "Can it be trusted?"),
+        ("benchmark", "May these judges be used?"),
+        ("review", "May these judges be used?"),
+    ],
+)
+def test_axe_finds_nothing_serious(
+    shown: str, words: str, scheme: str, width: int, browser: Browser,
+    request: pytest.FixtureRequest,
+) -> None:  # fmt: skip
+    page: Path = request.getfixturevalue(shown)
     browser.ask("Emulation.setEmulatedMedia", features=[
         {"name": "prefers-color-scheme", "value": scheme}
     ])  # fmt: skip
     browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=900,
                 deviceScaleFactor=1, mobile=width < 500)  # fmt: skip
-    browser.open(page.as_uri(), "Can it be trusted?")
+    browser.open(page.as_uri(), words)
     browser.value("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     browser.value(AXE)
     found = browser.ask("Runtime.evaluate", expression=VIOLATIONS, awaitPromise=True)

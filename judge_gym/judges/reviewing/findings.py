@@ -15,9 +15,16 @@ from sqlalchemy.orm import Session
 
 from judge_gym.calibration.checks import Check, Margins, Result, claimed, span
 from judge_gym.calibration.comparisons import Drift, changed_share, drift_checks
+from judge_gym.calibration.verdict import CalibrationVerdict
 from judge_gym.formats import dollars, percent
 from judge_gym.judges import Item, Judge, JudgeResult, ModelJudge
-from judge_gym.judges.calibrating.assessing import Results, assess, known_points, points_of
+from judge_gym.judges.calibrating.assessing import (
+    Assessment,
+    Results,
+    assess,
+    known_points,
+    points_of,
+)
 from judge_gym.judges.calibrating.comparing import compare
 from judge_gym.judges.calibrating.judging import results_of
 from judge_gym.judges.reviewing.cases import Case, LoadedReview, verdicts_of
@@ -64,12 +71,16 @@ class Said:
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """What is said of the judge in use, or of an alternative to it where there is one."""
+    """What is said of the judge in use, or of an alternative to it where there is one.
+
+    An alternative has no `verdict`: it is only compared with the judge in use.
+    """
 
     case: Case
     alternative: Judge | None
     recommendation: str
     reason: str
+    verdict: CalibrationVerdict | None
     checks: tuple[Check, ...]
     figures: tuple[Estimate, ...]
     statuses: Counter[str]
@@ -100,9 +111,10 @@ def review_findings(
     ]))  # fmt: skip
     findings: list[Finding] = []
     for case, some in zip(cases, answers, strict=True):
-        checks = [_checks(case, place, some) for place in range(len(case.judges))]
+        assessed = [_assessed(case, place, some) for place in range(len(case.judges))]
+        checks = [tuple(one.checks) if one else () for one in assessed]
         since = {day: next(drifts) for day in some.before}
-        findings.append(_of_judge(case, some, since, checks[0]))
+        findings.append(_of_judge(case, some, since, assessed[0]))
         for place in range(1, len(case.judges)):
             agreement, figures = _agreement(case, place, some, margins)
             against = _Against(place, agreement, next(gains), checks[0], checks[place])
@@ -122,8 +134,9 @@ class _Against:
 
 
 def _of_judge(
-    case: Case, answers: Said, drifts: Mapping[date, Check], checks: tuple[Check, ...]
+    case: Case, answers: Said, drifts: Mapping[date, Check], assessed: Assessment | None
 ) -> Finding:
+    checks = tuple(assessed.checks) if assessed else ()
     grounds = [
         f"It no longer judges as on {day}: {drift.reason}."
         for day, drift in drifts.items()
@@ -145,7 +158,29 @@ def _of_judge(
     dated = [
         replace(drift, question=f"{drift.question} since {day}") for day, drift in drifts.items()
     ]
-    return _finding(case, answers, 0, grounds, reason, (*dated, *checks), ())
+    finding = _finding(case, answers, 0, grounds, reason, (*dated, *checks), ())
+    last_drift = drifts[answers.since].result if answers.since is not None else None
+    return replace(finding, verdict=_verdict(finding, last_drift, assessed))
+
+
+def _verdict(
+    finding: Finding, last_drift: Result | None, assessed: Assessment | None
+) -> CalibrationVerdict:
+    """Return whether the judge in use may be used.
+
+    A calibration decides, but a judge to reconsider is used with care at best. Without one, a judge
+    that judges as at its last review may be used as decided then.
+    """
+    if finding.missing or not finding.statuses.total():
+        return CalibrationVerdict.CANNOT_TELL
+    reconsidered = finding.recommendation == RECONSIDER
+    if assessed:
+        of_checks = assessed.decision.verdict
+        return max(of_checks, CalibrationVerdict.CARE) if reconsidered else of_checks
+    if reconsidered:
+        return CalibrationVerdict.CARE
+    is_as_before = last_drift is Result.PASSES
+    return CalibrationVerdict.USE if is_as_before else CalibrationVerdict.CANNOT_TELL
 
 
 def _of_alternative(
@@ -188,6 +223,7 @@ def _finding(
         alternative=case.alternatives[place - 1] if place else None,
         recommendation=RECONSIDER if grounds else KEEP,
         reason=f"{reason} {note}." if note else reason,
+        verdict=None,
         checks=checks,
         figures=figures,
         statuses=Counter(result.status for result in results),
@@ -204,10 +240,11 @@ def _turned(fails: Sequence[Check], passes: Sequence[Check]) -> list[str]:
     return [c.name for c in passes if c.result is Result.PASSES and c.name in failing]
 
 
-def _checks(case: Case, place: int, answers: Said) -> tuple[Check, ...]:
+def _assessed(case: Case, place: int, answers: Said) -> Assessment | None:
+    """Return what the calibration says of a judge; None without one."""
     if case.design is None:
-        return ()
-    return tuple(assess(case.judges[place], case.texts, answers.now[place], case.design).checks)
+        return None
+    return assess(case.judges[place], case.texts, answers.now[place], case.design)
 
 
 def _drift(case: Case, answers: Said, since: date) -> Drift:
@@ -371,6 +408,7 @@ def _row(session: Session, finding: Finding) -> dict[str, Any]:
         "corpus": finding.case.corpus,
         "decision": finding.case.decision,
         "figures": {
+            "verdict": finding.verdict.words if finding.verdict is not None else None,
             "judge": _named(finding.case.judge),
             "alternative": _named(other) if other else None,
             "since": finding.since.isoformat() if finding.since else None,

@@ -6,8 +6,10 @@ from statistics import fmean, stdev
 
 import pytest
 
+from judge_gym.calibration.verdict import CalibrationVerdict
 from judge_gym.errors import ConfigError, EvidenceError
 from judge_gym.judges import Criterion, JudgeResult, PairwiseJudge, RubricJudge
+from judge_gym.judges.benchmark_checks import benchmark_checks, decide_benchmark
 from judge_gym.judges.benchmarking import (
     benchmark_figures,
     check_judge,
@@ -188,3 +190,41 @@ def test_known_scores(tmp_path):
     assert (error.estimate, bias.estimate, ranks.estimate, error.n_items) == (10, 10, 1, 4)
     with pytest.raises(ConfigError, match="Use a judge of kind rubric"):
         check_judge(pairwise("good-1"), chosen)
+
+
+def verdict_on(judge, results, chosen):
+    """The verdict on a judge of all items of a benchmark."""
+    [by_category] = benchmark_figures([judge], [results], chosen).by_judge
+    checks = benchmark_checks(judge, results, by_category[""])
+    made = sum(result is not None for result in results)
+    return decide_benchmark(judge.name, checks, made, len(results)).verdict
+
+
+def given(judge, chosen, right, turned=0):
+    """The first `right` pairs are right in both orders, the next `turned` in one, others wrong."""
+    found = []
+    for place, item in enumerate(chosen.items):
+        best = float(item.truth == "first")
+        score = best if place < right else 1 - best
+        orders = {"as_given": score, "swapped": score}
+        if right <= place < right + turned:
+            orders["as_given"] = 1 - score
+            found.append(result_of(judge, item, "inconsistent", None, orders))
+        else:
+            found.append(result_of(judge, item, "scored", score, orders))
+    return found
+
+
+def test_the_verdict_on_a_judge_of_pairs(tmp_path):
+    chosen, judge = claims(tmp_path, 40), pairwise("good-1")
+    # Wilson's 95% interval of 36 of 40 is [0.77, 0.96], of 22 of 40 [0.40, 0.69], of 4 [0.04, 0.23]
+    assert verdict_on(judge, given(judge, chosen, 36), chosen) is CalibrationVerdict.USE
+    assert verdict_on(judge, given(judge, chosen, 22), chosen) is CalibrationVerdict.CANNOT_TELL
+    assert verdict_on(judge, given(judge, chosen, 4), chosen) is CalibrationVerdict.DO_NOT_USE
+    # the order decides on 10 of 40, above a fifth but not beyond doubt
+    assert verdict_on(judge, given(judge, chosen, 30, 10), chosen) is CalibrationVerdict.CARE
+    partly = [*given(judge, chosen, 36)[:39], None]
+    assert verdict_on(judge, partly, chosen) is CalibrationVerdict.CANNOT_TELL
+    assert verdict_on(judge, [None] * 40, chosen) is CalibrationVerdict.CANNOT_TELL
+    unread = [result_of(judge, item, "unparseable", None, {}) for item in chosen.items]
+    assert verdict_on(judge, unread, chosen) is CalibrationVerdict.DO_NOT_USE

@@ -7,12 +7,14 @@ import pytest
 
 from judge_gym.calibration.checks import Margins, Result
 from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.calibration.verdict import CalibrationVerdict
 from judge_gym.errors import ConfigError
 from judge_gym.judges import BinaryJudge, Criterion, Item, JudgeResult, RubricJudge, VerdictName
 from judge_gym.judges.calibrating.texts import Texts, changed_texts
 from judge_gym.judges.reviewing.cases import Case, load_review
 from judge_gym.judges.reviewing.findings import Said, review_findings
 from judge_gym.model_names import Answered
+from judge_gym.report.judge_review import judge_review_page
 from judge_gym.report.markdown import judge_review
 from judge_gym.store.judges import ReviewRow
 
@@ -146,12 +148,30 @@ def test_a_page_shows_names_and_reasons_as_they_are():
         "judge": name, "alternative": None, "since": None, "checks": [], "figures": [],
         "judgements": {"scored": 2}, "missing": 1, "usd_a_judgement": None,
     }  # fmt: skip
-    row = ReviewRow("r", "[x](y)", figures, "keep", "a | b", simulated=True)
+    config = FIRST.record.config
+    row = ReviewRow("r", "[x](y)", figures, "keep", "a | b", simulated=True, config=config)
     page = judge_review(date(2026, 1, 2), [row])
     assert r"| r | \<script\>\|\*\*a\*\* b | its last review | SIMULATED keep | a \| b |" in page
     assert r"Past decision: \[x\](y)" in page
     assert "Judgements: 2 scored, 1 missing." in page
     assert "**SIMULATED**" in page
+    shown = judge_review_page(date(2026, 1, 2), [row])
+    assert "&lt;script&gt;|**a**" in shown
+    assert name not in shown
+    assert "It has figures." in shown
+
+
+def test_the_verdict_is_of_the_calibration_or_of_the_drift():
+    texts = items(12)
+    moved = {LAST: near([score - 12 for score in SCORES])}
+    for before, verdict in (
+        (None, CalibrationVerdict.CANNOT_TELL),
+        ({LAST: near(SCORES)}, CalibrationVerdict.USE),
+        (moved, CalibrationVerdict.CARE),
+    ):
+        judge, other = found([FIRST, SECOND], texts, [SCORES, SCORES], before=before)
+        assert judge.verdict is verdict
+        assert other.verdict is None
 
 
 FAULTS = [

@@ -1,4 +1,4 @@
-"""Known-answer benchmarks and gyms for people: pages, and the tables behind them as CSV."""
+"""The page of a gym, and the tables behind it as CSV."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,76 +7,13 @@ from typing import Any
 from judge_gym.formats import dollars, figure, number, p_value, short
 from judge_gym.gyms.comparing import Comparison
 from judge_gym.gyms.evaluating import SCORE, GymReport, LoadedGym, read_report
-from judge_gym.judges import JudgeResult
-from judge_gym.judges.benchmarking import BenchmarkReport
-from judge_gym.judges.pairwise_judge import ORDERS
 from judge_gym.metrics.estimate import Estimate
+from judge_gym.report.criteria import criteria_of
 from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place
 from judge_gym.report.plots.svg import draw
 from judge_gym.report.table import Row, Table
 from judge_gym.report.trust import MOST_TILES, Tile
 from judge_gym.runtime import Runtime
-
-JUDGE, PUBLISHED, APART = "judge", "published", "apart"
-"""What a figure is of: a judge, or it `less` a published accuracy or `less` another judge."""
-
-
-def save_benchmark(report: BenchmarkReport, folder: Path) -> Path:
-    """Write `benchmark-<name>-figures.csv` and `-judgements.csv`; returns the path of the first.
-
-    Raises `ReportError` when the folder cannot be written to.
-    """
-    stem = f"benchmark-{report.chosen.benchmark.name}"
-    figures = folder / f"{stem}-figures.csv"
-    put_in_place(
-        {
-            folder / f"{stem}-judgements.csv": csv_of(_judgements(report)),
-            figures: csv_of(_figures(report)),
-        }
-    )
-    return figures
-
-
-def _figures(report: BenchmarkReport) -> Iterator[dict[str, Any]]:
-    names, simulated = [judge.name for judge in report.judges], report.simulated
-    for place, by_category in enumerate(report.figures.by_judge):
-        for category, estimates in by_category.items():
-            for estimate in estimates:
-                yield _row(JUDGE, names[place], "", category, estimate, simulated[place])
-    for (place, published), estimate in report.figures.published.items():
-        yield _row(PUBLISHED, names[place], published, "", estimate, simulated[place])
-    for (first, second), estimate in report.figures.apart.items():
-        either = simulated[first] or simulated[second]
-        yield _row(APART, names[second], names[first], "", estimate, either)
-
-
-def _row(
-    of: str, judge: str, less: str, category: str, estimate: Estimate, simulated: bool
-) -> dict[str, Any]:
-    return {
-        "of": of, "judge": judge, "less": less, "category": category, **figures_of(estimate),
-        "reason": estimate.reason, "simulated": simulated,
-    }  # fmt: skip
-
-
-def _judgements(report: BenchmarkReport) -> Iterator[dict[str, Any]]:
-    for judge, results in zip(report.judges, report.results, strict=True):
-        for item, result in zip(report.chosen.items, results, strict=True):
-            about = {"judge": judge.name, "item": item.id, "category": item.category,
-                     "truth": item.truth}  # fmt: skip
-            yield about | _result_fields(result)
-
-
-def _result_fields(result: JudgeResult | None) -> dict[str, Any]:
-    if result is None:
-        empty = ("score", "verdict", *ORDERS, "failure", "simulated")
-        return {"status": "missing", **dict.fromkeys(empty)}
-    return {
-        "status": result.status, "score": result.score, "verdict": result.verdict,
-        **{order: result.subscores.get(order) for order in ORDERS},
-        "failure": result.failure, "simulated": result.simulated,
-    }  # fmt: skip
-
 
 LONGEST_SHOWN = 6000
 """Characters of a text that are shown of a case."""
@@ -116,6 +53,7 @@ def gym_page(report: GymReport) -> str:
     ]
     return template.render(
         whole=whole, tiles=tiles[:MOST_TILES], report=report, gym=report.loaded.gym, cut=_cut,
+        criteria=[criteria_of(report.loaded.judge.name, report.loaded.judge.record.config)],
         candidates=candidate_table(report),
         comparisons=comparison_table(report), drawing=_drawing, score=SCORE, dollars=dollars,
         short=short,

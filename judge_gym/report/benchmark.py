@@ -1,0 +1,251 @@
+"""The page of a benchmark with known answers, and the tables behind it as CSV."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from judge_gym.benchmarks.figures import EVERYTHING, published_accuracies
+from judge_gym.formats import dollars, figure, p_value, percent
+from judge_gym.judges import JudgeResult
+from judge_gym.judges.benchmark_checks import CHANCE
+from judge_gym.judges.benchmarking import BenchmarkReport, misses
+from judge_gym.judges.pairwise_judge import ORDERS
+from judge_gym.metrics.estimate import Estimate
+from judge_gym.report.calibration import check_table
+from judge_gym.report.criteria import criteria_of
+from judge_gym.report.files import ENVIRONMENT, csv_of, figures_of, put_in_place
+from judge_gym.report.plots.svg import draw
+from judge_gym.report.table import Row, Table, marks_of
+from judge_gym.report.trust import MOST_TILES, Tile
+
+JUDGE, PUBLISHED, APART = "judge", "published", "apart"
+"""What a figure is of: a judge, or it `less` a published accuracy or `less` another judge."""
+
+
+_METRICS = {
+    "accuracy": "accuracy",
+    "order_inconsistency": "order decides",
+    "position_bias": "bias to the first shown",
+    "cohens_kappa": "κ",
+    "absolute_error": "absolute error",
+    "agreement_bias": "bias",
+    "concordance": "concordance",
+    "rank_agreement": "τ-b",
+}
+_MEANINGS = (
+    "Accuracy: share of pairs that are right over both orders. Order decides: share of pairs whose "
+    "answer changes with the order. Bias to the first shown: 1 is always the first, -1 always the "
+    "second. κ: agreement with the known answers beyond chance.",
+    "Absolute error and bias: points of 100 from the known score. Concordance and τ-b: 1 is the "
+    "known scores, or their order; 0 is unrelated.",
+)
+_READ = 10
+"""Items shown of a judge that it got wrong."""
+LONGEST_SHOWN = 6000
+"""Characters of a text that are shown of an item."""
+
+
+def save_benchmark(report: BenchmarkReport, folder: Path) -> Path:
+    """Write `benchmark-<name>.html` and the tables beside it; returns the page's path.
+
+    `-figures.csv` has a row per figure, `-judgements.csv` one per judge and item. Raises
+    `ReportError` when the folder cannot be written to.
+    """
+    stem = f"benchmark-{report.chosen.benchmark.name}"
+    page = folder / f"{stem}.html"
+    put_in_place(
+        {
+            folder / f"{stem}-judgements.csv": csv_of(_judgements(report)),
+            folder / f"{stem}-figures.csv": csv_of(_figures(report)),
+            page: benchmark_page(report),
+        }
+    )
+    return page
+
+
+def benchmark_page(report: BenchmarkReport) -> str:
+    """Return the whole page; equal reports give equal text."""
+    whole = all(report.simulated)
+    tables = [table for table in (apart_table(report), published_table(report)) if table.rows]
+    return ENVIRONMENT.get_template("benchmark.html.j2").render(
+        report=report,
+        whole=whole,
+        marks_beside=lambda simulated: () if whole else marks_of(simulated, imported=False),
+        tiles=verdict_tiles(report),
+        checks=[
+            check_table(checks, f"Checks of {judge.name}", "", simulated=simulated)
+            for judge, checks, simulated in zip(
+                report.judges, report.checks, report.simulated, strict=True
+            )
+        ],
+        figures=[figure_table(report, place) for place in range(len(report.judges))],
+        tables=tables,
+        drawing=_drawing(report),
+        outcomes=[outcomes(report, place) for place in range(len(report.judges))],
+        missed=[
+            [(report.chosen.items[item], results[item]) for item in misses(report, place)[:_READ]]
+            for place, results in enumerate(report.results)
+        ],
+        criteria=[criteria_of(judge.name, judge.record.config) for judge in report.judges],
+        cut=_cut,
+    )
+
+
+def verdict_tiles(report: BenchmarkReport) -> list[Tile]:
+    """Return the verdict on each of the first judges, with what it rests on."""
+    tiles = []
+    for place, judge in enumerate(report.judges[:MOST_TILES]):
+        _, right, bias = report.checks[place]
+        verdict = report.decisions[place].verdict.words
+        cost = f"cost in USD: {dollars(report.costs[place])}"
+        says = f"{_short(right.estimate)}; {_short(bias.estimate)}; {cost}"
+        tiles.append(Tile(judge.name, f"{verdict[0].upper()}{verdict[1:]}", says))
+    return tiles
+
+
+def _short(estimate: Estimate) -> str:
+    name = _METRICS[estimate.metric]
+    if estimate.estimate is None:
+        return f"{name}: {estimate.reason}"
+    return f"{name} {figure(estimate, 1 if estimate.unit == 'points' else 2)}"
+
+
+def figure_table(report: BenchmarkReport, place: int) -> Table:
+    """Return the figures of a judge on all items, and on those of each category."""
+    by_category = report.figures.by_judge[place]
+    metrics = [estimate.metric for estimate in by_category[EVERYTHING]]
+    judge, is_pairs = report.judges[place], report.chosen.benchmark.pair is not None
+    rows = [
+        (
+            category or "all",
+            *(figure(estimate, 2 if is_pairs else 1 + (i > 1)) for i, estimate in enumerate(own)),
+            str(own[0].n_items),
+        )
+        for category, own in by_category.items()
+    ]
+    return Table(
+        f"{judge.name}, {report.answered[place]}",
+        f"{_MEANINGS[not is_pairs]} 95% intervals over items.",
+        ("category", *(_METRICS[metric] for metric in metrics), "items"),
+        tuple(map(Row, rows)),
+        simulated=report.simulated[place],
+    )
+
+
+def apart_table(report: BenchmarkReport) -> Table:
+    """Return the difference in accuracy of every two judges; without rows for one judge."""
+    names = [judge.name for judge in report.judges]
+    rows = [
+        (names[first], names[second], figure(estimate), p_value(estimate.p), str(estimate.n_items))
+        for (first, second), estimate in report.figures.apart.items()
+    ]
+    return Table(
+        "Every two judges: accuracy of the second less that of the first",
+        "On the pairs that both judged. p by McNemar's exact test, after Holm over the table.",
+        ("first", "second", "difference", "p", "pairs"),
+        tuple(map(Row, rows)),
+        words=2,
+        simulated=any(report.simulated),
+    )
+
+
+def published_table(report: BenchmarkReport) -> Table:
+    """Return accuracies less published ones; without rows where none is published."""
+    published = {
+        entry.name: f"{percent(entry.accuracy, 1)} of {entry.pairs}"
+        for entry in published_accuracies()
+        if entry.benchmark == report.chosen.benchmark.name
+    }
+    rows = [
+        (report.judges[place].name, name, figure(estimate), published[name])
+        for (place, name), estimate in report.figures.published.items()
+    ]
+    return Table(
+        "Accuracy less a published accuracy",
+        "On the pairs of the same part of the benchmark.",
+        ("judge", "published judge, answers by", "difference", "published, of pairs"),
+        tuple(map(Row, rows)),
+        words=2,
+        simulated=any(report.simulated),
+    )
+
+
+def outcomes(report: BenchmarkReport, place: int) -> str:
+    """Return how the judgements of a judge ended, and how the figures count them."""
+    results = report.results[place]
+    statuses = Counter(result.status if result else "missing" for result in results)
+    sentences = [", ".join(f"{count} {status}" for status, count in statuses.most_common()) + "."]
+    if statuses["unparseable"] or statuses["refused"]:
+        sentences.append("Unparseable or refused orders count as no vote.")
+    if statuses["failed"]:
+        sentences.append("Failed judgements are left out; retry them with --retry-failed.")
+    if note := report.answered[place].note():
+        sentences.append(f"{note}.")
+    if report.costs[place]:
+        sentences.append(f"Cost of the calls: {dollars(report.costs[place])} USD.")
+    return " ".join(sentences)
+
+
+def _drawing(report: BenchmarkReport) -> str:
+    """Return the accuracies of judges of pairs, with a circle for each category; "" without any."""
+    rows: list[dict[str, Any]] = []
+    for judge, by_category in zip(report.judges, report.figures.by_judge, strict=True):
+        for category, (first, *_) in by_category.items():
+            if first.metric != "accuracy" or first.estimate is None:
+                continue
+            whole = category == EVERYTHING
+            rows.append({
+                "judge": judge.name, "value": first.estimate, "whole": whole,
+                "lower": first.lower if whole else None, "upper": first.upper if whole else None,
+                "said": figure(first) if whole else "", "reference": CHANCE,
+            })  # fmt: skip
+    if not rows:
+        return ""
+    mark = "SIMULATED. " if any(report.simulated) else ""
+    return draw("strips", rows, "accuracy", f"{mark}Accuracy of each judge")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]} …"
+
+
+def _figures(report: BenchmarkReport) -> Iterator[dict[str, Any]]:
+    names, simulated = [judge.name for judge in report.judges], report.simulated
+    for place, by_category in enumerate(report.figures.by_judge):
+        for category, estimates in by_category.items():
+            for estimate in estimates:
+                yield _row(JUDGE, names[place], "", category, estimate, simulated[place])
+    for (place, published), estimate in report.figures.published.items():
+        yield _row(PUBLISHED, names[place], published, "", estimate, simulated[place])
+    for (first, second), estimate in report.figures.apart.items():
+        either = simulated[first] or simulated[second]
+        yield _row(APART, names[second], names[first], "", estimate, either)
+
+
+def _row(
+    of: str, judge: str, less: str, category: str, estimate: Estimate, simulated: bool
+) -> dict[str, Any]:
+    return {
+        "of": of, "judge": judge, "less": less, "category": category, **figures_of(estimate),
+        "reason": estimate.reason, "simulated": simulated,
+    }  # fmt: skip
+
+
+def _judgements(report: BenchmarkReport) -> Iterator[dict[str, Any]]:
+    for judge, results in zip(report.judges, report.results, strict=True):
+        for item, result in zip(report.chosen.items, results, strict=True):
+            about = {"judge": judge.name, "item": item.id, "category": item.category,
+                     "truth": item.truth}  # fmt: skip
+            yield about | _result_fields(result)
+
+
+def _result_fields(result: JudgeResult | None) -> dict[str, Any]:
+    if result is None:
+        empty = ("score", "verdict", *ORDERS, "failure", "simulated")
+        return {"status": "missing", **dict.fromkeys(empty)}
+    return {
+        "status": result.status, "score": result.score, "verdict": result.verdict,
+        **{order: result.subscores.get(order) for order in ORDERS},
+        "failure": result.failure, "simulated": result.simulated,
+    }  # fmt: skip
