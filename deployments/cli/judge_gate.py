@@ -51,7 +51,7 @@ def gate(
     retry_failed: RetryFailed = False,
     as_json: AsJson = False,
 ) -> None:
-    """Pass or fail judges by the thresholds in their files.
+    """Decide whether judges reach the thresholds in their files.
 
     Decides by 95% intervals. Exits with 0 if every judge passes, 1 if one fails, 5 if the data
     cannot tell. Stored judgements are reused: an unchanged judge makes no calls.

@@ -206,15 +206,17 @@ def _question(
 
     def then(turns: Turns) -> Call | End[Reading] | None:
         last, shown = turns[-1], unit.item.shown
-        reading = judge.read(last.outcome, shown)
+        reading = judge.asked(last.opening).read(last.outcome, shown)
         if reading.status == "unparseable" and may_retry(turns):
             assert isinstance(last.outcome, Answer)
             messages, failure = last.call.prompt.messages, reading.failure or ""
-            again = judge.prompt_again(messages, last.outcome.text, failure)
+            again = judge.asked(last.opening).prompt_again(messages, last.outcome.text, failure)
             return call(f"{last.opening}/again", again)
         if last.opening < len(calls) - 1:
             return None
-        before = (judge.read(turn.outcome, shown) for turn in last_turns(turns)[:-1])
+        before = (
+            judge.asked(turn.opening).read(turn.outcome, shown) for turn in last_turns(turns)[:-1]
+        )
         whole = judge.combined((*before, reading))
         values = result_values(
             judge_id,

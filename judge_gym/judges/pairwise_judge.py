@@ -1,9 +1,18 @@
 """`PairwiseJudge`: which of two texts is better, asked in both orders."""
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from judge_gym.judges.model_judge import ModelJudge, field_of, reason_of
+from pydantic import Field, model_validator
+
+from judge_gym.judges.model_judge import (
+    CANNOT_ASSESS,
+    ModelJudge,
+    WorkedExample,
+    as_answer,
+    field_of,
+    reason_of,
+)
 from judge_gym.prompts import Prompt
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import Reading, Unfit
@@ -13,12 +22,40 @@ _WINNERS = {"1": 1.0, "2": 0.0, "tie": 0.5}
 _VERDICTS = {1.0: "first", 0.0: "second", 0.5: "tie"}
 
 
+class PairExample(WorkedExample):
+    """Two texts with the right winner."""
+
+    second: str = Field(min_length=1, max_length=50_000)
+    """The second text."""
+    winner: Literal[1, 2, "tie", "cannot assess"]
+    """The better text; tie and cannot assess only where the judge allows them."""
+
+
 class PairwiseJudge(ModelJudge):
     """Compares an item's two texts; verdict `first`, `second` or `tie`, by both orders alike."""
 
     kind: Literal["pairwise"] = "pairwise"
     ties: bool = False
     """Whether the model may call the texts equal."""
+    examples: tuple[PairExample, ...] = Field(default=(), max_length=50)
+    """Pairs with the better text, in the order they are shown."""
+
+    @model_validator(mode="after")
+    def _examples_have_an_allowed_winner(self) -> Self:
+        allowed = {1, 2, *(["tie"] * self.ties), *([CANNOT_ASSESS] * self.cannot_assess)}
+        for example in self.examples:
+            if example.winner not in allowed:
+                raise ValueError(
+                    f"an example has winner {example.winner!r}. Use {', '.join(map(str, allowed))}"
+                )
+        return self
+
+    @property
+    def noun(self) -> str:
+        return "winner"
+
+    def answer_of(self, example: PairExample) -> str:
+        return as_answer(example, {"winner": example.winner})
 
     @property
     def judges_pairs(self) -> bool:
@@ -53,6 +90,8 @@ class PairwiseJudge(ModelJudge):
     def read_object(self, fields: dict[str, Any]) -> Reading:
         """Return the score of the text shown first."""
         winner = field_of(fields, "winner")
+        if self.is_unassessable(winner):
+            return Reading("cannot_assess", reason=reason_of(fields))
         # JSON's true is Python's 1.
         named = "" if isinstance(winner, bool) else str(winner).strip().lower()
         if named not in _WINNERS or (named == "tie" and not self.ties):

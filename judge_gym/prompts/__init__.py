@@ -9,7 +9,7 @@ with another hash.
 import hashlib
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
@@ -65,6 +65,13 @@ def render(template: str, bound: Mapping[str, str] = NOTHING_BOUND, /, **values:
         if role in loaded.blocks
     )
     return Prompt(messages, template, template_hash(template, bound))
+
+
+def parts(template: str, names: Iterable[str], /, **values: Any) -> dict[str, str]:
+    """Return the blocks of a template by name, rendered; raises as `render`."""
+    loaded = _environment(()).get_template(f"{template}.j2")
+    context = loaded.new_context(values)
+    return {name: "".join(loaded.blocks[name](context)).strip() for name in names}
 
 
 def continued(before: tuple[Message, ...], answer: str, prompt: Prompt) -> Prompt:

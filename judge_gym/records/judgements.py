@@ -7,7 +7,7 @@ from typing import Any, Literal
 from judge_gym.design.fields import Frozen
 from judge_gym.records.items import Variant
 
-JudgeStatus = Literal["scored", "inconsistent", "unparseable", "refused", "failed"]
+JudgeStatus = Literal["scored", "inconsistent", "cannot_assess", "unparseable", "refused", "failed"]
 LONGEST_REASON = 2000
 SAMPLE_STATUSES = ("scored", "abstained", "unparseable", "refused", "failed")
 MARK_STATUSES = ("marked", "no_reasoning", "unparseable", "refused", "failed")

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from judge_gym.calibration.checks import Check
 from judge_gym.model_names import Answered
-from judge_gym.records.items import Item, distinct
+from judge_gym.records.items import Item, Label, distinct
 from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.store import tables as t
 from judge_gym.store.bulk import inserting, packed
@@ -36,10 +36,16 @@ def save_judge(session: Session, judge: JudgeRecord) -> int:
 
 
 def save_items(session: Session, items: Sequence[Item]) -> dict[str, int]:
-    """Store the items that are new; returns key → id of all of them."""
+    """Store the items that are new, and labels that changed; returns key → id of all of them."""
     # In one order everywhere, so that two processes with the same items cannot deadlock.
     rows = sorted(map(_item_row, distinct(items)), key=lambda row: str(row["key"]))
-    statement = inserting(t.JudgeItem, _ITEM_COLUMNS).on_conflict_do_nothing()
+    statement = inserting(t.JudgeItem, _ITEM_COLUMNS)
+    label = statement.excluded.label
+    statement = statement.on_conflict_do_update(
+        index_elements=["key"],
+        set_={"label": label},
+        where=label.is_not(None) & t.JudgeItem.label.is_distinct_from(label),
+    )
     session.connection().execute(statement, packed(rows))
     stored = session.execute(
         sa.select(t.JudgeItem.key, t.JudgeItem.id).where(
@@ -181,6 +187,7 @@ _ITEM_COLUMNS = (
     "text",
     "second",
     "context",
+    "label",
     "simulated",
 )
 
@@ -209,8 +216,13 @@ def _item_row(item: Item) -> dict[str, Any]:
         "text": item.text,
         "second": item.second,
         "context": item.context,
+        "label": None if item.truth is None else _label(item.truth),
         "simulated": item.simulated,
     }
+
+
+def _label(truth: Label) -> str:
+    return truth if isinstance(truth, str) else f"{truth:g}"
 
 
 def _result(judge: JudgeRecord, item: Item, row: t.JudgeResult) -> JudgeResult:

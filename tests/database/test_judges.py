@@ -1,6 +1,7 @@
 """Judges for products over real HTTP: what is asked, what is kept, what is not asked twice."""
 
 import asyncio
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -358,3 +359,28 @@ def test_a_python_function_is_a_judge_until_its_source_changes() -> None:
         with pytest.raises(ConfigError):
             CallableJudge.of(given)  # neither a name nor a source
     assert CallableJudge.of(len, version="1").function == "builtins:len"
+
+
+def test_the_view_has_a_judgement_with_text_label_prompt_and_answer(database: str) -> None:
+    labelled = ITEMS[0].model_copy(update={"truth": "70"})
+    judge = JUDGE.model_copy(update={"one_call_per_criterion": True})
+    steps = [
+        answers('{"reason": "A.", "scores": {"evidence": 80}}'),
+        answers('{"reason": "B.", "scores": {"clarity": 40}}'),
+    ]
+    items = [Item.model_validate(labelled.model_dump())]
+    (result,), provider = judged(database, steps, judge=judge, items=items)
+    assert (result.score, len(provider.requests)) == (70, 2)
+    engine = sa.create_engine(database, poolclass=sa.NullPool)
+    query = sa.text("SELECT text, second_text, context, label, prompts, answers FROM "
+                    "analysis.judge_results")  # fmt: skip
+    with engine.connect() as connection:
+        (row,) = connection.execute(query)
+    assert tuple(row)[:4] == (ITEMS[0].text, None, "", "70")
+    assert row.prompts == [request["messages"] for request in provider.requests]
+    assert [json.loads(answer)["reason"] for answer in row.answers] == ["A.", "B."]
+    # A new label is another row's matter: no call.
+    judged(database, [BAD], judge=judge, items=[items[0].model_copy(update={"truth": 65.5})])
+    judged(database, [BAD], judge=judge, items=ITEMS[:1])
+    with engine.connect() as connection:
+        assert connection.execute(query).one().label == "65.5"

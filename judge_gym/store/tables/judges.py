@@ -8,7 +8,14 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from judge_gym.store.tables.base import Base, created, new_id, one_of, reference, simulated_mark
 
-JUDGE_STATUSES = ("scored", "inconsistent", "unparseable", "refused", "failed")
+JUDGE_STATUSES = (
+    "scored",
+    "inconsistent",
+    "cannot_assess",
+    "unparseable",
+    "refused",
+    "failed",
+)
 
 
 class Judge(Base):
@@ -49,6 +56,8 @@ class JudgeItem(Base):
     text: Mapped[str]
     second: Mapped[str | None]
     context: Mapped[str]
+    label: Mapped[str | None]
+    """The newest label that came with these texts; no part of what they are."""
     simulated: Mapped[bool] = simulated_mark()
     created_at: Mapped[datetime] = created()
     __table_args__ = (
