@@ -1,6 +1,8 @@
 """`judge-gym judge compare` and `judge review`: a judge in use beside its alternatives."""
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deployments.cli.options import (
+    AsJson,
     Fields,
     LabelFields,
     Labels,
@@ -24,12 +27,21 @@ from deployments.cli.output import (
     show_note,
     show_table,
 )
+from deployments.cli.thresholds import (
+    ByVerdict,
+    FailUnder,
+    exit_by,
+    held,
+    least_of,
+    tables_on_standard_error,
+)
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
+    from judge_gym.calibration.checks import Check
     from judge_gym.judges import AnyJudge, Item, JudgeResult, LabelFile
-    from judge_gym.judges.calibrating.comparing import Comparison
+    from judge_gym.judges.calibrating.comparing import Agreement, Comparison
     from judge_gym.judges.reviewing.cases import LoadedReview
     from judge_gym.store.judges import ReviewRow
 
@@ -60,35 +72,101 @@ def compare(
     fields: Fields = None,
     labels: Labels = None,
     label_fields: LabelFields = None,
+    fail_under: FailUnder = None,
+    by_verdict: ByVerdict = False,
+    as_json: AsJson = False,
 ) -> None:
     """Test whether a new judge can replace an old one.
 
     Judges the same items with both and tests bias and limits of agreement, not a correlation.
-    Stored judgements are reused.
+    Stored judgements are reused. `--fail-under` takes readable figures of the new judge: agreement
+    and accuracy, against the labels.
     """
+    least = least_of(fail_under, ("agreement", "accuracy"))
+    with tables_on_standard_error(when=as_json):
+        comparison, agreed = _compare(
+            _load(old, new, items, fields, labels_of(labels, label_fields)),
+            repeats=repeats,
+            margins=(bias, limits),
+            shown=shown,
+            retry_failed=retry_failed,
+        )
+        figures = {"agreement": agreed[1].concordance, "accuracy": agreed[1].met}
+        given = {name: figure for name, figure in figures.items() if figure is not None}
+        checks = held({"the new judge": given}, least)
+    if as_json:
+        _print_comparison(comparison, agreed, checks)
+    verdict = [comparison.replacement.result] if by_verdict else []
+    exit_by([*verdict, *(check.result for check in checks)])
+
+
+def _print_comparison(
+    comparison: "Comparison", agreed: "Sequence[Agreement]", checks: "Sequence[Check]"
+) -> None:
+    from judge_gym.report.files import figures_of
+    from judge_gym.store.judges import check_values
+
+    replacement = comparison.replacement
+    sides = [
+        {
+            "labels": one.labels,
+            "agreement": one.concordance and figures_of(one.concordance),
+            "accuracy": one.met and figures_of(one.met),
+        }
+        for one in agreed
+    ]
+    typer.echo(
+        json.dumps(
+            {
+                "result": str(replacement.result),
+                "sentence": replacement.sentence,
+                "items": len(comparison.items),
+                "checks": [check_values(check) for check in replacement.checks],
+                "figures": [figures_of(figure) for figure in replacement.figures],
+                "labels": dict(zip(("old", "new"), sides, strict=True)),
+                "thresholds": [check_values(check) for check in checks],
+            },
+            ensure_ascii=False,
+        )
+    )
+
+
+def _compare(
+    loaded: "tuple[tuple[AnyJudge, AnyJudge], Sequence[Item]]",
+    *,
+    repeats: int,
+    margins: tuple[float, float],
+    shown: int,
+    retry_failed: bool,
+) -> "tuple[Comparison, list[Agreement]]":
+    """Judge with both, print the comparison and return it, with each judge's agreement."""
     from deployments.cli.environment import database
     from judge_gym.calibration.checks import Margins
     from judge_gym.judges.calibrating.comparing import agreement
     from judge_gym.judges.calibrating.comparing import compare as compared
     from judge_gym.store.judges import answered
 
-    judges, texts = _load(old, new, items, fields, labels_of(labels, label_fields))
+    judges, texts = loaded
     results = _judge(judges, texts, repeats, retry_failed=retry_failed)
-    margins = Margins(replacement_bias=bias, replacement_limits=limits)
+    bias, limits = margins
+    enough = Margins(replacement_bias=bias, replacement_limits=limits)
     with database() as session:
         by_judge = [
             answered(session, judge.record, [own])
             for judge, own in zip(judges, results, strict=True)
         ]
     titles = [f"{judge.name}, {by}" for judge, by in zip(judges, by_judge, strict=True)]
-    _show_comparison(titles, compared(judges, texts, results, margins), len(texts), shown)
-    for judge, own_results in zip(judges, results, strict=True):
-        if (agreed := agreement(judge, texts, own_results)).labels:
-            console.print(f"{judge.name}: {agreed}", markup=False, soft_wrap=True)
+    comparison = compared(judges, texts, results, enough)
+    _show_comparison(titles, comparison, len(texts), shown)
+    agreed = [agreement(judge, texts, own) for judge, own in zip(judges, results, strict=True)]
+    for judge, of_judge in zip(judges, agreed, strict=True):
+        if of_judge.labels:
+            console.print(f"{judge.name}: {of_judge}", markup=False, soft_wrap=True)
     for by in by_judge:
         show_note(by)
     if any(result.simulated for own_results in results for result in own_results):
         say_simulated()
+    return comparison, agreed
 
 
 def _load(
@@ -188,36 +266,47 @@ def review(
     ] = None,
     plan: PlanOnly = False,
     retry_failed: RetryFailed = False,
+    by_verdict: ByVerdict = False,
+    as_json: AsJson = False,
 ) -> None:
     """Review judges in use against their alternatives.
 
     Judges the items anew and recommends which judges to keep. Changes nothing. Rerun the command
-    with the same date to resume.
+    with the same date to resume. `--exit-code` exits with 1 if a judge is to be reconsidered.
     """
     from datetime import UTC
 
     from judge_gym.design.window_files import day_of
     from judge_gym.judges.reviewing.cases import load_review
+    from judge_gym.judges.reviewing.findings import RECONSIDER
 
     # Errors in files are raised before a server is started.
     loaded = load_review(file)
-    for case in loaded.cases:
-        console.print(f"{case.judge.name}: {case.labels}", markup=False, soft_wrap=True)
     of = day.date() if day else day_of(datetime.now(UTC), loaded.file.time_zone)
     if plan:
         _plan_review(loaded, of)
         return
-    page = _run_review(file, loaded, of, retry_failed=retry_failed)
-    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+    with tables_on_standard_error(when=as_json):
+        page, rows = _run_review(file, loaded, of, retry_failed=retry_failed)
+        console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+    if as_json:
+        typer.echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, default=str))
+    if by_verdict and any(row.recommendation == RECONSIDER for row in rows):
+        raise typer.Exit(1)
 
 
 def _plan_review(loaded: "LoadedReview", of: date) -> None:
     from deployments.cli.estimates import show_judging
 
+    for case in loaded.cases:
+        console.print(f"{case.judge.name}: {case.labels}", markup=False, soft_wrap=True)
+
     show_judging(f"Estimate for the review {loaded.file.name} of {of}", loaded.asked, str(of))
 
 
-def _run_review(file: Path, loaded: "LoadedReview", of: date, *, retry_failed: bool) -> Path:
+def _run_review(
+    file: Path, loaded: "LoadedReview", of: date, *, retry_failed: bool
+) -> "tuple[Path, list[ReviewRow]]":
     from deployments.cli.environment import (
         database,
         prepare_environment,
@@ -227,14 +316,20 @@ def _run_review(file: Path, loaded: "LoadedReview", of: date, *, retry_failed: b
     from judge_gym.settings import settings
     from judge_gym.store.judges import reviews_of
 
+    rows: list[ReviewRow] = []
+
     def show() -> None:
         with database() as session:
-            _show_review([row for row in reviews_of(session, of) if row.review == loaded.file.name])
+            rows.extend(row for row in reviews_of(session, of) if row.review == loaded.file.name)
+        _show_review(rows)
+
+    for case in loaded.cases:
+        console.print(f"{case.judge.name}: {case.labels}", markup=False, soft_wrap=True)
 
     prepare_environment(settings().data_dir, verbose=False)
     simulated = simulator_for(judge.answered_by for judge in loaded.judges.values())
     page = run_flow("judge_review", show, simulated, file=file, day=of, retry_failed=retry_failed)
-    return Path(page)
+    return Path(page), rows
 
 
 def _show_review(rows: "list[ReviewRow]") -> None:

@@ -9,7 +9,6 @@ import typer
 
 from deployments.cli.options import AsJson, RetryFailed
 from deployments.cli.output import (
-    CANNOT_TELL,
     console,
     errors,
     marked,
@@ -17,8 +16,8 @@ from deployments.cli.output import (
     show_checks,
     show_note,
 )
+from deployments.cli.thresholds import exit_by, least_of
 from judge_gym.counting import counted
-from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
     from judge_gym.judges.gate import GateReport, LoadedGate
@@ -56,13 +55,12 @@ def gate(
     Decides by 95% intervals. Exits with 0 if every judge passes, 1 if one fails, 5 if the data
     cannot tell. Stored judgements are reused: an unchanged judge makes no calls.
     """
-    from judge_gym.calibration.checks import Result
     from judge_gym.judges import load_judge
     from judge_gym.judges.gate import load_gate
     from judge_gym.report.gate import gate_json, gate_junit, gate_markdown
 
     judges = [load_judge(file) for file in files]
-    least = _thresholds(fail_under)
+    least = least_of(fail_under, _THRESHOLDS)
     loaded = [
         load_gate(
             judge.model_copy(update={"gate": judge.gate.model_copy(update=least)})
@@ -82,27 +80,7 @@ def gate(
         console.print_json(json.dumps([gate_json(report) for report in reports]))
     else:
         _show(reports)
-    results = {report.result for report in reports}
-    if Result.FAILS in results:
-        raise typer.Exit(1)
-    if results != {Result.PASSES}:
-        raise typer.Exit(CANNOT_TELL)
-
-
-def _thresholds(given: Sequence[str] | None) -> dict[str, float]:
-    least: dict[str, float] = {}
-    for text in given or ():
-        name, _, value = text.partition("=")
-        try:
-            least[name] = float(value)
-        except ValueError:
-            least[name] = -1
-        if name not in _THRESHOLDS or not 0 <= least[name] < 1:
-            raise ConfigError(
-                f"--fail-under is {text!r}.",
-                f"Use NAME=VALUE with a name of {', '.join(_THRESHOLDS)}, from 0 to below 1.",
-            )
-    return least
+    exit_by(report.result for report in reports)
 
 
 def _run(gates: "Sequence[LoadedGate]", *, recheck: bool, retry_failed: bool) -> "list[GateReport]":

@@ -8,13 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from deployments.cli.options import PlanOnly, RetryFailed
+from deployments.cli.options import AsJson, PlanOnly, RetryFailed
 from deployments.cli.output import (
     console,
+    errors,
     marked,
     say_simulated,
     show_checks,
     show_table,
+)
+from deployments.cli.thresholds import (
+    ByVerdict,
+    FailUnder,
+    exit_by,
+    held,
+    least_of,
+    result_of_verdict,
+    tables_on_standard_error,
+    verdicts_json,
 )
 from judge_gym.counting import counted
 
@@ -29,23 +40,44 @@ def calibrate(
     file: Annotated[Path, typer.Argument(help="The calibration file (YAML).", show_default=False)],
     plan: PlanOnly = False,
     retry_failed: RetryFailed = False,
+    fail_under: FailUnder = None,
+    by_verdict: ByVerdict = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure what a judge detects in texts changed in known ways.
 
-    Writes a page. Rerun the command to resume; stored judgements are reused.
+    Writes a page. Rerun the command to resume; stored judgements are reused. `--fail-under` takes
+    readable and agreement.
     """
     from judge_gym.calibration.design import load_calibration
     from judge_gym.judges.calibrating.judging import load_judges, load_originals
 
+    least = least_of(fail_under, ("readable", "agreement"))
     # Errors in files are raised before a server is started.
     design = load_calibration(file)
     judges = load_judges(design)
     originals = load_originals(design, judges)
-    console.print(originals.said(judges[0], file), markup=False, soft_wrap=True)
+    (errors if as_json else console).print(
+        originals.said(judges[0], file), markup=False, soft_wrap=True
+    )
     if plan:
         _plan_calibration(design, judges, originals.texts)
         return
-    _run_calibration(file, design, judges, retry_failed=retry_failed)
+    with tables_on_standard_error(when=as_json):
+        findings = _run_calibration(file, design, judges, retry_failed=retry_failed)
+        assessments = findings.assessments
+        figures = {
+            one.judge.name: {check.name: check.estimate for check in one.checks}
+            for one in assessments
+        }
+        thresholds = held(figures, least)
+    decisions = [one.decision for one in assessments]
+    if as_json:
+        checks = [one.checks for one in assessments]
+        judges = [one.judge for one in assessments]
+        verdicts_json(judges, decisions, checks, thresholds, why=findings.why)
+    verdicts = map(result_of_verdict, decisions) if by_verdict else ()
+    exit_by([*verdicts, *(check.result for check in thresholds)])
 
 
 def _plan_calibration(
@@ -86,7 +118,7 @@ def _plan_calibration(
 
 def _run_calibration(
     file: Path, design: "CalibrationDesign", judges: "Sequence[Judge]", *, retry_failed: bool
-) -> None:
+) -> "CalibrationFindings":
     import asyncio
 
     from deployments.cli.environment import prepare_environment, run_flow, simulator_for
@@ -95,17 +127,19 @@ def _run_calibration(
     models = [judge.answered_by for judge in judges]
     models += [design.perturber.model] if design.perturber else []
     prepare_environment(settings().data_dir, verbose=False)
+    shown: list[CalibrationFindings] = []
     run_flow(
         "calibration",
-        lambda: asyncio.run(_show_calibration(design)),
+        lambda: shown.append(asyncio.run(_show_calibration(design))),
         simulator_for(models),
         show_failed=True,
         file=file,
         retry_failed=retry_failed,
     )
+    return shown[0]
 
 
-async def _show_calibration(design: "CalibrationDesign") -> None:
+async def _show_calibration(design: "CalibrationDesign") -> "CalibrationFindings":
     from judge_gym.calibration.checks import span
     from judge_gym.formats import dollars
     from judge_gym.judges.calibrating.estimating import read_findings
@@ -143,6 +177,7 @@ async def _show_calibration(design: "CalibrationDesign") -> None:
     if findings.simulated:
         say_simulated()
     console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+    return findings
 
 
 def _show_verdicts(findings: "CalibrationFindings") -> None:
@@ -186,50 +221,78 @@ def benchmark(
     ] = None,
     plan: PlanOnly = False,
     retry_failed: RetryFailed = False,
+    fail_under: FailUnder = None,
+    by_verdict: ByVerdict = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure the accuracy of judges on a benchmark with known answers.
 
     Pairs are judged in both orders; a pair is right if both orders are right on balance. Rerun
     the command to resume; stored judgements are reused. Writes a page.
+    `--fail-under` takes accuracy.
     """
     from deployments.cli.environment import prepare_environment
     from deployments.cli.estimates import show_judging
     from judge_gym.judges.benchmarking import load_judges, load_set
     from judge_gym.judges.calibrating.judging import Asked
+    from judge_gym.report.files import figures_of
     from judge_gym.settings import settings
 
+    least = least_of(fail_under, ("accuracy",))
     # Errors in files are raised before a server is started.
     chosen = load_set(items, mapping, limit)
     loaded = load_judges(judges, chosen)
-    console.print(chosen.labels, markup=False, soft_wrap=True)
-    prepare_environment(settings().data_dir, verbose=False)
-    show_judging(
-        f"Estimate for {chosen.benchmark.name}, {counted(len(chosen.items), 'item')}",
-        [Asked(judge, chosen.items) for judge in loaded],
-    )
-    if plan:
-        return
-    parameters = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}
-    page = _run_benchmark(chosen, loaded, parameters | {"retry_failed": retry_failed})
-    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+    with tables_on_standard_error(when=as_json):
+        console.print(chosen.labels, markup=False, soft_wrap=True)
+        prepare_environment(settings().data_dir, verbose=False)
+        show_judging(
+            f"Estimate for {chosen.benchmark.name}, {counted(len(chosen.items), 'item')}",
+            [Asked(judge, chosen.items) for judge in loaded],
+        )
+        if plan:
+            return
+        parameters = {"judges": judges, "items": items, "mapping": mapping, "limit": limit}
+        page, report = _run_benchmark(chosen, loaded, parameters | {"retry_failed": retry_failed})
+        console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+        figures = {
+            judge.name: {estimate.metric: estimate for estimate in by_category[""]}
+            for judge, by_category in zip(report.judges, report.figures.by_judge, strict=True)
+        }
+        thresholds = held(figures, least)
+    if as_json:
+        verdicts_json(
+            report.judges,
+            report.decisions,
+            report.checks,
+            thresholds,
+            benchmark=chosen.benchmark.name,
+            figures={
+                name: [figures_of(estimate) for estimate in of_judge.values()]
+                for name, of_judge in figures.items()
+            },
+        )
+    verdicts = map(result_of_verdict, report.decisions) if by_verdict else ()
+    exit_by([*verdicts, *(check.result for check in thresholds)])
 
 
 def _run_benchmark(
     chosen: "BenchmarkSet", judges: "Sequence[Judge]", parameters: dict[str, Any]
-) -> Path:
+) -> "tuple[Path, BenchmarkReport]":
     from deployments.cli.environment import database, run_flow
     from judge_gym.judges.benchmarking import read_report
 
+    reports: list[BenchmarkReport] = []
+
     def show() -> None:
         with database() as session:
-            _show_benchmark(read_report(session, chosen, judges))
+            reports.append(read_report(session, chosen, judges))
+        _show_benchmark(reports[0])
 
     simulated = any(judge.is_simulated for judge in judges)
-    return Path(
-        run_flow(
-            "benchmark", show, _simulator(chosen) if simulated else nullcontext(), **parameters
-        )
+    page = run_flow(
+        "benchmark", show, _simulator(chosen) if simulated else nullcontext(), **parameters
     )
+    return Path(page), reports[0]
 
 
 def _simulator(chosen: "BenchmarkSet") -> AbstractContextManager[None]:

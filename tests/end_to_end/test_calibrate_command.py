@@ -39,6 +39,17 @@ def test_a_calibration_ends_with_a_page(
     assert "SIMULATED" in page.read_text()
     assert "SIMULATED" in (page.parent / "LOGBOOK.md").read_text()
 
+    # Of four labels nothing can be told, and the judgements of a threshold are stored.
+    coded = command("judge", "calibrate", file, "--exit-code", "--json")
+    assert coded.code == 5, coded.errors
+    told = json.loads(coded.output)
+    assert [judge["verdict"] for judge in told["judges"]] == ["cannot tell"]
+    assert "readable" in {check["name"] for check in told["judges"][0]["checks"]}
+    assert "SIMULATED" in coded.errors
+    assert command("judge", "calibrate", file, "--fail-under", "readable=0.3").code == 0
+    assert command("judge", "calibrate", file, "--fail-under", "agreement=0.99").code in (1, 5)
+    assert command("judge", "calibrate", file, "--fail-under", "readible=0.3").code == 3
+
 
 def test_a_judge_that_clusters_may_not_replace_one_that_does_not(command: CommandLine) -> None:
     files = (EXAMPLES / "good.yaml", EXAMPLES / "clustering.yaml")
@@ -51,6 +62,17 @@ def test_a_judge_that_clusters_may_not_replace_one_that_does_not(command: Comman
     assert "good: Agreement with labels: " in said
     assert "clustering: Agreement with labels: " in said
     assert "SIMULATED DATA: not evidence" in said
+
+    coded = command(*asked, "--exit-code", "--json")
+    assert coded.code == 1
+    told = json.loads(coded.output)
+    assert (told["result"], told["labels"]["new"]["labels"]) == ("fails", 12)
+    assert command(*asked, "--fail-under", "agreement=0.01", "--json").code in (0, 5)
+    under = command(*asked, "--fail-under", "agreement=0.95", "--json")
+    assert under.code == 1
+    [threshold] = json.loads(under.output)["thresholds"]
+    assert (threshold["name"], threshold["result"]) == ("agreement", "fails")
+    assert threshold["upper"] <= 0.95
 
 
 @pytest.mark.slow

@@ -1,0 +1,128 @@
+"""Exit codes of verdicts and thresholds: 0 reached, 1 not reached, 5 the data cannot tell."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deployments.cli.output import CANNOT_TELL, console, show_checks
+from judge_gym.errors import ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from judge_gym.calibration.checks import Check, Result
+    from judge_gym.calibration.verdict import Decision
+    from judge_gym.judges import Judge
+    from judge_gym.metrics.estimate import Estimate
+
+FailUnder = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Exit with 1 if a figure's interval is below, as agreement=0.6; may be repeated.",
+        show_default=False,
+    ),
+]
+ByVerdict = Annotated[
+    bool,
+    typer.Option("--exit-code", help="Exit with 1 if the verdict is no, 5 if it cannot tell."),
+]
+
+
+def least_of(given: Sequence[str] | None, names: Collection[str]) -> dict[str, float]:
+    """Return figure → least value of `--fail-under`; raises `ConfigError` for anything else."""
+    least: dict[str, float] = {}
+    for text in given or ():
+        name, _, value = text.partition("=")
+        try:
+            least[name] = float(value)
+        except ValueError:
+            least[name] = -1
+        if name not in names or not 0 <= least[name] < 1:
+            raise ConfigError(
+                f"--fail-under is {text!r}.",
+                f"{did_you_mean(name, sorted(names))}Use NAME=VALUE with a name of "
+                f"{', '.join(names)} and a value from 0 to below 1.",
+            )
+    return least
+
+
+def exit_by(results: "Iterable[Result]") -> None:
+    """Exit with 1 if one fails, else with 5 if one does not pass."""
+    from judge_gym.calibration.checks import Result
+
+    found = set(results)
+    if Result.FAILS in found:
+        raise typer.Exit(1)
+    if not found <= {Result.PASSES}:
+        raise typer.Exit(CANNOT_TELL)
+
+
+def held(
+    figures: "Mapping[str, Mapping[str, Estimate]]", least: Mapping[str, float]
+) -> "list[Check]":
+    """Print and return whether the interval of each judge's figures lies above its threshold."""
+    from judge_gym.judges.gate import at_least
+    from judge_gym.metrics.estimate import not_estimable
+
+    checks = []
+    for judge, of_judge in figures.items():
+        own = [
+            at_least(
+                name,
+                of_judge.get(name) or not_estimable(name, "there is no such figure here"),
+                value,
+                f"{name} is more than {value:g}",
+                "",
+            )
+            for name, value in least.items()
+        ]
+        if own:
+            show_checks(f"Thresholds, {judge}", own)
+        checks += own
+    return checks
+
+
+def verdicts_json(
+    judges: "Sequence[Judge]",
+    decisions: "Sequence[Decision]",
+    checks: "Sequence[Sequence[Check]]",
+    thresholds: "Sequence[Check]",
+    **more: object,
+) -> None:
+    """Print each judge's verdict, reasons and checks as JSON."""
+    from judge_gym.store.judges import check_values
+
+    told = [
+        {
+            "judge": judge.name,
+            "key": judge.key,
+            "model": judge.answered_by,
+            "verdict": decision.verdict.words,
+            "why": decision.why,
+            "checks": [check_values(check) for check in own],
+        }
+        for judge, decision, own in zip(judges, decisions, checks, strict=True)
+    ]
+    reached = [check_values(check) for check in thresholds]
+    typer.echo(json.dumps({**more, "judges": told, "thresholds": reached}, ensure_ascii=False))
+
+
+def result_of_verdict(decision: "Decision") -> "Result":
+    """Return what a verdict is to an exit code: use with care passes."""
+    from judge_gym.calibration.checks import Result
+    from judge_gym.calibration.verdict import CalibrationVerdict
+
+    if decision.verdict is CalibrationVerdict.DO_NOT_USE:
+        return Result.FAILS
+    return Result.PASSES if decision.recommends else Result.INCONCLUSIVE
+
+
+@contextmanager
+def tables_on_standard_error(*, when: bool) -> Iterator[None]:
+    """Print tables to standard error in the block, so that standard output has JSON alone."""
+    console.stderr = when
+    try:
+        yield
+    finally:
+        console.stderr = False
