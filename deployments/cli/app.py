@@ -20,6 +20,7 @@ from deployments.cli import (
     judge,
     judge_compare,
     judge_gate,
+    judge_label,
     judge_studies,
     model_checks,
     models,
@@ -69,6 +70,8 @@ judge.app.command()(judge_gate.gate)
 judge.app.command()(judge_studies.calibrate)
 judge.app.command()(judge_compare.compare)
 judge.app.command()(judge_compare.review)
+judge.app.command()(judge_label.label)
+judge.app.command()(judge_label.agreement)
 judge.app.command()(judge_studies.benchmark)
 judge.app.command()(gym.gym)
 judge.app.command()(gym.injection)

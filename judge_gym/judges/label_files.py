@@ -98,7 +98,7 @@ def new_label(
 ) -> Annotation:
     """Return a label given in Python: a number, a name, several of these, or "abstain"."""
     several = [label] if isinstance(label, str | int | float) else list(label)
-    texts = [f"{one:g}" if isinstance(one, int | float) else one.strip() for one in several]
+    texts = [_as_text(one) for one in several]
     return Annotation(
         item=item,
         annotator=annotator,
@@ -256,7 +256,7 @@ class _Reading:
             return ""
         if isinstance(value, bool) or not isinstance(value, str | int | float):
             raise self._fault(row, name, value, "Use text.")
-        text = f"{value:g}" if isinstance(value, float) else str(value).strip()
+        text = _as_text(value)
         if len(text) > longest or "\x00" in text:
             raise self._fault(row, name, value, f"Use at most {longest} characters, without NUL.")
         return text
@@ -313,7 +313,9 @@ class _Reading:
 def _as_text(value: str | float | bool) -> str:
     if isinstance(value, bool):
         return str(value).lower()
-    return value.strip() if isinstance(value, str) else f"{value:g}"
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip()
 
 
 def _abstains(text: str) -> bool:
@@ -329,8 +331,9 @@ def text_of(row: Annotation) -> str:
     return SEPARATOR.join(row.labels) or ABSTAIN
 
 
-def _values(row: Annotation) -> dict[str, Any]:
-    return {
+def values_of(row: Annotation) -> dict[str, Any]:
+    """Return the columns of a row, those without a value left out."""
+    values = {
         "item": row.item,
         "annotator": row.annotator,
         "label": text_of(row),
@@ -341,6 +344,7 @@ def _values(row: Annotation) -> dict[str, Any]:
         "draw": row.draw,
         "probability": "" if row.probability is None else row.probability,
     }
+    return {name: value for name, value in values.items() if value != ""}
 
 
 def write_labels(path: Path, rows: Iterable[Annotation]) -> None:
@@ -353,11 +357,10 @@ def write_labels(path: Path, rows: Iterable[Annotation]) -> None:
     if suffix == ".csv":
         writer = csv.DictWriter(text, COLUMNS)
         writer.writeheader()
-        writer.writerows(map(_values, rows))
+        writer.writerows(map(values_of, rows))
     elif suffix == ".jsonl":
         for row in rows:
-            given = {name: value for name, value in _values(row).items() if value != ""}
-            text.write(json.dumps(given, ensure_ascii=False) + "\n")
+            text.write(json.dumps(values_of(row), ensure_ascii=False) + "\n")
     else:
         raise ConfigError(f"{path} ends in {path.suffix}.", "Name a file .jsonl or .csv.")
     partial = path.with_name(f".{path.name}.{os.getpid()}")

@@ -17,10 +17,10 @@ from ag_ui.core import (
 from pydantic import ValidationError
 
 from judge_gym.errors import JudgeGymError
+from judge_gym.http_guards import Refused
 from judge_gym.panel.document import LEGAL_ID, MOST_ITEMS, PanelDocument
 from judge_gym.panel.panel import Panel
 from judge_gym.panel.running import run_panel
-from judge_gym.panel.serving.refusals import Refused
 from judge_gym.panel.state import PanelState, no_consensus
 from judge_gym.runtime import Runtime
 

@@ -1,8 +1,4 @@
-"""Who is served: requests of this site, with the token where there is one, and not too many.
-
-A page of another site cannot post here (its `Origin` is another, and JSON is no form), nor reach
-the server by a name that it makes point here (`Host` is an IP address, or a name we know).
-"""
+"""Who is served: whoever has the token where there is one, and not too often."""
 
 import hmac
 import time
@@ -10,10 +6,8 @@ from collections import deque
 
 from aiohttp import web
 from pydantic import SecretStr
-from yarl import URL
 
-from judge_gym.panel.serving.refusals import Refused
-from judge_gym.panel.serving.settings import is_address
+from judge_gym.http_guards import Refused
 
 _WINDOW_S = 60.0
 
@@ -40,31 +34,6 @@ class Rate:
                 {"Retry-After": str(seconds)},
             )
         self._served.append((now, address))
-
-
-def check_host(request: web.Request, served_at: str) -> None:
-    """Raise `Refused` when it was sent to a name that is not known to be this server's."""
-    try:
-        name = URL(f"http://{request.host}").host or ""
-    except ValueError:
-        name = ""
-    if not (is_address(name) or name in ("localhost", served_at.lower())):
-        raise Refused(
-            403,
-            "This server is not known by that name.",
-            "Open it by its IP address, or serve it with --host and that name.",
-        )
-
-
-def check_origin(request: web.Request) -> None:
-    """Raise `Refused` for a post from a page that is not this server's."""
-    origin = request.headers.get("Origin")
-    if origin is not None and origin != f"{request.scheme}://{request.host}":
-        raise Refused(403, "Pages of other sites may not post here.", "Use this server's page.")
-    if request.content_type != "application/json":
-        raise Refused(
-            415, "The body has to be JSON.", "Send it with Content-Type: application/json."
-        )
 
 
 def check_token(request: web.Request, token: SecretStr | None) -> None:

@@ -14,20 +14,26 @@ from pydantic import SecretStr
 from yarl import URL
 
 from judge_gym.counting import counted
+from judge_gym.http_guards import (
+    LOOPBACK,
+    Refused,
+    check_host,
+    check_origin,
+    page_response,
+    refused_by_aiohttp,
+    with_headers,
+)
 from judge_gym.panel.panel import Panel
 from judge_gym.panel.serving import guards
 from judge_gym.panel.serving.events import read_input, tell_run
-from judge_gym.panel.serving.refusals import Refused, refused_by_aiohttp
-from judge_gym.panel.serving.settings import LOOPBACK, Limits, check_token
+from judge_gym.panel.serving.settings import Limits, check_token
 from judge_gym.runtime import Runtime
 
 _STOP_S = 5.0
 """Longest time that runs have to keep that they were stopped."""
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
+_REMEDIES = {
+    404: "The page is at /, the endpoint at /agui.",
+    405: "Use GET for the page and POST for the endpoint.",
 }
 
 
@@ -53,7 +59,7 @@ async def serving(
     app = web.Application(client_max_size=served.limits.body_bytes, middlewares=[served.guarded])
     app.router.add_get("/", served.page)
     app.router.add_post("/agui", served.run)
-    app.on_response_prepare.append(_with_headers)
+    app.on_response_prepare.append(with_headers)
     app.on_shutdown.append(served.stop)
     runner = web.AppRunner(
         app, access_log=None, handler_cancellation=True, shutdown_timeout=_STOP_S
@@ -85,29 +91,23 @@ class _Served:
     async def guarded(self, request: web.Request, handler: Any) -> web.StreamResponse:
         """What every request passes; whatever refuses one answers as JSON."""
         try:
-            guards.check_host(request, self.host)
+            check_host(request, self.host)
             self._rate.take(request.remote or "")
             response: web.StreamResponse = await handler(request)
             return response
         except Refused as refused:
             return refused.response
         except web.HTTPException as error:
-            return refused_by_aiohttp(error).response
+            return refused_by_aiohttp(error, _REMEDIES).response
 
     async def page(self, _: web.Request) -> web.Response:
         """Answer with the page."""
         nonce = secrets.token_urlsafe(16)
-        response = web.Response(text=self.render(nonce), content_type="text/html")
-        response.headers["Content-Security-Policy"] = (
-            f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; "
-            "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-            "frame-ancestors 'none'"
-        )
-        return response
+        return page_response(self.render(nonce), nonce)
 
     async def run(self, request: web.Request) -> web.StreamResponse:
         """Run the panel on the document of a request, which is told as it goes on."""
-        guards.check_origin(request)
+        check_origin(request)
         guards.check_token(request, self.token)
         run_input, document = read_input(await self._body(request))
         task = asyncio.current_task()
@@ -161,8 +161,3 @@ class _Served:
                 f"The body is longer than {self.limits.body_bytes} bytes.",
                 "Send a shorter document.",
             ) from None
-
-
-async def _with_headers(_: web.Request, response: web.StreamResponse) -> None:
-    for name, value in _HEADERS.items():
-        response.headers.setdefault(name, value)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pydantic import SecretStr
 
 from judge_gym.errors import ConfigError
+from judge_gym.http_guards import is_address
 
-LOOPBACK = "127.0.0.1"
 SHORTEST_TOKEN = 16
 """Characters."""
 
@@ -22,15 +22,6 @@ class Limits:
     runs_at_once: int = 4
     body_s: float = 10.0
     """Longest time until the whole body of a request is there, in seconds."""
-
-
-def is_address(name: str) -> bool:
-    """Whether it is an IP address, and no name."""
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 def is_loopback(host: str) -> bool:

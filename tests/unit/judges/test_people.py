@@ -252,6 +252,7 @@ def test_what_is_written_is_read_again(
         for n, note in enumerate(notes)
     ]
     rows.append(new_label("t99", "bo", "abstain"))
+    rows.append(new_label("t98", "bo", 200 / 3))
     write_labels(file, rows)
     read = read_labels(file)
     assert [(r.item, r.annotator, r.labels, r.criterion, r.time, r.note) for r in read.every] == [

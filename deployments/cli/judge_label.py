@@ -1,0 +1,257 @@
+"""`judge-gym judge label` and `judge agreement`: people label items, and how well they agree."""
+
+import asyncio
+import json
+import signal
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from deployments.cli.options import (
+    AsJson,
+    Fields,
+    LabelFields,
+    Labels,
+    fields_of,
+    labels_of,
+)
+from deployments.cli.output import console, errors, show_table
+
+if TYPE_CHECKING:
+    from judge_gym.judges import AnyJudge, Item, JudgeResult, People
+    from judge_gym.judges.labelling import Labelling
+    from judge_gym.metrics.estimate import Estimate
+
+PORT = 8770
+_MOST_REPEATS = 1000
+_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_LONGEST_CELL = 60
+_File = Annotated[Path, typer.Argument(help="The judge file (YAML).", show_default=False)]
+_Items = Annotated[Path, typer.Option(help="The items (JSONL or CSV).", show_default=False)]
+
+
+def label(
+    file: _File,
+    items: _Items,
+    annotator: Annotated[
+        str, typer.Option(help="Who labels; several people give their names on the page.")
+    ] = "",
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            help="The file of labels (JSONL) to append to.",
+            show_default="ITEMS.labels.jsonl beside the items",
+        ),
+    ] = None,
+    draw: Annotated[
+        Literal["random", "gain"],
+        typer.Option(help="How items are drawn: at random, or by expected gain."),
+    ] = "random",
+    until: Annotated[
+        float,
+        typer.Option(help="Stop at this half-width of the share of labels met.", min=0.0, max=0.5),
+    ] = 0.1,
+    by_criterion: Annotated[
+        bool, typer.Option("--by-criterion", help="Label each criterion of a rubric.")
+    ] = False,
+    show_score: Annotated[
+        bool, typer.Option("--show-score", help="Show the judge's score; labels may follow it.")
+    ] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = PORT,
+    fields: Fields = None,
+) -> None:
+    """Serve a page on which people label items, until Ctrl-C.
+
+    No calls are made. Labels are stored one by one; rerun the command to resume.
+    """
+    from judge_gym.errors import ConfigError
+    from judge_gym.judges import RubricJudge, load_judge, read_item_file
+    from judge_gym.judges.item_files import label_path
+    from judge_gym.judges.labelling import Draw, Labelling
+    from judge_gym.judges.people import WHOLE
+
+    judge = load_judge(file)
+    read = read_item_file(items, fields_of(fields))
+    read.check([judge])
+    if by_criterion and not isinstance(judge, RubricJudge):
+        raise ConfigError(f"Judge {judge.name!r} has no criteria.", "Leave --by-criterion out.")
+    means = {
+        key: sum(given) / len(given)
+        for key, results in _stored(judge, read.texts).items()
+        if (given := [result.score for result in results if result.score is not None])
+    }
+    labelling = Labelling(
+        judge=judge,
+        items=read.texts,
+        file=labels or label_path(items),
+        judged=means,
+        draw=Draw(draw),
+        until=until,
+        criteria=judge.parts if by_criterion else (WHOLE,),
+        shows_score=show_score,
+    )
+    labelling.labels()  # errors in the file are raised before a server is started
+    if not means:
+        console.print(
+            "The judge has no stored scores: labelling stops when all items are labelled."
+        )
+    asyncio.run(_serve(labelling, annotator.strip(), port))
+    stored = labelling.labels()
+    console.print(stored.said() if stored else "No labels.", markup=False, soft_wrap=True)
+
+
+async def _serve(labelling: "Labelling", annotator: str, port: int) -> None:
+    from judge_gym.errors import JudgeGymError
+    from judge_gym.judges.labelling import serving
+    from judge_gym.report.labelling import label_page
+
+    stop = asyncio.Event()
+    for stopping in _STOPPING:
+        asyncio.get_running_loop().add_signal_handler(stopping, stop.set)
+    page = partial(label_page, labelling, annotator)
+    try:
+        async with serving(labelling, page=page, port=port) as url:
+            console.print(f"Label at {url}", markup=False, soft_wrap=True)
+            console.print(f"Labels: {labelling.file}", markup=False, soft_wrap=True)
+            console.print("Stop with Ctrl-C.")
+            await stop.wait()
+    except OSError as error:
+        raise JudgeGymError(
+            f"The page cannot be served at port {port}: {error.strerror}.",
+            "Choose another with --port, or 0 for a free one.",
+        ) from None
+
+
+def agreement(
+    file: _File,
+    items: _Items,
+    labels: Labels = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(help="Write every label to this CSV or JSONL file.", show_default="none"),
+    ] = None,
+    shown: Annotated[int, typer.Option(help="Items shown, the hardest first.", min=0)] = 10,
+    as_json: AsJson = False,
+    fields: Fields = None,
+    label_fields: LabelFields = None,
+) -> None:
+    """Show how people agree among themselves and with a judge.
+
+    No calls are made: uses the judge's stored scores.
+    """
+    from judge_gym.judges import LabelFile, load_judge, read_item_file, write_labels
+    from judge_gym.judges.item_files import label_path
+
+    judge = load_judge(file)
+    read = read_item_file(items, fields_of(fields))
+    # Without a file, the items' own column is the labels of one annotator.
+    given = labels_of(labels, label_fields) or LabelFile(label_path(items), (), ())
+    bound = read.with_labels(given, [judge])
+    assert bound.people is not None
+    if export:
+        write_labels(export, given.every)
+    results = _stored(judge, read.texts)
+    if as_json:
+        figures = {name or "whole": _figures(bound.people, name, results, shown)
+                   for name in bound.people.criteria}  # fmt: skip
+        console.print_json(json.dumps({"labels": bound.said(judge), "criteria": figures}))
+        return
+    console.print(bound.said(judge), markup=False, soft_wrap=True)
+    for name in bound.people.criteria:
+        _show(bound.people, name, results, shown)
+    if export:
+        console.print(f"Labels: {export}", markup=False, soft_wrap=True)
+
+
+def _stored(judge: "AnyJudge", items: "tuple[Item, ...]") -> "Mapping[str, list[JudgeResult]]":
+    """Return the judge's stored results by item key."""
+    from deployments.cli.environment import database, prepare_environment
+    from judge_gym.judges.calibrating.judging import results_of
+    from judge_gym.settings import settings
+
+    prepare_environment(settings().data_dir, verbose=False)
+    with errors.status("Opening the database."), database() as session:
+        return results_of(session, judge, items, _MOST_REPEATS)
+
+
+def _show(
+    people: "People", name: str, results: "Mapping[str, list[JudgeResult]]", shown: int
+) -> None:
+    from judge_gym.formats import figure
+
+    def text(estimate: "Estimate | None") -> str:
+        if estimate is None:
+            return ""
+        return figure(estimate) if estimate.estimate is not None else estimate.reason
+
+    of = f"criterion {name}" if name else "the whole item"
+    floor = people.floor(name, results)
+    show_table(
+        f"Agreement of each annotator, {of} (Lin's concordance; κ of verdicts)",
+        ("annotator", "labels", "with the other people", "with the judge"),
+        [(p.annotator, p.labels, text(p.with_others), text(p.with_judge)) for p in floor.people],
+    )
+    if len(floor.pairs) > 1:
+        show_table(
+            f"Agreement of two annotators, {of}",
+            ("annotators", "concordance"),
+            [(" and ".join(pair), text(estimate)) for pair, estimate in floor.pairs.items()],
+        )
+    console.print(str(floor), markup=False, soft_wrap=True)
+    distance = people.distance(results, name)
+    console.print(
+        f"Distance of the judge to a person, as a share of the scale: {text(distance.distance)}; "
+        f"beyond that of people to each other: {text(distance.excess)}.",
+        markup=False, soft_wrap=True,
+    )  # fmt: skip
+    confusion = people.confusion(results, name)
+    if confusion.counts.any():
+        show_table(
+            f"Judge (rows) against every person's label (columns), {of}",
+            ("judge", *confusion.names),
+            [(row, *counts) for row, counts in
+             zip(confusion.names, confusion.counts.tolist(), strict=True)],
+        )  # fmt: skip
+    if hardest := people.hardest(results, name)[:shown]:
+        show_table(
+            f"Items on which people disagree most, {of}",
+            ("item", "labels", "judge", "text"),
+            [
+                (
+                    hard.item.id,
+                    ", ".join(f"{who} {value:g}" for who, value in hard.labels.items()),
+                    "" if hard.judged is None else f"{hard.judged:.4g}",
+                    " ".join(hard.item.text.split())[:_LONGEST_CELL],
+                )
+                for hard in hardest
+            ],
+        )
+
+
+def _figures(
+    people: "People", name: str, results: "Mapping[str, list[JudgeResult]]", shown: int
+) -> dict[str, Any]:
+    """Return the figures of a criterion for programs."""
+    from dataclasses import asdict
+
+    floor, distance = people.floor(name, results), people.distance(results, name)
+    confusion = people.confusion(results, name)
+    return {
+        "alpha": asdict(floor.alpha),
+        "annotators": [asdict(person) for person in floor.people],
+        "pairs": [
+            {"annotators": list(pair), "concordance": asdict(estimate)}
+            for pair, estimate in floor.pairs.items()
+        ],
+        "distance": asdict(distance.distance),
+        "excess": asdict(distance.excess),
+        "confusion": {"names": list(confusion.names), "judge_by_person": confusion.counts.tolist()},
+        "hardest": [
+            {"item": hard.item.id, "labels": dict(hard.labels), "spread": hard.spread,
+             "judged": hard.judged}
+            for hard in people.hardest(results, name)[:shown]
+        ],
+    }  # fmt: skip

@@ -1,0 +1,173 @@
+"""The page of a labelling, served on loopback under a secret path."""
+
+import hmac
+import secrets
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from aiohttp import web
+from pydantic import Field, ValidationError
+from yarl import URL
+
+from judge_gym.design.fields import Frozen
+from judge_gym.errors import JudgeGymError
+from judge_gym.formats import figure
+from judge_gym.http_guards import (
+    LOOPBACK,
+    Refused,
+    check_host,
+    check_origin,
+    page_response,
+    refused_by_aiohttp,
+    with_headers,
+)
+from judge_gym.judges.label_files import LONGEST_NOTE
+from judge_gym.judges.labelling.drawing import Labelling, Next, Progress
+
+_BODY = 64 * 1024
+_REMEDIES = {404: "Open the address that the command printed, with its token."}
+_Name = Annotated[
+    str, Field(min_length=1, max_length=100, pattern=r"^[^\x00-\x1f]*\S[^\x00-\x1f]*$")
+]
+
+
+class _Asked(Frozen):
+    """What a page asks or gives; `on` says to go on although there are enough labels."""
+
+    annotator: _Name
+    skipped: tuple[str, ...] = Field(default=(), max_length=100_000)
+    on: bool = False
+    item: str = ""
+    """The key of the item that is labelled."""
+    labels: dict[str, Annotated[str, Field(max_length=200)]] = Field(default_factory=dict)
+    """Criterion → label; the empty criterion is the whole."""
+    note: str = Field(default="", max_length=LONGEST_NOTE)
+
+
+@asynccontextmanager
+async def serving(
+    labelling: Labelling, *, page: Callable[[str], str], port: int = 0
+) -> AsyncIterator[str]:
+    """Serve a labelling on loopback; yields the address, which ends in a random token.
+
+    `page` renders the page; it takes the nonce that its style and script must have. Port 0 takes a
+    free one. Raises `OSError` when it cannot listen there.
+    """
+    served = _Served(labelling, page, secrets.token_urlsafe(24))
+    app = web.Application(client_max_size=_BODY, middlewares=[served.guarded])
+    app.router.add_get("/{token}/", served.page)
+    for path, handler in (
+        ("next", served.next), ("label", served.label), ("undo", served.undo),
+    ):  # fmt: skip
+        app.router.add_post(f"/{{token}}/{path}", handler)
+    app.on_response_prepare.append(with_headers)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, LOOPBACK, port).start()
+        address = URL.build(scheme="http", host=LOOPBACK, port=runner.addresses[0][1])
+        yield f"{address}/{served.token}/"
+    finally:
+        await runner.cleanup()
+
+
+@dataclass(frozen=True, eq=False)
+class _Served:
+    labelling: Labelling
+    render: Callable[[str], str]
+    token: str
+
+    @web.middleware
+    async def guarded(self, request: web.Request, handler: Any) -> web.StreamResponse:
+        """What every request passes; whatever refuses one answers as JSON."""
+        try:
+            check_host(request, LOOPBACK)
+            given = request.match_info.get("token", "").encode("utf-8", "surrogateescape")
+            if not hmac.compare_digest(given, self.token.encode()):
+                raise web.HTTPNotFound
+            if request.method == "POST":
+                check_origin(request)
+            response: web.StreamResponse = await handler(request)
+            return response
+        except Refused as refused:
+            return refused.response
+        except web.HTTPException as error:
+            return refused_by_aiohttp(error, _REMEDIES).response
+        except JudgeGymError as error:
+            return Refused(422, error.message, error.remedy).response
+
+    async def page(self, _: web.Request) -> web.Response:
+        nonce = secrets.token_urlsafe(16)
+        return page_response(self.render(nonce), nonce)
+
+    async def next(self, request: web.Request) -> web.Response:
+        """Answer with what comes next."""
+        asked = await _read(request)
+        return self._state(asked)
+
+    async def label(self, request: web.Request) -> web.Response:
+        """Store the labels of the item that the annotator was shown."""
+        asked = await _read(request)
+        drawn = self.labelling.next(asked.annotator, asked.skipped)
+        if drawn is None or drawn.item.key != asked.item:
+            raise Refused(
+                409, "Another item is next, since this one was labelled elsewhere.",
+                "Reload the page.",
+            )  # fmt: skip
+        self.labelling.add(asked.annotator, drawn, asked.labels, asked.note.strip())
+        return self._state(asked)
+
+    async def undo(self, request: web.Request) -> web.Response:
+        """Remove the last labels; their item is shown again."""
+        asked = await _read(request)
+        undone = self.labelling.undo(asked.annotator)
+        said = "Undone." if undone else "There is nothing to undo."
+        return self._state(asked.model_copy(update={"on": True}), said=said)
+
+    def _state(self, asked: _Asked, said: str = "") -> web.Response:
+        progress = self.labelling.progress(asked.annotator)
+        stops = progress.enough and not asked.on
+        drawn = None if stops else self.labelling.next(asked.annotator, asked.skipped)
+        return web.json_response(
+            {
+                "item": None if drawn is None else self._shown(drawn),
+                "done": progress.done,
+                "items": progress.items,
+                "abstained": progress.abstained,
+                "enough": stops,
+                "end": "" if drawn else self._end(progress),
+                "said": said,
+            }
+        )
+
+    def _shown(self, drawn: Next) -> dict[str, Any]:
+        item, score = drawn.item, self.labelling.judged.get(drawn.item.key)
+        return {
+            "id": item.id,
+            "key": item.key,
+            "text": item.text,
+            "second": item.second,
+            "context": item.context,
+            "judged": f"{score:g}" if self.labelling.shows_score and score is not None else None,
+        }
+
+    def _end(self, progress: Progress) -> str:
+        all_done = progress.done == progress.items
+        why = "All items are labelled." if all_done else "There are enough labels."
+        if progress.met.estimate is None:
+            return why
+        return (
+            f"{why} The judge meets {figure(progress.met)} of your labels; labelling stops at "
+            f"±{self.labelling.until:g}."
+        )
+
+
+async def _read(request: web.Request) -> _Asked:
+    try:
+        return _Asked.model_validate_json(await request.read())
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"])) or "body"
+        raise Refused(422, f"{where}: {fault['msg']}.", "Reload the page.") from None

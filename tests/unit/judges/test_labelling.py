@@ -1,0 +1,130 @@
+"""What is labelled next, with which probability, and when it is enough."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from judge_gym.errors import ConfigError
+from judge_gym.judges import BinaryJudge, CallableJudge, Item, Scale, VerdictName, read_labels
+from judge_gym.judges.labelling import Draw, Labelling, choices_of
+
+GATE = BinaryJudge(
+    name="gate", model="sim/good-1", task="Pass or fail?",
+    verdicts=(VerdictName(name="Pass", description="Fine."),
+              VerdictName(name="Fail", description="Not fine.")),
+)  # fmt: skip
+GRADES = CallableJudge(name="grades", function="mine:grade", scale=Scale(lowest=1, highest=5))
+ITEMS = tuple(Item(id=f"t{n}", text=f"text {n}") for n in range(60))
+
+
+def labelling(file: Path, draw: Draw = Draw.RANDOM, judged: int = 0) -> Labelling:
+    scores = {item.key: float(place % 2) for place, item in enumerate(ITEMS[:judged])}
+    return Labelling(GATE, ITEMS, file, scores, draw)
+
+
+def fill(given: Labelling, annotator: str, count: int, *, right: bool = True) -> list[str]:
+    """Label so many items as the judge does, or items it passes as failing too."""
+    names = []
+    for _ in range(count):
+        drawn = given.next(annotator)
+        assert drawn is not None
+        passes = given.judged.get(drawn.item.key, 0.0) == 1.0 and right
+        given.add(annotator, drawn, {"": "Pass" if passes else "Fail"})
+        names.append(drawn.item.id)
+    return names
+
+
+def test_everyone_gets_the_items_in_one_random_order(tmp_path: Path) -> None:
+    first = fill(labelling(tmp_path / "a.jsonl"), "ann", 10)
+    # Another process resumes; another person gets the same items.
+    given = labelling(tmp_path / "a.jsonl")
+    first += fill(given, "ann", 5)
+    assert fill(given, "bo", 15) == first
+    assert first != [item.id for item in ITEMS[:15]]
+    assert len(set(first)) == 15
+    rows = read_labels(tmp_path / "a.jsonl").rows
+    chances = [row.probability for row in rows if row.annotator == "ann"]
+    assert chances == pytest.approx([1 / left for left in range(60, 45, -1)])
+    assert {row.draw for row in rows} == {"random"}
+
+
+def test_a_skipped_item_comes_after_all_others(tmp_path: Path) -> None:
+    given = Labelling(GATE, ITEMS[:3], tmp_path / "a.jsonl", {})
+    skipped: list[str] = []
+    for _ in range(3):
+        drawn = given.next("ann", skipped)
+        assert drawn is not None
+        skipped.append(drawn.item.id)
+    again = given.next("ann", skipped)
+    assert len(set(skipped)) == 3
+    assert again is not None
+    assert again.item.id == skipped[0]
+
+
+def test_undo_removes_the_last_label_of_its_annotator_only(tmp_path: Path) -> None:
+    given = labelling(tmp_path / "a.jsonl")
+    first = fill(given, "ann", 2)
+    fill(given, "bo", 1)
+    undone = given.undo("ann")
+    assert undone is not None
+    assert undone.id == first[1]
+    drawn = given.next("ann")
+    assert drawn is not None
+    assert drawn.item.id == first[1]
+    assert Counter(row.annotator for row in read_labels(given.file).rows) == {"ann": 1, "bo": 1}
+    assert given.undo("nobody") is None
+
+
+def test_labelling_stops_when_the_interval_is_narrow(tmp_path: Path) -> None:
+    given = labelling(tmp_path / "a.jsonl", judged=60)
+    fill(given, "ann", 29)
+    # 29 of 29 are met: narrow, but too few.
+    assert not given.progress("ann").enough
+    fill(given, "ann", 1)
+    progress = given.progress("ann")
+    assert (progress.enough, progress.met.estimate) == (True, 1.0)
+    assert not given.progress("bo").enough
+    half = labelling(tmp_path / "b.jsonl", judged=60)
+    fill(half, "ann", 40, right=False)
+    assert not half.progress("ann").enough
+
+
+def test_draws_by_gain_go_where_the_judge_errs_with_their_probability(tmp_path: Path) -> None:
+    given = labelling(tmp_path / "a.jsonl", Draw.GAIN, judged=60)
+    flip = [False]
+    passed = {item.key for item in ITEMS if given.judged[item.key] == 1.0}
+    for _ in range(40):
+        drawn = given.next("ann")
+        again = given.next("ann")
+        assert drawn is not None
+        assert again is not None
+        assert drawn == again
+        flip.append(not flip[-1])
+        # The judge is always right where it fails a text, and half the time where it passes one.
+        right = drawn.item.key not in passed or flip[-1]
+        passes = (drawn.item.key in passed) == right
+        given.add("ann", drawn, {"": "Pass" if passes else "Fail"})
+    rows = read_labels(given.file).rows
+    by_gain = [row for row in rows if row.draw == "gain"]
+    assert len(by_gain) >= 35
+    assert all(0 < (row.probability or 0) <= 1 for row in rows)
+    counts = Counter(row.item_key in passed for row in rows)
+    assert counts[True] > counts[False]
+
+
+def test_draws_by_gain_need_scores_and_labels_a_file_of_lines(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="none is stored"):
+        labelling(tmp_path / "a.jsonl", Draw.GAIN)
+    with pytest.raises(ConfigError, match=r"a\.csv"):
+        labelling(tmp_path / "a.csv")
+
+
+def test_keys_are_the_values_where_each_has_one_digit() -> None:
+    assert choices_of(GATE) == [("1", "Pass", "Pass"), ("2", "Fail", "Fail")]
+    assert [(key, label) for key, label, _ in choices_of(GRADES)] == [(n, n) for n in "12345"]
+    wide = GRADES.model_copy(update={"scale": Scale(lowest=-2, highest=2)})
+    assert [(key, label) for key, label, _ in choices_of(wide)] == [
+        ("1", "-2"), ("2", "-1"), ("3", "0"), ("4", "1"), ("5", "2"),
+    ]  # fmt: skip
+    assert choices_of(GRADES.model_copy(update={"scale": Scale()})) == []
