@@ -39,6 +39,7 @@ app = typer.Typer(
 )
 _File = Annotated[Path, typer.Argument(help="The judge file (YAML).", show_default=False)]
 _LONGEST_CELL = 90
+_MOST_NAMED = 5
 
 
 @app.command()
@@ -119,6 +120,11 @@ def score(
             **cost,
             "served_models": by.served,
             "labels": {"column": read.label_column, **asdict(labelled)},
+            "contradictions": [
+                {"item": result.item, "repeat": result.repeat, "why": why}
+                for result in results
+                if (why := judge.contradiction(result))
+            ],
             "results": [result.model_dump(mode="json") for result in results],
         }
         console.print_json(json.dumps(scored))
@@ -239,6 +245,17 @@ def _show(
     console.print(
         f"{counted(len(results), 'judgement')}: {counts}. {_paid(judge, cost)}", markup=False
     )
+    contradicted = [
+        f"{result.item} ({why})" for result in results if (why := judge.contradiction(result))
+    ]
+    if contradicted:
+        more = f" and {len(contradicted) - _MOST_NAMED} more" * (len(contradicted) > _MOST_NAMED)
+        console.print(
+            f"Reasons that contradict their score: {len(contradicted)} of {len(results)}, "
+            f"{'; '.join(contradicted[:_MOST_NAMED])}{more}. Read them: a rule found them.",
+            markup=False,
+            soft_wrap=True,
+        )
     if simulated:
         say_simulated()
     if ends["failed"] or any(result.is_empty for result in results):

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
+from judge_gym.answers.contradiction import contradicted_mark, contradicted_verdict
 from judge_gym.design.fields import Frozen
 from judge_gym.errors import ConfigError
 from judge_gym.judges.gate_rule import GateRule
@@ -115,6 +116,20 @@ class Judge(Frozen):
     def score_of(self, label: Label) -> float:
         """Return the score that a label stands for; raises as `label` does."""
         return label_of_verdict(self.name, self.verdict_scores, label)
+
+    def contradiction(self, result: JudgeResult) -> str:
+        """Return what a result's reason says in place of its score or verdict; else nothing.
+
+        By the rule of `answers.contradiction`. Reasons of pairs, of two orders, are not read.
+        """
+        if result.score is None or self.judges_pairs:
+            return ""
+        if self.verdict_scores:
+            other = contradicted_verdict(result.reason, result.verdict or "", self.verdict_scores)
+            return f"concludes {other}, the verdict is {result.verdict}" if other else ""
+        marks = (result.score, *result.subscores.values())
+        named = contradicted_mark(result.reason, marks, self.score_range)
+        return f"names {named}, the score is {result.score:g}" if named else ""
 
     def check(self, item: Item) -> None:
         """Raise `ConfigError` when `item` is not of the kind it judges."""

@@ -106,3 +106,14 @@ def test_what_cannot_be_used_is_one_line(command: CommandLine, tmp_path: Path) -
     assert ended.code == 3
     assert "Item 'boat' has a second text" in ended.errors
     assert len(ended.errors.strip().splitlines()) == 2
+
+
+def test_a_reason_that_contradicts_its_score_is_counted(command: CommandLine) -> None:
+    body = "return {'score': 5, 'reason': 'I give it ' + item['text']}"
+    judge, items = own_judge(command.folder, body), command.folder / "items.csv"
+    items.write_text("id,text\na,5/5\nb,1/5\n")
+    arguments = ("judge", "score", judge, "--items", items)
+    shown = command(*arguments).fine().output
+    assert "Reasons that contradict their score: 1 of 2, b (names 1, the score is 5)" in shown
+    told = json.loads(command(*arguments, "--json").fine().output)
+    assert told["contradictions"] == [{"item": "b", "repeat": 0, "why": "names 1, the score is 5"}]
