@@ -28,13 +28,13 @@ async def calibration(file: Path, retry_failed: bool = False) -> State[Path]:
     """
     design = load_calibration(file)
     judges = load_judges(design)
-    originals = load_originals(design, judges).texts
+    originals = load_originals(design, judges)
     async with locked_run("calibrations", [design.name]) as run:
         try:
-            await perturb_missing(run, originals, design, retry_failed=retry_failed)
+            await perturb_missing(run, originals.texts, design, retry_failed=retry_failed)
             if run.waits:
                 return await run.state(retry_failed=False)
-            items = run.query(load_texts, design).items
+            items = run.query(load_texts, design, originals).items
             await judge_missing(
                 run, judges, items, repeats=design.repeats, retry_failed=retry_failed
             )

@@ -4,20 +4,34 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from judge_gym.design.fields import Frozen
+from judge_gym.design.fields import Frozen, Legal
+from judge_gym.errors import did_you_mean
 from judge_gym.formats import short
 from judge_gym.metrics.estimate import EPSILON, Estimate, normal_quantile
 from judge_gym.metrics.inference import holm
 from judge_gym.metrics.margins import Claim, Conclusion, conclude
 from judge_gym.planted.editing import Expectation
+from judge_gym.planted.perturbations import perturbations
 
 ALPHA = 0.025
 """Level of every one-sided test, after Holm: the 95% interval on the side that counts."""
 
 
+def _known(name: str) -> str:
+    if name not in perturbations():
+        allowed = ", ".join(perturbations())
+        close = did_you_mean(name, list(perturbations()))
+        raise ValueError(f"there is no perturbation {name!r}. {close}Use {allowed}")
+    return name
+
+
+Known = Annotated[str, AfterValidator(_known)]
+"""The name of a perturbation."""
+_WEIGHTS = Legal("a mapping of perturbations to warns, blocks or blocks together")
 _FAR = 7
 """Half an interval over the distance to its margin, from which 50 times the items are needed."""
 
@@ -25,10 +39,6 @@ _FAR = 7
 class Margins(Frozen):
     """What counts as enough, said before a judge is run; points are of 100."""
 
-    readable: float = Field(default=0.8, gt=0, lt=1)
-    """Least share of answers that have a score; below half, nothing else is said of a judge."""
-    agreement: float = Field(default=0.4, ge=0, lt=1)
-    """Least agreement with people's labels beyond chance: κ of verdicts, concordance of scores."""
     smallest_effect: float = Field(default=0.5, gt=0)
     """Drop, in standard deviations of the item differences (d_z), that a judge has to show."""
     equivalence: float = Field(default=5.0, gt=0, le=100)
@@ -45,8 +55,6 @@ class Margins(Frozen):
     """Least share of the variance of scores that lies between items."""
     near: float = Field(default=10.0, ge=0, le=100)
     """Points within which two runs of an item agree."""
-    near_share: float = Field(default=0.9, gt=0, lt=1)
-    """Least share of pairs of runs that agree."""
     rank_agreement: float = Field(default=0.3, ge=0, lt=1)
     """Least τ-b of two judges that are taken for measures of one thing."""
     alpha: float = Field(default=0.667, gt=0, lt=1)
@@ -61,6 +69,41 @@ class Margins(Frozen):
     """Share of verdicts that may come out otherwise by the same judge, or by one like it."""
     accuracy_loss: float = Field(default=0.05, gt=0, lt=1)
     """Share of right scores that asking a cheaper judge may cost."""
+
+
+class Weight(StrEnum):
+    """What it means for the verdict that a judge fails the check of a perturbation."""
+
+    WARNS = "warns"
+    BLOCKS = "blocks"
+    BLOCKS_TOGETHER = "blocks together"
+
+
+class Decide(Frozen):
+    """The rule of the verdict, in the order in which it is applied; shares are of 1."""
+
+    readable: float = Field(default=0.98, gt=0, lt=1)
+    """Least share of answers that have a score."""
+    agreement: float = Field(default=0.4, ge=0, lt=1)
+    """Least agreement with people's labels beyond chance: κ of verdicts, concordance of scores."""
+    below_people: float = Field(default=0.1, gt=0, lt=1)
+    """Where `people` are given: how much less a judge may agree with a person than people do with
+    each other."""
+    self_agreement: float = Field(default=0.9, gt=0, lt=1)
+    """Least share of pairs of runs that lie within `margins.near` points."""
+    perturbations: Annotated[dict[Known, Weight], _WEIGHTS] = Field(
+        default={
+            "inject_errors": Weight.BLOCKS_TOGETHER,
+            "vague_ify": Weight.BLOCKS_TOGETHER,
+        }
+    )
+    """Perturbation → what failing its check means: `blocks` (do not use), `warns` (use with care),
+    or `blocks together` (do not use if the judge fails every one of these; there are two or more).
+    One that is not named warns."""
+
+    def weight(self, perturbation: str) -> Weight:
+        """Return what failing the check of a perturbation means."""
+        return self.perturbations.get(perturbation, Weight.WARNS)
 
 
 class Result(StrEnum):

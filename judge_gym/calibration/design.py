@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from judge_gym.calibration.checks import Margins
+from judge_gym.calibration.checks import Decide, Known, Margins
 from judge_gym.design.config import read_model, read_tree, shown, what_exists
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.design.plans import Budget
@@ -20,18 +20,6 @@ from judge_gym.seeds import digest
 _EXPECTED = Legal("a mapping of perturbations to drop, invariant or rise")
 _LABELS = Legal("the lowest and the highest label, such as [1, 5]")
 _SEVERITIES = Legal("shares above 0 and at most 1, ascending")
-
-
-def _known(name: str) -> str:
-    if name not in perturbations():
-        allowed = ", ".join(perturbations())
-        close = did_you_mean(name, list(perturbations()))
-        raise ValueError(f"there is no perturbation {name!r}. {close}Use {allowed}")
-    return name
-
-
-Known = Annotated[str, AfterValidator(_known)]
-"""The name of a perturbation."""
 
 
 class Perturber(Frozen):
@@ -100,7 +88,9 @@ class CalibrationDesign(Frozen):
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Which changes are drawn first."""
     margins: Margins = Margins()
-    """What counts as enough."""
+    """What counts as enough for a check."""
+    decide: Decide = Decide()
+    """What counts as enough for a verdict."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

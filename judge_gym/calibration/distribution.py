@@ -34,6 +34,7 @@ _ANCHORS = (
 _MOVES_NOTHING = "but it puts nearly everything together, so that little can move"
 # A count reaches a margin when it equals it.
 _HALF = 0.5
+SELF_AGREEMENT = "self-agreement"
 _BAR = 5
 
 
@@ -151,8 +152,10 @@ def held_back(checks: Sequence[Check], spread: Sequence[Check]) -> list[Check]:
     ]
 
 
-def repetition_checks(scores: Scores, margins: Margins, rng: np.random.Generator) -> list[Check]:
-    """Return discrimination, and self-agreement as far as discrimination allows.
+def repetition_checks(
+    scores: Scores, margins: Margins, rng: np.random.Generator, least: float
+) -> list[Check]:
+    """Return discrimination, and self-agreement (`least`) as far as discrimination allows.
 
     A judge that gives every item the same score agrees with itself for free, so that its
     self-agreement says nothing.
@@ -170,10 +173,10 @@ def repetition_checks(scores: Scores, margins: Margins, rng: np.random.Generator
         beside=(reliability_of_mean(between, runs),),
     )
     agreeing = claimed(
-        "self-agreement",
-        f"{percent(margins.near_share)} of pairs of runs lie within {plain(margins.near)} points",
+        SELF_AGREEMENT,
+        f"{percent(least)} of pairs of runs lie within {plain(margins.near)} points",
         runs_near(scores, margins.near),
-        Claim(Direction.ABOVE, margins.near_share),
+        Claim(Direction.ABOVE, least),
         "Use named verdicts or a scale with fewer stages, or another judge.",
     )
     return [telling, gated(agreeing, telling)]

@@ -8,17 +8,25 @@ from enum import IntEnum
 import numpy as np
 
 from judge_gym.answers.readability import Answers
-from judge_gym.calibration.checks import Check, Margins, Result, claimed, more_items
+from judge_gym.calibration.checks import (
+    Check,
+    Decide,
+    Result,
+    Weight,
+    claimed,
+    more_items,
+    span,
+)
+from judge_gym.calibration.distribution import SELF_AGREEMENT
 from judge_gym.counting import counted
 from judge_gym.formats import percent, plain
 from judge_gym.metrics.cells import FloatArray, IntArray
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.margins import Claim, Direction
+from judge_gym.metrics.people import agreement_beside_people
 from judge_gym.metrics.score_agreement import label_agreement
 from judge_gym.planted.editing import Expectation
-
-_HALF = 0.5
 
 
 class CalibrationVerdict(IntEnum):
@@ -48,76 +56,133 @@ class Decision:
         return self.verdict in (CalibrationVerdict.USE, CalibrationVerdict.CARE)
 
 
-def decide(name: str, checks: Sequence[Check], made: int, expected: int) -> Decision:
-    """Return what the checks say of the judge called `name`.
+READABLE, AGREEMENT, BESIDE_PEOPLE = "readable", "agreement", "beside people"
+LABELS_WANTED = 50
+"""How many labels are asked for where there is none."""
 
-    `made` of its `expected` judgements exist. Until all do, it is not recommended: what was not
-    tested cannot have failed.
+
+def decide(name: str, checks: Sequence[Check], rule: Decide, made: int, expected: int) -> Decision:
+    """Return what the checks say of the judge called `name`, by `rule`; the first step decides.
+
+    1. Readable answers: too few is "do not use"; fewer than the rule wants here, "cannot tell".
+    2. Agreement with labels, then how far below that of people: a check that fails is "do not
+       use", an open one or none "cannot tell".
+    3. Self-agreement, then perturbations that block: failing is "do not use".
+    4. `made` of its `expected` judgements exist: until all do, "cannot tell".
+    5. Any other check that fails or is open is "use with care".
     """
     by_name = {check.name: check for check in checks}
-    readable, agreement = by_name[READABLE], by_name.get(AGREEMENT)
-    share = readable.estimate.estimate
-    if share is None:
+    readable = by_name[READABLE]
+    if readable.estimate.estimate is None:
         return Decision(CalibrationVerdict.CANNOT_TELL, f"{name}: nothing is judged yet.")
-    if share < _HALF:
-        why = f"Do not use {name}: most answers have no score, {readable.reason}."
-        return Decision(CalibrationVerdict.DO_NOT_USE, f"{why} {readable.action}")
-    if agreement and agreement.result is Result.FAILS:
-        why = f"Do not use {name}: it does not agree with people's labels, {agreement.reason}."
-        return Decision(CalibrationVerdict.DO_NOT_USE, f"{why} {agreement.action}")
-    partial = Decision(
-        CalibrationVerdict.CANNOT_TELL,
-        f"{name}: only {made} of {expected} judgements exist, which cannot tell whether it may "
-        f"be used. So far {_counts(checks)}.",
+    if excluded := _excluded(name, checks, by_name, rule):
+        return Decision(CalibrationVerdict.DO_NOT_USE, excluded)
+    if made < expected:
+        why = (
+            f"{name}: only {made} of {expected} judgements exist, which cannot tell whether it "
+            f"may be used. So far {_counts(checks)}."
+        )
+        return Decision(CalibrationVerdict.CANNOT_TELL, why)
+    if missing := _missing(name, checks, by_name, rule):
+        return Decision(CalibrationVerdict.CANNOT_TELL, missing)
+    return _recommended(name, checks, _agreement_in_words(by_name))
+
+
+def _excluded(
+    name: str, checks: Sequence[Check], by_name: Mapping[str, Check], rule: Decide
+) -> str:
+    """Return why the judge may not be used; empty where nothing shows that."""
+    readable = by_name[READABLE]
+    if readable.result is Result.FAILS:
+        return (
+            f"Do not use {name}: too few answers have a score, {readable.reason}. {readable.action}"
+        )
+    for step, problem in (
+        (AGREEMENT, "it does not agree with people's labels"),
+        (BESIDE_PEOPLE, "it agrees with a person less than people do with each other"),
+        (SELF_AGREEMENT, "it does not agree with itself"),
+    ):
+        check = by_name.get(step)
+        if check and check.result is Result.FAILS:
+            return f"Do not use {name}: {problem}, {check.reason}. {check.action}"
+    failing = {
+        check.perturbation: check
+        for check in checks
+        if check.expectation is not None and check.result is Result.FAILS
+    }
+    blocking = [p for p in failing if rule.weight(p) is Weight.BLOCKS]
+    together = [p for p, weight in rule.perturbations.items() if weight is Weight.BLOCKS_TOGETHER]
+    if len(together) > 1 and all(
+        p in failing and failing[p].expectation is not Expectation.INVARIANT for p in together
+    ):
+        blocking += together
+    if not blocking:
+        return ""
+    agreeing = by_name.get(AGREEMENT)
+    failures = _failures([check for check in checks if check.result is Result.FAILS])
+    people = f"{_agrees(agreeing)}, but " if agreeing and agreeing.result is Result.PASSES else ""
+    named = " and ".join(_SHOWN.get(p, p) for p in blocking)
+    return (
+        f"Do not use {name} before this is mended: {people}{failures}. By `decide`, {named} "
+        f"{'blocks' if len(blocking) == 1 else 'block'}: its scores may follow something that "
+        "only goes along with quality in these texts, such as length. "
+        f"In all, {_counts(checks)}."
     )
-    if agreement and agreement.result is not Result.PASSES:
-        if made < expected:
-            return partial
-        why = f"{name}: the labels cannot tell whether people agree with it, {agreement.reason}."
-        return Decision(CalibrationVerdict.CANNOT_TELL, f"{why} {agreement.action}")
-    decision = _by_perturbation(name, checks, agreement)
-    return partial if decision.recommends and made < expected else decision
 
 
-CONTENT = {"inject_errors": "injected errors", "vague_ify": "vague wording"}
-"""Perturbations of what a text says. A judge that fails both may score something else."""
+def _missing(name: str, checks: Sequence[Check], by_name: Mapping[str, Check], rule: Decide) -> str:
+    """Return what is missing for a recommendation; empty where nothing is."""
+    readable, agreement = by_name[READABLE], by_name.get(AGREEMENT)
+    if (readable.estimate.estimate or 0.0) < rule.readable:
+        return f"{name}: it is open whether its answers can be read, {readable.reason}. " + (
+            readable.action
+        )
+    if agreement is None:
+        return (
+            f"{name}: no text has a label, so whether people agree with it is not known. Label "
+            f"{LABELS_WANTED} texts, drawn at random. So far, {_counts(checks)}."
+        )
+    if agreement.result is not Result.PASSES:
+        return (
+            f"{name}: the labels cannot tell whether people agree with it, {agreement.reason}. "
+            f"{agreement.action}"
+        )
+    beside = by_name.get(BESIDE_PEOPLE)
+    if beside and beside.result is not Result.PASSES:
+        return (
+            f"{name}: the labels cannot tell whether it agrees with a person as people do with "
+            f"each other, {beside.reason}. {beside.action}"
+        )
+    return ""
 
 
-def _by_perturbation(name: str, checks: Sequence[Check], agreement: Check | None) -> Decision:
+def _agrees(agreement: Check) -> str:
+    return f"it agrees with people's labels beyond chance ({agreement.reason})"
+
+
+def _agreement_in_words(by_name: Mapping[str, Check]) -> str:
+    agrees = _agrees(by_name[AGREEMENT])
+    beside = by_name.get(BESIDE_PEOPLE)
+    return f"{agrees}, and with a person as people do ({beside.reason})" if beside else agrees
+
+
+def _recommended(name: str, checks: Sequence[Check], people: str) -> Decision:
     failing = [check for check in checks if check.result is Result.FAILS]
-    tested = [check for check in checks if check.result is not Result.NOT_APPLICABLE]
-    missed = [
-        CONTENT[check.perturbation]
-        for check in failing
-        if check.perturbation in CONTENT and check.expectation is Expectation.DROP
-    ]
-    counts, failures = _counts(checks), _failures(failing)
-    if agreement:
-        people = f"it agrees with people's labels beyond chance ({agreement.reason})"
-        if len(missed) == len(CONTENT):
-            why = (
-                f"Do not use {name} before this is mended: {people}, but {failures}. So its scores "
-                "may follow something that only goes along with quality in these texts, such as "
-                f"length. Have it look for {' and '.join(missed)}, or use another judge. "
-                f"In all, {counts}."
-            )
-            return Decision(CalibrationVerdict.DO_NOT_USE, why)
-        if failing:
-            why = f"Use {name} with care: {people}, but {failures}. In all, {counts}."
-            return Decision(CalibrationVerdict.CARE, why)
-        people = f"{people[0].upper()}{people[1:]}."
-    else:
-        people = "No text has a label: whether people agree with it is not known."
-        if [check.name for check in tested] == [READABLE]:
-            why = f"{name}: no check could be made. {people}"
-            return Decision(CalibrationVerdict.CANNOT_TELL, why)
-        if failing:
-            why = f"Do not use {name} before this is mended: {failures}. In all, {counts}. {people}"
-            return Decision(CalibrationVerdict.DO_NOT_USE, why)
-    if any(check.result is Result.INCONCLUSIVE for check in checks):
-        why = f"Use {name} with care: {counts}. More items will decide the rest. {people}"
+    if failing:
+        why = (
+            f"Use {name} with care: {people}, but {_failures(failing)}. In all, {_counts(checks)}."
+        )
         return Decision(CalibrationVerdict.CARE, why)
-    return Decision(CalibrationVerdict.USE, f"Use {name}: {counts}. {people}")
+    people = f"{people[0].upper()}{people[1:]}."
+    by_name = {check.name: check for check in checks}
+    repeated = by_name.get(SELF_AGREEMENT)
+    if repeated and repeated.result is Result.NOT_APPLICABLE:
+        unknown = f"its self-agreement is not known ({repeated.reason}). In all, {_counts(checks)}"
+        return Decision(CalibrationVerdict.CARE, f"Use {name} with care: {unknown}. {people}")
+    if any(check.result is Result.INCONCLUSIVE for check in checks):
+        why = f"Use {name} with care: {_counts(checks)}. More items will decide the rest. {people}"
+        return Decision(CalibrationVerdict.CARE, why)
+    return Decision(CalibrationVerdict.USE, f"Use {name}: {_counts(checks)}. {people}")
 
 
 def _counts(checks: Sequence[Check]) -> str:
@@ -135,7 +200,7 @@ def _failures(failing: Sequence[Check]) -> str:
     for check in failing:
         trend = check.perturbation and check.expectation is None
         kind = _TREND if trend else _FAILURES.get(check.expectation, "it fails")
-        named = CONTENT.get(check.perturbation, check.perturbation) or check.name
+        named = _SHOWN.get(check.perturbation, check.perturbation) or check.name
         by_kind.setdefault(kind, []).append(named)
     kinds = [*_FAILURES.values(), _TREND, "it fails"]
     return "; ".join(f"{kind} {', '.join(by_kind[kind])}" for kind in kinds if kind in by_kind)
@@ -146,59 +211,55 @@ _FAILURES: Mapping[Expectation | None, str] = {
     Expectation.RISE: "its scores hardly rise for",
     Expectation.INVARIANT: "its scores move for",
 }
+_SHOWN = {"inject_errors": "injected errors", "vague_ify": "vague wording"}
 _TREND = "its scores go the wrong way with more"
 
 
-READABLE, AGREEMENT = "readable", "agreement"
 LEAST_LABELS = 10
 """Labels below which agreement is left open: every one of them may be right by chance."""
 
 
-def readable_check(
-    scored: IntArray, expected: IntArray, answers: Answers, margins: Margins
-) -> Check:
-    """Return whether the judge's answers can be read; counts are by text."""
+def readable_check(scored: IntArray, expected: IntArray, answers: Answers, least: float) -> Check:
+    """Return whether a share `least` of the answers can be read; counts are by text."""
     kinds = answers.by_kind
     common = min(kinds, key=lambda kind: (-kinds[kind], kind), default="")
     action = answers.remedy_of(common)
     check = claimed(
         READABLE,
-        f"{percent(margins.readable)} of the answers have a score",
+        f"{percent(least)} of the answers have a score",
         clustered_share("readable_rate", scored, expected),
-        Claim(Direction.ABOVE, margins.readable),
+        Claim(Direction.ABOVE, least),
         action,
         undecided=action if kinds else "",
     )
     return replace(check, reason=f"{check.reason} ({answers})") if kinds else check
 
 
-def agreement_check(
-    labels: FloatArray, judged: FloatArray, margins: Margins, rng: np.random.Generator
-) -> Check:
+def agreement_check(labels: FloatArray, judged: FloatArray, least: float, near: float) -> Check:
     """Return whether a judge agrees with people's labels: points of the same texts, in one order.
 
     By Lin's concordance, which is 0 for a judge that does not depend on the text. Ten labels are
-    the fewest that decide. `beside` is the share of labels met within `margins.near` points.
+    the fewest that decide. `beside` is the share of labels met within `near` points.
     """
-    near = (np.abs(labels - judged) <= margins.near).astype(np.int64)
-    met = clustered_share("labels_met", near, np.ones(len(near), dtype=np.int64))
-    agreement = label_agreement(labels, judged, rng)
-    claim = Claim(Direction.ABOVE, margins.agreement)
+    hits = (np.abs(labels - judged) <= near).astype(np.int64)
+    met = clustered_share("labels_met", hits, np.ones(len(hits), dtype=np.int64))
+    agreement = label_agreement(labels, judged)
+    claim = Claim(Direction.ABOVE, least)
     check = claimed(
         AGREEMENT,
-        f"scores agree with people's labels by more than {plain(margins.agreement)}",
+        f"scores agree with people's labels by more than {plain(least)}",
         agreement,
         claim,
         "Read the texts on which judge and labels differ; then change the rubric, or the judge.",
         beside=(met,),
         undecided=_more_labels(agreement, claim),
     )
-    if len(near):
-        within = f"{int(near.sum())} of {len(near)} scores within {plain(margins.near)} points"
+    if len(hits):
+        within = f"{int(hits.sum())} of {len(hits)} scores within {plain(near)} points"
         check = replace(check, reason=f"concordance {check.reason}; {within} of their label")
     if agreement.estimate is None:
         # Of a judge without a score, other labels would say no more.
-        action = _OTHER_LABELS if len(near) else ""
+        action = _OTHER_LABELS if len(hits) else ""
         return replace(check, result=Result.NOT_APPLICABLE, action=action)
     if len(labels) < LEAST_LABELS:
         return replace(check, result=Result.INCONCLUSIVE, action=_more_labels(agreement, claim))
@@ -215,3 +276,32 @@ def _more_labels(agreement: Estimate, claim: Claim) -> str:
             f"and there are {agreement.n_items}."
         )
     return more_items(agreement, claim, "labels")
+
+
+def beside_people_check(
+    people: FloatArray, judged: FloatArray, below: float, rng: np.random.Generator
+) -> Check:
+    """Return whether a judge agrees with a person nearly as people do with each other.
+
+    `people` are labels in points, people x texts, NaN where one gave none; `judged` are the judge's
+    points of the same texts. It may agree `below` less.
+    """
+    found = agreement_beside_people(people[:, :, None], judged[:, None], rng)
+    claim = Claim(Direction.ABOVE, -below)
+    check = claimed(
+        BESIDE_PEOPLE,
+        f"it agrees with a person at most {plain(below)} less than people do with each other",
+        found.excess,
+        claim,
+        "Read the texts on which people agree and the judge differs; then change the rubric.",
+        beside=(found.judge, found.people),
+        undecided=more_items(found.excess, claim, "texts with labels of several people"),
+    )
+    if found.excess.estimate is None:
+        action = "Have two people or more label the same texts, drawn at random."
+        return replace(check, result=Result.NOT_APPLICABLE, action=action)
+    if found.excess.lower is None and found.excess.estimate >= 0:
+        # Nobody ever differs: the interval of the agreement itself says how sure that is.
+        check = replace(check, result=Result.PASSES, action="")
+    levels = f"the judge {span(found.judge)}, people {span(found.people)}"
+    return replace(check, reason=f"difference {check.reason} ({levels})")

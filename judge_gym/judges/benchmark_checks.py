@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from judge_gym.calibration.checks import Check, Margins, Result, claimed, more_items
+from judge_gym.calibration.checks import Check, Decide, Margins, Result, claimed, more_items
 from judge_gym.calibration.verdict import CalibrationVerdict, Decision, readable_check
 from judge_gym.formats import percent, plain
 from judge_gym.judges import Judge, JudgeResult
@@ -13,6 +13,8 @@ from judge_gym.judges.calibrating.judging import readable_of
 from judge_gym.metrics.estimate import Estimate
 from judge_gym.metrics.margins import Claim, Direction
 
+LEAST_READABLE = 0.8
+"""Least share of the answers that have a verdict or a score."""
 CHANCE = 0.5
 """The share of pairs that a judge who guesses, but is not moved by the order, gets right."""
 MOST_REORDERED = 0.2
@@ -28,7 +30,7 @@ def benchmark_checks(
 
     `figures` are those of all items, by `pair_figures` or `score_figures`. A judge of pairs
     has to be right on more than `CHANCE` of them, and the order may decide on fewer than
-    `MOST_REORDERED`. Scores have to agree with the known ones as `Margins.agreement` says, and be
+    `MOST_REORDERED`. Scores have to agree with the known ones as `Decide.agreement` says, and be
     off on average by less than `Margins.replacement_bias` points.
     """
     margins = Margins()
@@ -36,7 +38,9 @@ def benchmark_checks(
     made = [result for result in results if result]
     counts = np.array([result.status not in _UNREAD for result in made], dtype=np.int64)
     answers = replace(readable_of(judge, made), judge=judge.name)
-    readable = readable_check(counts, np.ones(len(made), dtype=np.int64), answers, margins)
+    readable = readable_check(
+        counts, np.ones(len(made), dtype=np.int64), answers, Decide().readable
+    )
     others = _of_pairs(by_metric) if judge.judges_pairs else _of_scores(by_metric, margins)
     return [readable, *others]
 
@@ -69,10 +73,10 @@ def _of_scores(figures: Mapping[str, Estimate], margins: Margins) -> list[Check]
     return [
         claimed(
             "agreement",
-            f"scores agree with the known ones by more than {plain(margins.agreement)} "
+            f"scores agree with the known ones by more than {plain(Decide().agreement)} "
             "(concordance)",
             figures["concordance"],
-            Claim(Direction.ABOVE, margins.agreement),
+            Claim(Direction.ABOVE, Decide().agreement),
             "Read the items it is furthest off on; then change its rubric, or use another judge.",
         ),
         claimed(

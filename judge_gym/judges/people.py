@@ -188,22 +188,22 @@ class People:
         `results` are the judge's by item key. Figures need what `score_alpha` and
         `label_agreement` need, and have a reason where they are missing.
         """
-        rng = np.random.default_rng(derive_seed("people", self.judge.key, criterion))
         points, names = self.points(criterion), self.annotators(criterion)
         judged = None if results is None else self.judged(results, criterion)
+        rng = np.random.default_rng(derive_seed("people", self.judge.key, criterion))
         return Floor(
             score_alpha(points, rng),
             tuple(
                 FromPerson(
                     name,
                     int((~np.isnan(points[:, place])).sum()),
-                    _agreed(self.reference_points(criterion, place), points[:, place], rng),
-                    None if judged is None else _agreed(points[:, place], judged, rng),
+                    _agreed(self.reference_points(criterion, place), points[:, place]),
+                    None if judged is None else _agreed(points[:, place], judged),
                 )
                 for place, name in enumerate(names)
             ),
             {
-                (names[one], names[other]): _agreed(points[:, one], points[:, other], rng)
+                (names[one], names[other]): _agreed(points[:, one], points[:, other])
                 for one, other in combinations(range(len(names)), 2)
             },
         )
@@ -323,9 +323,9 @@ class People:
         return sum(map(len, self.values[criterion].values()))
 
 
-def _agreed(labels: FloatArray, judged: FloatArray, rng: np.random.Generator) -> Estimate:
+def _agreed(labels: FloatArray, judged: FloatArray) -> Estimate:
     both = ~np.isnan(labels) & ~np.isnan(judged)
-    return label_agreement(labels[both], judged[both], rng)
+    return label_agreement(labels[both], judged[both])
 
 
 def bind(

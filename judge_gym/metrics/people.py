@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from judge_gym.metrics.agreement import ratio_or_nan
 from judge_gym.metrics.cells import BoolArray, FloatArray, IntArray, Samples, Verdicts
 from judge_gym.metrics.estimate import (
     EPSILON,
@@ -22,6 +23,7 @@ from judge_gym.metrics.estimate import (
     not_estimable,
     remarked,
     resampled_interval,
+    resampled_intervals,
     with_interval,
 )
 from judge_gym.metrics.masses import jaccard
@@ -334,6 +336,106 @@ def distance_to_people(
     method = f"{far.method}; floor: each person against the others"
     far = replace(far, floor=floor, method=method)
     return DistanceToPeople(caution_below(far, MIN_ITEMS), caution_below(excess, MIN_ITEMS))
+
+
+@dataclass(frozen=True)
+class BesidePeople:
+    """Agreement beyond chance of people with each other and of a judge with one of them.
+
+    `excess` is the judge's less people's.
+    """
+
+    people: Estimate
+    judge: Estimate
+    excess: Estimate
+
+
+def agreement_beside_people(
+    labels: FloatArray, judged: FloatArray, rng: np.random.Generator
+) -> BesidePeople:
+    """Return the agreement of a judge with a person, beside that of two people, at most 1.
+
+    `labels` is people x items x dimensions (one of scores, one per class of nominal labels), NaN
+    where a person gave none; `judged` is items x dimensions. Agreement is 1 - D/E: D is the mean
+    squared distance of two labels of one item, E that of labels drawn independently, over the
+    items with two people or more, each with the same weight. Of people it is Krippendorff's α for
+    interval data where all items have as many labels, of two verdicts and of classes a form of κ; a
+    judge that does not depend on the item has 0. Intervals: t, items resampled. Needs 4 such
+    items, and labels that vary. Source: Krippendorff 2019, Content Analysis, chapter 12; Lin 1989.
+    """
+    given: BoolArray = np.asarray(~np.isnan(labels).any(axis=2))
+    count: IntArray = given.sum(axis=0)
+    kept = np.flatnonzero(count >= MIN_PEOPLE)
+    n_items, n = len(kept), int(count[kept].sum())
+    names = ("people_agreement", "judge_agreement", "judge_agreement_excess")
+    if n_items < MIN_OF_AGREEMENT:
+        because = f"it needs {MIN_OF_AGREEMENT} items with two people, and there are {n_items}"
+        return BesidePeople(*(not_estimable(name, because, n=n, n_items=n_items) for name in names))
+    moments = _Moments.of(labels[:, kept], given[:, kept], count[kept], judged[kept])
+    values = moments.agreements(np.ones((1, n_items)))[:, 0]
+    if not np.isfinite(values).all():
+        because = "people's labels are all the same"
+        return BesidePeople(*(not_estimable(name, because, n=n, n_items=n_items) for name in names))
+    ends = resampled_intervals(moments.agreements, 3, n_items, rng)
+    bounds = (UP_TO_ONE, UP_TO_ONE, (-2.0, 2.0))
+    unit = "agreement beyond chance"
+    method = f"{n} labels of people; t interval, items resampled"
+    return BesidePeople(
+        *(
+            with_interval(
+                Estimate(name, float(value), None, None, n, n_items, method=method, unit=unit),
+                interval,
+                within,
+            )
+            for name, value, interval, within in zip(names, values, ends, bounds, strict=True)
+        )
+    )
+
+
+MIN_OF_AGREEMENT = 4
+UP_TO_ONE = (-np.inf, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Moments:
+    """What agreements are made of, by item; the first and the last have a row per item alone."""
+
+    apart: FloatArray
+    """Squared distance of two people, and of the judge and a person, (n, 2)."""
+    square: FloatArray
+    """Mean square of people's labels, and the square of the judge's, (n, 2)."""
+    mean: FloatArray
+    """People's mean label, (n, d)."""
+    judged: FloatArray
+
+    @classmethod
+    def of(
+        cls, labels: FloatArray, given: BoolArray, count: IntArray, judged: FloatArray
+    ) -> "_Moments":
+        values = np.where(given[:, :, None], labels, 0.0)
+        mean = values.sum(axis=0) / count[:, None]
+        square = (values**2).sum(axis=(0, 2)) / count
+        between = 2 * count / (count - 1) * (square - (mean**2).sum(axis=1))
+        own = (judged**2).sum(axis=1)
+        to_judge = own - 2 * (judged * mean).sum(axis=1) + square
+        return cls(
+            np.column_stack([between, to_judge]), np.column_stack([square, own]), mean, judged
+        )
+
+    def agreements(self, weights: FloatArray) -> FloatArray:
+        """Return people's, the judge's and their difference, 3 x draws; NaN without spread."""
+        total = weights.sum(axis=1, keepdims=True)
+        apart, square, mean, judged = (
+            weights @ part / total for part in (self.apart, self.square, self.mean, self.judged)
+        )
+        chance = np.column_stack(
+            [
+                2 * (square[:, 0] - (mean**2).sum(axis=1)),
+                square[:, 1] - 2 * (judged * mean).sum(axis=1) + square[:, 0],
+            ]
+        )
+        people, judge = (1 - ratio_or_nan(apart, np.where(chance > EPSILON, chance, 0.0))).T
+        return np.stack([people, judge, judge - people])
 
 
 def ordinal_distance(sets: IntArray, values: FloatArray) -> FloatArray:

@@ -98,35 +98,66 @@ def rank_agreement(x: FloatArray, y: FloatArray, rng: np.random.Generator) -> Es
     return replace(estimate, p=test[1]) if test else estimate
 
 
-def label_agreement(labels: FloatArray, judged: FloatArray, rng: np.random.Generator) -> Estimate:
+def label_agreement(labels: FloatArray, judged: FloatArray) -> Estimate:
     """Return Lin's concordance of a judge's scores with people's labels, at most 1; 0 is chance.
 
-    For two verdicts it is Cohen's κ, for whole steps κ with quadratic weights. Both ends are those
-    of `concordance` or, if wider, what Wilson's interval of the share of labels missed makes of it
-    with two misses by chance added: a handful of misses says little of how many there are. The
-    lower end lay above the true value in at most 3% of sets (10 to 100 labels, two to five
-    classes), the upper below it in at most 4%, but in up to 17% where 15 labels or fewer mostly
-    have the highest score. Needs 4 labels that vary.
+    For two verdicts it is Cohen's κ, for whole steps κ with quadratic weights. Both arrays are (n,)
+    or (n, d): with a column per class, 1 or 0, it is the unweighted κ of classes. The interval is t
+    on Fisher's scale with the jackknife error or, if wider, what Wilson's interval of the share of
+    labels missed makes of it with two misses by chance added: a handful of misses says little of
+    how many there are. For the lower end, misses count as (Σd²)²/Σd⁴ of one size. It lay
+    above the true value in at most 6% of sets of verdicts and steps and in up to 8% where 5% of
+    labels on a scale of points are missed by a random amount, the upper below it in at most 5% (10
+    to 200 labels), but in up to 17% where 15 labels or fewer mostly have the highest score. Needs 4
+    labels that vary.
     """
     metric, n = "label_agreement", len(labels)
-    if n < MIN_ITEMS or np.ptp(labels) <= EPSILON:
+    if n < MIN_ITEMS or np.ptp(labels, axis=0).max() <= EPSILON:
         because = "all labels are the same" if n >= MIN_ITEMS else f"{n} texts have label and score"
         return not_estimable(metric, because, n=n, n_items=n)
-    estimate = concordance(labels, judged, rng)
-    apart = float(labels.var() + judged.var() + (labels.mean() - judged.mean()) ** 2)
-    missed = (labels - judged) ** 2
-    by_chance = 2 * apart / float(np.not_equal.outer(labels, judged).mean())
-    count = int((missed > EPSILON).sum())
-    size = (float(missed.sum()) + by_chance) / (count + 2) / apart
-    least, most = wilson(count, n)
-    value = 0.0 if estimate.estimate is None else estimate.estimate
-    ends = [end for end in (estimate.lower, estimate.upper) if end is not None]
+    labels, judged = labels.reshape(n, -1), judged.reshape(n, -1)
+    missed = ((labels - judged) ** 2).sum(axis=1)
+    apart = float(_independent(labels, judged, np.ones((1, n)))[0])
+    value = 1 - float(missed.mean()) / apart
+    left_out = jackknife_weights(n)
+    shares = left_out / left_out.sum(axis=1, keepdims=True)
+    near = jackknife_interval(value, 1 - shares @ missed / _independent(labels, judged, left_out))
+    ends: list[float] = []
+    if near is not None and abs(value) < 1 - EPSILON:
+        half = (near[1] - near[0]) / 2 / (1 - value**2)
+        ends = [float(np.tanh(np.arctanh(value) + step)) for step in (-half, half)]
+    least, most = _worst_and_best(missed, labels, judged, apart)
     method = "Lin's concordance with labels; t interval on Fisher's scale or Wilson's of misses"
     return with_interval(
         Estimate(metric, value, None, None, n, n, method=method, unit="agreement beyond chance"),
-        (min([value, *ends, 1 - most * size]), max([value, *ends, 1 - least * size])),
+        (min([value, *ends, least]), max([value, *ends, most])),
         SIGNED_UNIT,
     )
+
+
+def _independent(labels: FloatArray, judged: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the mean squared distance of labels and scores of different draws, per row."""
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    squares = (labels**2).sum(axis=1) + (judged**2).sum(axis=1)
+    return np.asarray(shares @ squares - 2 * ((shares @ labels) * (shares @ judged)).sum(axis=1))
+
+
+def _worst_and_best(
+    missed: FloatArray, labels: FloatArray, judged: FloatArray, apart: float
+) -> tuple[float, float]:
+    """Return the agreement at the ends of Wilson's interval of the share of labels missed.
+
+    For the worst case, misses of unequal size count as fewer of one size.
+    """
+    differ = float((labels[:, None] != judged[None]).any(axis=2).mean())
+    total, n = float(missed.sum()), len(missed)
+    count = int((missed > EPSILON).sum())
+    effective = total**2 / float((missed**2).sum()) if count else 0.0
+
+    def size(misses: float) -> float:
+        return (total / apart + 2 / differ) / (misses + 2)
+
+    return 1 - wilson(effective, n)[1] * size(effective), 1 - wilson(count, n)[0] * size(count)
 
 
 def error_correlation(

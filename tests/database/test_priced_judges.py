@@ -12,7 +12,7 @@ from aiohttp import web
 
 from judge_gym.calibration.design import load_calibration
 from judge_gym.judges.calibrating.estimating import CalibrationFindings, read_findings
-from judge_gym.judges.calibrating.judging import load_judges, load_texts
+from judge_gym.judges.calibrating.judging import load_judges, load_originals, load_texts
 from judge_gym.judges.judging import judge_items
 from judge_gym.judges.reviewing.cases import load_review
 from judge_gym.judges.reviewing.findings import store_findings
@@ -88,6 +88,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def reported(database: str, file: Path, prices: Prices) -> CalibrationFindings:
     design = load_calibration(file)
+    judges = load_judges(design)
 
     async def work() -> CalibrationFindings:
         async with (
@@ -95,8 +96,8 @@ def reported(database: str, file: Path, prices: Prices) -> CalibrationFindings:
             runtime_at(database, provider.base_url, prices=prices) as runtime,
         ):
             with runtime.session() as session:
-                texts = load_texts(session, design)
-            for judge in load_judges(design):
+                texts = load_texts(session, design, load_originals(design, judges))
+            for judge in judges:
                 await judge_items(runtime, judge, texts.items, repeats=design.repeats)
             return read_findings(runtime, design)
 

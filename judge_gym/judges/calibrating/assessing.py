@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from judge_gym.calibration.checks import Check, Margins, Result, pending
+from judge_gym.calibration.checks import Check, Result, pending
 from judge_gym.calibration.comparisons import between_checks
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.distribution import distribution_checks, held_back, repetition_checks
@@ -22,6 +22,7 @@ from judge_gym.calibration.verdict import (
     READABLE,
     Decision,
     agreement_check,
+    beside_people_check,
     decide,
     readable_check,
 )
@@ -112,7 +113,7 @@ def assess(
     checks = _checks(judge, texts, results, design, judged)
     truth, calibrated = _truth(judged.labelled, judged.steps)
     flat = [result for some in results.values() for result in some]
-    decision = decide(judge.name, checks, len(flat), len(results) * design.repeats)
+    decision = decide(judge.name, checks, design.decide, len(flat), len(results) * design.repeats)
     if note := answered.note():
         decision = replace(decision, why=f"{decision.why} {note}.")
     return Assessment(
@@ -148,6 +149,8 @@ class _Judged:
     means: Mapping[str, float]
     curves: list[Curve]
     labelled: Labelled
+    people: tuple[FloatArray, FloatArray]
+    """People's labels of the texts that have a score, people x texts, and these scores."""
     steps: int
 
 
@@ -159,6 +162,7 @@ def _judged(judge: Judge, texts: Texts, results: Results, design: CalibrationDes
         means=means,
         curves=[_curve(texts, means, design, name) for name in _names(design)],
         labelled=_labelled(judge, texts, means, design),
+        people=_people(texts, means),
         steps=_steps(judge, texts, results),
     )
 
@@ -168,19 +172,28 @@ def _checks(
 ) -> list[Check]:
     """Return every check of one judge, in the order in which they are shown."""
     rng = np.random.default_rng(derive_seed("calibration", design.name, judge.key))
-    margins, labelled = design.margins, judged.labelled
+    margins, rule, labelled = design.margins, design.decide, judged.labelled
     effects = [_effect(texts, judged.means, design, name) for name in _names(design)]
     spread = distribution_checks(
         judged.scores, margins, rng, steps=judged.steps, labels=labelled.expert
     )
     has_labels = any(item.truth is not None for item in texts.originals)
     checks = (
-        _readable(judge, [results[key] for key in results], margins),
-        *([agreement_check(labelled.expert, labelled.judge, margins, rng)] if has_labels else []),
+        _readable(judge, [results[key] for key in results], rule.readable),
+        *(
+            [agreement_check(labelled.expert, labelled.judge, rule.agreement, margins.near)]
+            if has_labels
+            else []
+        ),
+        *(
+            [beside_people_check(*judged.people, rule.below_people, rng)]
+            if len(texts.people) > 1
+            else []
+        ),
         *held_back(effect_checks(effects, margins, rng), spread),
         *curve_checks(judged.curves),
         *spread,
-        *repetition_checks(judged.scores, margins, rng),
+        *repetition_checks(judged.scores, margins, rng, rule.self_agreement),
     )
     return [_awaiting(check, texts, results, design) for check in checks]
 
@@ -357,6 +370,13 @@ def _labelled(
     return Labelled(truths[given], judged[given], judged[~given])
 
 
+def _people(texts: Texts, means: Mapping[str, float]) -> tuple[FloatArray, FloatArray]:
+    judged = np.array([means.get(item.key, np.nan) for item in texts.originals])
+    scored = np.flatnonzero(~np.isnan(judged))
+    labels = texts.people[:, scored] if len(texts.people) else np.zeros((0, len(scored)))
+    return labels, judged[scored]
+
+
 def _truth(labelled: Labelled, steps: int) -> tuple[list[Estimate], IsotonicCurve | None]:
     """Return the corrected mean and the curve to the labels, where there are any.
 
@@ -411,14 +431,14 @@ def _next_labels(labelled: Labelled, steps: int) -> NextLabels | None:
     return next_labels(Labelled(labelled.expert, judged, others), NEXT_LABELS)
 
 
-def _readable(judge: Judge, results: Sequence[Sequence[JudgeResult]], margins: Margins) -> Check:
+def _readable(judge: Judge, results: Sequence[Sequence[JudgeResult]], least: float) -> Check:
     of_all = readable_of(judge, [result for some in results for result in some])
     answers = replace(of_all, judge=judge.name)  # what answers it stands beside
     scored = np.array(
         [sum(result.score is not None for result in some) for some in results], dtype=np.int64
     )
     counts = np.array([len(some) for some in results], dtype=np.int64)
-    return readable_check(scored, counts, answers, margins)
+    return readable_check(scored, counts, answers, least)
 
 
 def _steps(judge: Judge, texts: Texts, results: Results) -> int:

@@ -118,11 +118,10 @@ def agreement(judge: Judge, texts: Sequence[Item], results: Sequence[JudgeResult
     )
     met = np.zeros(answered, dtype=np.int64)
     met[: len(pairs)] = np.abs(labels - judged) <= near
-    rng = np.random.default_rng(derive_seed("labels", judge.key))
     return Agreement(
         len(labelled),
         len(pairs),
         clustered_share("labels_met", met, np.ones_like(met)),
-        label_agreement(labels, judged, rng),
+        label_agreement(labels, judged),
         near,
     )

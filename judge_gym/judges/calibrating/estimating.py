@@ -94,9 +94,9 @@ def read_findings(runtime: Runtime, design: CalibrationDesign) -> CalibrationFin
     Raises `StoreError` when there are none.
     """
     judges = load_judges(design)
-    load_originals(design, judges)
+    originals = load_originals(design, judges)
     with runtime.session() as session:
-        texts = load_texts(session, design)
+        texts = load_texts(session, design, originals)
         results = [results_of(session, judge, texts.items, design.repeats) for judge in judges]
         assessments = [
             assess(

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 from sqlalchemy.orm import Session
 
 from judge_gym.answers.readability import Answers
@@ -16,6 +17,8 @@ from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
 from judge_gym.judges.item_files import ItemFile, read_item_file
 from judge_gym.judges.label_files import read_labels
 from judge_gym.judges.own_judges import OwnJudge
+from judge_gym.judges.people import WHOLE
+from judge_gym.metrics.cells import FloatArray
 from judge_gym.records.items import Item, distinct
 from judge_gym.store import judges as store
 
@@ -48,17 +51,15 @@ def load_judges(design: CalibrationDesign) -> list[Judge]:
 
 
 def load_originals(design: CalibrationDesign, judges: Sequence[Judge]) -> ItemFile:
-    """Read the texts; raises `ConfigError` or `EvidenceError` for one that does not fit a judge."""
-    originals = _originals(design, judges)
-    check_labels(judges, originals, design.label_scale)
-    return originals
+    """Read the texts, with the reference of people's labels where there is a file of them.
 
-
-def _originals(design: CalibrationDesign, judges: Sequence[Judge]) -> ItemFile:
-    """Read the texts, with the reference of people's labels where there is a file of them."""
+    Raises `ConfigError` or `EvidenceError` for a text or a label that does not fit a judge.
+    """
     labels = read_labels(design.labels, design.label_fields) if design.labels else None
     items = read_item_file(design.items, design.fields)
-    return items.with_labels(labels, judges, design.label_scale)
+    originals = items.with_labels(labels, judges, design.label_scale)
+    check_labels(judges, originals, design.label_scale)
+    return originals
 
 
 def check_labels(
@@ -80,14 +81,17 @@ def check_labels(
     items.check(judges, scale)
 
 
-def load_texts(session: Session, design: CalibrationDesign) -> Texts:
-    """Read the texts and change them; what a model has not changed yet has no variant.
+def load_texts(session: Session, design: CalibrationDesign, originals: ItemFile) -> Texts:
+    """Return the texts and their variants; one that a model has not changed yet has none."""
+    texts = originals.texts
+    changed = changed_texts(texts, design, found(session, rewritings(texts, design)))
+    return replace(changed, people=people_of(originals))
 
-    Raises `EvidenceError` or `ConfigError` as the file does.
-    """
-    judges = load_judges(design) if design.labels else ()
-    originals = _originals(design, judges).texts
-    return changed_texts(originals, design, found(session, rewritings(originals, design)))
+
+def people_of(originals: ItemFile) -> FloatArray:
+    """Return each person's labels of the texts in points, people x texts; no row without people."""
+    people = originals.people
+    return np.zeros((0, len(originals.texts))) if people is None else people.points(WHOLE).T
 
 
 def missing(

@@ -5,7 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from judge_gym.calibration.design import CalibrationDesign
+from judge_gym.metrics.cells import FloatArray
 from judge_gym.planted.editing import Edit, Made, NothingToChange, Perturbed
 from judge_gym.planted.perturbations import Perturbation, perturbations
 from judge_gym.questions.perturber import LONGEST_ORIGINAL, prompt_hash
@@ -27,7 +30,7 @@ class Changed:
         return (self.item.variant.perturber if self.item.variant else None) or ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Texts:
     """What is judged. `changed` is (perturbation, severity) → its variants, in the order of the
     originals; `left_out` says why the others have none, and of how many. `not_applicable` counts,
@@ -37,6 +40,9 @@ class Texts:
     changed: Mapping[tuple[str, float], list[Changed]] = field(default_factory=dict)
     not_applicable: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[tuple[str, float], Mapping[str, int]] = field(default_factory=dict)
+    people: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    """Labels of the originals in points, people x originals, NaN where a person gave none; without
+    a file of people's labels no row."""
 
     @property
     def items(self) -> list[Item]:

@@ -1,7 +1,7 @@
 """The cases of a review file: each judge in use with its alternatives and the texts they judge."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from judge_gym.calibration.design import CalibrationDesign, load_calibration
@@ -9,7 +9,7 @@ from judge_gym.calibration.review_file import Reviewed, ReviewFile, load_review_
 from judge_gym.design.config import Node, Place, read_tree
 from judge_gym.errors import ConfigError
 from judge_gym.judges import BinaryJudge, Item, Judge, PairwiseJudge, load_judge
-from judge_gym.judges.calibrating.judging import Asked, check_labels
+from judge_gym.judges.calibrating.judging import Asked, check_labels, load_originals, people_of
 from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
 from judge_gym.judges.files import judge_in
 from judge_gym.judges.item_files import read_item_file
@@ -106,16 +106,14 @@ def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> Cas
     alternatives = _alternatives(folder, reviewed, node, judge)
     design = load_calibration(folder / reviewed.calibration) if reviewed.calibration else None
     if design is not None:
-        items = read_item_file(design.items, design.fields)
-        repeats = design.repeats
-        originals = items.texts
-        _check_calibration(design, originals, judge, node.items["calibration"].place)
-        texts = changed_texts(originals, design)
+        items, repeats = load_originals(design, (judge, *alternatives)), design.repeats
+        _check_calibration(design, items.texts, judge, node.items["calibration"].place)
+        texts = replace(changed_texts(items.texts, design), people=people_of(items))
     else:
         assert reviewed.items is not None
         items, repeats = read_item_file(folder / reviewed.items, reviewed.fields), file.repeats
         texts = Texts(items.texts)
-    check_labels((judge, *alternatives), items, design.label_scale if design else None)
+        check_labels((judge, *alternatives), items)
     labels = items.said(judge, reviewed.calibration or node.place.file)
     return Case(judge, alternatives, reviewed.decision, texts, repeats, design, labels)
 

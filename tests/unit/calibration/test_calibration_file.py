@@ -80,6 +80,13 @@ def test_expectations_decide_at_which_severities_a_text_is_judged(tmp_path):
             "the simulator has no model 'sim/calmm-1'. Did you mean sim/calm-1?",
         ),
         ("margin: {bins: 3}", "Did you mean margins?"),
+        ("decide: {readable: 98}", "decide.readable is 98"),
+        ("decide: {agrement: 0.5}", "Did you mean agreement?"),
+        ("decide: {perturbations: {tona: blocks}}", "Did you mean tone?"),
+        (
+            "decide: {perturbations: {tone: stops}}",
+            "Use a mapping of perturbations to warns, blocks or blocks together",
+        ),
     ],
 )
 def test_a_file_that_does_not_fit_is_named(tmp_path, more, said):

@@ -36,7 +36,7 @@ def test_a_good_judge_passes(quality, rng):
     judged = scores(quality)
     spread = distribution_checks(judged, MARGINS, rng)
     assert set(results(spread).values()) == {Result.PASSES}
-    repeats = repetition_checks(judged, MARGINS, rng)
+    repeats = repetition_checks(judged, MARGINS, rng, 0.9)
     assert set(results(repeats).values()) == {Result.PASSES}
     assert repeats[0].beside[0].metric == "reliability_of_mean"
     assert all(check.action == "" for check in (*spread, *repeats))
@@ -51,24 +51,24 @@ def test_a_judge_that_clusters_fails_though_it_repeats_itself(quality, rng):
     more = scores(np.tile(75 + (quality - 50) / 20, (2, 1)))
     assert results(distribution_checks(more, MARGINS, rng))["bins"] is Result.FAILS
     # it still tells items apart, in steps of its own
-    assert set(results(repetition_checks(more, MARGINS, rng)).values()) == {Result.PASSES}
+    assert set(results(repetition_checks(more, MARGINS, rng, 0.9)).values()) == {Result.PASSES}
 
 
 def test_agreement_of_a_judge_that_tells_nothing_apart_is_no_virtue(rng):
-    constant = repetition_checks(scores(np.full((ITEMS, RUNS), 70.0)), MARGINS, rng)
+    constant = repetition_checks(scores(np.full((ITEMS, RUNS), 70.0)), MARGINS, rng, 0.9)
     assert {check.result for check in constant} == {Result.NOT_APPLICABLE}
-    noise = repetition_checks(scores(70 + rng.normal(0, 2, (ITEMS, RUNS))), MARGINS, rng)
+    noise = repetition_checks(scores(70 + rng.normal(0, 2, (ITEMS, RUNS))), MARGINS, rng, 0.9)
     assert [check.result for check in noise] == [Result.FAILS, Result.NOT_APPLICABLE]
     assert "discrimination fails" in noise[1].reason
 
 
 def test_a_judge_that_guesses_fails_to_agree(rng):
-    guesses = repetition_checks(scores(rng.uniform(0, 100, (ITEMS, RUNS))), MARGINS, rng)
+    guesses = repetition_checks(scores(rng.uniform(0, 100, (ITEMS, RUNS))), MARGINS, rng, 0.9)
     assert guesses[0].result is Result.FAILS
 
 
 def test_one_run_an_item_repeats_nothing(quality, rng):
-    once = repetition_checks(scores(quality[:, :1]), MARGINS, rng)
+    once = repetition_checks(scores(quality[:, :1]), MARGINS, rng, 0.9)
     assert {check.result for check in once} == {Result.NOT_APPLICABLE}
 
 

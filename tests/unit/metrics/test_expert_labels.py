@@ -23,7 +23,7 @@ def test_agreement_is_kappa_of_verdicts_and_its_quadratic_form_of_steps(rng):
     for steps in (2, 5):
         labels = rng.integers(0, steps, 40).astype(float)
         judged = np.where(rng.random(40) < 0.7, labels, rng.integers(0, steps, 40))
-        found = label_agreement(labels, judged, rng)
+        found = label_agreement(labels, judged)
         # Cohen 1968: 1 less the mean squared distance over that of all pairs of both sides
         by_chance = np.subtract.outer(labels, judged) ** 2
         kappa = 1 - ((labels - judged) ** 2).mean() / by_chance.mean()
@@ -33,16 +33,15 @@ def test_agreement_is_kappa_of_verdicts_and_its_quadratic_form_of_steps(rng):
 
 def test_a_judge_that_never_moves_agrees_by_chance(rng):
     labels = np.repeat([0.0, 100], 20)
-    found = label_agreement(labels, np.full(40, 100.0), rng)
+    found = label_agreement(labels, np.full(40, 100.0))
     assert found.estimate == 0
     assert found.lower < 0 < found.upper < 0.4
-    assert "all labels are the same" in label_agreement(np.ones(9), np.ones(9), rng).reason
+    assert "all labels are the same" in label_agreement(np.ones(9), np.ones(9)).reason
 
 
 def test_no_miss_among_few_labels_leaves_room():
-    rng = np.random.default_rng(RNG_SEED)
     labels = np.tile([0.0, 100], 15)
-    found = label_agreement(labels, labels, rng)
+    found = label_agreement(labels, labels)
     # Wilson's upper end of 0 of 30 is 0.1135; half the pairs differ by chance
     assert (found.estimate, found.upper) == (1, 1)
     assert found.lower == pytest.approx(1 - 0.1135 / 0.5, abs=1e-3)
@@ -59,7 +58,7 @@ def test_the_interval_of_agreement_is_not_above_the_truth(prevalence, noise):
     for _ in range(80):
         labels = (rng.random(30) < prevalence) * 100.0
         judged = np.where(rng.random(30) < noise, 100 - labels, labels)
-        found = label_agreement(labels, judged, rng)
+        found = label_agreement(labels, judged)
         above += found.lower is not None and found.lower > kappa
     # 2.5% of 80 sets; the interval of concordance alone lies above in 4 to 15%
     assert above <= 5

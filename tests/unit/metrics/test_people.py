@@ -4,6 +4,7 @@ import csv
 import gzip
 from pathlib import Path
 
+import krippendorff
 import numpy as np
 import pytest
 
@@ -11,6 +12,7 @@ from judge_gym.metrics.cells import Verdicts
 from judge_gym.metrics.estimate import RemarkKind
 from judge_gym.metrics.people import (
     Labels,
+    agreement_beside_people,
     alternative_annotator,
     benjamini_yekutieli,
     distance_to_people,
@@ -193,3 +195,37 @@ def test_without_two_people_there_is_no_floor():
     found = distance_to_people(people_of([[0]]), judge_of([0]), same(2), "people_distance", "share")
     assert "no item has the labels of two people" in found.distance.reason
     assert found.excess.estimate is None
+
+
+def test_agreement_beside_people_is_krippendorffs_alpha_of_people(rng):
+    truth = rng.normal(size=40)
+    people = truth + rng.normal(scale=0.7, size=(3, 40))
+    found = agreement_beside_people(people[:, :, None], people[0][:, None], rng)
+    # the package divides the expected distance by N - 1, this by N
+    alpha = krippendorff.alpha(people, level_of_measurement="interval")
+    assert found.people.estimate == pytest.approx(1 - (1 - alpha) * 120 / 119)
+    assert found.excess.estimate == pytest.approx(found.judge.estimate - found.people.estimate)
+
+
+def test_a_judge_that_ignores_the_item_has_no_agreement_with_people(rng):
+    people = rng.normal(size=40) + rng.normal(scale=0.7, size=(3, 40))
+    constant = agreement_beside_people(people[:, :, None], np.full((40, 1), people.mean()), rng)
+    assert constant.judge.estimate == pytest.approx(0, abs=1e-9)
+    assert constant.excess.upper < 0
+
+
+def test_one_more_person_agrees_as_people_do(rng):
+    covered = 0
+    for _ in range(300):
+        every = rng.normal(size=50) + rng.normal(scale=0.7, size=(4, 50))
+        found = agreement_beside_people(every[:3, :, None], every[3][:, None], rng).excess
+        covered += found.lower <= 0 <= found.upper
+    assert covered >= 0.93 * 300
+
+
+def test_agreement_beside_people_needs_items_with_two_of_them(rng):
+    alone = np.full((2, 9, 1), np.nan)
+    alone[0] = 1.0
+    found = agreement_beside_people(alone, np.ones((9, 1)), rng)
+    assert found.excess.estimate is None
+    assert "needs 4 items with two people, and there are 0" in found.excess.reason
