@@ -58,7 +58,7 @@ def show_headlines(report: "Report", places: Sequence[tuple[str, str]]) -> None:
     if more := len(report.summary.cautions) - len(cautions):
         cautions.append(Text(f"- {more} more: add --all"))
     careful = Group(Text("Be careful", style="bold"), *cautions, "") if cautions else Group()
-    opened = [report.audit.in_terminal, report.audit.published] if report.audit else []
+    opened = [report.audit.in_terminal, report.audit.published_in_terminal] if report.audit else []
     audited = Group(*(TerminalTable(one, report.marks_beside(one)) for one in opened if one))
     room = MOST_LINES - _LINES_BEFORE - len(places)
     room -= _height(opening) + _height(audited) + _height(careful)

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from judge_gym.calibration.checks import Check, Margins, Result, adjusted, claimed, more_items, span
-from judge_gym.formats import percent, plain, short
+from judge_gym.formats import p_value, percent, plain
 from judge_gym.metrics.accuracy import cohens_kappa
 from judge_gym.metrics.cells import FloatArray, Verdicts
 from judge_gym.metrics.consistency import clustered_share
@@ -255,7 +255,7 @@ def _judged_drift(drift: Drift, check: Check, p: float | None, margins: Margins)
     estimate, claim = check.estimate, _claim(drift, margins)
     if estimate.estimate is None:
         return replace(check, result=Result.NOT_APPLICABLE, reason=estimate.reason)
-    figure_text = span(estimate) if p is None else f"{span(estimate)}; p {short(p)} after Holm"
+    figure_text = span(estimate) if p is None else f"{span(estimate)}; p {p_value(p)} after Holm"
     check = replace(check, reason=figure_text, p_adjusted=p)
     if p is None or p >= ALPHA:
         return replace(check, result=Result.INCONCLUSIVE, action=more_items(estimate, claim))

@@ -115,7 +115,7 @@ def decide_benchmark(name: str, checks: Sequence[Check], made: int, expected: in
     if not careful:
         return Decision(CalibrationVerdict.USE, f"Use {name}: {good}; {bias.question}.")
     doubts = "; ".join(
-        f"it {'does not hold' if check.result is Result.FAILS else 'is open'} that "
+        f"it {'does not hold that' if check.result is Result.FAILS else 'is open whether'} "
         f"{check.question} ({check.reason})"
         for check in careful
     )

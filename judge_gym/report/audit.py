@@ -10,7 +10,7 @@ from judge_gym.analysis.data import SweepData
 from judge_gym.analysis.facets import averaged
 from judge_gym.analysis.multiverse import ACCURACY, SCORE
 from judge_gym.counting import counted
-from judge_gym.formats import ABSENT, figure, number, ranged
+from judge_gym.formats import ABSENT, figure, number, percent, ranged
 from judge_gym.report.multiverse import HOLDS, OPEN, RECORDED, REVERSES, curves_of
 from judge_gym.report.plots.plot import Panel, Plot, Rows
 from judge_gym.report.table import Row, Table, plain_table
@@ -67,6 +67,16 @@ class Audit:
     range_of_strips: str = ""
     published: Table | None = None
     """Published accuracies with the computed ones, at each judge's best and worst wording."""
+
+    @property
+    def published_in_terminal(self) -> Table | None:
+        """The published table at each judge's best wording alone."""
+        if self.published is None:
+            return None
+        best = {row.cells[0]: row for row in reversed(self.published.rows)}
+        rows = tuple(row for row in self.published.rows if best[row.cells[0]] is row)
+        title = "As published: each judge's best wording"
+        return replace(self.published, title=title, rows=rows)
 
     @property
     def in_terminal(self) -> Table:
@@ -129,6 +139,7 @@ def _pairs(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
         ),
         tuple(_row(judge, several, far) for judge in judges),
         notes=tuple(_notes(data, rows, judges, shared)),
+        methods=("Right less wrong, in the checks, is 0 for guessing.",),
         imported=True,
         simulated=any(row.simulated for of in estimable.values() for row in of.values()),
     )
@@ -166,11 +177,10 @@ def _explanation(rows: Sequence[ResultRow], judges: Figures, shared: set[str]) -
     judgements = sum(row.n for of in judges.values() for row in of.values())
     items = max(row.n_items for of in judges.values() for row in of.values())
     most = max(len(of) for of in judges.values())
-    said = f"{judgements:,} judgements by {counted(len(judges), 'judge')} of {items} pairs"
+    said = f"{judgements:,} judgements of {items} pairs in both orders"
     if most == 1:
-        return f"{said}, both orders."
-    alike = f" The figures are of the {len(shared)} wordings that all judges have."
-    return f"{said}, both orders, up to {most} wordings of the prompt.{alike}"
+        return f"{said}."
+    return f"{said}, up to {most} wordings; figures are of the {len(shared)} that all judges have."
 
 
 def _row(judge: _Judge, several: bool, far: Mapping[str, Sequence[ResultRow]]) -> Row:
@@ -215,12 +225,12 @@ def _notes(
     data: SweepData, rows: Sequence[ResultRow], judges: Sequence[_Judge], shared: set[str]
 ) -> Iterable[str]:
     yield (
-        "Accuracy: share of judgements that are right, with a 95% interval over pairs; an "
-        "unreadable answer is not right. Right less wrong, in the checks, is 0 for guessing."
+        "Accuracy: share of judgements that are right, with a 95% interval over pairs. Unreadable "
+        "answers are not right."
     )
     yield (
-        "First shown: share of winners that were shown first; 0.50 is no preference. Same choice: "
-        "share of pairs with the same winner in both orders."
+        "First shown: share of winners shown first; 0.50 is no preference. Same choice: pairs with "
+        "one winner in both orders."
     )
     yield from _sentences(data, rows, shared)
 
@@ -386,7 +396,7 @@ def _longer(rows: Sequence[ResultRow]) -> str:
     if not by_judge:
         return ""
     right = next((row for row in rows if row.metric == LONGER_RIGHT), None)
-    base = f" (it is the right one in {number(right.estimate)})" if right else ""
+    base = f" (it is right in {percent(right.estimate)} of pairs)" if right else ""
     return f"Longer: share of winners that are the longer answer{base}: {', '.join(shares)}."
 
 

@@ -65,9 +65,8 @@ def candidate_table(report: GymReport) -> Table:
     cases = len(report.entries)
     return Table(
         "Candidates",
-        "Means over the cases with a value, in points of 100, with 95% intervals. Where a case has "
-        "no value, the number of those that have is in brackets; the others are in no mean. The "
-        "cost is of what the candidate itself asked models for.",
+        "Means over the cases that have a value, in points of 100, with 95% intervals; their "
+        "number is in brackets where some have none. Cost: the candidate's own calls.",
         ("candidate", "how its cases ended", "cost, USD", *report.means),
         tuple(
             Row(
@@ -97,9 +96,9 @@ def comparison_table(report: GymReport) -> Table:
     """Return the difference of every two candidates by every measure."""
     return Table(
         "Every two candidates",
-        "A candidate less another, case by case, on the cases that both have a value of; p by sign "
-        "flips, after Holm over the whole table. The last columns count the cases that are left "
-        "out: those that one of them alone has a value of, or neither.",
+        "A candidate less another, over the cases for which both have a value. p: by sign flips, "
+        "after Holm over the table. The last columns count the cases that are left out, because "
+        "only one of the two, or neither, has a value.",
         (
             *("measure", "candidate", "less", "difference", "p", "cases"),
             *("candidate only", "other only", "neither"),

@@ -40,12 +40,12 @@ _QUESTIONS: Mapping[str, tuple[str, str, str]] = {
     ),
     "H4.polarization": (
         "Does forced choice inflate disagreement?",
-        "polarization, forced less free choice, bits",
+        "polarization, forced less free, bits",
         "forced choice",
     ),
     "H4.distance": (
         "Does forced choice move sets apart?",
-        "distance of sets, forced less free choice",
+        "distance of sets, forced less free",
         "forced choice",
     ),
     "V1.polarization": ("Do judges agree on the control?", "bits", "a control"),

@@ -68,7 +68,7 @@ def _tiles(rows: Sequence[ReviewRow]) -> list[Tile]:
     for row in in_use[:MOST_TILES]:
         # Reviews that were stored by earlier versions have none.
         verdict = row.figures.get("verdict") or ABSENT
-        says = f"{row.recommendation}: {row.reason}"
+        says = f"{row.recommendation.capitalize()}. {row.reason}"
         tiles.append(Tile(row.figures["judge"], f"{verdict[0].upper()}{verdict[1:]}", says))
     return tiles
 

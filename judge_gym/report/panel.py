@@ -68,7 +68,7 @@ def panel_evaluation_page(evaluation: Evaluation) -> str:
     ways = [(kind, way_table(evaluation, kind, some)) for kind, some in kinds(evaluation)]
     others = [pair_table(evaluation), family_table(evaluation), policy_table(evaluation)]
     tiles = [
-        Tile(way.name, number(way.error.estimate), f"mean error, {figure_or_reason(way.error)}")
+        Tile(way.name, number(way.error.estimate), _interval(way.error))
         for way in evaluation.whole.ways[:MOST_TILES]
     ]
     return template.render(
@@ -79,6 +79,12 @@ def panel_evaluation_page(evaluation: Evaluation) -> str:
         unseen_note=unseen_note,
         drawing=_drawing,
     )
+
+
+def _interval(error: Estimate) -> str:
+    if error.lower is None or error.upper is None:
+        return f"mean error; {error.reason or 'no interval'}"
+    return f"mean error, 95% interval {number(error.lower)} to {number(error.upper)}"
 
 
 def figure_or_reason(estimate: Estimate, digits: int = 2) -> str:
@@ -108,11 +114,10 @@ def way_table(evaluation: Evaluation, kind: str, some: Figures) -> Table:
     return _table(
         evaluation,
         TITLES[kind],
-        "Error is the mean distance from the true score, bias its direction; that of a pooled "
-        "score is of the fraction it is. Exactly right, and κ with quadratic weights, are after "
-        "rounding. Better by is the error of the rater that errs least on these documents, less "
-        "that of the row. What is weighted by reliability or calibration has what the other "
-        "documents showed. 95% intervals, documents as the unit.",
+        "Error: mean distance from the true score. Bias: mean difference from it. Exactly right, "
+        "and κ with quadratic weights: after rounding. Better by: the error of the best single "
+        "rater on these documents less that of the row. Weights by reliability and calibration "
+        "come from the other documents. 95% intervals over documents.",
         (
             *("who decides", "error", "bias", "exactly right", "κ", "better by"),
             *(("USD a document",) if whole else ()),

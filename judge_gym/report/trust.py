@@ -122,7 +122,6 @@ def _power(claims: Iterable[Headline]) -> Tile:
             return Tile(
                 label,
                 number(effect),
-                f"beyond the margin of the first claim: {_DETECTED} half-widths of its widest "
-                "interval",
+                "smallest effect beyond the margin, for the first claim, that is found so often",
             )
     return Tile(label, ABSENT, "no claim has an interval")

@@ -175,8 +175,8 @@ def test_an_audit_has_the_figures_of_an_import(place: Place) -> None:
         None: 1.0,
     }
     page = render_page(audit_report(found, recorded))
-    assert "12 judgements by 2 judges of 3 pairs" in page
-    assert "it is the right one in 1.00): x 0.75, y 0.25." in page
+    assert "12 judgements of 3 pairs" in page
+    assert "it is right in 100% of pairs): x 0.75, y 0.25." in page
     assert "recorded/x: 1 of 6 answers could not be read." in page
     assert "Evidence</h2>" not in page
 
