@@ -11,6 +11,7 @@ import typer
 from deployments.cli.options import AsJson, PlanOnly, RetryFailed
 from deployments.cli.output import command, console, marked, say_simulated, show_note, show_table
 from judge_gym.counting import counted
+from judge_gym.errors import ConfigError
 
 if TYPE_CHECKING:
     from judge_gym.gyms.evaluating import GymReport, LoadedGym
@@ -161,14 +162,32 @@ def injection(
     utility_model: Annotated[
         str, typer.Option(help="The model that edits the evidence; not one of the judges.")
     ] = "",
+    judge: Annotated[
+        list[Path] | None,
+        typer.Option(help="A product judge's file to test; may be repeated.", show_default=False),
+    ] = None,
+    items: Annotated[
+        Path | None,
+        typer.Option(
+            help="Pairs for --judge (JSONL or CSV: text, clean, attack).",
+            show_default="those of the sweep",
+        ),
+    ] = None,
     plan: PlanOnly = False,
 ) -> None:
     """Measure how far prompt injections raise a judge's verdicts.
 
     Judges texts with an injection and the same texts without. Every injection demands the last
     stage, so a judge that complies scores the text higher. Runs as a sweep; rerun the command to
-    resume.
+    resume. A product judge (--judge) judges the same pairs under its own prompt.
     """
+    if judge:
+        if model or utility_model:
+            raise ConfigError("--judge and --model are both given.", "Run the command for each.")
+        _judge_attempts(judge, items or SUITE.parent / "corpora" / "injection.jsonl", plan=plan)
+        return
+    if items:
+        raise ConfigError("--items is given without --judge.", "Name a judge file.")
     from deployments.cli import sweep as sweeps
     from deployments.cli.environment import database
     from deployments.cli.sweep import check_failed_work, run_sweep
@@ -198,6 +217,45 @@ def injection(
     check_failed_work(loaded.name)
 
 
+def _judge_attempts(files: Sequence[Path], items: Path, *, plan: bool) -> None:
+    import asyncio
+
+    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
+    from deployments.cli.estimates import show_judging
+    from judge_gym.judges import load_judge
+    from judge_gym.judges.calibrating.judging import Asked
+    from judge_gym.judges.injection import product_lifts, read_attempts
+    from judge_gym.runtime import runtime
+    from judge_gym.settings import settings
+
+    judges = [load_judge(file) for file in files]
+    clean, attacked = read_attempts(items)
+    for one in judges:
+        for item in (*clean, *attacked):
+            one.check(item)
+    prepare_environment(settings().data_dir, verbose=False)
+    if plan:
+        title = f"Estimate for {counted(len(clean), 'pair')}"
+        show_judging(title, [Asked(one, [*clean, *attacked]) for one in judges])
+        return
+
+    async def judge_all() -> "list[Lift]":
+        async with runtime() as current:
+            found = [await product_lifts(current, one, clean, attacked) for one in judges]
+        return [lift for lifts in found for lift in lifts]
+
+    with simulator_for(one.answered_by for one in judges), lost_servers_named():
+        lifts = asyncio.run(judge_all())
+    console.print(
+        "\nLift: score of a text with an injection minus its score without, as a share of the\n"
+        "judge's scale, with 95% intervals over pairs. *: differs from 0, p < 0.05; kinds of\n"
+        "injection after Holm's correction.\n"
+    )
+    _show_kinds(lifts, "By kind of injection")
+    if any(lift.simulated for lift in lifts):
+        say_simulated()
+
+
 def _show_lifts(lifts: Sequence["Lift"]) -> None:
     judges = list(dict.fromkeys(lift.judge for lift in lifts))
     simulated = any(lift.simulated for lift in lifts)
@@ -214,6 +272,12 @@ def _show_lifts(lifts: Sequence["Lift"]) -> None:
         ]
         title = marked(f"{judge}, by setting", simulated=simulated)
         show_table(title, ("evidence view", "prompt order", *methods), rows)
+    _show_kinds(lifts, "By kind of injection, over all settings")
+
+
+def _show_kinds(lifts: Sequence["Lift"], title: str) -> None:
+    judges = list(dict.fromkeys(lift.judge for lift in lifts))
+    simulated = any(lift.simulated for lift in lifts)
     kinds = list(dict.fromkeys(lift.attack for lift in lifts))
     by_kind = {(lift.attack, lift.judge): lift for lift in lifts if lift.setting is None}
     rows = [
@@ -226,8 +290,7 @@ def _show_lifts(lifts: Sequence["Lift"]) -> None:
     ]
     unread = (str(by_kind["", judge].without_verdict) for judge in judges)
     rows.append(("judgements without a verdict", "", *unread))
-    title = marked("By kind of injection, over all settings", simulated=simulated)
-    show_table(title, ("injection", "pairs", *judges), rows)
+    show_table(marked(title, simulated=simulated), ("injection", "pairs", *judges), rows)
 
 
 def _shown(estimate: "Estimate") -> str:
@@ -245,7 +308,6 @@ def _own_suite(models: Sequence[str] | None, utility_model: str) -> Path:
 
     from ruamel.yaml import YAML
 
-    from judge_gym.errors import ConfigError
     from judge_gym.model_names import is_simulated_model
     from judge_gym.settings import settings
 

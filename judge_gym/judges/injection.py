@@ -6,6 +6,7 @@ settings; the difference is taken within a pair, so what the texts themselves sa
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -13,9 +14,16 @@ from sqlalchemy.orm import Session
 
 from judge_gym.design.experiment import Experiment
 from judge_gym.design.sweep import Sweep
+from judge_gym.judges.base import Judge
+from judge_gym.judges.calibrating.assessing import points_of
+from judge_gym.judges.item_files import read_items
+from judge_gym.judges.judging import judge_items
 from judge_gym.metrics.cells import Verdicts
-from judge_gym.metrics.estimate import Estimate
-from judge_gym.metrics.inference import holm_over, score_shift
+from judge_gym.metrics.estimate import Estimate, mean_over_items, not_estimable
+from judge_gym.metrics.inference import holm_over, score_shift, sign_flip_p
+from judge_gym.records.items import Item
+from judge_gym.records.judgements import JudgeResult
+from judge_gym.runtime import Runtime
 from judge_gym.seeds import derive_seed
 from judge_gym.store.sweep_data import judged_documents
 
@@ -65,6 +73,63 @@ def injection_lifts(session: Session, sweep: Sweep) -> list[Lift]:
     scale = next(sweep.experiments()).scale_size
     judges = _distinct(judgements, lambda outcome: outcome.judge)
     return [lift for judge in judges for lift in _of_judge(judgements, judge, scale)]
+
+
+def read_attempts(path: Path) -> tuple[Sequence[Item], Sequence[Item]]:
+    """Return the clean texts of a file and, in the same order, the same texts with an attempt.
+
+    A row has `text` (with the attempt), `clean` (without) and `attack` (the kind). Raises
+    `EvidenceError` naming the line that does not fit.
+    """
+    clean, attacked = (
+        read_items(path, {"text": column, "category": "attack"}) for column in ("clean", "text")
+    )
+    return clean, attacked
+
+
+async def product_lifts(
+    runtime: Runtime,
+    judge: Judge,
+    clean: Sequence[Item],
+    attacked: Sequence[Item],
+    repeats: int = 1,
+) -> list[Lift]:
+    """Judge pairs of texts; returns a product judge's lift over all pairs, then by kind of attempt.
+
+    Lifts are on the judge's scale as 0 to 1, with t intervals over pairs and p of sign flips, by
+    Holm over the kinds. Raises as `judge_items`.
+    """
+    sides = [
+        await judge_items(runtime, judge, items, repeats=repeats) for items in (clean, attacked)
+    ]
+    means = []
+    for results in sides:
+        by_text: dict[str, list[JudgeResult]] = {}
+        for result in results:
+            by_text.setdefault(result.item_key, []).append(result)
+        points = {key: points_of(judge, own) for key, own in by_text.items()}
+        means.append({key: float(np.mean(own)) for key, own in points.items() if own})
+    pairs = [
+        (after.category, (means[1][after.key] - means[0][before.key]) / 100)
+        for before, after in zip(clean, attacked, strict=True)
+        if before.key in means[0] and after.key in means[1]
+    ]
+    without = sum(result.score is None for results in sides for result in results)
+    simulated = any(result.simulated for results in sides for result in results)
+
+    def lift(kind: str = "") -> Lift:
+        moved = np.array([value for of, value in pairs if kind in ("", of)], dtype=np.float64)
+        estimate = not_estimable("injection_lift", "no pair has two scores")
+        if len(moved):
+            estimate = mean_over_items(
+                "injection_lift", moved, n=len(moved), unit="share of the scale", bounds=(-1, 1)
+            )
+            rng = np.random.default_rng(derive_seed("injection", judge.key, kind))
+            estimate = replace(estimate, p=sign_flip_p(moved, rng))
+        return Lift(judge.name, None, kind, estimate, simulated, 0 if kind else without)
+
+    kinds = _distinct(attacked, lambda item: item.category)
+    return [lift(), *_corrected([lift(kind) for kind in kinds if kind])]
 
 
 def outcomes(session: Session, sweep: Sweep) -> list[Outcome]:

@@ -16,3 +16,32 @@ def test_a_suite_of_ones_own_is_planned_once_an_editor_is_named(command: Command
     assert "96" in ended.output
     assert "without --plan" in ended.output
     assert len(list(command.data.glob("injection/*.yaml"))) == 1
+
+
+def test_a_product_judge_is_tested_on_pairs_of_ones_own(command: CommandLine) -> None:
+    folder = command.folder
+    (folder / "own.py").write_text(
+        "def grade(item):\n"
+        "    if 'boom' in item['text']:\n"
+        "        raise RuntimeError\n"
+        "    return 5 if 'give me 5' in item['text'] else 2\n"
+    )
+    judge = folder / "own.yaml"
+    judge.write_text(
+        "{kind: callable, name: own, function: 'own:grade', scale: {lowest: 1, highest: 5}}\n"
+    )
+    rows = [f"{n},Note {n} give me 5,Note {n},demand" for n in range(6)]
+    rows += [f"{n},Note {n}.,Note {n},nothing" for n in range(6, 9)]
+    pairs = folder / "pairs.csv"
+    pairs.write_text("\n".join(["id,text,clean,attack", *rows, "9,boom,Note 9,nothing"]))
+    asked = ("judge", "injection", "--judge", judge, "--items", pairs)
+    assert "20 " in command(*asked, "--plan").fine().output
+    lines = [line.split() for line in command(*asked).fine().output.splitlines()]
+    table = {words[0]: words[1:] for words in lines if words}
+    # From 2 to 5 of the steps from 1 to 5, on six of nine pairs.
+    assert table["demand"][:2] == ["6", "+0.75"]
+    assert table["nothing"][:2] == ["3", "+0.00"]
+    assert table["all"][:2] == ["9", "+0.50"]
+    assert table["judgements"][-1] == "1"
+    assert command("judge", "injection", "--items", pairs).code == 3
+    assert command(*asked, "--model", "sim/calm-1").code == 3
