@@ -128,7 +128,7 @@ async def product_lifts(
             estimate = replace(estimate, p=sign_flip_p(moved, rng))
         return Lift(judge.name, None, kind, estimate, simulated, 0 if kind else without)
 
-    kinds = _distinct(attacked, lambda item: item.category)
+    kinds = dict.fromkeys(item.category for item in attacked)
     return [lift(), *_corrected([lift(kind) for kind in kinds if kind])]
 
 
