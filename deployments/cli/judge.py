@@ -119,12 +119,16 @@ def score(
             "name": judge.name,
             **cost,
             "served_models": by.served,
-            "labels": {"column": read.label_column, **asdict(labelled)},
             "contradictions": [
                 {"item": result.item, "repeat": result.repeat, "why": why}
                 for result in results
                 if (why := judge.contradiction(result))
             ],
+            "labels": {
+                "column": read.label_column,
+                "annotators": dict(read.labels.annotators) if read.labels else {},
+                **asdict(labelled),
+            },
             "results": [result.model_dump(mode="json") for result in results],
         }
         console.print_json(json.dumps(scored))

@@ -18,7 +18,7 @@ from deployments.cli.options import (
     fields_of,
     labels_of,
 )
-from deployments.cli.output import console, errors, show_table
+from deployments.cli.output import console, errors, say_simulated, show_table
 
 if TYPE_CHECKING:
     from judge_gym.judges import AnyJudge, Item, JudgeResult, People
@@ -154,14 +154,18 @@ def agreement(
     if export:
         write_labels(export, given.every)
     results = _stored(judge, read.texts)
+    simulated = any(one.simulated for some in results.values() for one in some)
     if as_json:
         figures = {name or "whole": _figures(bound.people, name, results, shown)
                    for name in bound.people.criteria}  # fmt: skip
-        console.print_json(json.dumps({"labels": bound.said(judge), "criteria": figures}))
+        found = {"labels": bound.said(judge), "simulated": simulated, "criteria": figures}
+        console.print_json(json.dumps(found))
         return
     console.print(bound.said(judge), markup=False, soft_wrap=True)
     for name in bound.people.criteria:
         _show(bound.people, name, results, shown)
+    if simulated:
+        say_simulated()
     if export:
         console.print(f"Labels: {export}", markup=False, soft_wrap=True)
 

@@ -302,9 +302,9 @@ class People:
         """Return what the labels make of the items, for a person."""
         how = "majority" if self.by_vote else "mean"
         people = len(self.annotators())
+        of = f"the {how} of {people} people's labels" if people > 1 else "one person's labels"
         sentence = (
-            f"Reference: the {how} of {counted(people, 'person')}'s labels on "
-            f"{len(self.reference)} of {counted(len(self.items), 'text')}."
+            f"Reference: {of} on {len(self.reference)} of {counted(len(self.items), 'text')}."
             if people
             else "No label is of the whole item."
         )

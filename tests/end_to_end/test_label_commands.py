@@ -1,0 +1,108 @@
+"""Labels of several people in the commands for product judges."""
+
+import json
+from pathlib import Path
+
+from support.command_line import REPOSITORY, CommandLine
+from support.simulation import Simulator
+
+EXAMPLES = REPOSITORY / "deployments" / "calibrations"
+CALIBRATION = """
+name: labelled
+judges: [good.yaml]
+items: items.jsonl
+labels: labels.csv
+label_fields: {annotator: rater}
+repeats: 1
+perturbations: [injection_line]
+severities: [1.0]
+"""
+
+
+def place(folder: Path) -> tuple[Path, Path, list[str]]:
+    """A judge, four items without labels of their own, and the names of these."""
+    rows = [json.loads(line) for line in (EXAMPLES / "notes.jsonl").read_text().splitlines()[:4]]
+    for row in rows:
+        row.pop("truth", None)
+    (folder / "good.yaml").write_text((EXAMPLES / "good.yaml").read_text())
+    (folder / "items.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder / "good.yaml", folder / "items.jsonl", [row["id"] for row in rows]
+
+
+def test_labels_come_in_rounds_and_buy_nothing_again(
+    command: CommandLine, simulator: Simulator, tmp_path: Path
+) -> None:
+    judge, items, names = place(tmp_path)
+    labels = tmp_path / "labels.csv"
+    given = [f"{name},{who},{40 + 10 * place}" for who in ("ann", "bo")
+             for place, name in enumerate(names)]  # fmt: skip
+    labels.write_text("\n".join(["item,rater,label,time", *(f"{row}," for row in given[:4])]))
+    asked = ("judge", "score", judge, "--items", items, "--labels", labels,
+             "--label-fields", "annotator=rater", "--json")  # fmt: skip
+    first = command(*asked).fine()
+    assert json.loads(first.output)["labels"]["annotators"] == {"ann": 4}
+    assert "not known (" in first.errors
+    calls = simulator.answered()
+
+    with labels.open("a") as file:
+        file.write("\n" + "\n".join(f"{row}," for row in given[4:]))
+    second = command(*asked).fine()
+    assert json.loads(second.output)["labels"]["annotators"] == {"ann": 4, "bo": 4}
+    assert "Krippendorff's α 1.00" in second.errors
+
+    with labels.open("a") as file:
+        file.write(f"\n{names[0]},bo,90,2025-03-31")
+    told = command(*asked)
+    assert told.code == 3
+    assert "line 10: label is '90', and line 6 has '40' by 'bo'" in told.errors.replace("\n", " ")
+    labels.write_text(
+        labels.read_text().replace(f"{names[0]},bo,40,", f"{names[0]},bo,40,2025-03-30")
+    )
+    third = command(*asked).fine()
+    assert "1 earlier label replaced" in third.errors
+    assert simulator.answered() == calls
+
+    shown = command(
+        "judge", "agreement", judge, "--items", items, "--labels", labels,
+        "--label-fields", "annotator=rater", "--json", "--export", tmp_path / "all.jsonl",
+    ).fine()  # fmt: skip
+    figures = json.loads(shown.output)
+    assert figures["simulated"]
+    hardest = figures["criteria"]["whole"]["hardest"]
+    assert [(one["item"], one["labels"]) for one in hardest] == [
+        (names[0], {"ann": 40.0, "bo": 90.0})
+    ]
+    assert sum(map(sum, figures["criteria"]["whole"]["confusion"]["judge_by_person"])) == 8
+    assert len((tmp_path / "all.jsonl").read_text().splitlines()) == 9
+    assert simulator.answered() == calls
+
+
+def test_a_calibration_uses_the_labels_of_several_people(
+    command: CommandLine, tmp_path: Path
+) -> None:
+    _, _, names = place(tmp_path)
+    rows = [f"{name},{who},{score}" for name in names for who, score in (("ann", 60), ("bo", 70))]
+    (tmp_path / "labels.csv").write_text("\n".join(["item,rater,label", *rows]))
+    file = tmp_path / "labelled.yaml"
+    file.write_text(CALIBRATION)
+    ended = command("judge", "calibrate", file).fine()
+    said = " ".join(ended.output.split())
+    assert "by 2 annotators (ann 4, bo 4)" in said
+    assert "the mean of 2 people's labels on 4 of 4 texts" in said
+    assert "agree with people" in said
+    file.write_text(CALIBRATION.replace("labels.csv", "lables.csv"))
+    missing = command("judge", "calibrate", file)
+    assert missing.code == 3
+    assert "labels" in missing.errors
+    assert "labels.csv." in missing.errors
+
+
+def test_labels_beside_the_items_are_named_when_they_are_not_read(
+    command: CommandLine, tmp_path: Path
+) -> None:
+    judge, items, names = place(tmp_path)
+    row = {"item": names[0], "annotator": "ann", "label": 5}
+    (tmp_path / "items.labels.jsonl").write_text(json.dumps(row))
+    shown = command("judge", "check", judge, "--items", items).fine().output
+    assert "items.labels.jsonl" in shown
+    assert "--labels" in shown
