@@ -84,6 +84,11 @@ class LabelFile:
             parts.append(f"{counted(len(self.earlier), 'earlier label')} replaced by newer ones")
         if self.empty:
             parts.append(f"{counted(self.empty, 'row')} without a label")
+        by_gain = sum(row.draw.startswith("gain") for row in self.rows)
+        if by_gain:
+            parts.append(f"{by_gain} drawn by expected gain, so no random sample of the items")
+        if shown_score := sum("score shown" in row.draw for row in self.rows):
+            parts.append(f"{shown_score} given with the judge's score in view")
         return "; ".join(parts) + "."
 
 

@@ -109,8 +109,15 @@ def test_draws_by_gain_go_where_the_judge_errs_with_their_probability(tmp_path: 
     by_gain = [row for row in rows if row.draw == "gain"]
     assert len(by_gain) >= 35
     assert all(0 < (row.probability or 0) <= 1 for row in rows)
+    assert f"{len(by_gain)} drawn by expected gain" in read_labels(given.file).said()
     counts = Counter(row.item_key in passed for row in rows)
     assert counts[True] > counts[False]
+
+
+def test_a_label_says_that_the_score_was_in_view(tmp_path: Path) -> None:
+    given = Labelling(GATE, ITEMS, tmp_path / "a.jsonl", {}, shows_score=True)
+    fill(given, "ann", 2)
+    assert "2 given with the judge's score in view" in read_labels(given.file).said()
 
 
 def test_draws_by_gain_need_scores_and_labels_a_file_of_lines(tmp_path: Path) -> None:
