@@ -38,9 +38,7 @@ def benchmark_checks(
     made = [result for result in results if result]
     counts = np.array([result.status not in _UNREAD for result in made], dtype=np.int64)
     answers = replace(readable_of(judge, made), judge=judge.name)
-    readable = readable_check(
-        counts, np.ones(len(made), dtype=np.int64), answers, Decide().readable
-    )
+    readable = readable_check(counts, np.ones(len(made), dtype=np.int64), answers, LEAST_READABLE)
     others = _of_pairs(by_metric) if judge.judges_pairs else _of_scores(by_metric, margins)
     return [readable, *others]
 
