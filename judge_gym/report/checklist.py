@@ -58,7 +58,7 @@ def checklist(
         ("Replicates for each item", _range(_column(facts.experiments, "replicates"))),
         ("Evidence and its source", _evidence(facts)),
         ("Documents left out, with reasons", facts.dropped or "none"),
-        ("Answers that could not be read", tiles.get("Readable answers", "")),
+        ("Answers that could be read", tiles.get("Readable answers", "")),
         ("Abstentions", tiles.get("Abstained", "")),
         ("Validity checks", f"{counted(len(truths), 'figure')}" if truths else ""),
         ("Independence of judges (effective votes)", tiles.get("Effective votes", "")),

@@ -137,7 +137,7 @@ MAX_ON_PAGE = 60
 MAX_DOCUMENTS = 500
 """Documents shown of all windows together."""
 MAX_JUDGEMENTS = 40
-"""Judgements shown of one document: every judge's first replicate, then the second, and so on."""
+"""Judgements shown of one document: one of each outcome of a judge, then a second, and so on."""
 MAX_DROPPED = 100
 
 

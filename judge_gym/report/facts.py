@@ -60,7 +60,7 @@ class Facts:
     experiment_ids: tuple[int, ...]
     served: ServedSummary = ServedSummary()
     dropped: str = ""
-    """Count of documents that their windows dropped, but for limits of the windows; or ""."""
+    """Counts of documents that windows dropped, and that lie outside their limits; or ""."""
 
 
 def read_facts(session: Session, run_id: int) -> Facts:
@@ -221,10 +221,13 @@ def _windows(windows: Sequence[StoredWindow]) -> Table:
 def _faulty(windows: Sequence[StoredWindow]) -> str:
     counts: Counter[str] = Counter()
     for window in windows:
-        counts.update({why: n for why, n in window.dropped.items() if why not in BY_DESIGN})
+        counts.update(window.dropped)
+    beyond = sum(counts.pop(reason, 0) for reason in BY_DESIGN)
     documents = sum(window.documents for window in windows) + counts.total()
     reason = f": {next(iter(counts)).replace('_', ' ')}" if len(counts) == 1 else ""
-    return f"{counts.total()} of {documents} dropped{reason}" if counts else ""
+    dropped = f"{counts.total()} of {documents} dropped{reason}" if counts else ""
+    outside = f"{beyond} over limits" if beyond else ""
+    return ", ".join(filter(None, (dropped, outside)))
 
 
 def _dropped(counts: Mapping[str, int]) -> str:

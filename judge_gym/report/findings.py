@@ -216,7 +216,7 @@ def _several(findings: Sequence[FindingRow]) -> str:
     else:
         parts = [f"{n} {_VERBS[conclusion][n > 1]}" for conclusion, n in count.most_common()]
         split = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
-        verdict = f"is inconclusive as a whole ({_kind(first)}): of {len(findings)} figures {split}"
+        verdict = f"comes out differently ({_kind(first)}): of {len(findings)} figures {split}"
     labelled = zip(findings, distinct_labels(findings), strict=True)
     ordered = sorted(labelled, key=lambda pair: pair[0].estimate or 0.0)
     (low, lowest), (high, highest) = ordered[0], ordered[-1]

@@ -92,6 +92,8 @@ class Headline:
     conclusion: str
     findings: Sequence[FindingRow]
     is_check: bool
+    explored: str = ""
+    """How the claim's figures came out that the plan does not confirm, which have no row."""
 
     @property
     def claim_key(self) -> str:
@@ -141,11 +143,14 @@ def _tested(findings: Sequence[FindingRow]) -> list[FindingRow]:
 
 def _claim_headlines(findings: Sequence[FindingRow]) -> Iterator[Headline]:
     chosen = [finding for finding in findings if finding.confirmatory] or findings
+    planned = {id(finding) for finding in chosen}
+    others = Counter(one.conclusion for one in findings if id(one) not in planned)
+    explored = ", ".join(f"{others[word]} {word}" for word in _ORDER if others[word])
     labels = dict(zip(map(id, chosen), distinct_labels(chosen), strict=True))
 
     def headline(alike: Sequence[FindingRow]) -> Headline:
         label = labels[id(alike[0])] if len(alike) == 1 else _names(alike, chosen)
-        return _headline(alike, label, is_check=False)
+        return replace(_headline(alike, label, is_check=False), explored=explored)
 
     tested = _tested(chosen)
     if len(tested) <= _SINGLE:
@@ -211,19 +216,25 @@ class Answer:
     question: str
     is_check: bool
     conclusions: Sequence[tuple[str, Sequence[str]]]
+    explored: str = ""
 
 
 def answers(rows: Sequence[Headline]) -> list[Answer]:
     """Return the answer to each question, in the order of the headlines."""
-    return [
-        Answer(question, is_check, _by_conclusion(list(of)))
-        for (question, is_check), of in groupby(rows, key=lambda row: (row.question, row.is_check))
-    ]
+    found = []
+    for (question, is_check), group in groupby(rows, key=lambda row: (row.question, row.is_check)):
+        of = list(group)
+        found.append(Answer(question, is_check, _by_conclusion(of), of[0].explored))
+    return found
 
 
 def _by_conclusion(rows: Sequence[Headline]) -> list[tuple[str, Sequence[str]]]:
     if rows[0].is_check:
-        return [(rows[0].conclusion, ())]
+        found = rows[0].findings
+        refuted = [finding for finding in found if finding.conclusion == "refuted"]
+        names = dict(zip(map(id, found), distinct_labels(found), strict=True))
+        labels = [f"refuted for {names[id(finding)]}" for finding in refuted if names[id(finding)]]
+        return [(rows[0].conclusion, labels)]
     by_conclusion = {
         conclusion: [row.label or row.reasons for row in rows if row.conclusion == conclusion]
         for conclusion in (*_ORDER, _UNTESTED)
@@ -342,8 +353,8 @@ def headline_plot(rows: Sequence[Headline]) -> Plot:
     plot = Plot(
         "headlines",
         "The claims beside their margins",
-        "A point is a figure with its 95% interval. The interval has to lie beyond the end of the "
-        "shaded margin to support a claim. Disagreement is above its noise floor.",
+        "A 95% interval wholly beyond the shaded margin supports a claim; one that touches it is "
+        "inconclusive. Bits: 0 as by chance, 1 where verdicts share nothing.",
         TITLE,
         missing="no claim could be tested",
     )
@@ -494,6 +505,9 @@ def _cautions(
         )
     yield from facts.warnings
     yield from facts.calls.notes
+    explored = dict.fromkeys(f"{row.question} {row.explored}" for row in rows if row.explored)
+    if explored:
+        yield f"Figures beyond the plan, which headlines leave out: {'. '.join(explored)}."
     for row in rows:
         if row.conclusion == _UNTESTED and row.label and not row.is_check:
             yield f"{row.question} Not testable for {row.label}: {row.reasons}."

@@ -1,5 +1,6 @@
 """How far a report can be trusted, as five tiles: a value each, and what it is of."""
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -48,13 +49,14 @@ def _share(rows: Iterable[ResultRow], metric: str, label: str, *, readable: bool
     if not total:
         return Tile(label, ABSENT, "no judgements")
     share = sum((row.estimate or 0.0) * row.n for row in counted_rows) / total
-    worst = max(counted_rows, key=lambda row: row.estimate or 0.0)
-    at_worst = (
-        f"; at worst {percent(1 - worst.estimate if readable else worst.estimate)} "
-        f"by {worst.scope.get('judge', 'a judge')}"
-        if worst.estimate
-        else ""
-    )
+    found: dict[str, float] = defaultdict(float)
+    judged: Counter[str] = Counter()
+    for row in counted_rows:
+        judge = str(row.scope.get("judge", "a judge"))
+        judged[judge] += row.n
+        found[judge] += (row.estimate or 0.0) * row.n
+    worst, judge = max((found[judge] / judged[judge], judge) for judge in judged)
+    at_worst = f"; at worst {percent(1 - worst if readable else worst)} by {judge}" if worst else ""
     digits = 1 if 0 < share < 1 else 0
     value = percent(1 - share if readable else share, digits)
     return Tile(label, value, f"of {total:,} judgements{at_worst}")
@@ -83,12 +85,12 @@ def _stability(rows: Sequence[ResultRow], served: ServedSummary) -> Tile:
     models = (
         f"another model served for {', '.join(served.differing)}"
         if served.differing
-        else f"served as asked: {served.named} of {of_judges}"
+        else f"{served.named} of {of_judges} served as asked"
         if served.named
         else "served models: not named by providers"
     )
     value = f"{drifting} of {len(compared)}" if compared else ABSENT
-    about = "groups whose replicates depend on time" if compared else "too few replicates"
+    about = "groups of repeats change with time" if compared else "too few repeats"
     return Tile("Drift", value, f"{about}; {models}")
 
 
@@ -105,7 +107,8 @@ def _votes(rows: Iterable[ResultRow]) -> Tile:
         f"[{number(least.lower, 1)}, {number(least.upper, 1)}]," if least.lower is not None else ""
     )
     fewest = f"fewest of {counted(len(known), 'group')}" if len(known) > 1 else "of one group"
-    return Tile(label, number(least.estimate, 1), f"{interval} {fewest}{concept}".strip())
+    says = f"independent judges would do as well; {interval} {fewest}{concept}"
+    return Tile(label, number(least.estimate, 1), " ".join(says.split()))
 
 
 def _power(claims: Iterable[Headline]) -> Tile:
@@ -118,10 +121,10 @@ def _power(claims: Iterable[Headline]) -> Tile:
             if finding.lower is not None and finding.upper is not None
         ]
         if widths and not row.is_check:
-            effect = _DETECTED * max(widths)
             return Tile(
                 label,
-                number(effect),
-                "smallest effect beyond the margin, for the first claim, that is found so often",
+                number(_DETECTED * max(widths)),
+                "beyond the margin: so large an effect would support the first claim in 8 of 10 "
+                "such sweeps",
             )
     return Tile(label, ABSENT, "no claim has an interval")

@@ -295,15 +295,22 @@ def judgements_of_documents(
 ) -> dict[int, list[JudgementText]]:
     """Return document id → at most `limit` judgements of the sweep, `longest` characters of each.
 
-    Takes the first replicate of every judge before the second. A bundle belongs to its first
-    document.
+    Takes one of each different outcome of a judge first, then a second of each, so that what judges
+    said differently is shown. A bundle belongs to its first document.
     """
-    rank = sa.func.row_number().over(
-        partition_by=t.ItemDocument.document_id,
-        order_by=(t.Sample.replicate, t.Arm.arm != "own", t.Sample.arm_id, t.Sample.item_id),
+    repeat = sa.func.row_number().over(
+        partition_by=(t.Sample.arm_id, t.Sample.item_id, t.Sample.status, t.Sample.stages),
+        order_by=t.Sample.replicate,
     )
-    columns = (t.Sample.id, t.ItemDocument.document_id.label("about"), rank.label("rank"))
-    ranked = _samples_of_documents(columns, sweep, document_ids).subquery()
+    document = t.ItemDocument.document_id.label("about")
+    other_arm = (t.Arm.arm != "own").label("other_arm")
+    columns = (t.Sample, document, other_arm, repeat.label("repeat"))
+    of = _samples_of_documents(columns, sweep, document_ids).subquery()
+    rank = sa.func.row_number().over(
+        partition_by=of.c.about,
+        order_by=(of.c.repeat, of.c.replicate, of.c.other_arm, of.c.arm_id, of.c.item_id),
+    )
+    ranked = sa.select(of.c.id, of.c.about, rank.label("rank")).subquery()
     chosen = sa.select(ranked.c.id, ranked.c.about).where(ranked.c.rank <= limit)
     return _judgement_texts(session, chosen, longest)
 

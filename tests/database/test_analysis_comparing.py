@@ -5,6 +5,8 @@ import pytest
 from judge_gym.metrics.estimate import Remark, RemarkKind
 from support.lab import Lab, labels, only, rubric
 
+pytestmark = pytest.mark.slow
+
 COMMON = {"rubric": {"provided": rubric(*labels(4))}}
 ALPHA, BETA = "acme/alpha-1", "acme/beta-1"
 

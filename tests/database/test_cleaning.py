@@ -17,6 +17,8 @@ from support.judged import fail, judged, sample_ids, unprobed
 from support.rig import a_call
 from support.study import Study
 
+pytestmark = pytest.mark.slow
+
 WHOLE = {"samples", "probes", "scorer", "prober"}
 
 

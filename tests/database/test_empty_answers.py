@@ -19,6 +19,8 @@ from support.rig import run, runtime_at
 from support.simulation import Simulator
 from support.study import Study, corpus, missing_by, window
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def faulty(simulator: Simulator) -> Iterator[Simulator]:

@@ -27,6 +27,8 @@ from support.panels import a_panel, a_rubric
 from support.postgres import temporary_database
 from support.rig import run, runtime_at
 
+pytestmark = pytest.mark.slow
+
 STEPS = 10
 """Of a scale of eleven anchors, on which whole numbers hide little."""
 MODELS = ("sim/severe-1", "sim/severe-2", "sim/lenient-1")

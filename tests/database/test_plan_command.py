@@ -5,7 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.command_line import SWEEPS, CommandLine, sweep_text
+
+pytestmark = pytest.mark.slow
 
 PROGRAM = """
 import sys

@@ -34,6 +34,8 @@ from support.rig import run
 from support.tiers import rest_slow
 from support.whole_sweep import whole_sweep
 
+pytestmark = pytest.mark.slow
+
 Change = Callable[[str], str]
 SMALL = (("max_documents: 5", "max_documents: 2"), ("replicates: 2", "replicates: 1"))
 JUDGEMENTS = 3 * 2 + 2 + 3 * 2

@@ -27,6 +27,8 @@ from support.rig import run, runtime_at
 from support.study import Study, corpus, missing_by, window
 from support.whole_sweep import whole_sweep
 
+pytestmark = pytest.mark.slow
+
 CRITIC = "sim/utility-1"
 FORGOTTEN = ("swap:", f"score_critic: {CRITIC}\n\nswap:")
 MARKED = '{"observable": true, "consistent": true, "uses_evidence": true}'

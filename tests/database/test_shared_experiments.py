@@ -26,6 +26,8 @@ from support.judged import fail, judged
 from support.lab import SWEEP, Lab, labels, rubric
 from support.study import Study, missing_by
 
+pytestmark = pytest.mark.slow
+
 ALPHA, BETA = "acme/alpha-1", "acme/beta-1"
 COMMON = {"rubric": {"provided": rubric(*labels(4))}, "replicates": 2}
 JUDGED = ("samples", "probes", "failures", "distributions", "item_pairs", "swap_pairs")

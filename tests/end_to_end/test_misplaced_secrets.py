@@ -9,6 +9,8 @@ import pytest
 from support.command_line import CommandLine, small_sweep
 from support.prefect_server import PrefectServer
 
+pytestmark = pytest.mark.slow
+
 SECRET = "hunter2-Zq81xyz"
 KEY = f"sk-live-{SECRET}-0123456789"
 URL = f"postgresql://judge:{SECRET}@127.0.0.1:1/lab"

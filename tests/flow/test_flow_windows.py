@@ -12,7 +12,7 @@ from prefect.client.schemas.objects import State
 from flows.windows import windows
 from support.flow_runs import error_of, flow_run, run_scheduled
 
-pytestmark = pytest.mark.usefixtures("place")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("place")]
 CORPUS = Path(__file__).parents[2] / "deployments" / "sweeps" / "corpora" / "valmora.jsonl"
 FILE = """\
 name: valmora

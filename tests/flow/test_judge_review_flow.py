@@ -17,6 +17,8 @@ from judge_gym.settings import settings
 from support.flow_runs import artifacts, error_of, flow_run, run_scheduled
 from support.simulation import Simulator
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[2] / "deployments" / "reviews" / "notes.yaml"
 FUNCTIONS = """
 from pathlib import Path

@@ -122,6 +122,7 @@ def test_what_a_plan_confirms_is_the_headline_and_the_rest_says_it_explores(make
     planned = make_finding("refuted", 0.0, (-0.1, 0.04), scope=judge("a/a"), confirmatory=True)
     [headline] = headlines([explored, planned])
     assert (headline.label, headline.conclusion) == ("a/a on order", "refuted")
+    assert headline.explored == "1 supported"
     [heading] = {row.heading for row in headline_table(headlines([explored])).rows}
     assert "exploratory" in heading
     [heading] = {row.heading for row in headline_table([headline]).rows}
@@ -173,6 +174,15 @@ def test_a_claim_that_the_sweep_has_no_figure_for_is_no_headline(make_finding) -
 def test_every_claim_has_a_question_in_plain_words(hypothesis, make_finding) -> None:
     [headline] = headlines([make_finding("supported", 0.1, (0.0, 0.2), hypothesis=hypothesis.key)])
     assert headline.question.endswith("?")
+
+
+def test_a_check_names_what_it_refutes(make_finding) -> None:
+    found = [
+        make_finding(conclusion, 0.1, (0.0, 0.2), hypothesis="V4.variance", scope=judge(name))
+        for name, conclusion in (("a/a", "refuted"), ("b/b", "supported"))
+    ]
+    [answer] = answers(headlines(found))
+    assert answer.conclusions == [("1 supported, 1 refuted", ["refuted for a/a on order"])]
 
 
 def test_answers_put_what_came_out_alike_together(make_finding) -> None:

@@ -104,7 +104,7 @@ def test_figures_that_disagree_decide_nothing_together(make_finding) -> None:
     ]
     [said] = sentences(findings)
     assert said == (
-        "H1, entrenchment, is inconclusive as a whole (exploratory): of 3 figures 1 supports it, "
+        "H1, entrenchment, comes out differently (exploratory): of 3 figures 1 supports it, "
         "1 refutes it and 1 leaves it open. At one end judge families stand -0.10 [-0.20, 0.00] "
         "bits further apart than chance would show (acme/a-1 on order), at the other it is "
         "0.30 [0.20, 0.40] (acme/a-2 on order); the claim is above the margin of 0.05."

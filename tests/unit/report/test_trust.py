@@ -32,6 +32,19 @@ def test_shares_are_weighted_by_judgements_and_name_the_worst_judge(make_row) ->
     assert says == "of 400 judgements; at worst 80% by b/b"
 
 
+def test_the_worst_judge_is_the_worst_over_all_its_settings(make_row) -> None:
+    """The first has 10 unreadable of 200, 20 in 100 of one setting; the second 15 of 100."""
+    rows = [
+        make_row("unparseable_rate", share, scope={"judge": judge, "evidence_view": view}, n=n)
+        for judge, view, share, n in (
+            ("a/a", "raw", 0.2, 50),
+            ("a/a", "summary", 0.0, 150),
+            ("b/b", "raw", 0.15, 100),
+        )
+    ]
+    assert tiles(rows)["Readable answers"][1] == "of 300 judgements; at worst 85% by b/b"
+
+
 def test_power_is_the_effect_that_four_in_five_intervals_would_exclude(make_finding) -> None:
     """An interval of 0.2 to 0.4 has a standard error of 0.1 / 1.96; 2.80 of these are 0.143."""
     claims = headlines([make_finding("supported", 0.3, (0.2, 0.4))])
@@ -54,7 +67,9 @@ def test_the_fewest_votes_are_shown_with_their_interval(make_row) -> None:
         make_row("effective_votes", votes, (votes - 0.5, votes + 0.5), scope={"concept": concept})
         for concept, votes in (("order", 3.0), ("law", 1.9))
     ]
-    assert tiles(rows)["Effective votes"] == ("1.9", "[1.4, 2.4], fewest of 2 groups on law")
+    value, says = tiles(rows)["Effective votes"]
+    assert value == "1.9"
+    assert says.endswith("[1.4, 2.4], fewest of 2 groups on law")
 
 
 @pytest.mark.parametrize("label", ["Readable answers", "Abstained", "Drift", "Effective votes"])
