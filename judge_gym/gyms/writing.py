@@ -16,10 +16,11 @@ from judge_gym.asking.questions import End, Question, Turns, seed_source
 from judge_gym.design.plans import Budget
 from judge_gym.gyms.base import Candidate, Case, Gym, Name, Output, Text
 from judge_gym.gyms.use import Use
+from judge_gym.judges.own_judges import load_function
 from judge_gym.model_names import is_simulated_model
 from judge_gym.planted.families import check_served
 from judge_gym.prompts import render, template_hash
-from judge_gym.questions.outcome import NoAnswer, readable
+from judge_gym.questions.outcome import LONGEST_REASON, NoAnswer, readable
 from judge_gym.records.calls import Answer, Call, Failure, Parameters, is_simulated
 from judge_gym.records.shown import ShownDocument, fence_mark
 from judge_gym.runtime import Runtime
@@ -46,6 +47,9 @@ class Writer(Candidate):
 
     model: str = Field(default="", max_length=200)
     """The model that writes, as provider/model; without one the corpus has the texts."""
+    function: str = Field(default="", pattern=r"^([A-Za-z_][\w.]*:[A-Za-z_]\w*)?$", max_length=200)
+    """In place of a model, a Python function, as module:function, that takes a text and returns
+    one. It is called whenever the gym is read, so it must return the same each time."""
     prompt: str = Field(default="", max_length=10_000)
     """What it is to write, in the user's words."""
     temperature: float = Field(default=0.0, ge=0, le=2)
@@ -63,6 +67,8 @@ class Writer(Candidate):
     def _can_write(self) -> Self:
         if bool(self.model) != bool(self.prompt):
             raise ValueError("a candidate has a model and a prompt, or neither")
+        if self.model and self.function:
+            raise ValueError("a candidate has a model or a function, not both")
         if is_simulated_model(self.model):
             check_served(self.model)
         return self
@@ -70,7 +76,7 @@ class Writer(Candidate):
     @cached_property
     def key(self) -> str:
         """16-digit identity: all that can change what it writes, so neither name nor budget."""
-        config = self.model_dump(mode="json", exclude={"name", "budget"})
+        config = self.model_dump(mode="json", exclude={"name", "budget", "function"})
         return digest("gym writer", config, template_hash(_TEMPLATE))
 
     @property
@@ -146,6 +152,8 @@ class WritingGym(Gym[S, Writer], Generic[S]):
         return Use(candidate.name, model, left, used)
 
     def made(self, runtime: Runtime, candidate: Writer, cases: Sequence[S]) -> list[Output]:
+        if candidate.function:
+            return [_by_function(candidate, case.text) for case in cases]
         if not candidate.model:
             return [_given(candidate, case) for case in cases]
         calls = [candidate.call(runtime, case.text, self.FORM) for case in cases]
@@ -158,6 +166,17 @@ class WritingGym(Gym[S, Writer], Generic[S]):
 
     def context(self, case: S) -> str:
         return case.text
+
+
+def _by_function(writer: Writer, text: str) -> Output:
+    function = load_function(writer.called, writer.function)
+    try:
+        made = function(text)
+    except Exception as error:  # it is the user's code
+        return Output(failure=f"failed: {type(error).__name__}: {error}"[:LONGEST_REASON])
+    if not isinstance(made, str) or not made.strip():
+        return Output(failure="empty: the function returned no text")
+    return Output(made.strip(), cost=math.nan)
 
 
 def _given(writer: Writer, case: Source) -> Output:

@@ -173,22 +173,29 @@ class CallableJudge(OwnJudge):
     def _loaded(self) -> Callable[[dict[str, Any]], Any]:
         if self._given is not None:
             return self._given
-        module, _, name = self.function.partition(":")
-        for folder in filter(None, (os.getcwd(), self._folder)):
-            if folder not in sys.path:
-                sys.path.insert(0, folder)
-        try:
-            function = getattr(importlib.import_module(module), name)
-        except Exception as error:  # an import runs the user's code
-            raise ConfigError(
-                f"Judge {self.name!r}: function {self.function} cannot be loaded: "
-                f"{type(error).__name__}: {error}.",
-                "Name it as module:function; the module is beside the judge's file, in the working "
-                "folder, or installed.",
-            ) from error
-        if not callable(function):
-            raise ConfigError(f"Judge {self.name!r}: {self.function} is no function.")
-        return function  # type: ignore[no-any-return]
+        return load_function(f"Judge {self.name!r}", self.function, self._folder)
+
+
+def load_function(called: str, function: str, folder: str | None = None) -> Callable[..., Any]:
+    """Import `module:function`; its module is in the working folder, in `folder`, or installed.
+
+    Raises `ConfigError` naming what is `called` so when it cannot be loaded.
+    """
+    module, _, name = function.partition(":")
+    for place in filter(None, (os.getcwd(), folder)):
+        if place not in sys.path:
+            sys.path.insert(0, place)
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except Exception as error:  # an import runs the user's code
+        raise ConfigError(
+            f"{called}: function {function} cannot be loaded: {type(error).__name__}: {error}.",
+            "Name it as module:function; the module is beside the judge's file, in the working "
+            "folder, or installed.",
+        ) from error
+    if not callable(found):
+        raise ConfigError(f"{called}: {function} is no function.")
+    return found  # type: ignore[no-any-return]
 
 
 class HttpJudge(OwnJudge):
