@@ -153,6 +153,31 @@ def _view(status: "Status") -> RenderableType:
     return Group(*_parts(status))
 
 
+def running_view(status: "Status") -> RenderableType:
+    """Return what a run of a sweep shows on a terminal: each workflow, and one line for all."""
+    from judge_gym.formats import duration
+
+    table = as_table(
+        f"Sweep {status.sweep}: {counted(status.experiments, 'experiment')}",
+        ("workflow", "done", "of", "failed"),
+        (
+            (part.workflow, part.done, "?" if part.total is None else part.total, part.failed)
+            for part in status.workflows
+            if part.total != 0
+        ),
+    )
+    per_minute = sum(part.per_minute for part in status.providers)
+    left = _DASH
+    if status.expected.at is not None:
+        seconds = max(0.0, (status.expected.at - status.at).total_seconds())
+        left = f"{duration(seconds)}{' or more' if status.expected.at_least else ''}"
+    line = (
+        f"{counted(status.spent.calls, 'call')}, {per_minute:.0f} per minute. "
+        f"Cost so far: {_cost(status)}. Time left: {left}."
+    )
+    return Group(table, Text(line))
+
+
 def _parts(status: "Status") -> Iterator[RenderableType]:
     # A short screen shows the beginning only: the most important parts come first.
     yield as_table(

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from deployments.cli.environment import (
     database,
@@ -55,17 +54,7 @@ def axes() -> None:
     show_table("The design space", ("axis", "legal values", "default", "why"), rows)
 
 
-POLL_S = 0.5
-"""How often the progress bars of a terminal are updated."""
 _IMPORTED = ("flows.sweep", "judge_gym.llm.gateway")
-_TITLES = {
-    "w1-evidence": "W1 evidence",
-    "w2-rubric": "W2 rubrics",
-    "w3-scoring": "W3 judgements",
-    "w4-swap": "W4 swapped judgements",
-    "w5-probe": "W5 probes",
-    "w6-critic": "W6 marks",
-}
 
 
 def run_sweep(
@@ -169,7 +158,7 @@ async def _run(file: Path, sweep: Sweep, options: dict[str, Any]) -> Any:
     _say_if_it_waits(engine, sweep.name)
     try:
         with (
-            _progress_bars(engine, sweep.name)
+            _live_view(engine, sweep.name)
             if console.is_terminal
             else progress_lines(f"sweep {sweep.name}")
         ):
@@ -200,24 +189,23 @@ def _run_id(state: Any, file: Path) -> int | None:
 
 
 @contextmanager
-def _progress_bars(engine: "Engine", sweep: str) -> Iterator[None]:
-    """Show the progress of each workflow, read from the database, until the block ends."""
-    from judge_gym.lab.status import progress_of
+def _live_view(engine: "Engine", sweep: str) -> Iterator[None]:
+    """Show progress, rate, failures, cost and time left, until the block ends."""
+    from rich.live import Live
+    from sqlalchemy.orm import Session
 
-    columns = (
-        TextColumn("{task.description:<22}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console) as progress:
-        bars = {name: progress.add_task(title, total=None) for name, title in _TITLES.items()}
+    from deployments.cli.status import WATCH_S, running_view
+    from judge_gym.errors import StoreError
+    from judge_gym.lab.status import sweep_status
+
+    with Live(console=console, auto_refresh=False, transient=True) as live:
 
         def look() -> None:
-            for name, part in (progress_of(engine, sweep) or {}).items():
-                progress.update(bars[name], completed=part.done, total=part.total)
+            # A run that has just started may not be stored yet.
+            with suppress(StoreError), Session(engine) as session:
+                live.update(running_view(sweep_status(session, sweep)), refresh=True)
 
-        with _every(POLL_S, look):
+        with _every(WATCH_S, look):
             yield
         look()
 

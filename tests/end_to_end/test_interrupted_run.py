@@ -220,10 +220,11 @@ def test_an_amended_sweep_asks_only_what_is_new(story: Story) -> None:
     assert {replicate for *_, replicate in others} == {REPLICATES}
 
 
-def test_on_a_terminal_progress_bars_reach_their_end(story: Story) -> None:
+def test_on_a_terminal_one_view_of_progress_reaches_its_end(story: Story) -> None:
     plain = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", story.amended.output)
     total = len([key for key in story.at_last.samples if key[1] == "own"])
-    assert re.search(rf"W3 judgements .* {total}/{total} ", plain), plain
+    assert re.search(rf"w3-scoring +{total} +{total} +0\b", plain), plain
+    assert re.search(r"calls, \d+ per minute. Cost so far: .*Time left: ", plain), plain
 
 
 def tables_of(ended: Ended) -> str:
