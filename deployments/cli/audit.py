@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
+from typer import Exit, Option
 
 from deployments.cli.options import AllowUnreadable, RecordedFiles, RecordedMapping
-from deployments.cli.output import command
+from deployments.cli.output import command, console
 from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.errors import ConfigError
 
@@ -15,16 +15,36 @@ Picture = Annotated[
 ]
 
 
+def _print_keys(wanted: bool) -> None:
+    """Print the keys of a mapping file, and end the command."""
+    from judge_gym.recorded.mapping import mapping_keys
+
+    if wanted:
+        for key, meaning in mapping_keys().items():
+            console.print(f"{key}\n  {meaning}", markup=False, highlight=False)
+        raise Exit
+
+
+Keys = Annotated[
+    bool,
+    Option(
+        "--keys", help="Print every key of a mapping file.", callback=_print_keys, is_eager=True
+    ),
+]
+
+
 def audit(
     files: RecordedFiles,
     mapping: RecordedMapping,
     picture: Picture = None,
     allow_unreadable: AllowUnreadable = False,
+    keys: Keys = False,
 ) -> None:
     """Audit judgements recorded elsewhere: one page, no key, no database.
 
     Prints accuracy, preference for place and length, independent votes and what depends on the
-    wording.
+    wording. For scores, a mapping has the keys name, concept, source, scale, judge_column, item
+    and verdicts; deployments/recorded/scores is an example.
     """
     from deployments.cli.results import show_headlines
     from judge_gym.analysis.recorded import audited

@@ -66,7 +66,7 @@ RecordedMapping = Annotated[
     Path,
     typer.Option(
         "--mapping",
-        help="What its columns mean (YAML; see deployments/recorded).",
+        help="What its columns mean (YAML; deployments/recorded has examples).",
         show_default=False,
     ),
 ]

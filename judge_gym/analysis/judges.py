@@ -18,6 +18,7 @@ from judge_gym.metrics.accuracy import (
     order_inconsistency,
     pair_balance,
     share_correct,
+    stage_error,
     subset_accuracy,
     truth_stages,
     votes,
@@ -178,16 +179,23 @@ def parts_of(group: Group) -> dict[str, BoolArray]:
 def _accuracy(
     group: Group, number: int, truth: Truth, scope: Mapping[str, str]
 ) -> Iterator[Estimate]:
-    verdicts = group.compared.of_judges([number])
+    experiment = group.judges[number].experiment
+    # Answers of a recorded judge cannot be collected again: it is right or wrong on all of them.
+    recorded = experiment.window.source.kind == RECORDED
+    verdicts = (group.own if recorded else group.compared).of_judges([number])
     has_truth = verdicts.rows(truth.stage[verdicts.item] > 0)
     # Metrics look only at the items of the verdicts, and ask for a stage of each.
     stage = np.maximum(truth.stage, 1)
-    experiment = group.judges[number].experiment
     if is_subset(group):
         yield from subset_accuracy(has_truth, stage)
     else:
         yield share_correct(has_truth, stage)
         yield cohens_kappa(has_truth, stage, group.rng("cohens_kappa", **scope))
+        of_items = experiment.task_type == "benchmark" and not experiment.judges_pairs
+        if of_items and group.n_stages > 2:
+            yield stage_error(has_truth, stage)
+            rng = group.rng("cohens_kappa_quadratic", **scope)
+            yield cohens_kappa(has_truth, stage, rng, quadratic=True)
     if experiment.logprobs and not is_subset(group):
         yield from _letter_calibration(group, number, truth)
     if experiment.judges_pairs and not is_subset(group):

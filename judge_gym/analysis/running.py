@@ -66,7 +66,10 @@ Per judge, on the items all judges of the group scored:
 - `replicate_variance`, `replicate_icc`: consistency over replicates
 - `subset_width`, `subset_information`: share of the scale, and of its bits, left open (subset)
 - `position_bias`, `label_bias`: excess share of the stage displayed first, or lettered A
-- `accuracy`, `cohens_kappa`: share at the true stage, and beyond chance (control, benchmark)
+- `accuracy`, `cohens_kappa`: share at the true stage, and beyond chance (control, benchmark; of
+  recorded judgements on all that the judge answered)
+- `stage_error`, `cohens_kappa_quadratic`: distance from the true stage, and agreement in which it
+  counts by its square (benchmark with three stages or more)
 - `letter_overconfidence`, `letter_brier_score`: token probability of the verdict's letter against
   whether the verdict is right, on all the judge was given (`logprobs`; control, benchmark)
 - `accuracy_both_orders`, `pair_balance` (right less wrong), `order_inconsistency`,
@@ -257,6 +260,9 @@ NEEDS = {
     "single verdicts on items whose known answer is a stage of the rubric": (
         *("accuracy", "cohens_kappa"),
     ),
+    "single verdicts on items whose known answer is one of three stages or more (benchmark)": (
+        *("stage_error", "cohens_kappa_quadratic"),
+    ),
     "single verdicts with `logprobs: true` on items whose known answer is a stage of the rubric": (
         *("letter_overconfidence", "letter_brier_score"),
     ),
@@ -367,7 +373,10 @@ UNITS = {
     """,
     "share of polarization": "decomposition_share",
     "share of variance": "replicate_icc",
-    "kappa": "cohens_kappa kappa_between_orders kappa_between_orders_as_published",
+    "stages": "stage_error",
+    "kappa": """
+        cohens_kappa cohens_kappa_quadratic kappa_between_orders kappa_between_orders_as_published
+    """,
     "right less wrong": "pair_balance",
     "utility": "accuracy_discounted accuracy_u65 accuracy_u80",
     "squared distance": "people_belief_distance",

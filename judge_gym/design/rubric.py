@@ -1,5 +1,6 @@
 """Rubrics: stages with criteria, what makes one unusable, and rubrics in files."""
 
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -72,6 +73,26 @@ def pair_rubric(scale_size: int) -> Rubric:
             for label in labels
         )
     )
+
+
+def score_rubric(lowest: int, highest: int) -> Rubric:
+    """Return the stages of a scale of whole numbers, each labelled with its number."""
+    ends = f"{lowest} is the lowest score.", f"{highest} is the highest score."
+    return Rubric(
+        stages=tuple(
+            Stage(label=str(score), criteria=(f"The score is {score}.", *ends))
+            for score in range(lowest, highest + 1)
+        )
+    )
+
+
+def is_of_scores(rubric: Rubric) -> bool:
+    """Whether a rubric is that of `score_rubric`; its middle is a score like the others."""
+    ends = [stage.label for stage in (rubric.stages[0], rubric.stages[-1])]
+    if not all(re.fullmatch(r"-?[0-9]+", label) for label in ends):
+        return False
+    lowest, highest = map(int, ends)
+    return highest - lowest + 1 == rubric.scale_size and rubric == score_rubric(lowest, highest)
 
 
 def rubric_faults(rubric: Rubric, scale_size: int) -> list[str]:

@@ -206,10 +206,10 @@ def _identity(files: RecordedFiles, recorded: Recorded) -> str:
     """Return what two imports have in common that give the same judgements."""
     described = items_file(files, recorded)
     contents = [corpus_digest(file) for file in (*files.paths, *([described] if described else ()))]
-    # Lengths of texts and labels of people are for an audit, and not stored.
+    # Lengths of texts and labels of several people are for an audit, and not stored.
+    unstored = {"texts"} if recorded.item.person else {"texts", "people"}
     mapping = recorded.model_dump(
-        mode="json",
-        exclude={"name": True, "description": True, "item": {"texts": True, "people": True}},
+        mode="json", exclude={"name": True, "description": True, "item": unstored}
     )
     if not (recorded.file_pattern or "{file" in recorded.judge):
         return digest(*contents, mapping)
@@ -240,7 +240,7 @@ def _experiment(
     judging: Judging,
     content: RecordedWindow,
 ) -> Experiment:
-    truth = GroundTruth(source=recorded.source, per_item=True) if recorded.item.truth else None
+    truth = GroundTruth(source=recorded.source, per_item=True) if recorded.item.known else None
     subset = recorded.subset and not (recorded.answers and not recorded.answer_forms)
     return Experiment(
         task_type="benchmark" if truth else "ecc",

@@ -200,6 +200,30 @@ def cohens_kappa(
     return replace(estimate, method=estimate.method and f"pooled replicates; {estimate.method}")
 
 
+def stage_error(verdicts: Verdicts, truth: IntArray) -> Estimate:
+    """Return the mean distance of point verdicts from the true stages, in stages, in [0, S - 1].
+
+    Replicates are averaged by item; t interval over items. Needs one verdict, and point verdicts
+    only; 100 items advised.
+    """
+    metric, unit = "stage_error", "stages"
+    obstacle = _not_points(verdicts)
+    if obstacle:
+        return not_estimable(metric, obstacle, n=len(verdicts), unit=unit)
+    stage = np.bitwise_count(verdicts.stages - 1).astype(np.int64) + 1
+    cells = verdicts.means(np.abs(stage - _true_stage(verdicts, truth)).astype(np.float64))
+    per_item, kept = item_means(cells.value, cells.present)
+    estimate = mean_over_items(
+        metric,
+        per_item,
+        n=cells.n.sum(axis=0)[kept],
+        unit=unit,
+        bounds=(0.0, float(verdicts.n_stages - 1)),
+        items=kept,
+    )
+    return caution_below(estimate, ADVISED_ITEMS)
+
+
 def kappa_of_tables(
     tables: FloatArray, rng: np.random.Generator, *, quadratic: bool = False
 ) -> Estimate:

@@ -319,9 +319,14 @@ def _votes(
     ends = [
         (ratio - 1) / (ratio + judges - 1) for ratio in (float(np.exp(2 * end)) for end in interval)
     ]
+    bounded = ends[0] > lowest + EPSILON
     return (
         with_interval(mean, (ends[0], ends[1])),
-        with_interval(worth, (votes(ends[1]), votes(ends[0]))),
+        with_interval(
+            worth,
+            (votes(ends[1]), votes(ends[0])) if bounded else None,
+            absent="the correlation may be as low as it can be, where votes have no bound",
+        ),
     )
 
 

@@ -3,14 +3,14 @@
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, get_args, get_origin
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from judge_gym.design.config import Node, read_model, read_tree
 from judge_gym.design.experiment import ScoringMethod
-from judge_gym.design.fields import Frozen, Legal
-from judge_gym.design.rubric import Rubric, load_rubric
+from judge_gym.design.fields import Frozen, Legal, models_of
+from judge_gym.design.rubric import Rubric, load_rubric, score_rubric
 from judge_gym.errors import ConfigError
 from judge_gym.recorded.columns import fault_of, names_in
 
@@ -28,6 +28,28 @@ def _added(default: Any = "") -> Any:
     The identity of what was imported before the field existed stays the same.
     """
     return Field(default=default, exclude_if=lambda value: value == default)
+
+
+class Scale(Frozen):
+    """Scores that are whole numbers: each is a stage, of labels too, and no rubric is needed."""
+
+    lowest: int
+    """The lowest score."""
+    highest: int
+    """The highest score; at most 10 scores."""
+
+    @model_validator(mode="after")
+    def _check_size(self) -> Self:
+        if not 2 <= self.highest - self.lowest + 1 <= 10:
+            raise ValueError("a scale has 2 to 10 whole scores, such as {lowest: 1, highest: 5}")
+        return self
+
+    def stage(self, written: str) -> int | None:
+        """Return the stage of a score such as 4 or 4.0; None for what is not on the scale."""
+        if not re.fullmatch(r"[+-]?[0-9]+(\.0*)?", written):
+            return None
+        score = round(float(written))
+        return score - self.lowest + 1 if self.lowest <= score <= self.highest else None
 
 
 class _Columns(Frozen):
@@ -63,9 +85,20 @@ class ItemColumns(_Columns):
     """The known answer; `truths` says which stage each value stands for."""
     people: tuple[str, ...] = _added(())
     """Columns with a label each, of people who judged the item too; `truths` says what a value
-    stands for, and an empty one is no label. An audit compares judges with them."""
+    stands for, and an empty one is no label. An audit compares judges with them. Labels of one
+    person are the known answers, where `truth` is not given."""
     texts: Annotated[dict[str, int], Legal("a mapping of columns to stages")] = _added({})
     """Column of an answer → the stage that chooses it; an audit compares their lengths."""
+
+    @property
+    def person(self) -> str:
+        """The column of the one person whose labels are the known answers; "" without one."""
+        return self.people[0] if len(self.people) == 1 and not self.truth else ""
+
+    @property
+    def known(self) -> str:
+        """The column of the known answers; "" without one."""
+        return self.truth or self.person
 
 
 class VerdictColumn(_Columns):
@@ -127,11 +160,14 @@ class Recorded(_Columns):
     """A sentence for people."""
     concept: str = Field(min_length=1, max_length=200)
     """What was judged."""
-    country: str = Field(min_length=1, max_length=200)
+    country: str = Field(default="general", min_length=1, max_length=200)
     """The country or setting."""
     source: str = Field(min_length=1, max_length=200)
     """Where the truth, or the judgements, come from, as a paper would cite it."""
-    rubric: Path
+    scale: Scale | None = _added(None)
+    """The lowest and the highest score, where verdicts and labels are scores: in place of `rubric`,
+    `decisions` and `truths`."""
+    rubric: Path | None = None
     """The stages the verdicts are mapped to: a rubric file, relative to this one."""
     files: str = _added()
     """Which files of a folder hold the judgements, such as `*.jsonl`; all, if not given."""
@@ -161,7 +197,7 @@ class Recorded(_Columns):
     truths: Annotated[dict[str, int], Legal("a mapping of values to stages")] = Field(
         default_factory=dict
     )
-    """Value of `item.truth` → the stage it stands for."""
+    """Value of `item.truth` and `item.people` → the stage it stands for."""
     verdicts: tuple[VerdictColumn, ...] = ()
     """Columns of decisions, read through `decisions`."""
     decisions: Annotated[dict[str, Choice], _CHOICES] = Field(default_factory=dict)
@@ -184,19 +220,20 @@ class Recorded(_Columns):
     @model_validator(mode="after")
     def _check(self) -> "Recorded":
         if sum(map(bool, (self.verdicts, self.answers, self.counts))) != 1:
-            raise ValueError("give exactly one of verdicts, answers and counts")
-        if bool(self.verdicts) != bool(self.decisions):
-            raise ValueError("verdicts, and only they, come with decisions")
+            raise ValueError(
+                "give exactly one of verdicts, answers and counts, such as verdicts: [score], "
+                "where score is a column"
+            )
         if bool(self.judge) == bool(self.judge_column):
-            raise ValueError("give one of judge and judge_column")
+            raise ValueError(
+                "give one of judge_column and judge, such as judge_column: model for the column "
+                "that names the judge, or judge: gpt-4.1 for the only judge"
+            )
+        self._check_stages()
         if self.answer_forms and not (self.answers or any(one.answer for one in self.verdicts)):
             raise ValueError("answer_forms comes with answers, or with the answer of a verdict")
         if any(one.answer or one.own_order for one in self.answers):
             raise ValueError("own_order and answer belong to verdicts, not to answers")
-        if bool(self.item.truth or self.item.people) != bool(self.truths):
-            raise ValueError(
-                "item.truth and item.people come with truths, and truths with one of them"
-            )
         if self.published and not (self.pairwise and self.item.truth):
             raise ValueError("published comes with pairs in both orders whose truth is known")
         self._check_pattern()
@@ -204,6 +241,52 @@ class Recorded(_Columns):
             if isinstance(choice, tuple) and (not choice or sorted(set(choice)) != list(choice)):
                 raise ValueError(f"{value!r} lists stages that are not one or more, ascending")
         return self
+
+    def _check_stages(self) -> None:
+        """Raise `ValueError` unless it is said once which stages verdicts and labels stand for."""
+        if bool(self.rubric) == bool(self.scale):
+            raise ValueError(
+                "give one of scale and rubric: scale: {lowest: 1, highest: 5} if judges gave "
+                "scores, or rubric: rubric.yaml, a file that describes the stages"
+            )
+        if self.decisions and not self.verdicts:
+            raise ValueError("decisions is of verdicts, such as verdicts: [score], and has none")
+        if self.verdicts and not (self.decisions or self.scale):
+            raise ValueError(
+                'verdicts come with decisions, the stage of each value, such as decisions: {"bad": '
+                '1, "good": 2}; for scores give scale in place of rubric and decisions'
+            )
+        labelled = bool(self.item.truth or self.item.people)
+        if self.truths and not labelled:
+            raise ValueError(
+                "truths is of item.truth or item.people, such as item: {key: id, truth: label}, "
+                "and has neither"
+            )
+        if labelled and not (self.truths or self.scale):
+            raise ValueError(
+                "item.truth and item.people come with truths, the stage of each label, such as "
+                'truths: {"bad": 1, "good": 2}; for scores give scale in place of rubric and truths'
+            )
+
+    def decision(self, written: str) -> Choice | None:
+        """Return what a verdict stands for; None for a value that the mapping does not have."""
+        return self.decisions.get(written) or self._stage(written)
+
+    def label(self, written: str) -> int | None:
+        """Return the stage of a label; None for a value that the mapping does not have."""
+        return self.truths.get(written) or self._stage(written)
+
+    def _stage(self, written: str) -> int | None:
+        return self.scale.stage(written) if self.scale else None
+
+    def legal(self, name: Literal["decisions", "truths"]) -> str:
+        """Return which values verdicts or labels may have, as a sentence."""
+        values = ", ".join(map(repr, getattr(self, name)))
+        stated = [f"`{name}` has {values}"] if values else []
+        if self.scale:
+            stated.append(f"the scale is {self.scale.lowest} to {self.scale.highest}")
+        said = "; ".join(stated)
+        return f"{said[0].upper()}{said[1:]}."
 
     def _check_pattern(self) -> None:
         if self.file_pattern and "{file" not in self.model_dump_json():
@@ -251,20 +334,41 @@ class Recorded(_Columns):
         return any(isinstance(choice, tuple) for choice in choices)
 
 
+def mapping_keys(model: type[BaseModel] = Recorded, above: str = "") -> dict[str, str]:
+    """Return each key of a mapping file, below what it stands in, and what it means."""
+    found = {}
+    for name, field in model.model_fields.items():
+        found[f"{above}{name}"] = " ".join((field.description or "").split())
+        annotation: Any = field.annotation
+        parts = get_args(annotation) if get_origin(annotation) is tuple else (annotation,)
+        for inner in models_of(parts[0]):
+            # Both verdicts and answers are columns: their keys are listed once.
+            if name != "answers":
+                found |= mapping_keys(inner, f"{above}{name}.")
+    return found
+
+
 def load_recorded(path: Path) -> tuple[Recorded, Rubric]:
     """Read a mapping file and its rubric; raises `ConfigError` naming file, line, key, value."""
     tree = read_tree(path)
     recorded = read_model(Recorded, tree)
-    at = tree.items["rubric"].place
-    try:
-        rubric = load_rubric(path.parent / recorded.rubric)
-    except ConfigError as error:
-        raise at.problem(f"cannot be used: {error.message.rstrip('.')}", error.remedy) from error
+    rubric = _rubric(path, tree, recorded)
     for name in ("truths", "decisions", "counts", "answer_forms"):
         _check_stages(tree.items.get(name), getattr(recorded, name), rubric.scale_size)
     texts = tree.items["item"].items.get("texts")
     _check_stages(texts, recorded.item.texts, rubric.scale_size)
     return recorded, rubric
+
+
+def _rubric(path: Path, tree: Node, recorded: Recorded) -> Rubric:
+    if recorded.scale:
+        return score_rubric(recorded.scale.lowest, recorded.scale.highest)
+    assert recorded.rubric is not None
+    try:
+        return load_rubric(path.parent / recorded.rubric)
+    except ConfigError as error:
+        at = tree.items["rubric"].place
+        raise at.problem(f"cannot be used: {error.message.rstrip('.')}", error.remedy) from error
 
 
 def _check_stages(node: Node | None, choices: Mapping[str, Choice], scale_size: int) -> None:

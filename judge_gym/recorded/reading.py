@@ -38,6 +38,7 @@ LONGEST_WORDING = 80
 LONGEST_NAME = 200
 """Most characters of an item's key and of a judge's name; more are cut."""
 _MOST_NAMED = 3
+_MOST_UNKNOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,10 @@ class Unread:
     """Columns that it does not name."""
     entries: dict[str, tuple[int, int]] = field(default_factory=dict)
     """A list of judgements → how many entries it reads, and how many the longest has."""
+    empty: dict[Judging, list[str]] = field(default_factory=dict)
+    """Who judged → item and line of each judgement whose cell is empty."""
+    unlabelled: list[str] = field(default_factory=list)
+    """Items whose known answer is empty, where there is a column of known answers."""
 
 
 @dataclass(frozen=True)
@@ -149,17 +154,19 @@ def recorded_files(paths: Sequence[Path], recorded: Recorded) -> RecordedFiles:
 def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Recordings:
     """Read JSONL, JSON or CSV files.
 
-    Raises `EvidenceError` naming file, line, column and value at the first row that does not
-    fit. No row is skipped, because a file without some of its rows is another data set.
+    Raises `EvidenceError` naming file, line, column and value of the first row that does not
+    fit, or of up to 10 verdicts and labels that the mapping does not have. No row is skipped,
+    because a file without some of its rows is another data set.
     """
     described = _described(files, recorded) if recorded.item.file else None
-    reading = _Reading(recorded, n_stages, described)
+    reading, unknown = _Reading(recorded, n_stages, described), _UnknownValues()
     for file in files.paths:
         parts = file_parts(file, files.folder, recorded.file_pattern)
         lines: dict[str, int] = {}
         for row in read_rows(file):
             record = _Record(file, row, parts)
-            reading.take(record)
+            with unknown:
+                reading.take(record)
             first = lines.setdefault(sha256(row.values), row.line)
             if first != row.line and not recorded.repeats:
                 raise record.fault(
@@ -167,6 +174,7 @@ def read_recorded(files: RecordedFiles, recorded: Recorded, n_stages: int) -> Re
                     "Remove it; or, if equal rows are repeated judgements, give the mapping "
                     "`repeats: true`.",
                 )
+    unknown.fail()
     if not reading.windows:
         raise EvidenceError(
             f"{', '.join(map(str, files.paths[:_MOST_NAMED]))}: there is no row.",
@@ -197,12 +205,15 @@ def _described(files: RecordedFiles, recorded: Recorded) -> _Described:
     file = items_file(files, recorded)
     assert file is not None
     items: dict[str, RecordedItem] = {}
+    unknown = _UnknownValues()
     for row in read_rows(file):
         record = _Record(file, row, {})
-        item = _item(record, recorded)
-        if item.key in items:
-            raise record.fault(f"item {item.key!r} is there twice", "Give each item one row.")
-        items[item.key] = item
+        with unknown:
+            item = _item(record, recorded)
+            if item.key in items:
+                raise record.fault(f"item {item.key!r} is there twice", "Give each item one row.")
+            items[item.key] = item
+    unknown.fail()
     return _Described(file, items)
 
 
@@ -235,6 +246,40 @@ class _Record:
 
     def fault(self, what: str, remedy: str = "") -> EvidenceError:
         return self.row.error(self.file, what, remedy)
+
+    def unknown(self, column: str, remedy: str) -> "_UnknownValueError":
+        """Return the error of a verdict or label that the mapping does not have."""
+        error = self.fault(f"{column} is {self.text(column)!r}", remedy)
+        return _UnknownValueError(error.message, error.remedy)
+
+
+class _UnknownValueError(EvidenceError):
+    """A verdict or label that the mapping does not have."""
+
+
+class _UnknownValues:
+    """Collects the errors of values that a mapping does not have, to name several at once."""
+
+    def __init__(self) -> None:
+        self._errors: list[_UnknownValueError] = []
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> bool:
+        if isinstance(error, _UnknownValueError):
+            self._errors.append(error)
+            return True
+        return False
+
+    def fail(self) -> None:
+        """Raise `EvidenceError` if there are any."""
+        if not self._errors:
+            return
+        messages = [error.message for error in self._errors[:_MOST_UNKNOWN]]
+        if more := len(self._errors) - len(messages):
+            messages.append(f"and {more} more.")
+        raise EvidenceError("\n".join(messages), self._errors[0].remedy)
 
 
 def read_published(files: RecordedFiles, recorded: Recorded) -> Published:
@@ -288,7 +333,7 @@ def _item(record: _Record, recorded: Recorded) -> RecordedItem:
         title=normal_line(record.text(columns.title), 500),
         text=normal_text(record.text(columns.text)),
         category=normal_line(record.text(columns.category), 500),
-        truth=_known(record, recorded, columns.truth),
+        truth=_known(record, recorded, columns.known),
         people=tuple(_known(record, recorded, column) for column in columns.people),
         longest=_longest(record, columns.texts),
     )
@@ -297,10 +342,12 @@ def _item(record: _Record, recorded: Recorded) -> RecordedItem:
 def _known(record: _Record, recorded: Recorded, column: str) -> int | None:
     """Return the stage that a column's value stands for; None where it is empty."""
     value = record.text(column)
-    if value and value not in recorded.truths:
-        known = ", ".join(map(repr, recorded.truths))
-        raise record.fault(f"{column} is {value!r}", f"`truths` has {known}.")
-    return recorded.truths[value] if value else None
+    if not value:
+        return None
+    stage = recorded.label(value)
+    if stage is None:
+        raise record.unknown(column, f"{recorded.legal('truths')} Leave a cell empty for no label.")
+    return stage
 
 
 def _longest(record: _Record, texts: Mapping[str, int]) -> int | None:
@@ -335,8 +382,12 @@ class _Reading:
         name = record.text(recorded.window_column) or recorded.name
         window = self.windows.setdefault(name, RecordedWindow())
         item = self._item(record)
-        first = window.items.setdefault(item.key, item)
-        if first != item:
+        first = window.items.get(item.key)
+        if first is None:
+            window.items[item.key] = item
+            if recorded.item.known and item.truth is None:
+                self.unread.unlabelled.append(item.key)
+        elif first != item:
             raise record.fault(self._difference(first, item), "Give an item one description.")
         if len(window.items) > MAX_ITEMS:
             raise record.fault(f"more than {MAX_ITEMS} items")
@@ -349,8 +400,11 @@ class _Reading:
                 f"{recorded.wording_column} has {len(wording)} characters",
                 f"Use at most {LONGEST_WORDING}: the name of a wording, not the prompt.",
             )
-        given = list(self._judgements(record, item.key))
-        window.judgements.setdefault(Judging(judge, wording), []).extend(given)
+        judging, given = Judging(judge, wording), list(self._judgements(record, item.key))
+        window.judgements.setdefault(judging, []).extend(given)
+        if any(one.choice is None and one.answer is None for one in given):
+            place = f"{item.key} (line {record.row.line})"
+            self.unread.empty.setdefault(judging, []).append(place)
         self._note_unread(record.row.values)
 
     def _note_unread(self, values: Mapping[str, Any]) -> None:
@@ -384,7 +438,7 @@ class _Reading:
                 column = getattr(columns, name)
                 return f"item {item.key!r}: {column} is {here[:80]!r} here and {above[:80]!r} above"
         labelled = zip(
-            (columns.truth, *columns.people),
+            (columns.known, *columns.people),
             (first.truth, *first.people),
             (item.truth, *item.people),
             strict=True,
@@ -425,13 +479,14 @@ class _Reading:
         behind = record.text(column.answer) or None
         if not written:
             return Given(item, reversed_order, behind=behind)
-        if written not in self._recorded.decisions:
-            known = ", ".join(map(repr, self._recorded.decisions))
-            raise record.fault(
-                f"{column.column} is {written!r}",
-                f"`decisions` has {known}; empty is an answer that could not be read.",
+        choice = self._recorded.decision(written)
+        if choice is None:
+            raise record.unknown(
+                column.column,
+                f"{self._recorded.legal('decisions')} Leave a cell empty for an answer that could "
+                "not be read.",
             )
-        chosen = stages_of(self._recorded.decisions[written])
+        chosen = stages_of(choice)
         if reversed_order and not column.own_order:
             chosen = turned(chosen, self._n_stages)
         return Given(item, reversed_order, chosen, verdict=written, behind=behind)

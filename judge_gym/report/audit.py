@@ -26,6 +26,8 @@ _PEOPLE = FAR
 _COLUMNS = {
     "accuracy": "accuracy",
     "kappa": "cohens_kappa",
+    "off by": "stage_error",
+    "weighted kappa": "cohens_kappa_quadratic",
     "first shown": "position_bias",
     "unreadable": "unparseable_rate",
 }
@@ -97,14 +99,15 @@ class Audit:
         )
 
 
-def audit(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
+def audit(data: SweepData, rows: Sequence[ResultRow], person: str = "") -> Audit | None:
     """Return the audit of a sweep whose judgements were all recorded; None for other sweeps.
 
     Pairs with known answers have their accuracy by order; other judgements the figures they allow.
+    `person` is who gave the known answers, where that was one person.
     """
     if not data.imported_arms or len(data.samples.arm) != int(data.samples.imported.sum()):
         return None
-    return _pairs(data, rows) or _others(data, rows)
+    return _pairs(data, rows) or _others(data, rows, person)
 
 
 def _pairs(data: SweepData, rows: Sequence[ResultRow]) -> Audit | None:
@@ -351,7 +354,13 @@ def _following(data: SweepData, rows: Sequence[ResultRow]) -> str:
     if _judged_once(data):
         orders = ", in both orders" if _of_pairs(data) else ""
         return f"3 judgements of each of 100 {things} under one wording{orders}"
-    return "" if _with_people(rows) else f"labels of two people for 100 of these {things}"
+    people = "a second person" if _people_named(data) == 1 else "two people"
+    return "" if _with_people(rows) else f"labels of {people} for 100 of these {things}"
+
+
+def _people_named(data: SweepData) -> int:
+    """Return how many people labelled items."""
+    return len({name for given in data.people for name in given.annotator})
 
 
 def _with_people(rows: Iterable[ResultRow]) -> bool:
@@ -363,7 +372,13 @@ def _unsaid(data: SweepData, rows: Sequence[ResultRow]) -> Iterable[str]:
     if not any(data.truth.label):
         yield "whether judges are right (no known answers)"
     if not _with_people(rows):
-        yield "how far judges agree with people (no labels of people)"
+        if _people_named(data) == 1:
+            yield (
+                "how far people agree with each other (one person: no agreement among people can "
+                "be estimated)"
+            )
+        else:
+            yield "how far judges agree with people (no labels of two people: see item.people)"
     if pairs and not _by_judge(rows, LONGER):
         yield "whether judges prefer longer answers (no lengths)"
     if _judged_once(data):
@@ -440,25 +455,36 @@ def _figures(rows: Sequence[ResultRow]) -> str:
     return figure(rows[0]) if len(rows) == 1 else _ranged(rows)
 
 
-def _others(data: SweepData, rows: Sequence[ResultRow]) -> Audit:
+def _others(data: SweepData, rows: Sequence[ResultRow], person: str) -> Audit:
     """Return the audit of judgements that have no accuracy by order."""
     figures = {heading: _whole(rows, metric) for heading, metric in _COLUMNS.items()}
     figures = {"from people": _far(rows), **figures}
     known = {heading: of for heading, of in figures.items() if any(map(_values, of.values()))}
+    counted_by = next((of for heading, of in known.items() if heading in _OF_ITEMS), {})
     judges = sorted({_name(row) for row in rows if "judge" in row.scope})
     wordings, things = len(_wordings(data)), "pair" if _of_pairs(data) else "item"
     under = f" under {counted(wordings, 'wording')} of the prompt" if wordings > 1 else ""
     said = {
-        "accuracy": "Accuracy: share of readable answers that are the known one.",
+        "accuracy": (
+            "Accuracy: share of readable answers that are the "
+            f"{f'label of one person ({person})' if person else 'known one'}, over the items that "
+            "this judge answered and whose answer is known (column items)."
+        ),
         "kappa": "Kappa: agreement with the known answers beyond chance; 0 is guessing.",
+        "off by": "Off by: mean distance of an answer from the known one, in steps of the scale.",
+        "weighted kappa": "Weighted kappa: an answer two steps off counts four times one step.",
         "unreadable": "Unreadable: share of answers without a verdict.",
         "first shown": "First shown: share for the answer shown first, less what is expected.",
     }
     table = plain_table(
         "Audit of recorded judgements",
-        ("judge", *known),
+        ("judge", *known, *(["items"] if counted_by else [])),
         [
-            (judge, *(_figures(of[judge]) if judge in of else ABSENT for of in known.values()))
+            (
+                judge,
+                *(_figures(of[judge]) if judge in of else ABSENT for of in known.values()),
+                *([_items(counted_by.get(judge, []))] if counted_by else []),
+            )
             for judge in judges
         ],
         words=1,
@@ -472,10 +498,19 @@ def _others(data: SweepData, rows: Sequence[ResultRow]) -> Audit:
                 f"{len(data.samples.arm):,} judgements by {counted(len(judges), 'judge')} of "
                 f"{counted(len(data.truth.label), things)}{under}."
             ),
-            notes=(f"{words}{spans}", *_sentences(data, rows, _wordings(data))),
+            notes=(f"{words}{spans}", *_sentences(data, rows, {*_wordings(data), _ONE})),
             imported=True,
         )
     )
+
+
+_OF_ITEMS = ("accuracy", "from people")
+"""Columns whose number of items the table says."""
+
+
+def _items(rows: Sequence[ResultRow]) -> str:
+    counts = sorted({row.n_items for row in rows})
+    return " to ".join(str(count) for count in dict.fromkeys((*counts[:1], *counts[-1:]))) or ABSENT
 
 
 def _whole(rows: Sequence[ResultRow], metric: str) -> dict[str, list[ResultRow]]:
@@ -494,7 +529,7 @@ def _votes(rows: Iterable[ResultRow], shared: Collection[str]) -> str:
         for row in rows
         if row.metric == "effective_votes" and str(row.scope.get("wording", _ONE)) in shared
     ]
-    found = [row for row in found if row.estimate is not None]
+    found = [row for row in found if row.lower is not None]
     if not found:
         return ""
     ends = [end for row in found for end in (row.lower, row.upper) if end is not None]
@@ -504,7 +539,7 @@ def _votes(rows: Iterable[ResultRow], shared: Collection[str]) -> str:
     )
     return (
         f"Independent votes that the judges count as, since they err together: {_figures(found)}"
-        f"{within}."
+        f"{within}, on the {_items(found)} items that all judges answered."
     )
 
 

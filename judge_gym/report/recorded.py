@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -29,18 +30,21 @@ from judge_gym.report.trust import trust_tiles
 from judge_gym.store.results import Planned, ResultRow, RunInfo
 
 _MOST_COLUMNS = 12
+_MOST_PLACES = 10
 _NOTHING = Table("", "", (), ())
 
 
 def audit_report(found: Audited, recorded: Recorded) -> Report:
     """Return the report of an audit: that of a sweep, without calls, evidence and answers."""
-    rows, now, plan = found.rows, datetime.now(UTC), standing(None, None, None)
+    now, plan = datetime.now(UTC), standing(None, None, None)
+    rows = [_named(row) for row in found.rows]
     every = findings(found.data, rows, Planned(None, None, plan))
     # What cannot be tested is in the audit's own words.
     decided = [finding for finding in every if finding.estimate is not None]
     run = RunInfo(0, recorded.name, version("judge-gym"), False, now)
     judges = tuple(sorted({judge.model.removeprefix(RECORDED) for judge in found.data.judges}))
-    facts = Facts(run, recorded.description, judges, _NOTHING, _NOTHING, _NOTHING, _NOTHING, (), ())
+    described = recorded.description or recorded.source
+    facts = Facts(run, described, judges, _NOTHING, _NOTHING, _NOTHING, _NOTHING, (), ())
     claims = headlines(decided)
     summary = Summary(
         ran=f"{counted(len(judges), 'judge')}, {counted(len(found.data.truth.label), 'item')}",
@@ -69,10 +73,19 @@ def audit_report(found: Audited, recorded: Recorded) -> Report:
         written=now,
         concepts=concepts_of(rows),
         trust=trust_tiles(rows, claims, facts.served),
-        audit=audit(found.data, rows),
+        audit=audit(found.data, rows, recorded.item.person),
         warning=found.too_few.message if found.too_few else "",
         plots=[specification_plot(rows)],
     )
+
+
+def _named(row: ResultRow) -> ResultRow:
+    """Return a row that names judges as their file does."""
+    named = {
+        key: value.replace(RECORDED, "") if key in ("judge", "pair", "rival") else value
+        for key, value in row.scope.items()
+    }
+    return replace(row, scope=named)
 
 
 def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
@@ -88,10 +101,24 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
             f"{path} has up to {longest} entries, and the mapping reads {used} of them: the others "
             "are no judgements here. Write a row for each, or name them all if one judge gave them."
         )
+    for judging, places in unread.empty.items():
+        yield (
+            f"No answer by {judging} for {counted(len(places), 'judgement')}: "
+            f"{_first(places, _MOST_PLACES)}. Each counts as unreadable; other judges keep theirs."
+        )
+    if unread.unlabelled:
+        yield (
+            f"No known answer for {counted(len(unread.unlabelled), 'item')}: "
+            f"{_first(unread.unlabelled, _MOST_PLACES)}. No accuracy is of them."
+        )
     if unread.columns:
-        names = list(unread.columns)
-        more = f" and {len(names) - _MOST_COLUMNS} more" if len(names) > _MOST_COLUMNS else ""
-        yield f"Columns that the mapping does not read: {', '.join(names[:_MOST_COLUMNS])}{more}."
+        names = _first(list(unread.columns), _MOST_COLUMNS)
+        yield f"Columns that the mapping does not read: {names}."
+
+
+def _first(names: Sequence[str], most: int) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def save_picture(plot: Plot, recorded: Recorded, file: Path) -> None:

@@ -84,12 +84,15 @@ JUDGES = (
     Spec(
         "Accuracy",
         "Verdicts against what is known: the share at the true stage, and Cohen's kappa, which "
-        "is 0 for guessing. Error and rank correlation are against the index of a control: mean "
-        "distance on the 0-1 scale, and Spearman's rho over items.",
+        "is 0 for guessing. Of known answers with an order also how many stages a verdict is off "
+        "on average, and kappa with quadratic weights. Error and rank correlation are against the "
+        "index of a control: mean distance on the 0-1 scale, and Spearman's rho over items.",
         (
             Cell("correct", "accuracy"),
             Cell("by chance", "accuracy", "floor"),
             Cell("kappa", "cohens_kappa"),
+            Cell("stages off", "stage_error"),
+            Cell("weighted kappa", "cohens_kappa_quadratic"),
             Cell("error", "control_error"),
             Cell("rank corr.", "control_rank_correlation"),
             Cell("items", "accuracy", "items"),
@@ -98,7 +101,8 @@ JUDGES = (
             "correct = share of verdicts at the true stage",
             "by chance = max(1/number of stages that occur as truth, Σ share true·share given)",
             "true stage of an index v = 1 + round(v·(S − 1))",
-            "κ = 1 − observed / expected share of wrong verdicts",
+            "κ = 1 − observed / expected share of wrong verdicts; weighted κ: of squared distances",
+            "stages off = mean |stage − true stage|, replicates averaged by item",
             "error = mean |x − v|; rank corr. = Spearman's ρ of mean x and v over items",
         ),
         needs=(

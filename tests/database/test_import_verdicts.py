@@ -177,7 +177,7 @@ def test_an_audit_has_the_figures_of_an_import(place: Place) -> None:
     page = render_page(audit_report(found, recorded))
     assert "12 judgements of 3 pairs" in page
     assert "it is right in 100% of pairs): x 0.75, y 0.25." in page
-    assert "recorded/x: 1 of 6 answers could not be read." in page
+    assert "x: 1 of 6 answers could not be read." in page
     assert "Evidence</h2>" not in page
 
 
@@ -343,7 +343,7 @@ def test_raw_answers_are_parsed_like_a_models(place: Place) -> None:
         (
             "p2,x,A,A,B",
             "p2,x,A,Q,B",
-            "line 3: BA is 'Q'. `decisions` has 'A', 'tie', 'B'; empty is",
+            "line 3: BA is 'Q'. `decisions` has 'A', 'tie', 'B'. Leave a cell empty",
         ),
         ("p2,x,A,A,B", "p2,x,A,A,C", "line 3: better is 'C'. `truths` has 'A', 'B'."),
         ("p1,y,B,A,A", "p1,y,B,A,B", "line 6: item 'p1': better is 'B' here and 'A' above."),
@@ -618,3 +618,17 @@ def test_an_import_that_is_mostly_unreadable_stores_nothing_unless_it_is_allowed
     assert place.read(t.Sample.id) == []
     allowed = place.bring(MAPPING, unread, allow_unreadable=True)
     assert allowed.statuses == {"scored": 10, "unparseable": 4}
+
+
+def test_scores_without_a_rubric_have_the_figures_of_an_audit(place: Place) -> None:
+    mapping, file = MAPPINGS / "scores" / "mapping.yaml", MAPPINGS / "scores" / "scores.csv"
+    assert place.bring(mapping, file).statuses == {"scored": 11, "unparseable": 1}
+    stored = place.figures("scores")
+    recorded, rubric = load_recorded(mapping)
+    computed = audited(recorded_files([file], recorded), recorded, rubric).rows
+    for judge in ("recorded/alpha", "recorded/beta"):
+        for metric in ("accuracy", "stage_error", "cohens_kappa_quadratic"):
+            here, there = (figure(rows, metric, judge=judge) for rows in (stored, list(computed)))
+            assert (here.estimate, here.lower, here.n) == (there.estimate, there.lower, there.n)
+    # |5 - 5|, |2 - 1|, |4 - 4|, |3 - 3| and |1 - 2|; the answer without a label counts nowhere.
+    assert figure(stored, "stage_error", judge="recorded/alpha").estimate == pytest.approx(0.4)

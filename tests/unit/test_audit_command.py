@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from judge_gym.recorded.mapping import ItemColumns, Recorded
 from support.command_line import REPOSITORY, CommandLine
+from support.documents import blocks
 
 RUBRICS = REPOSITORY / "deployments" / "recorded"
 PAIRS = f"""\
@@ -159,3 +161,91 @@ def test_entries_of_a_list_that_are_not_read_are_told(command: CommandLine) -> N
     said = " ".join(shown.split())
     assert "given has up to 3 entries, and the mapping reads 1 of them" in said
     assert "does not read" not in said
+
+
+EXAMPLE = REPOSITORY / "deployments" / "recorded" / "scores"
+
+
+def test_the_documented_scores_are_the_shipped_ones_and_are_audited(command: CommandLine) -> None:
+    page = "docs/how-to/recorded-judgements.md"
+    assert (EXAMPLE / "scores.csv").read_text() in blocks(page, "csv")
+    assert (EXAMPLE / "mapping.yaml").read_text() in blocks(page, "yaml")
+    typed = ("audit", str(EXAMPLE / "scores.csv"), "--mapping", str(EXAMPLE / "mapping.yaml"))
+    shown = command(*typed).fine().output
+    # alpha is right on 3 of 5 labelled answers, and off by 0, 1, 0, 0, 1. beta answered 4 of
+    # them, is right on 1, and off by 1, 2, 2, 0; that a03 has no score of beta costs alpha nothing.
+    alpha, beta = (line for line in shown.splitlines() if line.startswith(("alpha ", "beta ")))
+    assert "0.60 [" in alpha
+    assert "0.40 [" in alpha
+    assert alpha.split()[-1] == "5"
+    assert "0.25 [" in beta
+    assert "1.25 [" in beta
+    assert beta.split()[-1] == "4"
+    said = " ".join(shown.split())
+    assert "No answer by beta for 1 judgement: a03 (line 7)." in said
+    assert "No known answer for 1 item: a06." in said
+    assert "the label of one person (editor)" in said
+    assert "one person: no agreement among people can be estimated" in said
+    page_written = (command.data / "reports" / "audit-scores.html").read_text()
+    assert "recorded/" not in page_written
+    assert "No description" not in page_written
+
+
+def test_scores_may_be_written_with_a_point_and_begin_at_zero(command: CommandLine) -> None:
+    lines = [f"a{n},j,{n % 4}.0,{n % 3}," for n in range(12)]
+    mapping = (EXAMPLE / "mapping.yaml").read_text()
+    mapping = mapping.replace("{lowest: 1, highest: 5}", "{lowest: 0, highest: 3}")
+    (command.folder / "mapping.yaml").write_text(
+        mapping.replace("people: [editor]", "truth: truth")
+    )
+    (command.folder / "scores.csv").write_text("\n".join(["answer,judge,score,truth,text", *lines]))
+    shown = command("audit", "scores.csv", "--mapping", "mapping.yaml").fine().output
+    # Equal for n = 0, 1, 2 of 12; |n % 4 - n % 3| sums to 14.
+    (line,) = (line for line in shown.splitlines() if line.startswith("j "))
+    assert "0.25 [" in line
+    assert "1.17 [" in line
+
+
+def test_values_that_are_not_on_the_scale_are_named_up_to_ten(command: CommandLine) -> None:
+    rows = [f"a{n},j,{9 if n < 12 else 2},3," for n in range(20)]
+    (command.folder / "scores.csv").write_text("\n".join(["answer,judge,score,editor,text", *rows]))
+    mapping = str(EXAMPLE / "mapping.yaml")
+    refused = command("audit", "scores.csv", "--mapping", mapping)
+    assert refused.code != 0
+    named = [
+        line for line in range(2, 22) if f"scores.csv line {line}: score is '9'." in refused.errors
+    ]
+    assert named == list(range(2, 12))
+    assert "and 2 more." in refused.errors
+    assert "The scale is 1 to 5. Leave a cell empty" in " ".join(refused.errors.split())
+
+
+@pytest.mark.parametrize(
+    ("line", "instead", "example"),
+    [
+        ("scale: {lowest: 1, highest: 5}\n", "", "scale: {lowest: 1, highest: 5}"),
+        ("scale: {lowest: 1, highest: 5}", "scale: {lowest: 0, highest: 100}", "highest: 5}"),
+        ("verdicts: [score]", "", "verdicts: [score]"),
+        ("judge_column: judge\n", "", "judge_column: model"),
+        ("scale: {lowest: 1, highest: 5}", "rubric: r.yaml", 'decisions: {"bad": 1, "good": 2}'),
+        ("people: [editor]}", "text: text}\ntruths: {a: 1}", "item: {key: id, truth: label}"),
+    ],
+)
+def test_an_error_of_a_mapping_shows_an_example(
+    command: CommandLine, line: str, instead: str, example: str
+) -> None:
+    mapping = (EXAMPLE / "mapping.yaml").read_text().replace("text: text, ", "")
+    assert line in mapping
+    (command.folder / "mapping.yaml").write_text(mapping.replace(line, instead))
+    refused = command("audit", str(EXAMPLE / "scores.csv"), "--mapping", "mapping.yaml")
+    assert refused.code != 0
+    assert example in " ".join(refused.errors.split())
+
+
+def test_every_key_of_a_mapping_is_printed(command: CommandLine) -> None:
+    shown = command("audit", "--keys").fine().output.splitlines()
+    assert {*Recorded.model_fields, *(f"item.{name}" for name in ItemColumns.model_fields)} <= {
+        *shown
+    }
+    assert "scale.lowest" in shown
+    assert "verdicts.column" in shown

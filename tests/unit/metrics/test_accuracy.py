@@ -16,6 +16,7 @@ from judge_gym.metrics.accuracy import (
     pair_balance,
     set_utilities,
     share_correct,
+    stage_error,
     subset_accuracy,
     truth_stages,
     votes,
@@ -132,6 +133,14 @@ def test_both_orders_must_outvote_a_position(rng):
     estimate = both_orders_correct(item, vote, n_items=6)
     assert (estimate.estimate, estimate.n, estimate.n_items) == (0.6, 9, 5)
     assert (estimate.lower, estimate.upper) == pytest.approx(wilson(3, 5))
+
+
+def test_the_distance_from_the_true_stage_is_in_stages_and_averaged_by_item(build_verdicts):
+    # Item 1: 1 and 4 of a true 2 are off by (1 + 2)/2; item 2: 3 of a true 3 by 0.
+    estimate = stage_error(build_verdicts([[[1, 4], [3]]]), np.array([2, 3]))
+    assert estimate.estimate == pytest.approx(0.75)
+    assert (estimate.n, estimate.n_items, estimate.unit) == (3, 2, "stages")
+    assert stage_error(build_verdicts([[[(1, 2)]]]), np.array([1])).estimate is None
 
 
 def test_control_error_is_of_single_verdicts(build_verdicts):

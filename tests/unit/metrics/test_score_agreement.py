@@ -162,6 +162,17 @@ def test_copies_of_a_judge_are_one_vote(rng):
     assert "do not vary" in steady.reason
 
 
+def test_votes_of_few_items_have_no_interval_where_it_has_no_bound():
+    # Four items: the interval of the correlation reaches -1, at which two judges' errors cancel.
+    errors = np.array([[0, 1, 0, 1], [1, 1, 1, 0]], dtype=float).T
+    mean, votes = effective_votes(errors, np.zeros(4))
+    assert mean.estimate == pytest.approx(np.corrcoef(errors.T)[0, 1])
+    assert mean.lower == pytest.approx(-1)
+    assert votes.estimate == pytest.approx(2 / (1 + mean.estimate))
+    assert (votes.lower, votes.upper) == (None, None)
+    assert "no bound" in votes.because
+
+
 def test_the_interval_of_votes_has_the_larger_of_two_jackknife_errors(rng):
     errors, pairs = rng.normal(size=(9, 1)) + rng.normal(size=(9, 3)), np.triu_indices(3, 1)
 
