@@ -105,11 +105,11 @@ def label_agreement(labels: FloatArray, judged: FloatArray) -> Estimate:
     or (n, d): with a column per class, 1 or 0, it is the unweighted κ of classes. The interval is t
     on Fisher's scale with the jackknife error or, if wider, what Wilson's interval of the share of
     labels missed makes of it with two misses by chance added: a handful of misses says little of
-    how many there are. For the lower end, misses count as (Σd²)²/Σd⁴ of one size. It lay
-    above the true value in at most 6% of sets of verdicts and steps and in up to 8% where 5% of
-    labels on a scale of points are missed by a random amount, the upper below it in at most 5% (10
-    to 200 labels), but in up to 17% where 15 labels or fewer mostly have the highest score. Needs 4
-    labels that vary.
+    how many there are. For the lower end, misses count as (Σd²)²/Σd⁴ of one size. It lay above the
+    true value in at most 6% of sets of verdicts and steps and in up to 8% where 5% or, of 30
+    labels, 30% on a scale of points are missed by a random amount, the upper below it in at most 5%
+    (10 to 200 labels), but in up to 17% where 15 labels or fewer mostly have the highest score.
+    Needs 4 labels that vary.
     """
     metric, n = "label_agreement", len(labels)
     if n < MIN_ITEMS or np.ptp(labels, axis=0).max() <= EPSILON:
