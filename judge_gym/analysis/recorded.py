@@ -60,6 +60,9 @@ class Audited:
     rows: tuple[ResultRow, ...]
     too_few: TooFewReadableError | None
     """Which judges have fewer than half their answers readable; None where all have enough."""
+    windows: Mapping[str, RecordedWindow]
+    """Items and judgements as read."""
+    experiments: Experiments
     unread: Unread
     repeats: Repeats
 
@@ -68,7 +71,8 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
     """Read recorded judgements and compute what an audit shows; raises as `read_recorded`."""
     read = read_recorded(files, recorded, rubric.scale_size)
     repeats = Repeats()
-    data, longest = recorded_data(files, recorded, rubric, read.windows, repeats)
+    experiments = recorded_experiments(files, recorded, rubric, read.windows)
+    data, longest = recorded_data(experiments, recorded, rubric, read.windows, repeats)
     groups = comparison_groups(data)
     rows = [
         row
@@ -85,11 +89,11 @@ def audited(files: RecordedFiles, recorded: Recorded, rubric: Rubric) -> Audited
     rows += over_wordings(data, groups)
     rows += specification_curves(data, groups, rows)
     too_few = too_few_readable(answers_by_judge(_answers(data)))
-    return Audited(data, tuple(rows), too_few, read.unread, repeats)
+    return Audited(data, tuple(rows), too_few, read.windows, experiments, read.unread, repeats)
 
 
 def recorded_data(
-    files: RecordedFiles,
+    experiments: Experiments,
     recorded: Recorded,
     rubric: Rubric,
     windows: Mapping[str, RecordedWindow],
@@ -99,7 +103,6 @@ def recorded_data(
 
     Adds them to `repeats`.
     """
-    experiments = recorded_experiments(files, recorded, rubric, windows)
     keys = {name: one.window.key for (name, _), one in experiments.items()}
     items: dict[tuple[str, str], tuple[str, RecordedItem]] = {
         (name, item_key(item.key)): (stored_key(keys[name], [item_key(item.key)]), item)

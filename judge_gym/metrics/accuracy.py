@@ -154,7 +154,7 @@ def _by_chance(joint: FloatArray) -> float | None:
     total = joint.sum()
     true, given = joint.sum(axis=1) / total, joint.sum(axis=0) / total
     occurring = np.count_nonzero(true)
-    return max(1 / occurring, float(true @ given)) if occurring > 1 else None
+    return float(max(1 / occurring, true @ given)) if occurring > 1 else None
 
 
 def accuracy_by_pair(

@@ -62,7 +62,7 @@ class Report:
     results: Sequence[Table]
     planted: Planted
     review: CellsToReview | None
-    """None for an audit without a database, as is the evidence."""
+    """None for an audit without a database."""
     evidence: Sequence[ShownWindow]
     csv: str
     wholly_simulated: bool

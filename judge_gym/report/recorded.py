@@ -1,7 +1,7 @@
 """The page of recorded judgements that are audited without a database."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -11,10 +11,19 @@ from judge_gym.analysis.recorded import Audited
 from judge_gym.analysis.testing import findings
 from judge_gym.counting import counted
 from judge_gym.design.plans import standing
-from judge_gym.lab.importing import Repeats
+from judge_gym.lab.importing import Repeats, sample_rows
 from judge_gym.recorded.mapping import Recorded
-from judge_gym.recorded.reading import Unread
+from judge_gym.recorded.reading import RecordedItem, Unread
 from judge_gym.report.audit import audit, picture
+from judge_gym.report.evidence import (
+    MAX_JUDGEMENTS,
+    MAX_ON_PAGE,
+    ShownDocument,
+    ShownJudgement,
+    ShownView,
+    ShownWindow,
+    cut,
+)
 from judge_gym.report.facts import MANY_UNREADABLE, Facts
 from judge_gym.report.files import replace_file, results_csv, unwritable
 from judge_gym.report.findings import findings_table, largest_effects, sentences
@@ -30,7 +39,10 @@ from judge_gym.report.trust import trust_tiles
 from judge_gym.store.results import Planned, ResultRow, RunInfo
 
 _MOST_COLUMNS = 12
-_MOST_PLACES = 10
+_MOST_PLACES, _FEW_PLACES = 10, 3
+"""Judgements without an answer that a caution names: all of few, a few of many."""
+LONGEST_VERDICT = 200
+"""Characters shown of a verdict as written in the file."""
 _NOTHING = Table("", "", (), ())
 
 
@@ -66,7 +78,7 @@ def audit_report(found: Audited, recorded: Recorded) -> Report:
         results=result_tables(rows),
         planted=Planted(),
         review=None,
-        evidence=(),
+        evidence=_items(found, recorded),
         csv=results_csv(run, rows),
         wholly_simulated=False,
         imported=1.0,
@@ -76,6 +88,76 @@ def audit_report(found: Audited, recorded: Recorded) -> Report:
         audit=audit(found.data, rows, recorded.item.person),
         warning=found.too_few.message if found.too_few else "",
         plots=[specification_plot(rows)],
+    )
+
+
+def _items(found: Audited, recorded: Recorded) -> list[ShownWindow]:
+    """Return the first items with their texts and judgements; none where no item has a text."""
+    windows, left = [], MAX_ON_PAGE
+    if not any(item.text for window in found.windows.values() for item in window.items.values()):
+        return []
+    for name, window in found.windows.items():
+        chosen = list(window.items.values())[:left]
+        judgements = _judgements(found, recorded, name, {item.key for item in chosen})
+        documents = tuple(
+            _document(recorded, found, item, MAX_ON_PAGE - left + number, judgements[item.key])
+            for number, item in enumerate(chosen, start=1)
+        )
+        left -= len(chosen)
+        windows.append(ShownWindow(name, documents, len(window.items) - len(chosen), (), 0))
+    return windows
+
+
+def _judgements(
+    found: Audited, recorded: Recorded, name: str, chosen: Collection[str]
+) -> Mapping[str, list[ShownJudgement]]:
+    """Return item → its judgements, of the items that are chosen."""
+    shown: dict[str, list[ShownJudgement]] = defaultdict(list)
+    for judging, judgements in found.windows[name].judgements.items():
+        experiment = found.experiments[name, judging]
+        given = [one for one in judgements if one.item in chosen]
+        for one, row in zip(given, sample_rows(recorded, experiment, given), strict=True):
+            verdict = row["verdict_text"] if row["stages"] else row["failure"] or row["status"]
+            shown[one.item].append(
+                ShownJudgement(
+                    judge=judging.judge,
+                    under=", ".join(filter(None, (experiment.concept, judging.wording))),
+                    replicate=row["replicate"] + 1,
+                    outcome=f"{row['status']}: {cut(verdict, LONGEST_VERDICT)}",
+                    before=cut(row["answer"] or ""),
+                    span="",
+                    after="",
+                    reasoning="",
+                    family=experiment.family,
+                    concept=experiment.concept,
+                    status=row["status"],
+                    prompt="",
+                    tokens="",
+                )
+            )
+    return shown
+
+
+def _document(
+    recorded: Recorded,
+    found: Audited,
+    item: RecordedItem,
+    number: int,
+    judgements: Sequence[ShownJudgement],
+) -> ShownDocument:
+    [labels] = {judge.arms[0].labels for judge in found.data.judges}
+    facts = [item.category, f"known answer: {labels[item.truth - 1]}" if item.truth else ""]
+    if not recorded.item.person:
+        given = zip(recorded.item.people, item.people, strict=True)
+        facts += [f"{person}: {labels[stage - 1]}" for person, stage in given if stage]
+    return ShownDocument(
+        id=number,
+        title=item.title or item.key,
+        url="",
+        facts=", ".join(filter(None, facts)),
+        views=(ShownView("text", cut(item.text), "" if item.text else "no text"),),
+        judgements=tuple(judgements[:MAX_JUDGEMENTS]),
+        more=max(0, len(judgements) - MAX_JUDGEMENTS),
     )
 
 
@@ -101,10 +183,10 @@ def file_cautions(repeats: Repeats, unread: Unread) -> Iterator[str]:
             f"{path} has up to {longest} entries, and the mapping reads {used} of them: the others "
             "are no judgements here. Write a row for each, or name them all if one judge gave them."
         )
-    for judging, places in unread.empty.items():
+    if places := [f"{judging} on {place}" for judging, of in unread.empty.items() for place in of]:
         yield (
-            f"No answer by {judging} for {counted(len(places), 'judgement')}: "
-            f"{_first(places, _MOST_PLACES)}. Each counts as unreadable; other judges keep theirs."
+            f"{counted(len(places), 'empty answer')}, unreadable for the judge and no other: "
+            f"{_first(places, _MOST_PLACES if len(places) <= _MOST_PLACES else _FEW_PLACES)}."
         )
     if unread.unlabelled:
         yield (

@@ -182,13 +182,22 @@ def test_the_documented_scores_are_the_shipped_ones_and_are_audited(command: Com
     assert "1.25 [" in beta
     assert beta.split()[-1] == "4"
     said = " ".join(shown.split())
-    assert "No answer by beta for 1 judgement: a03 (line 7)." in said
+    assert "1 empty answer, unreadable for the judge and no other: beta on a03 (line 7)." in said
     assert "No known answer for 1 item: a06." in said
     assert "the label of one person (editor)" in said
     assert "one person: no agreement among people can be estimated" in said
     page_written = (command.data / "reports" / "audit-scores.html").read_text()
     assert "recorded/" not in page_written
     assert "No description" not in page_written
+    assert "np.float64" not in page_written
+    assert "<h3>What next</h3>" not in page_written
+    items = page_written.split('<h2 id="evidence">')[1]
+    of_a03 = items.split("<strong>a03</strong>")[1].split("<strong>a04</strong>")[0]
+    assert "Boil them until they are done." in of_a03
+    assert "known answer: 4" in of_a03
+    assert [line.split(": ")[1] for line in of_a03.splitlines() if "</span>: " in line] == [
+        "scored", "unparseable",
+    ]  # fmt: skip
 
 
 def test_scores_may_be_written_with_a_point_and_begin_at_zero(command: CommandLine) -> None:
