@@ -20,6 +20,7 @@ from docs import pictures
 from judge_gym.analysis.running import UNITS
 from judge_gym.annotations import AnnotationMapping
 from judge_gym.benchmarks.files import Benchmark
+from judge_gym.calibration.alignment_file import AlignmentFile
 from judge_gym.calibration.design import CalibrationDesign
 from judge_gym.calibration.review_file import ReviewFile
 from judge_gym.design.actors import ActorMap
@@ -300,7 +301,7 @@ _REFERENCE: dict[str, Callable[[], str]] = {
     "decisions": decided,
     "events": lambda: inspect.getdoc(events) or "",
     "sweep-file": sweep_file,
-    "judge-files": _file(AnyJudge, CalibrationDesign, ReviewFile, Benchmark),
+    "judge-files": _file(AnyJudge, CalibrationDesign, AlignmentFile, ReviewFile, Benchmark),
     "panel-and-gym-files": _file(PanelFile, Rater, PanelRubric, PanelDocument, AnyGym),
     "data-files": _file(Recorded, AnnotationMapping),
     "providers-file": _file(Provider),

@@ -18,6 +18,7 @@ from deployments.cli import (
     evidence,
     gym,
     judge,
+    judge_align,
     judge_compare,
     judge_gate,
     judge_label,
@@ -68,6 +69,7 @@ analyse.app.command()(selftest.selftest)
 app.add_typer(judge.app, name="judge")
 judge.app.command()(judge_gate.gate)
 judge.app.command()(judge_studies.calibrate)
+judge.app.command()(judge_align.align)
 judge.app.command()(judge_compare.compare)
 judge.app.command()(judge_compare.review)
 judge.app.command()(judge_label.label)

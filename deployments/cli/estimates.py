@@ -12,6 +12,7 @@ from judge_gym.design.plans import Budget
 from judge_gym.formats import dollars, duration
 from judge_gym.gyms.use import Use
 from judge_gym.judges import ModelJudge
+from judge_gym.judges.aligning.running import AlignmentPlan
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.planning import plan_judging, plan_perturbing
@@ -154,6 +155,24 @@ def show_perturbing(perturber: Perturber, rewritings: Sequence[Rewriting]) -> No
         "Texts to perturb with a model first", ("model", "changed", "to change", *_USED), [row]
     )
     _show_warnings([warning])
+
+
+def show_alignment(name: str, plan: AlignmentPlan) -> None:
+    """Print the calls, tokens, cost and time of an alignment; stored results cost nothing."""
+    calls, cost = 0, 0.0
+    if plan.proposals is not None:
+        left, used = plan.proposals
+        model = next(iter(plan.budget.models))
+        row = ("proposals", left, *_whole([used], simulated=is_simulated_model(model)))
+        show_table("Rubrics to propose", ("what", "calls", *_USED), [row])
+        calls, cost = left, used.cost_usd or 0.0
+    show_judging(f"Estimate for the alignment {name}", plan.judgings)
+    with database() as session:
+        providers = load_providers(settings().providers_file)
+        judged = plan_judging(session, providers, settings(), plan.judgings[1:])
+        calls += sum(one.calls for one in judged)
+        cost += sum(one.used.cost_usd or 0.0 for one in judged if one.used)
+        _show_warnings([budget_warning(session, plan.budget, calls, cost)])
 
 
 def show_uses(title: str, uses: Sequence[Use]) -> None:

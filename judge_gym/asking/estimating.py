@@ -25,6 +25,7 @@ USUAL_ANSWER_TOKENS = {
     "score_critic": 30,
     "judge": 150,
     "perturber": 500,
+    "proposer": 500,
     "writer": 150,
     "rater": 400,
     "arbiter": 150,

@@ -14,12 +14,13 @@ from judge_gym.design.fields import Frozen
 from judge_gym.errors import ConfigError
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.labels import label_of_verdict
+from judge_gym.judges.provenance import Provenance
 from judge_gym.model_names import is_simulated_model
 from judge_gym.records.items import Item, Label
 from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.seeds import digest
 
-_NOT_IDENTITY = {"name", "budget", "gate"}
+_NOT_IDENTITY = {"name", "budget", "gate", "provenance"}
 T = TypeVar("T")
 
 
@@ -41,10 +42,12 @@ class Judge(Frozen):
     """What people call it; no part of its identity."""
     gate: GateRule | None = None
     """What it has to reach in `judge-gym judge gate`; no part of its identity."""
+    provenance: Provenance | None = None
+    """How `judge-gym judge align` made it; no part of its identity."""
 
     @cached_property
     def key(self) -> str:
-        """16-digit identity: all that can change an answer, so neither name, budget nor gate."""
+        """16-digit identity: all that can change an answer; see `_NOT_IDENTITY` for what cannot."""
         config = self.model_dump(mode="json", exclude=_NOT_IDENTITY)
         return digest("judge", config, self.prompt_hash)
 
@@ -86,7 +89,7 @@ class Judge(Frozen):
             name=self.name,
             kind=self.kind,
             model=self.answered_by,
-            config=self.model_dump(mode="json", exclude={"gate"}),
+            config=self.model_dump(mode="json", exclude={"gate", "provenance"}),
             parts=self.parts,
             asks_model=self.asks_model,
         )

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from judge_gym.asking.budgeting import BudgetExceededError, check_priced, spender_of
+from judge_gym.asking.budgeting import BudgetExceededError, Spender, check_priced, spender_of
 from judge_gym.asking.engine import WAITING, all_of, ask_all
 from judge_gym.asking.questions import (
     End,
@@ -82,11 +82,12 @@ async def judge_items(
     concurrency: int | None = None,
     retry_failed: bool = False,
     review_day: str = "",
+    budget: Spender | None = None,
 ) -> list[JudgeResult]:
     """Judge with a runtime that is open, without batches; see `Judge.score_batch`.
 
-    Results of another `review_day` do not count: they are judged again. Raises
-    `JudgementsWaitError` when a judgement is in an open batch, too.
+    Results of another `review_day` do not count: they are judged again. A `budget` stands in for
+    that of the judge. Raises `JudgementsWaitError` when a judgement is in an open batch, too.
     """
     try:
         judged = await judge_missing(
@@ -98,6 +99,7 @@ async def judge_items(
             retry_failed=retry_failed,
             review_day=review_day,
             in_batches=False,
+            budget=budget,
         )
     except BOUND_ERRORS as stopped:
         with runtime.session() as session:
@@ -137,6 +139,7 @@ async def judge_missing(
     review_day: str = "",
     in_batches: bool = True,
     workers: int = 1,
+    budget: Spender | None = None,
 ) -> Judged:
     """Make the judgements that are missing, as one of `workers` at once; see `judge_items`."""
     for name, given in (("repeats", repeats), ("concurrency", concurrency)):
@@ -146,7 +149,8 @@ async def judge_missing(
         judge.check(item)
     if isinstance(judge, ModelJudge):
         runtime.providers.check({judge.model})
-        check_priced(runtime.providers, spender_of(judge))
+        budget = budget or spender_of(judge, workers)
+        check_priced(runtime.providers, budget)
     texts = distinct(items)
     with runtime.session() as session:
         judge_id = store.save_judge(session, judge.record)
@@ -169,7 +173,7 @@ async def judge_missing(
     outcomes = await ask_all(
         runtime,
         (_question(runtime.settings, judge, judge_id, unit) for unit in units),
-        budget=spender_of(judge, workers),
+        budget=budget,
         at_once=concurrency,
         in_batches=in_batches,
     )

@@ -121,7 +121,8 @@ def label_agreement(labels: FloatArray, judged: FloatArray) -> Estimate:
     value = 1 - float(missed.mean()) / apart
     left_out = jackknife_weights(n)
     shares = left_out / left_out.sum(axis=1, keepdims=True)
-    near = jackknife_interval(value, 1 - shares @ missed / _independent(labels, judged, left_out))
+    agreements = 1 - ratio_or_nan(shares @ missed, _independent(labels, judged, left_out))
+    near = jackknife_interval(value, agreements)
     ends: list[float] = []
     if near is not None and abs(value) < 1 - EPSILON:
         half = (near[1] - near[0]) / 2 / (1 - value**2)
@@ -133,6 +134,56 @@ def label_agreement(labels: FloatArray, judged: FloatArray) -> Estimate:
         (min([value, *ends, least]), max([value, *ends, most])),
         SIGNED_UNIT,
     )
+
+
+def agreement_gain(labels: FloatArray, before: FloatArray, after: FloatArray) -> Estimate:
+    """Return how much better a judge agrees with labels than the one before it, on the same texts.
+
+    The difference of Lin's concordances (of two verdicts: of Cohen's κ), after less before; all
+    arrays are (n,), in [-2, 2]. t interval with SE² = jackknife SE² over texts + 2·g²/n², where g
+    is the root mean square of what single texts, where the judges differ, add to n times the gain:
+    as if one more text had gained and one more had lost (Agresti and Min 2005, Statistics in
+    Medicine 24, for shares). Without it four texts that gain and none that loses would exclude 0.
+    Of judges that agree equally well with people, it lay above 0 in at most 3% of sets of 10 to 100
+    texts, and below 0 as often (verdicts, five steps, points). Needs 4 labels that vary.
+    """
+    metric, n = "agreement_gain", len(labels)
+    unit = "agreement beyond chance"
+    if n < MIN_ITEMS or np.ptp(labels) <= EPSILON:
+        because = (
+            "all labels are the same" if n >= MIN_ITEMS else f"{n} texts have a label and scores"
+        )
+        return not_estimable(metric, because, n=n, n_items=n, unit=unit)
+    columns = labels[:, None]
+    scores = [judged[:, None] for judged in (before, after)]
+    missed = [((columns - judged) ** 2).sum(axis=1) for judged in scores]
+
+    def gain(weights: FloatArray) -> FloatArray:
+        shares = weights / weights.sum(axis=1, keepdims=True)
+        of_before, of_after = (
+            1 - ratio_or_nan(shares @ of_texts, _independent(columns, judged, weights))
+            for of_texts, judged in zip(missed, scores, strict=True)
+        )
+        return np.asarray(of_after - of_before)
+
+    everything = np.ones((1, n))
+    value = float(gain(everything)[0])
+    method = "Lin's concordance with labels, after less before; jackknife over texts, t interval"
+    estimate = Estimate(metric, value, None, None, n, n, method=method, unit=unit)
+    differ = np.abs(before - after) > EPSILON
+    if not differ.any():
+        return with_interval(estimate, None, absent="the judges gave every text the same score")
+    left_out = gain(jackknife_weights(n))
+    if not np.isfinite(left_out).all():
+        return with_interval(estimate, None, absent="but for one text all labels are the same")
+    near = jackknife_interval(0.0, left_out)
+    apart = [float(_independent(columns, judged, everything)[0]) for judged in scores]
+    single = (missed[0] / apart[0] - missed[1] / apart[1])[differ]
+    spread = 2 * float((single**2).mean()) / n**2
+    quantile = t_quantile(n - 1)
+    error = (0.0 if near is None else near[1] / quantile) ** 2 + spread
+    half = quantile * error**0.5
+    return with_interval(estimate, (value - half, value + half), (-2.0, 2.0))
 
 
 def _independent(labels: FloatArray, judged: FloatArray, weights: FloatArray) -> FloatArray:

@@ -32,13 +32,14 @@ from judge_gym.simulator.prompts import (
     outside_fences,
     read_choosing,
     read_design,
+    read_improving,
     read_probe,
     read_rated_rubric,
     read_reasoned,
     read_scoring,
     role_of,
 )
-from judge_gym.simulator.rubrics import rate_rubric, write_rubric
+from judge_gym.simulator.rubrics import improve, rate_rubric, write_rubric
 from judge_gym.simulator.text_features import NOTHING, Known
 from judge_gym.simulator.verdicts import (
     ABSTAIN,
@@ -267,6 +268,7 @@ _ROLES: dict[Role, Callable[[_Answering], str]] = {
     "perturber": lambda now: editing.perturb(now.request.messages),
     "generaliser": lambda now: editing.generalise(now.prompt),
     "extractor": lambda now: editing.claims(now.prompt, now.rng),
+    "aligner": lambda now: improve(read_improving(now.request.messages), now.grader, now.rng),
     "rater": _review,
     "arbiter": _reconcile,
     "other": _reply,

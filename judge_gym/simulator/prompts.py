@@ -4,10 +4,11 @@ Reads only the messages. What a prompt leaves out or garbles is missing here too
 the worse for it.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 Role = Literal[
     "scorer",
@@ -25,6 +26,7 @@ Role = Literal[
     "perturber",
     "generaliser",
     "extractor",
+    "aligner",
     "rater",
     "arbiter",
     "other",
@@ -111,6 +113,7 @@ def role_of(messages: Sequence[Message]) -> Role:
     lower, closing = request.lower(), request[-_CLOSING_CHARACTERS:]
     object_request = request.partition(_OBJECT_WANTED)[2]
     marks: tuple[tuple[Role, bool], ...] = (
+        ("aligner", '"task"' in object_request),
         ("grader", '"scores"' in object_request),
         ("decider", '"decision"' in object_request),
         ("comparer", '"winner"' in object_request),
@@ -343,3 +346,22 @@ def scale_in(request: str) -> tuple[int, int]:
     """Return the lowest and the highest mark that a request names; 0 and 100 without any."""
     scale = _SCALE.search(request)
     return (int(scale["lowest"]), int(scale["highest"])) if scale else (0, 100)
+
+
+@dataclass(frozen=True)
+class Improving:
+    """A request for better instructions of a judge."""
+
+    present: dict[str, Any]
+    """The instructions as they are; empty when they cannot be read."""
+
+
+def read_improving(messages: Sequence[Message]) -> Improving:
+    """Read the present instructions of a judge, which stand as JSON in a fence of their own."""
+    fences = _FENCE.finditer(_last_user(messages))
+    shown = next((fence["inside"] for fence in fences if fence["kind"] == "RUBRIC"), "")
+    try:
+        present = json.loads(shown)
+    except ValueError:
+        present = {}
+    return Improving(present if isinstance(present, dict) else {})

@@ -1,7 +1,8 @@
 """How a family writes rubrics, and how a critic rates one.
 
 A rubric is built from the family's voice: its ladder of amounts, its label patterns and its
-criteria. The critic only counts words, so what it should find follows from the voice.
+criteria. The critic only counts words, so what it should find follows from the voice. Instructions
+proposed for a judge of products are drawn, so that some of them help.
 """
 
 import json
@@ -10,10 +11,11 @@ from itertools import pairwise
 from random import Random
 from statistics import fmean
 
-from judge_gym.planted.families import FREQUENCIES, LADDER_LENGTH, Family, Voice
+from judge_gym.planted.families import FREQUENCIES, LADDER_LENGTH, Family, Grader, Voice
 from judge_gym.planted.judging import Sampling
 from judge_gym.planted.lexicon import vague_matcher
-from judge_gym.simulator.prompts import Design, Listed
+from judge_gym.simulator.grading import in_json
+from judge_gym.simulator.prompts import Design, Improving, Listed
 
 _PER_STAGE = 3
 
@@ -39,6 +41,26 @@ def write_rubric(family: Family, design: Design, sampling: Sampling, rng: Random
     reasoning = f"The stages grade how often and how firmly the signs of {design.concept} appear."
     text = json.dumps({"stages": stages, "reasoning": reasoning}, ensure_ascii=False)
     return f"Here is the rubric:\n\n{text}\n\nI hope it serves." if slip == "prose" else text
+
+
+_ABOUT = (
+    "It has figures, named sources or quotations as evidence.",
+    "Its statements are precise and concrete, not vague.",
+    "Figures and names are correct and without error.",
+    "It is in a logical order that can be followed.",
+    "It is brief, without padding.",
+    "It recommends a next step.",
+)
+"""What a proposed criterion may be about; each has words of one feature of `graders.toml`."""
+
+
+def improve(improving: Improving, grader: Grader, rng: Random) -> str:
+    """Propose instructions: each criterion is about something that is drawn, right or wrong."""
+    proposed: dict[str, object] = dict(improving.present)
+    for key in ("criteria", "verdicts"):
+        if isinstance(entries := proposed.get(key), dict):
+            proposed[key] = {name: {"description": rng.choice(_ABOUT)} for name in entries}
+    return in_json(proposed, grader, rng)
 
 
 def _steps(design: Design) -> list[int | None]:

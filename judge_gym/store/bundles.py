@@ -36,6 +36,7 @@ _OF_PRODUCTS = {
     "perturbed_texts",
     "calibration_checks",
     "judge_reviews",
+    "alignment_looks",
     "panels",
     "panel_documents",
     "panel_reviews",

@@ -54,6 +54,7 @@ OF_NO_SWEEP = {
     "judge_results",
     "calibration_checks",
     "judge_reviews",
+    "alignment_looks",
     "panel_scores",
     "panel_consensus",
 }

@@ -275,6 +275,15 @@ GOOD: dict[Any, dict[str, Any]] = {
         "recommendation": "keep",
         "reason": "",
     },
+    t.AlignmentLook: {
+        "id": 1,
+        "alignment": "notes",
+        "before_id": 1,
+        "chosen_id": 1,
+        "test_digest": "",
+        "items_digest": "",
+        "item_keys": ["k"],
+    },
     t.AnalysisRun: {"id": 1, "sweep_id": 1, "version": "0", "simulated": True},
     t.AnnotationSet: {"id": 1, "name": "people", "source": "", "described": {}},
     t.Annotation: {
@@ -446,6 +455,9 @@ REFUSED = [
     (t.JudgeReview, {}, "uq_judge_reviews_one_a_day"),
     (t.JudgeReview, {"review": "2", "recommendation": "replace"},
      "ck_judge_reviews_recommendation_known"),
+    (t.AlignmentLook, {}, "uq_alignment_looks_once"),
+    (t.AlignmentLook, {"items_digest": "2", "item_keys": []},
+     "ck_alignment_looks_item_keys_present"),
 ]  # fmt: skip
 
 

@@ -97,13 +97,18 @@ class Agreement:
         return f"{sentence}, share {span(self.met)}; concordance {span(self.concordance)}.{without}"
 
 
+def near_of(judge: Judge) -> float:
+    """Return the points of 100 within which a mean score meets its label."""
+    return _HALF_WAY if judge.verdict_scores else Margins().near
+
+
 def agreement(judge: Judge, texts: Sequence[Item], results: Sequence[JudgeResult]) -> Agreement:
     """Return how the results on these texts, each given once, agree with their labels."""
     by_text: dict[str, list[JudgeResult]] = {}
     for result in results:
         # A text that is in several rows has the same results in each.
         by_text.setdefault(result.item_key, []).append(result)
-    near = _HALF_WAY if judge.verdict_scores else Margins().near
+    near = near_of(judge)
     labelled = [item for item in texts if item.truth is not None]
     pairs = [
         (known_points(judge, item), float(np.mean(points)))

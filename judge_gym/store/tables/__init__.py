@@ -23,6 +23,7 @@ from judge_gym.store.tables.base import Base
 from judge_gym.store.tables.calibrations import (
     CHECK_RESULTS,
     RECOMMENDATIONS,
+    AlignmentLook,
     CalibrationCheck,
     JudgeReview,
     PerturbedText,
@@ -72,6 +73,7 @@ __all__ = [
     "PROBE_STATUSES",
     "RECOMMENDATIONS",
     "SAMPLE_STATUSES",
+    "AlignmentLook",
     "AnalysisFinding",
     "AnalysisPlan",
     "AnalysisResult",

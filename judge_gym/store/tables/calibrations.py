@@ -1,4 +1,4 @@
-"""What calibrations and reviews of judges for products change, ask and conclude."""
+"""What calibrations, reviews and alignments of judges for products change, ask and conclude."""
 
 from datetime import date, datetime
 from typing import Any
@@ -104,3 +104,29 @@ class JudgeReview(Base):
         ),
         Index("ix_judge_reviews_judge_id_reviewed_on", "judge_id", "reviewed_on"),
     )  # fmt: skip
+
+
+class AlignmentLook(Base):
+    """One look of an alignment at a sealed test set; texts that were looked at are used up."""
+
+    __tablename__ = "alignment_looks"
+    id: Mapped[int] = new_id()
+    alignment: Mapped[str]
+    """The name that the alignment's file gives it."""
+    before_id: Mapped[int] = reference("judges.id")
+    chosen_id: Mapped[int] = reference("judges.id", index=True)
+    """The candidate that was chosen on development."""
+    test_digest: Mapped[str]
+    """Of the key and label of every labelled text of the test part, looked at or not."""
+    items_digest: Mapped[str]
+    """Of the key and label of every text of this look."""
+    item_keys: Mapped[list[Any]]
+    """The keys of these texts."""
+    simulated: Mapped[bool] = simulated_mark()
+    created_at: Mapped[datetime] = created()
+    __table_args__ = (
+        UniqueConstraint(
+            "before_id", "chosen_id", "test_digest", "items_digest", name="uq_alignment_looks_once"
+        ),
+        CheckConstraint("jsonb_array_length(item_keys) > 0", name="item_keys_present"),
+    )

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau, pearsonr, t
 
 from judge_gym.metrics.score_agreement import (
+    agreement_gain,
     bland_altman,
     concordance,
     effective_votes,
     error_correlation,
+    label_agreement,
     rank_agreement,
     score_alpha,
     votes_between_families,
@@ -222,3 +224,49 @@ def test_without_a_truth_or_families_votes_cannot_be_told(rng):
     for families in ([0, 1, 2], [0, 0, 0]):
         _, votes = votes_between_families(scores, np.array(families))
         assert "cannot be told from the items" in votes.reason
+
+
+def test_a_gain_in_agreement_by_hand():
+    # Ten verdicts, five of each. Before: two wrong, κ = (0.8 - 0.5)/0.5 = 0.6. After: all right, 1.
+    labels = np.repeat([0.0, 100.0], 5)
+    before, after = labels.copy(), labels.copy()
+    before[[0, 9]] = before[[9, 0]]
+    gain = agreement_gain(labels, before, after)
+    assert gain.estimate == pytest.approx(0.4)
+    # One of nine left out: another text wrong of five and four, or a wrong one.
+    # With one of the wrong out: 1 wrong of 9; people 5 and 4, the judge 4 and 5:
+    # chance = (5·4 + 4·5)/81 = 40/81, κ = (8/9 - 40/81)/(41/81) = 32/41.
+    # With a right one out: 2 wrong of 9; people 5 and 4, the judge the same:
+    # chance = (25 + 16)/81 = 41/81, κ = (7/9 - 41/81)/(40/81) = 22/40.
+    left_out = 1 - np.array([32 / 41] * 2 + [22 / 40] * 8)
+    jackknife = 0.9 * ((left_out - left_out.mean()) ** 2).sum()
+    # κ = 1 - (Σd²/n)/D with D = 2·50² = 5000: a wrong text adds 100²/5000 to n times the gain.
+    single = 100.0**2 / 5000
+    half = t.ppf(0.975, 9) * (jackknife + 2 * single**2 / 10**2) ** 0.5
+    assert (gain.lower, gain.upper) == pytest.approx((0.4 - half, 0.4 + half))
+
+
+@given(SCORES, st.integers(0, 20))
+def test_a_gain_is_the_difference_of_agreements_and_turns_its_sign(pairs, label):
+    before, after = np.array(pairs).T
+    labels = np.roll(before, 1)
+    labels[0] = 5.0 * label
+    gain, back = agreement_gain(labels, before, after), agreement_gain(labels, after, before)
+    if gain.estimate is None:
+        assert np.ptp(labels) == 0 or len(labels) < 4
+        return
+    levels = [label_agreement(labels, judged).estimate for judged in (before, after)]
+    assert gain.estimate == pytest.approx(levels[1] - levels[0])
+    assert back.estimate == pytest.approx(-gain.estimate)
+    if gain.lower is not None:
+        assert (back.lower, back.upper) == pytest.approx((-gain.upper, -gain.lower))
+        assert gain.lower <= gain.estimate <= gain.upper
+
+
+def test_the_same_judge_twice_gains_nothing_and_has_no_interval():
+    labels = np.array([0.0, 0, 100, 100, 100])
+    gain = agreement_gain(labels, labels[::-1], labels[::-1])
+    assert (gain.estimate, gain.lower) == (0, None)
+    assert "same score" in gain.reason
+    assert "same" in agreement_gain(labels * 0, labels, labels[::-1]).reason
+    assert agreement_gain(labels[:3], labels[:3], labels[:3]).estimate is None

@@ -1,10 +1,14 @@
 """What the simulator writes for gyms, and how it decides about decisions."""
 
+import json
+
 import pytest
 
 from judge_gym.gyms.abstract import AbstractGym
 from judge_gym.gyms.extract import ExtractGym, claims_in
-from judge_gym.judges import BinaryJudge, Item, VerdictName
+from judge_gym.judges import BinaryJudge, Criterion, Item, RubricJudge, VerdictName
+from judge_gym.judges.aligning.candidates import with_rubric
+from judge_gym.judges.answer_object import own_object
 from judge_gym.prompts import Prompt, render
 from judge_gym.simulator.answering import Request, answer
 
@@ -79,3 +83,25 @@ def test_a_decision_is_right_when_the_principle_says_the_learning(
     # planted accuracy: 0.95
     verdicts = [('"correct"' in said(prompt, seed)[1]) == right for seed in range(20)]
     assert sum(verdicts) >= 16
+
+
+def test_proposed_instructions_keep_names_and_are_about_one_thing_that_is_drawn() -> None:
+    judge = RubricJudge(
+        name="n",
+        model="sim/good-1",
+        task="Mark it.",
+        criteria=(Criterion(name="worth", description="How good it is."),),
+    )
+    present = json.dumps({"task": judge.task, "criteria": {"worth": {"description": "Good."}}})
+    shown = [{"title": "", "text": TEXT}]
+    form = '{"task": "...", "criteria": {"worth": {"description": "..."}}}'
+    prompt = render(
+        "align", present=present, scale=judge.scale, documents=shown, verdicts=["x"],
+        placeholders=[], form=form, mark="m",
+    )  # fmt: skip
+    answers = [said(prompt, seed) for seed in range(20)]
+    assert {role for role, _ in answers} == {"aligner"}
+    found = [own_object(text, [TEXT]) for _, text in answers]
+    built = [with_rubric("r", judge, one).judge for one in found if isinstance(one, dict)]
+    descriptions = {one.criteria[0].description for one in built if isinstance(one, RubricJudge)}
+    assert 3 <= len(descriptions) <= 6

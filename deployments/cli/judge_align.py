@@ -1,0 +1,165 @@
+"""`judge-gym judge align`: bring a judge nearer to people's labels, and test whether it worked."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from deployments.cli.options import AsJson, PlanOnly, RetryFailed
+from deployments.cli.output import console, errors, say_simulated
+from deployments.cli.thresholds import exit_by, tables_on_standard_error
+from judge_gym.counting import counted
+
+if TYPE_CHECKING:
+    from judge_gym.judges.aligning.running import AlignmentReport, LoadedAlignment
+
+_MOST_ROWS = 10
+"""Candidates that are printed; the page has all."""
+
+
+def align(
+    file: Annotated[Path, typer.Argument(help="The alignment file (YAML).", show_default=False)],
+    plan: PlanOnly = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the chosen judge here, whatever the test set says.",
+            show_default="NAME-aligned.yaml beside the judge, if the gain survives",
+        ),
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Replace a judge file that is there.")
+    ] = False,
+    look_again: Annotated[
+        bool,
+        typer.Option(
+            "--look-again", help="Test on texts that were looked at before; counted and shown."
+        ),
+    ] = False,
+    retry_failed: RetryFailed = False,
+    as_json: AsJson = False,
+) -> None:
+    """Improve a judge by examples and proposed rubrics, tested on sealed texts.
+
+    Exits with 0 if the gain survives the test set, 1 if the new judge is worse there, 5 if the
+    data cannot tell. Writes a page. Rerun the command to resume; stored results are reused.
+    """
+    from judge_gym.judges.aligning.running import load
+    from judge_gym.judges.aligning.writing import aligned_path, check_writable
+
+    # Errors in files are raised before a server is started.
+    loaded = load(file)
+    target = out or aligned_path(loaded.design.judge)
+    check_writable(target, loaded.design.judge, replace=replace)
+    (errors if as_json else console).print(
+        loaded.items.said(loaded.judge, file), markup=False, soft_wrap=True
+    )
+    if plan:
+        _plan(loaded)
+        return
+    with tables_on_standard_error(when=as_json):
+        report = _run(loaded, retry_failed=retry_failed, look_again=look_again)
+        written = _write(report, target, always=out is not None, replace=replace)
+        page = _show(report, written)
+    if as_json:
+        from judge_gym.report.alignment import alignment_json
+
+        typer.echo(json.dumps(alignment_json(report, written, page), ensure_ascii=False))
+    exit_by([report.result])
+
+
+def _plan(loaded: "LoadedAlignment") -> None:
+    import asyncio
+
+    from deployments.cli.environment import prepare_environment
+    from deployments.cli.estimates import show_alignment
+    from judge_gym.judges.aligning.running import plan, too_few
+    from judge_gym.report.alignment import left_out, split_table
+    from judge_gym.report.table import TerminalTable
+    from judge_gym.runtime import runtime
+    from judge_gym.settings import settings
+
+    console.print(TerminalTable(split_table(loaded)))
+    if without := left_out(loaded):
+        console.print(f"{without}.", markup=False, soft_wrap=True)
+    if parts := too_few(loaded):
+        console.print(f"Too few labels for {', '.join(parts)}: nothing would be judged.")
+        return
+    prepare_environment(settings().data_dir, verbose=False)
+
+    async def planned() -> None:
+        async with runtime() as current:
+            show_alignment(loaded.design.name, plan(current, loaded))
+
+    asyncio.run(planned())
+
+
+def _run(loaded: "LoadedAlignment", *, retry_failed: bool, look_again: bool) -> "AlignmentReport":
+    import asyncio
+
+    from deployments.cli.environment import lost_servers_named, prepare_environment, simulator_for
+    from judge_gym.judges.aligning.running import align
+    from judge_gym.runtime import runtime
+    from judge_gym.settings import settings
+
+    async def run() -> "AlignmentReport":
+        async with runtime() as current:
+            return await align(current, loaded, retry_failed=retry_failed, look_again=look_again)
+
+    prepare_environment(settings().data_dir, verbose=False)
+    proposer = loaded.design.proposer
+    models = [loaded.judge.model, *([proposer.model] if proposer else [])]
+    with simulator_for(models), lost_servers_named(), errors.status("Aligning."):
+        return asyncio.run(run())
+
+
+def _write(report: "AlignmentReport", target: Path, *, always: bool, replace: bool) -> str:
+    """Write the new judge if its gain survives or a file is named; returns where it is."""
+    from judge_gym.judges.aligning.running import Outcome
+    from judge_gym.judges.aligning.writing import write_judge
+
+    if report.test is None or not (always or report.outcome is Outcome.SURVIVES):
+        return ""
+    write_judge(report, target, replace=replace)
+    return str(target)
+
+
+def _show(report: "AlignmentReport", written: str) -> Path:
+    """Print the report, write its page, and return the page's path."""
+    from judge_gym.report.alignment import (
+        left_out,
+        paid,
+        save_alignment,
+        seal,
+        sentence,
+        split_table,
+        test_table,
+        tried_table,
+    )
+    from judge_gym.report.table import TerminalTable
+    from judge_gym.settings import settings
+
+    loaded = report.loaded
+    tables = [split_table(loaded)]
+    if report.tried:
+        tried = tried_table(report)
+        tables.append(dataclasses.replace(tried, rows=tried.rows[:_MOST_ROWS]))
+    tested = test_table(report)
+    for table in [*tables, *([tested] if tested else [])]:
+        console.print(TerminalTable(table, table.marks))
+    hidden = len(report.tried) + 1 - _MOST_ROWS
+    if hidden > 0:
+        console.print(f"{counted(hidden, 'more candidate')} on the page.")
+    for line in (left_out(loaded), seal(report), paid(report) if report.tried else ""):
+        if line:
+            console.print(line, markup=False, soft_wrap=True)
+    if loaded.simulated:
+        say_simulated()
+    console.print(sentence(report), markup=False, soft_wrap=True)
+    if written:
+        console.print(f"Judge file: {written}", markup=False, soft_wrap=True)
+    page = save_alignment(report, settings().reports_dir, written)
+    console.print(f"Page: {page.resolve()}", markup=False, soft_wrap=True)
+    return page
