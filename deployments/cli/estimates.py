@@ -12,7 +12,8 @@ from judge_gym.design.plans import Budget
 from judge_gym.formats import dollars, duration
 from judge_gym.gyms.use import Use
 from judge_gym.judges import ModelJudge
-from judge_gym.judges.aligning.running import AlignmentPlan
+from judge_gym.judges.aligning.loading import LoadedAlignment
+from judge_gym.judges.aligning.planning import AlignmentPlan
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.calibrating.texts import Rewriting
 from judge_gym.judges.planning import plan_judging, plan_perturbing
@@ -157,16 +158,15 @@ def show_perturbing(perturber: Perturber, rewritings: Sequence[Rewriting]) -> No
     _show_warnings([warning])
 
 
-def show_alignment(name: str, plan: AlignmentPlan) -> None:
+def show_alignment(loaded: LoadedAlignment, plan: AlignmentPlan) -> None:
     """Print the calls, tokens, cost and time of an alignment; stored results cost nothing."""
-    calls, cost = 0, 0.0
-    if plan.proposals is not None:
-        left, used = plan.proposals
-        model = next(iter(plan.budget.models))
-        row = ("proposals", left, *_whole([used], simulated=is_simulated_model(model)))
-        show_table("Rubrics to propose", ("what", "calls", *_USED), [row])
-        calls, cost = left, used.cost_usd or 0.0
-    show_judging(f"Estimate for the alignment {name}", plan.judgings)
+    calls, cost, proposer = 0, 0.0, loaded.design.proposer
+    if plan.proposals is not None and proposer is not None:
+        calls, used = plan.proposals
+        cost = used.cost_usd or 0.0
+        row = (proposer.model, calls, *_whole([used], simulated=is_simulated_model(proposer.model)))
+        show_table("Rubrics to propose", ("proposer", "calls", *_USED), [row])
+    show_judging(f"Estimate for the alignment {loaded.design.name}", plan.judgings)
     with database() as session:
         providers = load_providers(settings().providers_file)
         judged = plan_judging(session, providers, settings(), plan.judgings[1:])

@@ -13,7 +13,8 @@ from deployments.cli.thresholds import exit_by, tables_on_standard_error
 from judge_gym.counting import counted
 
 if TYPE_CHECKING:
-    from judge_gym.judges.aligning.running import AlignmentReport, LoadedAlignment
+    from judge_gym.judges.aligning.loading import LoadedAlignment
+    from judge_gym.judges.aligning.running import AlignmentReport
 
 _MOST_ROWS = 10
 """Candidates that are printed; the page has all."""
@@ -46,7 +47,7 @@ def align(
     Exits with 0 if the gain survives the test set, 1 if the new judge is worse there, 5 if the
     data cannot tell. Writes a page. Rerun the command to resume; stored results are reused.
     """
-    from judge_gym.judges.aligning.running import load
+    from judge_gym.judges.aligning.loading import load
     from judge_gym.judges.aligning.writing import aligned_path, check_writable
 
     # Errors in files are raised before a server is started.
@@ -75,7 +76,8 @@ def _plan(loaded: "LoadedAlignment") -> None:
 
     from deployments.cli.environment import prepare_environment
     from deployments.cli.estimates import show_alignment
-    from judge_gym.judges.aligning.running import plan, too_few
+    from judge_gym.judges.aligning.loading import too_few
+    from judge_gym.judges.aligning.planning import plan
     from judge_gym.report.alignment import left_out, split_table
     from judge_gym.report.table import TerminalTable
     from judge_gym.runtime import runtime
@@ -91,7 +93,7 @@ def _plan(loaded: "LoadedAlignment") -> None:
 
     async def planned() -> None:
         async with runtime() as current:
-            show_alignment(loaded.design.name, plan(current, loaded))
+            show_alignment(loaded, plan(current, loaded))
 
     asyncio.run(planned())
 

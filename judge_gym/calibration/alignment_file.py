@@ -13,6 +13,8 @@ from judge_gym.model_names import is_simulated_model
 from judge_gym.planted.families import check_served
 from judge_gym.records.items import Fields
 
+_LABELS = Legal("the lowest and the highest label, such as [1, 5]")
+
 
 class AlignmentSplit(Frozen):
     """How labelled texts are divided; the digest of a text alone says which part it is in.
@@ -92,6 +94,9 @@ class AlignmentFile(Frozen):
     the reasons of examples."""
     label_fields: dict[str, str] = Field(default_factory=dict)
     """Field of a label → the column of `labels` it stands in, such as {annotator: rater}."""
+    label_scale: Annotated[tuple[float, float], _LABELS] | None = None
+    """The lowest and the highest label, such as [1, 5]: labels are mapped linearly from there to
+    the judge's scale."""
     split: AlignmentSplit = AlignmentSplit()
     """How the labelled texts are divided."""
     candidates: AlignmentCandidates = AlignmentCandidates()
@@ -106,7 +111,9 @@ class AlignmentFile(Frozen):
     """What proposals and candidates may use in all. The judge before has its own in its file."""
 
     @model_validator(mode="after")
-    def _has_a_proposer(self) -> Self:
+    def _is_whole(self) -> Self:
+        if self.label_scale and not self.label_scale[0] < self.label_scale[1]:
+            raise ValueError("label_scale does not ascend")
         if self.candidates.rubrics and self.proposer is None:
             raise ValueError(
                 f"candidates.rubrics is {self.candidates.rubrics}, and there is no proposer. Add "

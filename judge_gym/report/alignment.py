@@ -9,13 +9,8 @@ from judge_gym.calibration.checks import Result, rounded, span
 from judge_gym.calibration.verdict import LEAST_LABELS
 from judge_gym.counting import counted
 from judge_gym.formats import ABSENT, dollars, percent, plain, short
-from judge_gym.judges.aligning.running import (
-    AlignmentReport,
-    LoadedAlignment,
-    Outcome,
-    SideBySide,
-    too_few,
-)
+from judge_gym.judges.aligning.loading import LoadedAlignment, too_few
+from judge_gym.judges.aligning.running import AlignmentReport, Outcome, SideBySide
 from judge_gym.judges.aligning.splitting import Part
 from judge_gym.judges.aligning.writing import yaml_of
 from judge_gym.report.criteria import criteria_of
@@ -253,7 +248,7 @@ def test_table(report: AlignmentReport) -> Table | None:
         return None
     names = (report.loaded.judge.name, f"with {chosen.candidate.name}")
     rows = [
-        Row((name, span(agreement), short(apart), dollars(cost)))
+        Row((name, span(agreement), short(apart), dollars(_each(cost, report))))
         for name, agreement, apart, cost in zip(
             names, (test.before, test.after), test.apart, report.test_costs, strict=True
         )
@@ -269,6 +264,11 @@ def test_table(report: AlignmentReport) -> Table | None:
         words=2,
         simulated=report.loaded.simulated,
     )
+
+
+def _each(cost_usd: float | None, report: AlignmentReport) -> float | None:
+    """Return the US dollars of one text of the test."""
+    return None if cost_usd is None or report.look is None else cost_usd / len(report.look.items)
 
 
 def paid(report: AlignmentReport) -> str:
@@ -331,8 +331,8 @@ def _tiles(report: AlignmentReport) -> list[Tile]:
         ("Test", report.test),
     ):
         if side is not None and side.gain.estimate is not None:
-            tiles.append(Tile(f"Gain, {label.lower()}", rounded(side.gain.estimate),
-                              f"{span(side.gain)}; {counted(side.texts, 'text')}"))  # fmt: skip
+            says = f"{span(side.gain)}; {counted(side.texts, 'text')}"
+            tiles.append(Tile(f"Gain, {label.lower()}", rounded(side.gain.estimate), says))
     return tiles
 
 
@@ -365,7 +365,10 @@ def alignment_json(report: AlignmentReport, written_to: str, page: Path) -> dict
             "earlier": [at.isoformat() for at in look.earlier],
         },
         "test": _side_json(report.test),
-        "cost_a_text_usd": {"before": report.test_costs[0], "after": report.test_costs[1]},
+        "cost_a_text_usd": {
+            name: _each(cost, report)
+            for name, cost in zip(("before", "after"), report.test_costs, strict=True)
+        },
         "cost_usd": report.cost_usd,
         "calls": report.calls,
         "simulated": loaded.simulated,

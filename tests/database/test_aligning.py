@@ -14,7 +14,8 @@ from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.calibration.alignment_file import AlignmentSplit
 from judge_gym.errors import ConfigError
 from judge_gym.judges import Item, Judge
-from judge_gym.judges.aligning.running import AlignmentReport, Outcome, align, load
+from judge_gym.judges.aligning.loading import load
+from judge_gym.judges.aligning.running import AlignmentReport, Outcome, align
 from judge_gym.judges.aligning.splitting import Part, part_of
 from judge_gym.judges.aligning.writing import aligned_path, check_writable, write_judge
 from judge_gym.report.alignment import alignment_json, alignment_page, seal, sentence

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.normal_text import normal_line
 from judge_gym.judges.aligning.splitting import grade_of
@@ -54,7 +55,7 @@ class Trained:
     notes: str
     """People's notes, on one line."""
     grade: str
-    """Its label's verdict, or fifth of the scale."""
+    """Its label; see `grade_of`."""
 
     def missed(self, near: float) -> bool:
         """Whether the judge's score lies further than `near` points from the label."""
@@ -94,7 +95,7 @@ def with_examples(judge: ModelJudge, texts: Sequence[Trained], number: int) -> C
 
     Half of them or more are mistakes; labels are as balanced as mistakes allow.
     """
-    name = f"{number} examples"
+    name = counted(number, "example")
     if not any(one.missed(near_of(judge)) for one in texts):
         return Candidate(name, None, "the judge makes no mistake in training")
     usable = [(one, entry) for one in texts if (entry := _example(judge, one)) is not None]
@@ -104,6 +105,7 @@ def with_examples(judge: ModelJudge, texts: Sequence[Trained], number: int) -> C
         return Candidate(name, None, why)
     entries = dict(zip((one.item.key for one, _ in usable), (e for _, e in usable), strict=True))
     chosen = choose([one for one, _ in usable], number, near_of(judge))
+    name = counted(len(chosen), "example")
     # In no order of labels or mistakes, which a model might follow.
     ordered = sorted(chosen, key=lambda one: digest("example order", one.item.key))
     config = _config(judge)

@@ -2,33 +2,25 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
 
 import numpy as np
 
 from judge_gym.asking.budgeting import Spender
-from judge_gym.asking.estimating import UsageEstimate
-from judge_gym.calibration.alignment_file import AlignmentFile, load_alignment
 from judge_gym.calibration.checks import Result, more_items
 from judge_gym.calibration.verdict import LEAST_LABELS
-from judge_gym.design.plans import Budget
-from judge_gym.errors import ConfigError
-from judge_gym.judges.aligning.candidates import (
-    Candidate,
-    Trained,
-    trained,
-    with_examples,
+from judge_gym.judges.aligning.candidates import Candidate, Trained, trained, with_examples
+from judge_gym.judges.aligning.loading import (
+    LoadedAlignment,
+    examples_of,
+    proposals_of,
+    too_few,
 )
-from judge_gym.judges.aligning.proposing import Proposals
-from judge_gym.judges.aligning.splitting import Part, Parts, digest_of, same_text, split_texts
+from judge_gym.judges.aligning.proposing import RUBRIC, Proposals
+from judge_gym.judges.aligning.sealing import Opened, fresh_texts, may_be_rerun, opened
+from judge_gym.judges.aligning.splitting import Part
 from judge_gym.judges.calibrating.assessing import known_points, points_of
-from judge_gym.judges.calibrating.judging import Asked, results_of
-from judge_gym.judges.files import load_judge
-from judge_gym.judges.item_files import ItemFile, read_item_file
 from judge_gym.judges.judging import judge_items
-from judge_gym.judges.label_files import read_labels
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.metrics.cells import FloatArray
 from judge_gym.metrics.estimate import EPSILON, Estimate
@@ -37,17 +29,11 @@ from judge_gym.metrics.score_agreement import agreement_gain, label_agreement
 from judge_gym.records.items import Item
 from judge_gym.records.judgements import JudgeResult
 from judge_gym.runtime import Runtime
-from judge_gym.store import alignments as store
 from judge_gym.store.calls import cost_of
-from judge_gym.store.judges import save_judge
 from judge_gym.store.spending import Scope, spent
 
 Results = dict[str, list[JudgeResult]]
 """Item key → what a judge said of it."""
-
-
-_RUBRIC = "rubric"
-"""How the names of proposed rubrics begin."""
 
 
 class Outcome(StrEnum):
@@ -72,22 +58,6 @@ class Outcome(StrEnum):
 
 
 _RESULTS = {Outcome.SURVIVES: Result.PASSES, Outcome.WORSE: Result.FAILS}
-
-
-@dataclass(frozen=True, eq=False)
-class LoadedAlignment:
-    """An alignment file with what it names."""
-
-    file: Path
-    design: AlignmentFile
-    judge: ModelJudge
-    items: ItemFile
-    parts: Parts
-
-    @property
-    def simulated(self) -> bool:
-        """Whether the simulator plays the judge, or made a text."""
-        return self.judge.is_simulated or any(item.simulated for item in self.items.texts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,18 +89,6 @@ class Tried:
     """US dollars of its judgements; None if a price is unknown."""
 
 
-@dataclass(frozen=True)
-class Opened:
-    """A look at the test set."""
-
-    at: datetime
-    items: tuple[Item, ...]
-    earlier: tuple[datetime, ...]
-    """When texts of it were looked at before, the first first."""
-    spared: int
-    """Labelled texts of the test that were left out, as they had been looked at."""
-
-
 @dataclass(frozen=True, eq=False)
 class AlignmentReport:
     """What came of an alignment."""
@@ -142,7 +100,7 @@ class AlignmentReport:
     look: Opened | None = None
     test: SideBySide | None = None
     test_costs: tuple[float | None, float | None] = (None, None)
-    """US dollars a text of the test, before and after; None if a price is unknown."""
+    """US dollars of the test, before and after; None if a price is unknown."""
     cost_usd: float | None = 0.0
     """US dollars of all calls; None if a price is unknown."""
     calls: int = 0
@@ -161,41 +119,6 @@ class AlignmentReport:
         return more_items(self.test.gain, Claim(Direction.ABOVE, 0.0), "labelled texts in the test")
 
 
-def load(file: Path) -> LoadedAlignment:
-    """Read an alignment file, its judge, texts and labels, and split the texts.
-
-    Raises `ConfigError` for a judge that asks no model or was aligned with another split, and as
-    `load_judge`, `read_item_file` and `ItemFile.with_labels` do.
-    """
-    design = load_alignment(file)
-    judge = load_judge(design.judge)
-    if not isinstance(judge, ModelJudge):
-        raise ConfigError(
-            f"{design.judge} is a judge of kind {judge.kind}, which has no rubric and no examples.",
-            "Align a judge of kind rubric, binary or pairwise.",
-        )
-    made, split = judge.provenance, design.split
-    if made is not None and (made.seed, made.development_share, made.test_share) != (
-        split.seed,
-        split.development,
-        split.test,
-    ):
-        raise ConfigError(
-            f"{file}: split is another than that of {design.judge}, so that the test may have "
-            "texts that this judge was made from.",
-            f"Use split: {{seed: {made.seed}, development: {made.development_share:g}, "
-            f"test: {made.test_share:g}}}.",
-        )
-    labels = read_labels(design.labels, design.label_fields) if design.labels else None
-    items = read_item_file(design.items, design.fields).with_labels(labels, [judge])
-    items.check([judge])
-    examples = {
-        same_text(Item(id="example", text=one.text, second=one.second, context=one.context))
-        for one in judge.examples
-    }
-    return LoadedAlignment(file, design, judge, items, split_texts(items.texts, split, examples))
-
-
 async def align(
     runtime: Runtime,
     loaded: LoadedAlignment,
@@ -210,8 +133,8 @@ async def align(
     parts = loaded.parts
     if too_few(loaded):
         return AlignmentReport(loaded, Outcome.TOO_FEW)
-    fresh = _fresh(runtime, loaded)
-    if not look_again and fresh < LEAST_LABELS and not _may_be_rerun(runtime, loaded):
+    fresh = fresh_texts(runtime, loaded)
+    if not look_again and fresh < LEAST_LABELS and not may_be_rerun(runtime, loaded):
         return AlignmentReport(loaded, Outcome.USED_UP, fresh=fresh)
     work = _Work(runtime, loaded, retry_failed)
     training, development = parts.texts[Part.TRAINING], parts.texts[Part.DEVELOPMENT]
@@ -222,21 +145,15 @@ async def align(
     report = AlignmentReport(loaded, Outcome.NO_GAIN, tuple(tried), chosen, fresh=fresh)
     if chosen is None or chosen.candidate.judge is None:
         return work.paid(report)
-    look = _opened(runtime, loaded, chosen.candidate.judge, look_again=look_again)
+    look = opened(runtime, loaded, chosen.candidate.judge, look_again=look_again)
     if look is None:
         return work.paid(replace(report, outcome=Outcome.USED_UP))
     own = await work.judged(loaded.judge, look.items)
     after = await work.judged(chosen.candidate.judge, look.items, within=True)
     test = side_by_side(loaded.judge, look.items, own, after)
     outcome = _outcome(test, loaded.design.readable, looked_before=bool(look.earlier))
-    costs = work.each(own, look.items), work.each(after, look.items)
+    costs = work.cost(own), work.cost(after)
     return work.paid(replace(report, outcome=outcome, look=look, test=test, test_costs=costs))
-
-
-def too_few(loaded: LoadedAlignment) -> list[Part]:
-    """Return the parts with fewer labelled texts than they need: one for training, else ten."""
-    least = {Part.TRAINING: 1, Part.DEVELOPMENT: LEAST_LABELS, Part.TEST: LEAST_LABELS}
-    return [part for part, number in least.items() if loaded.parts.count(part) < number]
 
 
 def side_by_side(
@@ -311,16 +228,8 @@ class _Work:
 
     @property
     def budget(self) -> Spender:
-        """The alignment as a spender: its proposals and candidates, over every run."""
-        design, proposer = self._loaded.design, self._loaded.design.proposer
-        models = {self._loaded.judge.model} | ({proposer.model} if proposer else set())
-        return Spender(
-            f"Alignment {design.name!r}",
-            frozenset(models),
-            design.budget or Budget(),
-            keys=tuple(self._keys),
-            file=self._loaded.file,
-        )
+        """The alignment as a spender, over every run."""
+        return self._loaded.spender(self._keys)
 
     async def judged(
         self, judge: ModelJudge, texts: Sequence[Item], *, within: bool = False
@@ -364,17 +273,14 @@ class _Work:
             return Tried(candidate)
         texts = self._loaded.parts.texts[Part.DEVELOPMENT]
         results = await self.judged(candidate.judge, texts, within=True)
-        cost, unpriced = self._cost(
-            {c for some in results.values() for r in some for c in r.call_ids}
-        )
         side = side_by_side(self._loaded.judge, texts, before, results)
-        return Tried(candidate, side, None if unpriced else cost)
+        return Tried(candidate, side, self.cost(results))
 
-    def each(self, results: Results, texts: Sequence[Item]) -> float | None:
-        """Return the US dollars that a judge costs a text."""
+    def cost(self, results: Results) -> float | None:
+        """Return the US dollars of a judge's results; None if the price of a call is unknown."""
         calls = {call for some in results.values() for one in some for call in one.call_ids}
         cost, unpriced = self._cost(calls)
-        return None if unpriced else cost / len(texts)
+        return None if unpriced else cost
 
     def paid(self, report: AlignmentReport) -> AlignmentReport:
         """Return the report with what all calls behind it cost."""
@@ -393,28 +299,13 @@ class _Work:
             return cost_of(session, calls)
 
 
-def examples_of(loaded: LoadedAlignment, texts: Sequence[Trained]) -> list[Candidate]:
-    """Return the judge with examples; nothing where the file wants none."""
-    number = loaded.design.candidates.examples
-    return [with_examples(loaded.judge, texts, number)] if number else []
-
-
-def proposals_of(loaded: LoadedAlignment, texts: Sequence[Trained]) -> Proposals | None:
-    """Return the requests for rubrics; None where there are none, as without a mistake."""
-    design = loaded.design
-    if design.proposer is None or not design.candidates.rubrics:
-        return None
-    proposals = Proposals.of(loaded.judge, design.proposer, texts, design.candidates.rubrics)
-    return proposals if proposals.number else None
-
-
 def both_of(
     loaded: LoadedAlignment, texts: Sequence[Trained], tried: Sequence[Tried]
 ) -> Candidate | None:
     """Return the best rubric on development with the examples; None without one of the two."""
     rubrics = [
         one for one in tried
-        if one.candidate.name.startswith(_RUBRIC) and one.development is not None
+        if one.candidate.name.startswith(RUBRIC) and one.development is not None
         and one.development.gain.estimate is not None
     ]  # fmt: skip
     number = loaded.design.candidates.examples
@@ -429,151 +320,3 @@ def both_of(
 def _gained(tried: Tried) -> float:
     gain = tried.development.gain.estimate if tried.development else None
     return -3.0 if gain is None else gain
-
-
-def _fresh(runtime: Runtime, loaded: LoadedAlignment) -> int:
-    """Return how many labelled texts of the test were never looked at."""
-    with runtime.session() as session:
-        used = _used(store.looks(session, simulated=loaded.simulated))
-    return sum(item.key not in used for item in loaded.parts.texts[Part.TEST])
-
-
-def _may_be_rerun(runtime: Runtime, loaded: LoadedAlignment) -> bool:
-    """Whether a look at the same test set for the same judge is stored."""
-    test = digest_of(loaded.parts.texts[Part.TEST])
-    with runtime.session() as session:
-        known = store.looks(session, simulated=loaded.simulated)
-    return any((one.before, one.test_digest) == (loaded.judge.key, test) for one in known)
-
-
-def _used(looks: Sequence[store.Look]) -> set[str]:
-    return {key for look in looks for key in look.items}
-
-
-def _opened(
-    runtime: Runtime, loaded: LoadedAlignment, chosen: ModelJudge, *, look_again: bool
-) -> Opened | None:
-    """Open the test set, or find that it was opened for the same; None if it is used up."""
-    test = loaded.parts.texts[Part.TEST]
-    digest, before = digest_of(test), loaded.judge
-    with runtime.session() as session:
-        store.lock_looks(session)
-        known = store.looks(session, simulated=loaded.simulated)
-        of_this = [
-            one for one in known
-            if (one.before, one.chosen, one.test_digest) == (before.key, chosen.key, digest)
-            and (not look_again or len(one.items) == len(test))
-        ]  # fmt: skip
-        if not of_this:
-            used = _used(known)
-            items = [item for item in test if look_again or item.key not in used]
-            if len(items) < LEAST_LABELS:
-                return None
-            store.save_look(
-                session,
-                alignment=loaded.design.name,
-                before_id=save_judge(session, before.record),
-                chosen_id=save_judge(session, chosen.record),
-                test_digest=digest,
-                items_digest=digest_of(items),
-                items=[item.key for item in items],
-                simulated=loaded.simulated,
-            )
-            known = store.looks(session, simulated=loaded.simulated)
-            of_this = known[-1:]
-    look = of_this[0]
-    earlier = [one for one in known if one.id < look.id and one.items & look.items]
-    items = [item for item in test if item.key in look.items]
-    return Opened(look.at, tuple(items), tuple(one.at for one in earlier), len(test) - len(items))
-
-
-@dataclass(frozen=True)
-class AlignmentPlan:
-    """What an alignment is expected to need; stored results cost nothing.
-
-    Candidates that cannot be made yet are planned as long as the judge before, proposals on
-    stand-ins.
-    """
-
-    judgings: tuple[Asked, ...]
-    proposals: tuple[int, UsageEstimate] | None
-    budget: Spender
-
-
-def plan(runtime: Runtime, loaded: LoadedAlignment) -> AlignmentPlan:
-    """Return what an alignment needs; writes nothing but judges and texts that are new."""
-    judge, design, parts = loaded.judge, loaded.design, loaded.parts
-    training, development, test = (parts.texts[part] for part in Part)
-    with runtime.session() as session:
-        stored = results_of(session, judge, [*training, *development], design.repeats)
-    texts = trained(judge, loaded.items, training, stored)
-    done = all(len(stored[item.key]) >= design.repeats for item in training)
-    if not done:
-        texts = [_stand_in(judge, loaded, item) for item in training]
-    proposals = proposals_of(loaded, texts)
-    candidates = examples_of(loaded, texts)
-    if proposals is not None:
-        proposed = proposals.read(runtime)
-        candidates += [
-            one if one.judge or one.failure != "not proposed yet" else _as_long(judge, one.name)
-            for one in proposed
-        ]
-    made = [one for one in candidates if one.judge is not None]
-    keys = tuple(one.judge.key for one in made if one.judge)
-    judgings = [Asked(judge, [*training, *development, *test], design.repeats)]
-    for one in made:
-        assert one.judge is not None
-        named = one.judge.model_copy(update={"name": f"{judge.name}, {one.name}", "budget": None})
-        judgings.append(Asked(named, development, design.repeats))
-    if made:
-        last = _last_judge(runtime, loaded, texts, made)
-        both = development if proposals is not None and design.candidates.examples else ()
-        named = last.model_copy(update={"name": f"{judge.name}, chosen (at most)", "budget": None})
-        judgings.append(Asked(named, [*both, *test], design.repeats))
-    proposing = None if proposals is None else proposals.plan(runtime)
-    spender = Spender(
-        f"Alignment {design.name!r}", frozenset({judge.model}), design.budget or Budget(),
-        keys=(*keys, *([proposals.key] if proposals else [])), file=loaded.file,
-    )  # fmt: skip
-    return AlignmentPlan(tuple(judgings), proposing, spender)
-
-
-def _last_judge(
-    runtime: Runtime, loaded: LoadedAlignment, texts: Sequence[Trained], made: Sequence[Candidate]
-) -> ModelJudge:
-    """Return the candidate that the test set was opened for, else the one with the longest file."""
-    number, test = loaded.design.candidates.examples, digest_of(loaded.parts.texts[Part.TEST])
-    judges = [one.judge for one in made if one.judge]
-    rubrics = [one.judge for one in made if one.judge and one.name.startswith(_RUBRIC)]
-    both = [with_examples(one, texts, number).judge for one in rubrics] if number else []
-    judges += [one for one in both if one]
-    with runtime.session() as session:
-        chosen = {
-            look.chosen
-            for look in store.looks(session, simulated=loaded.simulated)
-            if (look.before, look.test_digest) == (loaded.judge.key, test)
-        }
-    opened = [judge for judge in judges if judge.key in chosen]
-    return max(opened or judges, key=lambda judge: len(judge.model_dump_json()))
-
-
-def _as_long(judge: ModelJudge, name: str) -> Candidate:
-    """Return a stand-in for a rubric that is not proposed yet."""
-    return Candidate(name, judge.model_copy(update={"task": f"{judge.task} ({name})"}))
-
-
-def _stand_in(judge: ModelJudge, loaded: LoadedAlignment, item: Item) -> Trained:
-    """Return a training text as a mistake, before it is judged."""
-    label = known_points(judge, item)
-    [one] = trained(judge, loaded.items, [item], {item.key: [_wrong(judge, item, label)]})
-    return one
-
-
-def _wrong(judge: ModelJudge, item: Item, label: float) -> JudgeResult:
-    lowest, highest = judge.score_range
-    return JudgeResult(
-        judge=judge.key, model=judge.model, item=item.id, item_key=item.key, corpus=item.corpus,
-        variant=None, repeat=0, status="scored", score=lowest if label > 50 else highest,
-        subscores={}, verdict=None, reason="", failure=None, call_ids=(), duration_s=None,
-        simulated=item.simulated,
-    )  # fmt: skip

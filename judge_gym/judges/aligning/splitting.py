@@ -1,5 +1,6 @@
 """Labelled texts in three parts: for training, for the choice, and for one look."""
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from enum import StrEnum
 from judge_gym.calibration.alignment_file import AlignmentSplit
 from judge_gym.evidence.normal_text import normal_text
 from judge_gym.judges.base import Judge
+from judge_gym.judges.people import MOST_STEPS
 from judge_gym.records.items import Item
 from judge_gym.seeds import digest
 
@@ -37,7 +39,7 @@ class Parts:
         return len(self.texts[part])
 
     def labels(self, part: Part, judge: Judge) -> Counter[str]:
-        """Return label → how many texts of a part have it, scores in five bins of the scale."""
+        """Return label → how many texts of a part have it; see `grade_of`."""
         return Counter(grade_of(judge, item) for item in self.texts[part])
 
 
@@ -81,13 +83,18 @@ def digest_of(items: Sequence[Item]) -> str:
 
 
 def grade_of(judge: Judge, item: Item) -> str:
-    """Return the verdict that an item's label is, or the fifth of the scale that it lies in."""
+    """Return the verdict that an item's label is, the nearest step, or the fifth of the scale.
+
+    Scales of more than eleven steps have fifths.
+    """
     label = judge.label(item)
     assert label is not None
     names = {score: name for name, score in judge.verdict_scores.items()}
     if label in names:
         return names[label]
     lowest, highest = judge.score_range
+    if highest - lowest < MOST_STEPS:
+        return f"{math.floor(label + 0.5)}"
     step = (highest - lowest) / 5
     fifth = min(4, int((label - lowest) / step))
     return f"{lowest + fifth * step:g} to {lowest + (fifth + 1) * step:g}"
