@@ -8,15 +8,19 @@ behind these judgements, a sentinel set of the texts is judged again, and compar
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 
 import numpy as np
 from sqlalchemy.orm import Session
 
+from judge_gym.calibration.alignment_file import AlignmentSplit
 from judge_gym.calibration.checks import Check, Margins, Result, claimed
 from judge_gym.calibration.comparisons import Drift, drift_checks
 from judge_gym.calibration.verdict import LEAST_LABELS
+from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 from judge_gym.formats import percent, plain
+from judge_gym.judges.aligning.splitting import Part, example_texts, part_of, same_text
 from judge_gym.judges.base import Judge
 from judge_gym.judges.calibrating.assessing import points_of
 from judge_gym.judges.calibrating.comparing import agreement
@@ -45,7 +49,36 @@ class LoadedGate:
 
     judge: Judge
     rule: GateRule
-    texts: ItemFile
+    file: ItemFile
+
+    @cached_property
+    def texts(self) -> tuple[Item, ...]:
+        """The texts that count: those that the judge does not have as examples."""
+        examples = example_texts(self.judge)
+        return tuple(item for item in self.file.texts if same_text(item) not in examples)
+
+    @property
+    def aligned_on(self) -> int:
+        """How many of them are in the parts that the judge was aligned on."""
+        made = self.judge.provenance
+        if made is None:
+            return 0
+        split = AlignmentSplit(
+            development=made.development_share, test=made.test_share, seed=made.seed
+        )
+        return sum(part_of(item, split) is not Part.TEST for item in self.texts)
+
+    def said(self) -> str:
+        """Return how many labels were read, and which texts the judge was made from."""
+        sentence = self.file.said(self.judge)
+        if shown := len(self.file.texts) - len(self.texts):
+            sentence += f" {counted(shown, 'text')} in the judge's examples: left out."
+        if self.aligned_on:
+            sentence += (
+                f" {counted(self.aligned_on, 'text')} of parts that the judge was aligned on: "
+                "figures on them may be too high."
+            )
+        return sentence
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +137,7 @@ async def run_gate(
 
     With `recheck` the sentinel set is judged again today, whether a change is known or not.
     """
-    judge, rule, texts = loaded.judge, loaded.rule, loaded.texts.texts
+    judge, rule, texts = loaded.judge, loaded.rule, loaded.texts
     new, results = await _judged(runtime, judge, texts, rule.repeats, "", retry_failed=retry_failed)
     sentinel = sorted(texts, key=lambda item: item.key)[: rule.sentinel]
     day = _recheck_day(runtime, judge, texts, rule.repeats, today=recheck)
@@ -122,7 +155,7 @@ async def run_gate(
         judge,
         tuple(checks),
         len(texts),
-        loaded.texts.said(judge),
+        loaded.said(),
         new,
         by,
         any(result.simulated for result in results),

@@ -145,7 +145,9 @@ def agreement_gain(labels: FloatArray, before: FloatArray, after: FloatArray) ->
     as if one more text had gained and one more had lost (Agresti and Min 2005, Statistics in
     Medicine 24, for shares). Without it four texts that gain and none that loses would exclude 0.
     Of judges that agree equally well with people, it lay above 0 in at most 3% of sets of 10 to 100
-    texts, and below 0 as often (verdicts, five steps, points). Needs 4 labels that vary.
+    texts, and below 0 as often (verdicts, five steps, points). Of judges that differ by up to 0.7
+    it lay above the true gain in at most 5% of sets of 15 to 120 texts, and below it in at most
+    8%. Needs 4 labels that vary.
     """
     metric, n = "agreement_gain", len(labels)
     unit = "agreement beyond chance"

@@ -18,6 +18,7 @@ from judge_gym.judges.aligning.loading import load
 from judge_gym.judges.aligning.running import AlignmentReport, Outcome, align
 from judge_gym.judges.aligning.splitting import Part, part_of
 from judge_gym.judges.aligning.writing import aligned_path, check_writable, write_judge
+from judge_gym.judges.gate import load_gate
 from judge_gym.report.alignment import alignment_json, alignment_page, seal, sentence
 from judge_gym.store import tables as t
 from support.misbehaving import completion, misbehaving
@@ -108,7 +109,7 @@ def learns(prompt: str, number: int) -> str:
 
 
 def test_a_gain_that_is_real_survives_and_is_written_once(database: str, tmp_path: Path) -> None:
-    file = place(tmp_path, EXAMPLES)
+    file = place(tmp_path, EXAMPLES, judge=f"{JUDGE}gate: {{items: items.jsonl}}\n")
     (first, again), requests = aligned(database, answering(learns), file, file)
     assert first.outcome is Outcome.SURVIVES
     parts = first.loaded.parts
@@ -142,6 +143,10 @@ def test_a_gain_that_is_real_survives_and_is_written_once(database: str, tmp_pat
     assert judge.provenance.labels == {
         "training": training, "development": development, "test": test
     }  # fmt: skip
+    gate = load_gate(judge)
+    assert len(gate.texts) == 120 - 4
+    assert "4 texts in the judge's examples: left out." in gate.said()
+    assert gate.aligned_on == 120 - 4 - test
     shown = {example["text"] for example in json.loads(judge.model_dump_json())["examples"]}
     assert len(shown) == 4
     assert shown <= {item.text for item in parts.texts[Part.TRAINING]}

@@ -1,8 +1,8 @@
 """The report in Chromium: from a figure to prompts, downloads, and what axe-core finds."""
 
 import json
-from collections.abc import Iterator
-from datetime import date
+from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime
 from importlib.resources import files
 from pathlib import Path
 
@@ -10,9 +10,15 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from judge_gym.judges import Criterion, JudgeResult, PairwiseJudge, RubricJudge
+from judge_gym.judges import Criterion, Item, JudgeResult, PairwiseJudge, RubricJudge
+from judge_gym.judges.aligning.candidates import Candidate
+from judge_gym.judges.aligning.loading import load as load_alignment
+from judge_gym.judges.aligning.running import AlignmentReport, Outcome, Tried, side_by_side
+from judge_gym.judges.aligning.sealing import Opened
+from judge_gym.judges.aligning.splitting import Part
 from judge_gym.judges.benchmarking import load_set, report_of
 from judge_gym.model_names import Answered
+from judge_gym.report.alignment import save_alignment
 from judge_gym.report.benchmark import save_benchmark
 from judge_gym.report.judge_review import save_judge_review
 from judge_gym.report.page import read_report, save_report
@@ -145,6 +151,40 @@ def review(tmp_path: Path) -> Path:
     return save_judge_review(date(2026, 1, 2), [row], tmp_path)
 
 
+@pytest.fixture
+def alignment(tmp_path: Path) -> Path:
+    """The page of an alignment with a gain, beside a proposal that could not be used."""
+    loaded = load_alignment(REPOSITORY / "deployments" / "alignments" / "notes.yaml")
+    judge, texts = loaded.judge, loaded.parts.texts[Part.TEST]
+
+    def scored(score: Callable[[Item], float]) -> dict[str, list[JudgeResult]]:
+        return {
+            item.key: [
+                JudgeResult(
+                    judge=judge.key, model=judge.model, item=item.id, item_key=item.key,
+                    corpus="", variant=None, repeat=0, status="scored", score=score(item),
+                    subscores={}, verdict=None, reason=HOSTILE, failure=None, call_ids=(),
+                    duration_s=None, simulated=True,
+                )
+            ]
+            for item in texts
+        }  # fmt: skip
+
+    before, after = (
+        scored(lambda item: 1 + len(item.text) % 5),
+        scored(lambda item: float(item.truth or 1)),
+    )
+    test = side_by_side(judge, texts, before, after)
+    tried = Tried(Candidate("rubric 1", judge.model_copy(update={"task": HOSTILE})), test, 0.0)
+    failed = Tried(Candidate("rubric 2", None, HOSTILE))
+    at = datetime(2026, 1, 2, tzinfo=UTC)
+    report = AlignmentReport(
+        loaded, Outcome.LOOKED_AT, (tried, failed), tried, Opened(at, texts, (at,), 1), test,
+        (0.0, 0.0), 0.0, 9,
+    )  # fmt: skip
+    return save_alignment(report, tmp_path, "judge-aligned.yaml")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1300, 390])
 @pytest.mark.parametrize(
@@ -153,6 +193,7 @@ def review(tmp_path: Path) -> Path:
         ("page", "Can it be trusted?"),
         ("benchmark", "May these judges be used?"),
         ("review", "May these judges be used?"),
+        ("alignment", "Whether the gain survives"),
     ],
 )
 def test_axe_finds_nothing_serious(

@@ -11,12 +11,11 @@ from judge_gym.design.plans import Budget
 from judge_gym.errors import ConfigError
 from judge_gym.judges.aligning.candidates import Candidate, Trained, with_examples
 from judge_gym.judges.aligning.proposing import Proposals
-from judge_gym.judges.aligning.splitting import Part, Parts, same_text, split_texts
+from judge_gym.judges.aligning.splitting import Part, Parts, example_texts, split_texts
 from judge_gym.judges.files import load_judge
 from judge_gym.judges.item_files import ItemFile, read_item_file
 from judge_gym.judges.label_files import read_labels
 from judge_gym.judges.model_judge import ModelJudge
-from judge_gym.records.items import Item
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +75,9 @@ def load(file: Path) -> LoadedAlignment:
     items = read_item_file(design.items, design.fields).with_labels(labels, [judge], scale)
     items.check([judge], scale)
     items = _on_scale_of(judge, items, scale)
-    examples = {
-        same_text(Item(id="example", text=one.text, second=one.second, context=one.context))
-        for one in judge.examples
-    }
-    return LoadedAlignment(file, design, judge, items, split_texts(items.texts, split, examples))
+    return LoadedAlignment(
+        file, design, judge, items, split_texts(items.texts, split, example_texts(judge))
+    )
 
 
 def _on_scale_of(judge: ModelJudge, items: ItemFile, scale: tuple[float, float] | None) -> ItemFile:

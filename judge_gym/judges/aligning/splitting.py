@@ -9,6 +9,7 @@ from enum import StrEnum
 from judge_gym.calibration.alignment_file import AlignmentSplit
 from judge_gym.evidence.normal_text import normal_text
 from judge_gym.judges.base import Judge
+from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.people import MOST_STEPS
 from judge_gym.records.items import Item
 from judge_gym.seeds import digest
@@ -47,6 +48,16 @@ def same_text(item: Item) -> str:
     """Return the identity of a text but for case, spaces and, of a pair, the order."""
     pair = sorted(_plain(text) for text in (item.text, item.second or ""))
     return digest("same text", pair, _plain(item.context))
+
+
+def example_texts(judge: Judge) -> set[str]:
+    """Return the `same_text` of the worked examples that a judge has in its prompt."""
+    if not isinstance(judge, ModelJudge):
+        return set()
+    return {
+        same_text(Item(id="example", text=one.text, second=one.second, context=one.context))
+        for one in judge.examples
+    }
 
 
 def part_of(item: Item, split: AlignmentSplit) -> Part:
