@@ -5,7 +5,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from judge_gym.calibration.checks import Result, rounded, span
+from judge_gym.calibration.checks import rounded, span
 from judge_gym.calibration.verdict import LEAST_LABELS
 from judge_gym.counting import counted
 from judge_gym.formats import ABSENT, dollars, percent, plain, short
@@ -15,6 +15,7 @@ from judge_gym.judges.aligning.splitting import Part
 from judge_gym.judges.aligning.writing import yaml_of
 from judge_gym.report.criteria import criteria_of
 from judge_gym.report.files import ENVIRONMENT, figures_of, put_in_place
+from judge_gym.report.gate import outcome
 from judge_gym.report.table import Row, Table, marks_of
 from judge_gym.report.trust import Tile
 
@@ -28,7 +29,6 @@ _VERDICTS = {
     Outcome.TOO_FEW: "Too few labels",
     Outcome.USED_UP: "The test set is used up",
 }
-_RESULTS = {Result.PASSES: "passes", Result.FAILS: "fails"}
 _DAY = "%Y-%m-%d %H:%M UTC"
 
 
@@ -341,7 +341,7 @@ def alignment_json(report: AlignmentReport, written_to: str, page: Path) -> dict
     loaded, look = report.loaded, report.look
     return {
         "alignment": loaded.design.name,
-        "result": _RESULTS.get(report.result, "cannot tell"),
+        "result": outcome(report.result),
         "outcome": report.outcome.value,
         "sentence": sentence(report),
         "judge": {"name": loaded.judge.name, "key": loaded.judge.key},

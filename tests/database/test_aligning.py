@@ -10,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 from aiohttp import web
 
+from judge_gym.answers.readability import TooFewReadableError
 from judge_gym.asking.budgeting import BudgetExceededError
 from judge_gym.calibration.alignment_file import AlignmentSplit
 from judge_gym.errors import ConfigError
@@ -71,7 +72,7 @@ def answering(verdict: Answering, proposals: Callable[[int], str] = str) -> Any:
     async def step(request: web.Request) -> web.StreamResponse:
         nonlocal proposed
         body = await request.json()
-        prompt = body["messages"][-1]["content"]
+        prompt = "\n".join(one["content"] for one in body["messages"] if one["role"] == "user")
         if body["model"] == "p":
             proposed += 1
             text = proposals(proposed)
@@ -285,6 +286,25 @@ def test_a_candidate_that_leaves_texts_out_is_not_chosen(database: str, tmp_path
     [tried] = report.tried
     assert tried.development is not None
     assert tried.development.covered < 0.8
+
+
+def test_a_candidate_that_leaves_texts_of_the_test_out_is_not_used(
+    database: str, tmp_path: Path
+) -> None:
+    def silent(prompt: str, number: int) -> str:
+        item = Item(id="1", text=f"Summary of ticket {number}.")
+        if "EXAMPLES" in prompt and part_of(item, AlignmentSplit()) is Part.TEST:
+            return right(number) if number % 2 else "perhaps"
+        return learns(prompt, number)
+
+    (report,), _ = aligned(database, answering(silent), place(tmp_path, EXAMPLES))
+    assert report.outcome is Outcome.UNREADABLE
+    assert "are needed. Keep tickets." in sentence(report)
+
+
+def test_a_judge_that_cannot_be_read_is_not_aligned(database: str, tmp_path: Path) -> None:
+    with pytest.raises(TooFewReadableError, match="tickets"):
+        aligned(database, answering(lambda *_: "perhaps"), place(tmp_path, EXAMPLES))
 
 
 def test_another_split_of_an_aligned_judge_is_refused(database: str, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,10 @@ class Candidate:
     name: str
     judge: ModelJudge | None
     failure: str = ""
+    is_rubric: bool = False
+    """Whether it has a proposed rubric and no examples."""
+    is_pending: bool = False
+    """Whether it is still to be proposed."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +173,7 @@ def with_rubric(name: str, judge: ModelJudge, proposed: Mapping[str, Any]) -> Ca
             {key: value for key, value in entry.items() if key != "grades"} | one
             for entry, one in zip(config[listed_key], described, strict=True)
         ]
-    return _built(name, judge, changed)
+    return replace(_built(name, judge, changed), is_rubric=True)
 
 
 def proposal_keys(judge: ModelJudge) -> tuple[str, ...]:

@@ -74,13 +74,13 @@ def load(file: Path) -> LoadedAlignment:
     scale = design.label_scale
     items = read_item_file(design.items, design.fields).with_labels(labels, [judge], scale)
     items.check([judge], scale)
-    items = _on_scale_of(judge, items, scale)
+    items = on_scale_of(judge, items, scale)
     return LoadedAlignment(
         file, design, judge, items, split_texts(items.texts, split, example_texts(judge))
     )
 
 
-def _on_scale_of(judge: ModelJudge, items: ItemFile, scale: tuple[float, float] | None) -> ItemFile:
+def on_scale_of(judge: ModelJudge, items: ItemFile, scale: tuple[float, float] | None) -> ItemFile:
     """Return the items with labels on the judge's scale, mapped linearly from `scale`."""
     if scale is None:
         return items

@@ -7,7 +7,6 @@ from judge_gym.asking.budgeting import Spender
 from judge_gym.asking.estimating import UsageEstimate
 from judge_gym.judges.aligning.candidates import Candidate, Trained, trained, with_examples
 from judge_gym.judges.aligning.loading import LoadedAlignment, examples_of, proposals_of
-from judge_gym.judges.aligning.proposing import NOT_PROPOSED, RUBRIC
 from judge_gym.judges.aligning.splitting import Part, digest_of
 from judge_gym.judges.calibrating.assessing import known_points
 from judge_gym.judges.calibrating.judging import Asked, results_of
@@ -45,10 +44,7 @@ def plan(runtime: Runtime, loaded: LoadedAlignment) -> AlignmentPlan:
     candidates = examples_of(loaded, texts)
     if proposals is not None:
         proposed = proposals.read(runtime)
-        candidates += [
-            one if one.judge or one.failure != NOT_PROPOSED else _as_long(judge, one.name)
-            for one in proposed
-        ]
+        candidates += [_as_long(judge, one.name) if one.is_pending else one for one in proposed]
     made = [one for one in candidates if one.judge is not None]
     keys = tuple(one.judge.key for one in made if one.judge)
     judgings = [Asked(judge, [*training, *development, *test], design.repeats)]
@@ -72,7 +68,7 @@ def _last_judge(
     """Return the candidate that the test set was opened for, else the one with the longest file."""
     number, test = loaded.design.candidates.examples, digest_of(loaded.parts.texts[Part.TEST])
     judges = [one.judge for one in made if one.judge]
-    rubrics = [one.judge for one in made if one.judge and one.name.startswith(RUBRIC)]
+    rubrics = [one.judge for one in made if one.judge and one.is_rubric]
     both = [with_examples(one, texts, number).judge for one in rubrics] if number else []
     judges += [one for one in both if one]
     with runtime.session() as session:
@@ -87,7 +83,8 @@ def _last_judge(
 
 def _as_long(judge: ModelJudge, name: str) -> Candidate:
     """Return a stand-in for a rubric that is not proposed yet."""
-    return Candidate(name, judge.model_copy(update={"task": f"{judge.task} ({name})"}))
+    longer = judge.model_copy(update={"task": f"{judge.task} ({name})"})
+    return Candidate(name, longer, is_rubric=True)
 
 
 def _stand_in(judge: ModelJudge, loaded: LoadedAlignment, item: Item) -> Trained:

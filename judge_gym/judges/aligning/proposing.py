@@ -29,9 +29,6 @@ from judge_gym.seeds import digest, generator
 from judge_gym.store.calls import outcomes_of, past_answers
 
 WORKFLOW, AGENT = "alignment", "proposer"
-RUBRIC = "rubric"
-"""How the names of proposed rubrics begin."""
-NOT_PROPOSED = "not proposed yet"
 _TEMPLATE = "align"
 _LONGEST_SHOWN = 4000
 """Characters of one text that a proposer reads."""
@@ -118,7 +115,7 @@ class Proposals:
     def _candidates(self, outcomes: Sequence[Answer | Failure | None]) -> Iterator[Candidate]:
         earlier: dict[str, str] = {}
         for number, outcome in enumerate(outcomes, 1):
-            name = f"{RUBRIC} {number}"
+            name = f"rubric {number}"
             candidate = self._candidate(name, self._drawn(number), outcome)
             if candidate.judge is not None:
                 first = earlier.setdefault(candidate.judge.key, name)
@@ -130,7 +127,7 @@ class Proposals:
         self, name: str, shown: Sequence[Trained], outcome: Answer | Failure | None
     ) -> Candidate:
         if outcome is None:
-            return Candidate(name, None, NOT_PROPOSED)
+            return Candidate(name, None, "not proposed yet", is_pending=True)
         answer = readable(outcome)
         if isinstance(answer, NoAnswer):
             return Candidate(name, None, answer.failure)

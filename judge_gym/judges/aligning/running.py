@@ -6,6 +6,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from judge_gym.answers.readability import too_few_readable
 from judge_gym.asking.budgeting import Spender
 from judge_gym.calibration.checks import Result, more_items
 from judge_gym.calibration.verdict import LEAST_LABELS
@@ -16,10 +17,11 @@ from judge_gym.judges.aligning.loading import (
     proposals_of,
     too_few,
 )
-from judge_gym.judges.aligning.proposing import RUBRIC, Proposals
+from judge_gym.judges.aligning.proposing import Proposals
 from judge_gym.judges.aligning.sealing import Opened, fresh_texts, may_be_rerun, opened
 from judge_gym.judges.aligning.splitting import Part
 from judge_gym.judges.calibrating.assessing import known_points, points_of
+from judge_gym.judges.calibrating.judging import readable_of
 from judge_gym.judges.judging import judge_items
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.metrics.cells import FloatArray
@@ -128,7 +130,8 @@ async def align(
 ) -> AlignmentReport:
     """Do what is not done yet, and say what came of it; a rerun costs nothing.
 
-    Judging raises as `judge_items`, `BudgetExceededError` of the alignment's budget among them.
+    Raises as `judge_items`, `BudgetExceededError` of the alignment's budget among it, and
+    `TooFewReadableError` if fewer than half the answers of the judge before can be read.
     """
     parts = loaded.parts
     if too_few(loaded):
@@ -139,6 +142,9 @@ async def align(
     work = _Work(runtime, loaded, retry_failed)
     training, development = parts.texts[Part.TRAINING], parts.texts[Part.DEVELOPMENT]
     before = await work.judged(loaded.judge, [*training, *development])
+    every = [result for results in before.values() for result in results]
+    if error := too_few_readable([readable_of(loaded.judge, every)]):
+        raise error
     texts = trained(loaded.judge, loaded.items, training, before)
     tried = await work.try_all(texts, before)
     chosen = best_of(tried, loaded.design.readable)
@@ -303,20 +309,17 @@ def both_of(
     loaded: LoadedAlignment, texts: Sequence[Trained], tried: Sequence[Tried]
 ) -> Candidate | None:
     """Return the best rubric on development with the examples; None without one of the two."""
-    rubrics = [
-        one for one in tried
-        if one.candidate.name.startswith(RUBRIC) and one.development is not None
+    gains = [
+        (one.development.gain.estimate, one.candidate)
+        for one in tried
+        if one.candidate.is_rubric
+        and one.development is not None
         and one.development.gain.estimate is not None
-    ]  # fmt: skip
+    ]
     number = loaded.design.candidates.examples
-    if not rubrics or not number:
+    if not gains or not number:
         return None
-    best = max(rubrics, key=lambda one: _gained(one))
-    assert best.candidate.judge is not None
-    both = with_examples(best.candidate.judge, texts, number)
-    return None if both.judge is None else replace(both, name=f"{best.candidate.name}, {both.name}")
-
-
-def _gained(tried: Tried) -> float:
-    gain = tried.development.gain.estimate if tried.development else None
-    return -3.0 if gain is None else gain
+    best = max(gains, key=lambda pair: pair[0])[1]
+    assert best.judge is not None
+    both = with_examples(best.judge, texts, number)
+    return None if both.judge is None else replace(both, name=f"{best.name}, {both.name}")

@@ -1,6 +1,7 @@
 """What an alignment splits, tries and chooses, without a model."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,23 @@ from judge_gym.judges import (
     BinaryJudge,
     Criterion,
     Item,
+    JudgeResult,
     PairwiseJudge,
     RubricJudge,
     Scale,
     VerdictName,
+    read_item_file,
+    read_labels,
 )
 from judge_gym.judges.aligning.candidates import (
     Candidate,
     Trained,
     choose,
+    trained,
     with_examples,
     with_rubric,
 )
+from judge_gym.judges.aligning.loading import on_scale_of
 from judge_gym.judges.aligning.running import SideBySide, Tried, best_of
 from judge_gym.judges.aligning.splitting import Part, digest_of, part_of, same_text, split_texts
 from judge_gym.metrics.estimate import Estimate
@@ -231,3 +237,42 @@ def test_noise_survives_the_test_set_in_at_most_one_of_twenty_sets(kind: str) ->
         survived += gain.lower is not None and gain.lower > 0
     assert chosen > 200  # the choice itself nearly always finds a gain
     assert survived <= 15
+
+
+LABELS = """item,annotator,label,criterion,note
+a,ann,5,evidence,Two sources.
+a,bo,4,evidence,
+a,ann,1,order,Back and forth.
+a,bo,2,order,Back and forth.
+b,ann,3,evidence,
+"""
+
+
+def judged(score: float) -> JudgeResult:
+    return JudgeResult(
+        judge="j", model="m", item="a", item_key="k", corpus="", variant=None, repeat=0,
+        status="scored", score=score, subscores={"evidence": score, "order": score}, verdict=None,
+        reason="Seems fine.", failure=None, call_ids=(), duration_s=None, simulated=False,
+    )  # fmt: skip
+
+
+def test_training_texts_have_peoples_marks_and_notes(tmp_path: Path) -> None:
+    (tmp_path / "items.csv").write_text("id,text\na,First text.\nb,Second text.\n")
+    (tmp_path / "labels.csv").write_text(LABELS)
+    judge = RUBRIC.model_copy(update={"scale": Scale(lowest=0, highest=100), "criteria": tuple(
+        one.model_copy(update={"grades": {}}) for one in RUBRIC.criteria
+    )})  # fmt: skip
+    labels = read_labels(tmp_path / "labels.csv")
+    items = read_item_file(tmp_path / "items.csv").with_labels(labels, [judge], (1.0, 5.0))
+    first = on_scale_of(judge, items, (1.0, 5.0)).texts[0]
+    # Weights 3 and 1: Ann's whole is (3·5 + 1)/4 = 4, Bo's (3·4 + 2)/4 = 3.5; of 1 to 5, 68.75%.
+    assert first.truth == pytest.approx(68.75)
+    rescaled = on_scale_of(judge, items, (1.0, 5.0))
+    [one] = trained(judge, rescaled, rescaled.texts[:1], {first.key: [judged(20.0)]})
+    assert (one.label, one.judged, one.reason) == (pytest.approx(68.75), 20, "Seems fine.")
+    assert one.marks == {"evidence": pytest.approx(87.5), "order": pytest.approx(12.5)}
+    assert one.notes == "Two sources. Back and forth."
+    assert one.grade == "60 to 80"
+    [example] = built(with_examples(judge, [one], 1)).examples
+    assert example.scores == {"evidence": 87.5, "order": 12.5}
+    assert trained(judge, rescaled, rescaled.texts[:1], {}) == []
