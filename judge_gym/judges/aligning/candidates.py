@@ -12,7 +12,6 @@ from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 from judge_gym.evidence.normal_text import normal_line
 from judge_gym.judges.aligning.splitting import grade_of
-from judge_gym.judges.binary_judge import BinaryJudge
 from judge_gym.judges.calibrating.assessing import known_points, points_of
 from judge_gym.judges.calibrating.comparing import near_of
 from judge_gym.judges.item_files import ItemFile
@@ -157,31 +156,28 @@ def with_rubric(name: str, judge: ModelJudge, proposed: Mapping[str, Any]) -> Ca
         return Candidate(name, None, f"it has {_FENCE}, which marks texts from outside")
     changed: dict[str, Any] = {key: proposed[key] for key in expected if key in ("task", "prompt")}
     config = _config(judge)
-    listed_key = expected[1] if len(expected) > 1 and expected[1] != "prompt" else ""
-    if listed_key:
-        given = proposed[listed_key]
-        names = [entry["name"] for entry in config[listed_key]]
-        if not isinstance(given, dict) or set(given) != set(names):
-            return Candidate(name, None, f"its {listed_key} are not {', '.join(names)}")
-        described = [
-            given[one] if isinstance(given[one], dict) else {"description": given[one]}
-            for one in names
-        ]
-        if any(set(one) - {"description", "grades"} for one in described):
-            return Candidate(name, None, f"its {listed_key} have more than description and grades")
-        changed[listed_key] = [
-            {key: value for key, value in entry.items() if key != "grades"} | one
-            for entry, one in zip(config[listed_key], described, strict=True)
-        ]
+    listed = expected[1]
+    given, names = proposed[listed], [entry["name"] for entry in config[listed]]
+    if not isinstance(given, dict) or set(given) != set(names):
+        return Candidate(name, None, f"its {listed} are not {', '.join(names)}")
+    described = [
+        given[one] if isinstance(given[one], dict) else {"description": given[one]} for one in names
+    ]
+    if any(set(one) - {"description", "grades"} for one in described):
+        return Candidate(name, None, f"its {listed} have more than description and grades")
+    changed[listed] = [
+        {key: value for key, value in entry.items() if key != "grades"} | one
+        for entry, one in zip(config[listed], described, strict=True)
+    ]
     return replace(_built(name, judge, changed), is_rubric=True)
 
 
 def proposal_keys(judge: ModelJudge) -> tuple[str, ...]:
-    """Return the keys of a proposal for this kind of judge."""
+    """Return the keys of a proposal for this kind of judge: task, what is listed, own prompt."""
     own = ("prompt",) if judge.prompt is not None else ()
     if isinstance(judge, RubricJudge):
         return ("task", "criteria", *own)
-    return ("task", "verdicts", *own) if isinstance(judge, BinaryJudge) else ("task", *own)
+    return ("task", "verdicts", *own)
 
 
 def _built(name: str, judge: ModelJudge, changed: Mapping[str, Any]) -> Candidate:
@@ -219,10 +215,7 @@ def _example(judge: ModelJudge, one: Trained) -> dict[str, Any] | None:
         if set(marks) != set(judge.parts):
             return None
         return entry | {"scores": {part: _step(judge, mark) for part, mark in marks.items()}}
-    if isinstance(judge, BinaryJudge):
-        return entry | {"decision": one.grade}
-    winner = {HIGHEST: 1, 0.0: 2, HIGHEST / 2: "tie"}.get(one.label)
-    return None if winner is None else entry | {"second": one.item.second, "winner": winner}
+    return entry | {"decision": one.grade}
 
 
 def _on_scale(judge: ModelJudge, points: float) -> float:

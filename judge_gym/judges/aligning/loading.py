@@ -12,10 +12,12 @@ from judge_gym.errors import ConfigError
 from judge_gym.judges.aligning.candidates import Candidate, Trained, with_examples
 from judge_gym.judges.aligning.proposing import Proposals
 from judge_gym.judges.aligning.splitting import Part, Parts, example_texts, split_texts
+from judge_gym.judges.binary_judge import BinaryJudge
 from judge_gym.judges.files import load_judge
 from judge_gym.judges.item_files import ItemFile, read_item_file
 from judge_gym.judges.label_files import read_labels
 from judge_gym.judges.model_judge import ModelJudge
+from judge_gym.judges.rubric_judge import RubricJudge
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,15 +50,15 @@ class LoadedAlignment:
 def load(file: Path) -> LoadedAlignment:
     """Read an alignment file, its judge, texts and labels, and split the texts.
 
-    Raises `ConfigError` for a judge that asks no model or was aligned with another split, and as
-    `load_judge`, `read_item_file` and `ItemFile.with_labels` do.
+    Raises `ConfigError` for a judge of pairs or of your own, for one that was aligned with another
+    split, and as `load_judge`, `read_item_file` and `ItemFile.with_labels` do.
     """
     design = load_alignment(file)
     judge = load_judge(design.judge)
-    if not isinstance(judge, ModelJudge):
+    if not isinstance(judge, RubricJudge | BinaryJudge):
         raise ConfigError(
-            f"{design.judge} is a judge of kind {judge.kind}, which has no rubric and no examples.",
-            "Align a judge of kind rubric, binary or pairwise.",
+            f"{design.judge} is a judge of kind {judge.kind}, which cannot be aligned.",
+            "Align a judge of kind rubric or binary.",
         )
     made, split = judge.provenance, design.split
     if made is not None and (made.seed, made.development_share, made.test_share) != (

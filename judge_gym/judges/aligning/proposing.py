@@ -162,7 +162,6 @@ def _document(one: Trained) -> str:
     parts = [
         *([f"Context: {one.item.context}"] if one.item.context else []),
         one.item.text,
-        *([f"Second text: {one.item.second}"] if one.item.second else []),
     ]
     cut = [cut_text(part, _LONGEST_SHOWN) for part in parts]
     reasons = [f"Reason of the judge: {one.reason}"] if one.reason else []

@@ -45,9 +45,8 @@ class Parts:
 
 
 def same_text(item: Item) -> str:
-    """Return the identity of a text but for case, spaces and, of a pair, the order."""
-    pair = sorted(_plain(text) for text in (item.text, item.second or ""))
-    return digest("same text", pair, _plain(item.context))
+    """Return the identity of a text and its context but for case and spaces."""
+    return digest("same text", [_plain(text) for text in item.shown])
 
 
 def example_texts(judge: Judge) -> set[str]:

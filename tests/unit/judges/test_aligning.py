@@ -15,7 +15,6 @@ from judge_gym.judges import (
     Criterion,
     Item,
     JudgeResult,
-    PairwiseJudge,
     RubricJudge,
     Scale,
     VerdictName,
@@ -89,8 +88,7 @@ def test_parts_have_their_shares_and_repeats_are_one_text() -> None:
     parts = split_texts(repeats, split)
     assert sum(map(len, parts.texts.values())) == 2
     assert (parts.repeated, parts.unlabelled) == (2, 1)
-    pair = item("a", second="b"), item("b", second="a")
-    assert same_text(pair[0]) == same_text(pair[1]) != same_text(item("a", context="b"))
+    assert same_text(item("a")) != same_text(item("a", context="b"))
 
 
 def test_texts_of_the_judges_examples_are_for_training() -> None:
@@ -135,11 +133,6 @@ def test_examples_of_each_kind_of_judge() -> None:
     assert example.scores == {"order": 3.5}
     [example] = built(with_examples(BINARY, [a_text("t", 0, 100, grade="bad")], 1)).examples
     assert example.decision == "bad"
-    pairs = PairwiseJudge(name="p", model="real/m", task="Compare.")
-    pair = a_text("t", 0, 100)
-    pair = Trained(**{**vars(pair), "item": item("t", second="u")})
-    [example] = built(with_examples(pairs, [pair], 1)).examples
-    assert (example.second, example.winner) == ("u", 2)
     assert "no mistake" in with_examples(BINARY, [a_text("t", 0, 0)], 1).failure
     own = BINARY.model_copy(update={"prompt": "{text} {answer}"})
     assert "{examples}" in with_examples(own, [a_text("t", 0, 100, grade="bad")], 1).failure
