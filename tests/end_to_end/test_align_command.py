@@ -45,6 +45,13 @@ def test_an_alignment_is_planned_run_and_repeated_for_nothing(
     judge = Judge.from_file(told["written"])
     assert judge.provenance is not None
     assert judge.provenance.simulated
+    other = folder / "other.yaml"
+    command("judge", "align", file, "--out", other).fine()
+    assert Judge.from_file(other).provenance == judge.provenance
+    other.write_text((folder / "judge.yaml").read_text())
+    assert command("judge", "align", file, "--out", other).code == 3
+    command("judge", "align", file, "--out", other, "--replace").fine()
+    assert Judge.from_file(other).key == judge.key
     page = Path(told["page"]).read_text()
     assert page.index("The gain survives") < page.index('<h2 id="split">')
     assert "SIMULATED DATA" in page
