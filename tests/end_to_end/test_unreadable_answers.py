@@ -45,7 +45,8 @@ def test_a_judge_that_always_fails_ends_a_calibration_with_its_name_verdict_and_
     assert "--retry-failed" in remedy
     said = " ".join(ended.output.split())
     assert "do not use" in said
-    assert "Do not use away: most answers have no score" in said
+    assert "Do not use away: " in said
+    assert "0 of 8 answers readable" in said
     page = command.data / "reports" / "calibration-away.html"
     assert str(page) in ended.output.replace("\n", "")
     assert "Do not use away" in page.read_text()
