@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deployments.cli.options import AsJson, RetryFailed
+from deployments.cli.options import AsJson, LabelFields, Labels, RetryFailed, label_fields_of
 from deployments.cli.output import (
     console,
     errors,
@@ -37,6 +37,8 @@ def gate(
             show_default=False,
         ),
     ] = None,
+    labels: Labels = None,
+    label_fields: LabelFields = None,
     recheck: Annotated[
         bool, typer.Option("--recheck", help="Judge the sentinel set again today.")
     ] = False,
@@ -60,10 +62,12 @@ def gate(
     from judge_gym.report.gate import gate_json, gate_junit, gate_markdown
 
     judges = [load_judge(file) for file in files]
-    least = least_of(fail_under, _THRESHOLDS)
+    given: dict[str, object] = {**least_of(fail_under, _THRESHOLDS)}
+    if labels:
+        given |= {"labels": labels, "label_fields": label_fields_of(label_fields)}
     loaded = [
         load_gate(
-            judge.model_copy(update={"gate": judge.gate.model_copy(update=least)})
+            judge.model_copy(update={"gate": judge.gate.model_copy(update=given)})
             if judge.gate
             else judge
         )

@@ -88,10 +88,17 @@ def fields_of(assignments: Sequence[str] | None) -> dict[str, str]:
 
 def labels_of(path: Path | None, assignments: Sequence[str] | None) -> "LabelFile | None":
     """Read the file of `--labels` with the columns of `--label-fields`; None without one."""
-    from judge_gym.judges.label_files import COLUMNS, read_labels
+    from judge_gym.judges.label_files import read_labels
 
-    columns = _columns("--label-fields", assignments, COLUMNS)
+    columns = label_fields_of(assignments)
     return read_labels(path, columns) if path else None
+
+
+def label_fields_of(assignments: Sequence[str] | None) -> dict[str, str]:
+    """Return field → column of `--label-fields`; raises `ConfigError` for anything else."""
+    from judge_gym.judges.label_files import COLUMNS
+
+    return _columns("--label-fields", assignments, COLUMNS)
 
 
 def _columns(

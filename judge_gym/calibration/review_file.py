@@ -44,6 +44,11 @@ class Reviewed(Frozen):
     """What is judged (JSONL or CSV), relative to the review file."""
     fields: Fields = Field(default_factory=dict)
     """Field of an item → the column of `items` it stands in, such as {truth: human_score}."""
+    labels: Path | None = None
+    """People's labels of `items` (CSV or JSONL), relative to the review file: a row for an item, an
+    annotator and a criterion."""
+    label_fields: dict[str, str] = Field(default_factory=dict)
+    """Field of a label → the column of `labels` it stands in, such as {annotator: rater}."""
     calibration: Path | None = None
     """In place of items: a calibration file, whose texts, changes and repeats are used, and whose
     checks are made of every judge. Its judges are not."""
@@ -54,8 +59,8 @@ class Reviewed(Frozen):
     def _has_texts(self) -> Self:
         if (self.items is None) == (self.calibration is None):
             raise ValueError("a review needs either items or a calibration")
-        if self.fields and self.items is None:
-            raise ValueError("fields are of items; those of a calibration stand in its file")
+        if (self.fields or self.labels) and self.items is None:
+            raise ValueError("fields and labels are of items; a calibration's stand in its file")
         return self
 
 

@@ -42,8 +42,9 @@ def judge_in(node: Node) -> AnyJudge:
             _check_simulated(judge.model, node.items["model"])
         check_applied(judge, node)
     if judge.gate is not None:
-        items = node.place.file.parent / judge.gate.items
-        gate = judge.gate.model_copy(update={"items": items})
+        folder, gate = node.place.file.parent, judge.gate
+        labels = folder / gate.labels if gate.labels else None
+        gate = gate.model_copy(update={"items": folder / gate.items, "labels": labels})
         judge = judge.model_copy(update={"gate": gate})
     return judge.read_from(node.place.file) if isinstance(judge, CallableJudge) else judge
 

@@ -28,6 +28,7 @@ from judge_gym.judges.calibrating.judging import readable_of, results_of
 from judge_gym.judges.gate_rule import GateRule
 from judge_gym.judges.item_files import ItemFile, read_item_file
 from judge_gym.judges.judging import judge_items
+from judge_gym.judges.label_files import read_labels
 from judge_gym.metrics.consistency import clustered_share
 from judge_gym.metrics.estimate import Estimate, not_estimable
 from judge_gym.metrics.margins import Claim, Direction
@@ -117,17 +118,20 @@ _SENTENCES = {
 
 
 def load_gate(judge: Judge) -> LoadedGate:
-    """Read the texts of a judge's gate.
+    """Read the texts of a judge's gate, with the reference of people's labels where it has a file.
 
-    Raises `ConfigError` for a judge without one, and as `read_item_file` and `ItemFile.check` do.
+    Raises `ConfigError` for a judge without a gate, and as `read_item_file`, `read_labels` and
+    `ItemFile.check` do.
     """
     if judge.gate is None:
         raise ConfigError(
             f"{judge.called} has no gate.", "Add `gate: {items: labelled.jsonl}` to its file."
         )
-    texts = read_item_file(judge.gate.items, judge.gate.fields)
+    rule = judge.gate
+    labels = read_labels(rule.labels, rule.label_fields) if rule.labels else None
+    texts = read_item_file(rule.items, rule.fields).with_labels(labels, [judge])
     texts.check([judge])
-    return LoadedGate(judge, judge.gate, texts)
+    return LoadedGate(judge, rule, texts)
 
 
 async def run_gate(

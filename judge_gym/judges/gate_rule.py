@@ -15,6 +15,11 @@ class GateRule(Frozen):
     """The labelled texts (JSONL or CSV), relative to this file."""
     fields: Fields = Field(default_factory=dict)
     """Field of an item → the column of the file it stands in, such as {truth: human_score}."""
+    labels: Path | None = None
+    """People's labels of the texts (CSV or JSONL), relative to this file: a row for an item, an
+    annotator and a criterion. Figures then use the mean or the majority of several people."""
+    label_fields: dict[str, str] = Field(default_factory=dict)
+    """Field of a label → the column of `labels` it stands in, such as {annotator: rater}."""
     repeats: int = Field(default=1, ge=1, le=50)
     """How often each text is judged."""
     readable: float = Field(default=0.8, gt=0, lt=1)

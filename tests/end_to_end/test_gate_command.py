@@ -121,6 +121,27 @@ def test_too_few_labels_cannot_tell(command: CommandLine, own: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("named_by", ["file", "option"])
+def test_labels_of_several_people_decide_a_gate(
+    command: CommandLine, own: Path, named_by: str
+) -> None:
+    items, labels = command.folder / "items.jsonl", command.folder / "people.csv"
+    rows = [json.loads(line) for line in items.read_text().splitlines()]
+    items.write_text("\n".join(json.dumps({"id": row["id"], "text": row["text"]}) for row in rows))
+    given = [f"{row['id']},{who},{row['truth']}" for row in rows for who in ("ann", "bo")]
+    labels.write_text("\n".join(["item,rater,label", *given]))
+    assert command("judge", "gate", own).code == 5  # no labels
+    if named_by == "file":
+        file = "labels: people.csv, label_fields: {annotator: rater}, readable"
+        own.write_text(own.read_text().replace("readable", file))
+        options = []
+    else:
+        options = ["--labels", labels, "--label-fields", "annotator=rater"]
+    [gate] = json.loads(command("judge", "gate", own, *options, "--json").fine().output)
+    assert gate["result"] == "passes"
+    assert "Reference: the mean of 2 people's labels on 30 of 30 texts." in gate["labels"]
+
+
 def test_a_judge_that_cannot_be_read_fails(command: CommandLine, own: Path) -> None:
     (command.folder / "own.py").write_text("def grade(item):\n    return 6\n")
     ended = command("judge", "gate", own, "--json")

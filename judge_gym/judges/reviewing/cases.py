@@ -13,6 +13,7 @@ from judge_gym.judges.calibrating.judging import Asked, check_labels, load_origi
 from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
 from judge_gym.judges.files import judge_in
 from judge_gym.judges.item_files import read_item_file
+from judge_gym.judges.label_files import read_labels
 
 _LONGEST_NAME = 100
 
@@ -112,8 +113,10 @@ def _case(folder: Path, file: ReviewFile, reviewed: Reviewed, node: Node) -> Cas
     else:
         assert reviewed.items is not None
         items, repeats = read_item_file(folder / reviewed.items, reviewed.fields), file.repeats
-        texts = Texts(items.texts)
+        people = reviewed.labels and read_labels(folder / reviewed.labels, reviewed.label_fields)
+        items = items.with_labels(people or None, (judge, *alternatives))
         check_labels((judge, *alternatives), items)
+        texts = Texts(items.texts, people=people_of(items))
     labels = items.said(judge, reviewed.calibration or node.place.file)
     return Case(judge, alternatives, reviewed.decision, texts, repeats, design, labels)
 

@@ -200,6 +200,30 @@ def test_a_faulty_file_is_named_before_anything_is_asked(tmp_path, old, new, sai
     assert str(file) in refused.value.message
 
 
+def test_a_review_takes_labels_of_people_for_its_items(tmp_path):
+    deployments = EXAMPLE.parents[1]
+    file = tmp_path / "review.yaml"
+    (tmp_path / "people.csv").write_text("item,rater,label\n1,ann,80\n1,bo,60\n2,ann,20\n")
+    (tmp_path / "items.csv").write_text("id,text\n1,One.\n2,Two.\n3,Three.\n")
+    review = (
+        f"name: r\ntime_zone: Europe/Lisbon\nreviews:\n"
+        f"  - judge: {deployments}/calibrations/good.yaml\n    decision: in use\n"
+    )
+    file.write_text(
+        f"{review}    items: items.csv\n    labels: people.csv\n"
+        "    label_fields: {annotator: rater}\n"
+    )
+    (case,) = load_review(file).cases
+    assert [item.truth for item in case.texts.originals] == [70, 20, None]
+    assert case.texts.people.shape == (2, 3)
+    assert "2 people's labels on 2 of 3 texts" in case.labels
+    file.write_text(
+        f"{review}    calibration: {deployments}/calibrations/notes.yaml\n    labels: people.csv\n"
+    )
+    with pytest.raises(ConfigError, match="labels are of items"):
+        load_review(file)
+
+
 def test_what_two_cases_share_is_asked_once():
     review = load_review(EXAMPLE)
     (case,) = review.cases
