@@ -28,6 +28,7 @@ from judge_gym.store.results import latest_run
 from support.chromium import Browser, chromium
 from support.command_line import REPOSITORY
 from support.lab import SWEEP, Lab, labels, rubric
+from support.waiting import until
 
 ALPHA, BETA = "acme/alpha-1", "bolt/beta-1"
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -227,5 +228,6 @@ def test_what_is_folded_is_printed_but_for_the_evidence(page: Path, browser: Bro
     folded, prompt = visible.format("details.more", "table"), visible.format(".item", ".text")
     assert not browser.value(folded)
     browser.ask("Emulation.setEmulatedMedia", media="print")
-    assert browser.value(folded)
+    # What `content-visibility: auto` hides is settled with the next frame.
+    until(lambda: browser.value(folded), "the folded table in print", every=0.1)
     assert not browser.value(prompt)
