@@ -25,7 +25,7 @@ from judge_gym.store import tables as t
 from support.misbehaving import completion, misbehaving
 from support.rig import count, run, runtime_at
 
-pytestmark = pytest.mark.usefixtures("key")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("key")]
 
 JUDGE = """
 kind: binary

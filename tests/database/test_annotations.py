@@ -25,6 +25,8 @@ from judge_gym.store.results import ResultRow, latest_run, load_results
 from support.command_line import REPOSITORY
 from support.postgres import temporary_database
 
+pytestmark = pytest.mark.slow
+
 RUBRICS = REPOSITORY / "deployments" / "recorded"
 SWEEP = "talks"
 RECORDED = f"""\

@@ -26,6 +26,8 @@ from support.lab import SWEEP, Lab
 from support.postgres import temporary_database
 from support.rig import a_full_answer, empty
 
+pytestmark = pytest.mark.slow
+
 ALPHA, BETA = "acme/alpha-1", "acme/beta-1"
 AWKWARD = '=cmd|"x"!A1,\n-1\t"quoted", \\N \\.\nünï €'
 

@@ -21,6 +21,8 @@ from support.postgres import temporary_database
 from support.tiers import rest_slow
 from support.whole_sweep import whole_sweep
 
+pytestmark = pytest.mark.slow
+
 SWAPS = "swap:\n  pairs:\n    - [sim/high-1, sim/low-1]\n  sham: true\n"
 
 

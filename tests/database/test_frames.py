@@ -14,6 +14,8 @@ from judge_gym.store.read_only import READER, create_roles
 from support.lab import SWEEP, Lab
 from support.logins import login
 
+pytestmark = pytest.mark.slow
+
 ALPHA, BETA = "acme/alpha-1", "acme/beta-1"
 
 

@@ -19,6 +19,8 @@ from support.rig import calls, run, runtime_at
 from support.study import Study, corpus, missing_by, window
 from support.tiers import rest_slow
 
+pytestmark = pytest.mark.slow
+
 STEPS = [one.revision for one in ScriptDirectory(str(migrate.MIGRATIONS)).walk_revisions()][::-1]
 ROWS = """
 INSERT INTO windows (key, name, query, country, max_documents, source, collected_at)

@@ -13,6 +13,8 @@ from judge_gym.report.plots.plot import ALL_ITEMS, Plot
 from judge_gym.store.results import ResultRow, latest_run
 from support.lab import SWEEP, Lab, labels, rubric
 
+pytestmark = pytest.mark.slow
+
 COMMON = {"rubric": {"provided": rubric(*labels(4))}}
 ALPHA, BETA = "acme/alpha-1", "bolt/beta-1"
 

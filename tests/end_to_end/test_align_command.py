@@ -11,6 +11,8 @@ from judge_gym.judges import Judge
 from support.command_line import REPOSITORY, CommandLine
 from support.simulation import Simulator
 
+pytestmark = pytest.mark.slow
+
 PAGE = REPOSITORY / "docs" / "how-to" / "align.md"
 EXAMPLE = REPOSITORY / "deployments" / "alignments"
 

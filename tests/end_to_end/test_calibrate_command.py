@@ -7,6 +7,8 @@ import pytest
 
 from support.command_line import CommandLine
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[2] / "deployments" / "calibrations"
 FILE = """
 name: small

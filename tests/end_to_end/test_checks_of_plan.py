@@ -7,6 +7,8 @@ import pytest
 
 from support.command_line import CommandLine, small_sweep, sweep_text
 
+pytestmark = pytest.mark.slow
+
 RUBRIC = """stages:
   - label: Precise
     criteria: [a number, a date, a source]

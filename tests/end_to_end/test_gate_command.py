@@ -171,6 +171,7 @@ def test_the_workflow_is_well_formed_and_its_commands_run(command: CommandLine) 
     assert (command.folder / "gate.xml").exists()
 
 
+@pytest.mark.slow
 def test_the_example_of_pytest_passes_and_a_worse_judge_fails(
     command: CommandLine, own: Path
 ) -> None:

@@ -12,6 +12,8 @@ from support.launcher import Launcher
 from support.simulation import Simulator
 from support.waiting import until
 
+pytestmark = pytest.mark.slow
+
 PANELS = REPOSITORY / "deployments" / "panels"
 
 

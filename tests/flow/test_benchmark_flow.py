@@ -15,6 +15,8 @@ from judge_gym.settings import settings
 from support.flow_runs import run_flow, task_runs
 from support.simulation import Simulator
 
+pytestmark = pytest.mark.slow
+
 MAPPING = Path(__file__).parents[2] / "deployments" / "benchmarks" / "chosen-rejected.yaml"
 JUDGE = "kind: pairwise\nname: {0}\nmodel: sim/{0}-1\ntask: Which is right?\n"
 PAIRS = 12

@@ -16,6 +16,8 @@ from support.command_line import REPOSITORY
 from support.flow_runs import error_of, run_flow, task_runs
 from support.simulation import Simulator
 
+pytestmark = pytest.mark.slow
+
 SAMPLES = REPOSITORY / "deployments" / "gyms"
 KINDS = ("apply", "cleanup", "abstract", "extract")
 
