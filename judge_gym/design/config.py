@@ -115,6 +115,7 @@ MAX_VALUES = 100_000
 """Maximum number of values in a file, with aliases expanded."""
 MAX_DEPTH = 20
 _CORE = "tag:yaml.org,2002:"
+_MOST_KEYS_SHOWN = 4
 _SHOWN_CHARACTERS = 60
 
 
@@ -144,7 +145,9 @@ class Node:
     def items(self) -> Mapping[str, "Node"]:
         """The entries of a mapping; raises `ConfigError` for any other value."""
         if not isinstance(self.value, Mapping):
-            raise self.place.problem(f"is {shown(self.value)}", "Use a mapping of keys to values.")
+            raise self.place.problem(
+                f"is {shown(self.value)}", "Use keys and values, such as {key: value}."
+            )
         return self.value
 
     @property
@@ -154,6 +157,9 @@ class Node:
 
     def known_items(self, known: Collection[str]) -> Mapping[str, "Node"]:
         """The entries of a mapping; raises `ConfigError` if a key is not `known`."""
+        if not isinstance(self.value, Mapping) and len(known) <= _MOST_KEYS_SHOWN:
+            keys = ", ".join(f"{name}: …" for name in known)
+            raise self.place.problem(f"is {shown(self.value)}", f"Use {{{keys}}}.")
         for name, child in self.items.items():
             if name not in known:
                 raise child.place.problem(

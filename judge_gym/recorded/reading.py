@@ -430,8 +430,7 @@ class _Reading:
     def _difference(self, first: RecordedItem, item: RecordedItem) -> str:
         """Return the first column in which two rows describe an item differently."""
         columns = self._recorded.item
-        truths: dict[int | None, str] = {None: "empty"}
-        truths |= {stage: repr(name) for name, stage in self._recorded.truths.items()}
+        written = {stage: repr(name) for name, stage in self._recorded.truths.items()}
         for name in ("title", "text", "category"):
             above, here = getattr(first, name), getattr(item, name)
             if above != here:
@@ -444,7 +443,11 @@ class _Reading:
             strict=True,
         )
         column, above, here = next(each for each in labelled if each[1] != each[2])
-        return f"item {item.key!r}: {column} is {truths[here]} here and {truths[above]} above"
+        if scale := self._recorded.scale:
+            scores = range(scale.lowest, scale.highest + 1)
+            written = {stage: str(score) for stage, score in enumerate(scores, 1)}
+        said = ["empty" if stage is None else written[stage] for stage in (here, above)]
+        return f"item {item.key!r}: {column} is {said[0]} here and {said[1]} above"
 
     def _judgements(self, record: _Record, item: str) -> Iterator[Given]:
         recorded = self._recorded

@@ -229,6 +229,20 @@ def test_values_that_are_not_on_the_scale_are_named_up_to_ten(command: CommandLi
     assert "The scale is 1 to 5. Leave a cell empty" in " ".join(refused.errors.split())
 
 
+@pytest.mark.parametrize(("lowest", "highest", "first"), [(1, 5, "4"), (0, 9, "4.0")])
+def test_labels_that_contradict_each_other_are_named_as_written(
+    command: CommandLine, lowest: int, highest: int, first: str
+) -> None:
+    (command.folder / "scores.csv").write_text(f"item,judge,score,label\na,x,3,{first}\na,y,3,2\n")
+    (command.folder / "scores.yaml").write_text(
+        f"name: s\nconcept: quality\nsource: our log\njudge_column: judge\nverdicts: [score]\n"
+        f"scale: {{lowest: {lowest}, highest: {highest}}}\nitem: {{key: item, truth: label}}\n"
+    )
+    ended = command("audit", "scores.csv", "--mapping", "scores.yaml")
+    assert ended.code == 3
+    assert "line 3: item 'a': label is 2 here and 4 above" in " ".join(ended.errors.split())
+
+
 @pytest.mark.parametrize(
     ("line", "instead", "example"),
     [

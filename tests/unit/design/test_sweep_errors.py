@@ -182,7 +182,8 @@ BLOCKS = [
     ),
     (
         "blocks: [{}]\nbudget: 5\n",
-        "sweep.yaml, line 7: budget is 5. Use a mapping of keys to values.",
+        "sweep.yaml, line 7: budget is 5. "
+        "Use {max_cost_usd: …, max_calls: …, max_failures_share: …}.",
     ),
     (
         "blocks: [{}]\nfamilies: {sim/calm-2: calm}\n",
@@ -327,8 +328,12 @@ def test_defaults_take_no_lists(write_sweep: Callable[[str], Path]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "sweep.yaml, line 1: the file is empty. Use a mapping of keys to values."),
-        ("- a\n", "sweep.yaml, line 1: the file is a list of 1. Use a mapping of keys to values."),
+        ("", "sweep.yaml, line 1: the file is empty. Use keys and values, such as {key: value}."),
+        (
+            "- a\n",
+            "sweep.yaml, line 1: the file is a list of 1. "
+            "Use keys and values, such as {key: value}.",
+        ),
         (
             "name: Demo 1\nwindows: {w: {country: V, source: {kind: corpus, path: corpora}}}\n"
             "blocks: [{model: m, concept: c, window: w}]\n",
