@@ -34,7 +34,7 @@ from judge_gym.design.sweep import KEYS
 from judge_gym.design.window import Window
 from judge_gym.design.window_files import RollingFile
 from judge_gym.gyms.files import AnyGym
-from judge_gym.judges.files import AnyJudge
+from judge_gym.judges.files import JudgeFile
 from judge_gym.llm.providers import Provider
 from judge_gym.panel.document import PanelDocument
 from judge_gym.panel.files import PanelFile
@@ -301,7 +301,7 @@ _REFERENCE: dict[str, Callable[[], str]] = {
     "decisions": decided,
     "events": lambda: inspect.getdoc(events) or "",
     "sweep-file": sweep_file,
-    "judge-files": _file(AnyJudge, CalibrationDesign, AlignmentFile, ReviewFile, Benchmark),
+    "judge-files": _file(JudgeFile, CalibrationDesign, AlignmentFile, ReviewFile, Benchmark),
     "panel-and-gym-files": _file(PanelFile, Rater, PanelRubric, PanelDocument, AnyGym),
     "data-files": _file(Recorded, AnnotationMapping),
     "providers-file": _file(Provider),

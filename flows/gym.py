@@ -50,7 +50,7 @@ async def _make_missing(run: Run, file: Path, loaded: LoadedGym, *, retry_failed
         work_of(
             run.runtime,
             make_candidates,
-            models[name] or "",
+            models[name] or (),
             cases,
             f"cases by {name}",
             file=file,

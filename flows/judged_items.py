@@ -51,7 +51,7 @@ async def judge_requests(
         work = work_of(
             run.runtime,
             judge_texts,
-            judge.model if isinstance(judge, ModelJudge) else "",
+            {leaf.model for leaf in judge.leaves if isinstance(leaf, ModelJudge)},
             units,
             f"texts by {judge.name}",
             judge=judge,
@@ -83,6 +83,6 @@ async def perturb_missing(
     units = run.query(perturbing.missing, requested, retry_failed=retry_failed)
     perturber = design.perturber
     label = f"texts changed by {perturber.model}"
-    work = work_of(run.runtime, perturb_texts, perturber.model, units, label, perturber=perturber)
+    work = work_of(run.runtime, perturb_texts, [perturber.model], units, label, perturber=perturber)
     await run.do_all("changed texts", [work])
     run.count(rewriting_answers, [rewriting.key for rewriting in requested])

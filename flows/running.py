@@ -6,7 +6,7 @@ leaves the others alone.
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -41,11 +41,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Work:
-    """Units of one provider, and the task that does a list of them."""
+    """Units of one provider, or of judges of several, and the task that does a list of them."""
 
     task: Task[..., Any]
-    provider: str
-    """Empty for work that no provider's limit bounds."""
+    providers: tuple[str, ...]
+    """Those whose limits bound it; none for a function of one's own."""
     units: list[Any]
     label: str
     """The units in the plural; names the task runs."""
@@ -167,26 +167,26 @@ def by_provider(
 
     A provider that takes batches has one per model, since a batch is of one model.
     """
-    works: dict[str, Work] = {}
+    works: dict[tuple[str, ...], Work] = {}
     for model, missing in by_model.items():
-        work = work_of(runtime, task, model, [], label, **arguments)
-        works.setdefault(model if work.as_batches else work.provider, work).units.extend(missing)
+        work = work_of(runtime, task, [model], [], label, **arguments)
+        same = (model,) if work.as_batches else work.providers
+        works.setdefault(same, work).units.extend(missing)
     return list(works.values())
 
 
 def work_of(
     runtime: Runtime,
     task: Task[..., Any],
-    model: str,
+    models: Collection[str],
     units: Sequence[Any],
     label: str,
     **arguments: Any,
 ) -> Work:
-    """Return the units of one model; an empty name has no provider, such as a custom judge."""
-    if not model:
-        return Work(task, "", list(units), label, arguments)
-    provider = runtime.providers.of(model)
-    return Work(task, provider.name, list(units), label, arguments, bool(provider.batch))
+    """Return units that ask these models; none for a custom judge."""
+    providers = {provider.name: provider for provider in map(runtime.providers.of, models)}
+    as_batches = len(models) == 1 and all(provider.batch for provider in providers.values())
+    return Work(task, tuple(sorted(providers)), list(units), label, arguments, as_batches)
 
 
 async def run_chunks(
@@ -217,7 +217,9 @@ async def run_chunks(
     async def ended(work: Work, ends: Counter[str]) -> None:
         await progress.add(ends)
         if count := ends.pop(WAITING, 0):
-            summary.waiting[f"{work.label} wait in batches at {work.provider}"] += count
+            summary.waiting[f"{work.label} wait in batches at {' and '.join(work.providers)}"] += (
+                count
+            )
         summary.outcomes += ends
 
     async def worker() -> None:
@@ -261,7 +263,7 @@ def _configured(
 ) -> Callable[[], Any]:
     options = work.task.with_options(
         task_run_name=f"{work.label} {start + 1}-{start + len(units)} of {len(work.units)}",
-        tags=[provider_tag(work.provider)] if work.provider else [],
+        tags=[provider_tag(name) for name in work.providers],
         timeout_seconds=runtime.settings.chunk_timeout_s,
     )
     return lambda: options(units=list(units), **work.arguments)

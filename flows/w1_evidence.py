@@ -50,7 +50,7 @@ async def w1_evidence(
             works = [
                 Work(
                     make_views,
-                    provider.name,
+                    (provider.name,),
                     run.query(missing_views, window_id, view, recipes[view]),
                     f"{view} views (window {window_id})",
                     {"view": view, "model": utility_model, "budget": budget},

@@ -121,7 +121,8 @@ def show_judging(title: str, requests: Sequence[Asked], review_day: str = "") ->
             if isinstance(plan.judge, ModelJudge)
         ]
     rows: list[tuple[object, ...]] = [
-        (f"{plan.judge.name}, {plan.judge.answered_by}", plan.done, plan.to_do, plan.calls,
+        (f"{plan.judge.name}, {plan.judge.answered_by}{plan.condition}",
+         plan.done, plan.to_do, plan.calls,
          *_whole([plan.used], simulated=plan.judge.is_simulated))
         for plan in plans
     ]  # fmt: skip

@@ -73,8 +73,8 @@ def _run_gym(file: Path, loaded: "LoadedGym", *, retry_failed: bool, as_json: bo
             _show_gym(report)
 
     models = [
-        loaded.judge.answered_by,
-        *(candidate.asks or "" for candidate in loaded.gym.candidates),
+        *loaded.judge.answerers,
+        *(model for candidate in loaded.gym.candidates for model in candidate.asks or ()),
     ]
     page = run_flow("gym", show, simulator_for(models), file=file, retry_failed=retry_failed)
     if not as_json:
@@ -244,7 +244,8 @@ def _judge_attempts(files: Sequence[Path], items: Path, *, plan: bool) -> None:
             found = [await product_lifts(current, one, clean, attacked) for one in judges]
         return [lift for lifts in found for lift in lifts]
 
-    with simulator_for(one.answered_by for one in judges), lost_servers_named():
+    models = (model for one in judges for model in one.answerers)
+    with simulator_for(models), lost_servers_named():
         lifts = asyncio.run(judge_all())
     console.print(
         "\nLift: score of a text with an injection minus its score without, as a share of the\n"

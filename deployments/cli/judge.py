@@ -68,16 +68,18 @@ def check(
     read = read_item_file(items, fields_of(fields)) if items else None
     if read:
         read.check([judge])
-    if isinstance(judge, OwnJudge):
-        asyncio.run(_open(judge))
+    for leaf in judge.leaves:
+        if isinstance(leaf, OwnJudge):
+            asyncio.run(_open(leaf))
     texts = read.texts if read else (_stand_in(judge),)
     console.print(f"Judge {judge.name}: {judge.kind} by {judge.answered_by}, key {judge.key}.")
-    if isinstance(judge, ModelJudge):
-        _show_prompts(judge, texts[0])
-    else:
-        item = {"id": texts[0].id, "text": texts[0].text, "context": texts[0].context, "repeat": 0}
-        text = json.dumps(item, ensure_ascii=False)
-        console.print(f"Input: {text}", markup=False, soft_wrap=True)
+    for leaf in judge.leaves:
+        if leaf is not judge:
+            console.print(f"\nMember {leaf.name}: {leaf.kind} by {leaf.answered_by}.", markup=False)
+        if isinstance(leaf, ModelJudge):
+            _show_prompts(leaf, texts[0])
+        else:
+            _show_input(texts[0])
     if read:
         console.print(read.said(judge), markup=False, soft_wrap=True)
         console.print(_amount(judge, len(texts) * repeats), markup=False)
@@ -150,7 +152,7 @@ def _judge(judge: "AnyJudge", items: "Sequence[Item]", **options: Any) -> "list[
 
     prepare_environment(settings().data_dir, verbose=False)
     with (
-        simulator_for([judge.answered_by]),
+        simulator_for(judge.answerers),
         lost_servers_named(),
         errors.status(f"Judging {counted(len(items), 'item')}."),
     ):
@@ -188,15 +190,22 @@ def _show_prompts(judge: "ModelJudge", item: "Item") -> None:
     )
 
 
+def _show_input(item: "Item") -> None:
+    given = {"id": item.id, "text": item.text, "context": item.context, "repeat": 0}
+    console.print(f"Input: {json.dumps(given, ensure_ascii=False)}", markup=False, soft_wrap=True)
+
+
 def _amount(judge: "AnyJudge", judgements: int) -> str:
     from judge_gym.judges import ModelJudge
 
-    if not isinstance(judge, ModelJudge):
+    asked = [leaf for leaf in judge.leaves if isinstance(leaf, ModelJudge)]
+    if not asked:
         return f"{counted(judgements, 'judgement')}."
-    calls = judgements * judge.calls_per_item
+    calls = judgements * sum(leaf.calls_per_item for leaf in asked)
+    at_most = "at most " if judge.kind == "routed" else ""
     return (
-        f"{counted(judgements, 'judgement')}: {counted(calls, 'call')}, and one more for each "
-        "unparseable answer. Stored judgements are reused."
+        f"{counted(judgements, 'judgement')}: {at_most}{counted(calls, 'call')}, "
+        "and one more for each unparseable answer. Stored judgements are reused."
     )
 
 
@@ -221,6 +230,7 @@ def _show(
 ) -> None:
     simulated = any(result.simulated for result in results)
     repeated = any(result.repeat for result in results)
+    decides = bool(judge.verdict_scores) or any(result.verdict for result in results)
     parts = list(dict.fromkeys(name for result in results for name in result.subscores))
     rows = [
         (
@@ -229,7 +239,7 @@ def _show(
             result.status,
             _number(result.score),
             *(_number(result.subscores.get(part)) for part in parts),
-            *((result.verdict or "",) if judge.kind != "rubric" else ()),
+            *((result.verdict or "",) if decides else ()),
             (result.failure or result.reason)[:_LONGEST_CELL],
         )
         for result in results
@@ -240,7 +250,7 @@ def _show(
         "status",
         "score",
         *parts,
-        *(("verdict",) if judge.kind != "rubric" else ()),
+        *(("verdict",) if decides else ()),
         "reason",
     )
     show_table(marked(f"{judge.name}, {by}", simulated=simulated), columns, rows)
@@ -269,9 +279,7 @@ def _show(
 
 
 def _paid(judge: "AnyJudge", cost: dict[str, Any]) -> str:
-    from judge_gym.judges import ModelJudge
-
-    if not isinstance(judge, ModelJudge):
+    if not cost["calls"] and not judge.asks_model:
         return "The cost of a custom judge is unknown."
     calls, unpriced = counted(cost["calls"], "call"), cost["unpriced_calls"]
     unknown = f" ({unpriced} of them unknown)" if unpriced else ""

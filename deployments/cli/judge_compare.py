@@ -211,7 +211,7 @@ def _judge(
 
     prepare_environment(settings().data_dir, verbose=False)
     with (
-        simulator_for(judge.answered_by for judge in judges),
+        simulator_for(model for judge in judges for model in judge.answerers),
         lost_servers_named(),
         errors.status(f"Judging {counted(len(items), 'item')} with both judges."),
     ):
@@ -327,7 +327,9 @@ def _run_review(
         console.print(f"{case.judge.name}: {case.labels}", markup=False, soft_wrap=True)
 
     prepare_environment(settings().data_dir, verbose=False)
-    simulated = simulator_for(judge.answered_by for judge in loaded.judges.values())
+    simulated = simulator_for(
+        model for judge in loaded.judges.values() for model in judge.answerers
+    )
     page = run_flow("judge_review", show, simulated, file=file, day=of, retry_failed=retry_failed)
     return Path(page), rows
 

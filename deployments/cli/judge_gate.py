@@ -104,7 +104,7 @@ def _run(gates: "Sequence[LoadedGate]", *, recheck: bool, retry_failed: bool) ->
 
     prepare_environment(settings().data_dir, verbose=False)
     with (
-        simulator_for(one.judge.answered_by for one in gates),
+        simulator_for(model for one in gates for model in one.judge.answerers),
         lost_servers_named(),
         errors.status(f"Judging for {counted(len(gates), 'gate')}."),
     ):

@@ -124,7 +124,7 @@ def _run_calibration(
     from deployments.cli.environment import prepare_environment, run_flow, simulator_for
     from judge_gym.settings import settings
 
-    models = [judge.answered_by for judge in judges]
+    models = [model for judge in judges for model in judge.answerers]
     models += [design.perturber.model] if design.perturber else []
     prepare_environment(settings().data_dir, verbose=False)
     shown: list[CalibrationFindings] = []

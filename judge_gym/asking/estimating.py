@@ -181,6 +181,18 @@ def estimate(
     )
 
 
+def in_all(estimates: Sequence[UsageEstimate]) -> UsageEstimate:
+    """Return the sum of estimates of calls, one after the other."""
+    return UsageEstimate(
+        sum(one.prompt_tokens for one in estimates),
+        sum(one.answer_tokens for one in estimates),
+        _sum([one.cost_usd for one in estimates]),
+        sum(one.seconds for one in estimates),
+        sum(one.batched for one in estimates),
+        _sum([one.batched_usd for one in estimates]),
+    )
+
+
 def _in_batches(
     settings: Settings, provider: Provider, calls: Sequence[tuple[int, PerCall]]
 ) -> list[tuple[int, PerCall]]:

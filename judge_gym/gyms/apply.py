@@ -11,7 +11,7 @@ from pydantic import Field
 from judge_gym.evidence.rows import read_typed
 from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text
 from judge_gym.gyms.searching import SEARCHES, Ranking, Unavailable, fused
-from judge_gym.gyms.use import model_of
+from judge_gym.gyms.use import models_of
 from judge_gym.judges import Item, JudgeResult, load_judge
 from judge_gym.judges.calibrating.judging import Asked, results_of
 from judge_gym.runtime import Runtime
@@ -53,8 +53,8 @@ class Strategy(Candidate):
     """Learnings from the top of the ranking that are ranked again."""
 
     @property
-    def asks(self) -> str | None:
-        return None if self.rerank is None else model_of(load_judge(self.rerank))
+    def asks(self) -> tuple[str, ...] | None:
+        return None if self.rerank is None else models_of(load_judge(self.rerank))
 
 
 class ApplyGym(Gym[CodingContext, Strategy]):

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from judge_gym.design.fields import Frozen, Legal
 from judge_gym.evidence.rows import TypedRows, read_typed_rows
-from judge_gym.gyms.use import Use, use_of_judge
+from judge_gym.gyms.use import Use, joined, use_of_judge
 from judge_gym.judges import Item
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.judging import judge_missing
@@ -56,8 +56,8 @@ class Candidate(Frozen):
     """What it is called in tables."""
 
     @property
-    def asks(self) -> str | None:
-        """The model it calls; empty for a custom judge, None if it calls no model."""
+    def asks(self) -> tuple[str, ...] | None:
+        """The models it calls; none for a custom judge, None if it asks nobody."""
         return None
 
 
@@ -123,7 +123,7 @@ class Gym(Frozen, Generic[C, K]):
         """Return the estimated use of a candidate's missing calls."""
         judging = self.judged(runtime, candidate, cases)
         if judging is None:
-            return Use(candidate.name, candidate.asks)
+            return Use(candidate.name, None if candidate.asks is None else joined(candidate.asks))
         return use_of_judge(runtime, candidate.name, judging)
 
     def made(self, runtime: Runtime, candidate: K, cases: Sequence[C]) -> list[Output]:

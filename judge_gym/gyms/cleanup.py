@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from judge_gym.gyms.base import Candidate, Case, Gym, Output, Text
 from judge_gym.gyms.similarity import trigram_similarity, word_overlap
-from judge_gym.gyms.use import model_of
+from judge_gym.gyms.use import models_of
 from judge_gym.judges import Item, Judge, JudgeResult, load_judge
 from judge_gym.judges.calibrating.judging import Asked, results_of
 from judge_gym.runtime import Runtime
@@ -41,8 +41,8 @@ class Policy(Candidate):
     """The judge's file, relative to the gym's; it sees the learning, and the principle beside."""
 
     @property
-    def asks(self) -> str | None:
-        return None if self.judge is None else model_of(load_judge(self.judge))
+    def asks(self) -> tuple[str, ...] | None:
+        return None if self.judge is None else models_of(load_judge(self.judge))
 
     @model_validator(mode="after")
     def _has_what_it_decides_by(self) -> Self:

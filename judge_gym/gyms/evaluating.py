@@ -15,7 +15,7 @@ from judge_gym.evidence.rows import TypedRows
 from judge_gym.gyms.base import Candidate, Case, Gym, Output
 from judge_gym.gyms.comparing import Comparison, comparisons, means
 from judge_gym.gyms.files import load_gym
-from judge_gym.gyms.use import Use, use_of_judge
+from judge_gym.gyms.use import Use, joined, use_of_judge
 from judge_gym.judges import Item, Judge, JudgeResult, RubricJudge, load_judge
 from judge_gym.judges.calibrating.assessing import points_of
 from judge_gym.judges.calibrating.judging import Asked, results_of
@@ -160,7 +160,7 @@ def made(runtime: Runtime, loaded: LoadedGym) -> list[list[Output]]:
 def answers_of(loaded: LoadedGym, outputs: Sequence[Sequence[Output]]) -> list[Answers]:
     """Return how much of what candidates asked models for came to a text; by candidate."""
     return answers_by_judge(
-        (f"candidate {candidate.name} ({candidate.asks})", output.failure or None, 1)
+        (f"candidate {candidate.name} ({joined(candidate.asks)})", output.failure or None, 1)
         for row in outputs
         for candidate, output in zip(loaded.gym.candidates, row, strict=True)
         if candidate.asks and output.status != "missing"

@@ -1,9 +1,10 @@
 """What the calls of a candidate, or of the judge, will use."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from judge_gym.asking.budgeting import budget_warning, spender_of
-from judge_gym.asking.estimating import UsageEstimate
+from judge_gym.asking.estimating import UsageEstimate, in_all
 from judge_gym.judges import Judge, ModelJudge
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.planning import plan_judging
@@ -12,9 +13,10 @@ from judge_gym.runtime import Runtime
 
 @dataclass(frozen=True)
 class Use:
-    """What somebody's calls will use: `model` is as in `Candidate.asks`.
+    """What somebody's calls will use: `model` is None where nobody is asked.
 
-    `used` is None where nothing is asked, or what it takes is not known.
+    It is empty for a custom judge, and may be several, as `joined`. `used` is None where nothing is
+    asked, or what it takes is not known.
     """
 
     name: str
@@ -27,18 +29,30 @@ class Use:
 
 def use_of_judge(runtime: Runtime, name: str, judging: Asked) -> Use:
     """Return what judging will use, but for what is judged."""
+    model = joined(models_of(judging.judge))
     if not judging.items:
-        return Use(name, model_of(judging.judge))
+        return Use(name, model)
     with runtime.session() as session:
-        [plan] = plan_judging(session, runtime.providers, runtime.settings, [judging])
-        warning = ""
-        if isinstance(judging.judge, ModelJudge) and plan.used:
-            warning = budget_warning(
-                session, spender_of(judging.judge), plan.calls, plan.used.cost_usd
-            )
-    return Use(name, model_of(judging.judge), plan.calls, plan.used, warning)
+        plans = plan_judging(session, runtime.providers, runtime.settings, [judging])
+        warnings = [
+            budget_warning(session, spender_of(plan.judge), plan.calls, plan.used.cost_usd)
+            for plan in plans
+            if isinstance(plan.judge, ModelJudge) and plan.used
+        ]
+    used = None
+    if all(plan.used for plan in plans):
+        used = in_all([plan.used for plan in plans if plan.used])
+    return Use(
+        name, model, sum(plan.calls for plan in plans), used, " ".join(filter(None, warnings))
+    )
 
 
-def model_of(judge: Judge) -> str:
-    """Return the model that a judge asks, empty for one of one's own."""
-    return judge.model if isinstance(judge, ModelJudge) else ""
+def models_of(judge: Judge) -> tuple[str, ...]:
+    """Return the models that a judge asks; none for one of one's own."""
+    asked = (leaf.model for leaf in judge.leaves if isinstance(leaf, ModelJudge))
+    return tuple(dict.fromkeys(asked))
+
+
+def joined(models: Sequence[str]) -> str:
+    """Return models in one line."""
+    return " + ".join(models)

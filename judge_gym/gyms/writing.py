@@ -60,8 +60,8 @@ class Writer(Candidate):
     """What this candidate may use in all; no part of its identity."""
 
     @property
-    def asks(self) -> str | None:
-        return self.model or None
+    def asks(self) -> tuple[str, ...] | None:
+        return (self.model,) if self.model else None
 
     @model_validator(mode="after")
     def _can_write(self) -> Self:

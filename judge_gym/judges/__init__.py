@@ -47,6 +47,7 @@ no answer.
 
 from judge_gym.judges.base import Judge
 from judge_gym.judges.binary_judge import BinaryJudge, VerdictName
+from judge_gym.judges.composite import EnsembleJudge, RoutedJudge
 from judge_gym.judges.files import AnyJudge, load_judge
 from judge_gym.judges.item_files import ItemFile, read_item_file, read_items
 from judge_gym.judges.label_files import (
@@ -70,6 +71,7 @@ __all__ = [
     "BinaryJudge",
     "CallableJudge",
     "Criterion",
+    "EnsembleJudge",
     "HttpJudge",
     "Item",
     "ItemFile",
@@ -80,6 +82,7 @@ __all__ = [
     "ModelJudge",
     "PairwiseJudge",
     "People",
+    "RoutedJudge",
     "RubricJudge",
     "Scale",
     "Variant",

@@ -20,7 +20,7 @@ from judge_gym.records.items import Item, Label
 from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.seeds import digest
 
-_NOT_IDENTITY = {"name", "budget", "gate", "provenance"}
+NOT_IDENTITY = {"name", "budget", "gate", "provenance"}
 T = TypeVar("T")
 
 
@@ -47,9 +47,34 @@ class Judge(Frozen):
 
     @cached_property
     def key(self) -> str:
-        """16-digit identity: all that can change an answer; see `_NOT_IDENTITY` for what cannot."""
-        config = self.model_dump(mode="json", exclude=_NOT_IDENTITY)
-        return digest("judge", config, self.prompt_hash)
+        """16-digit identity: all that can change an answer; see `NOT_IDENTITY` for what cannot."""
+        return digest("judge", self.identity, self.prompt_hash)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What of its fields can change an answer."""
+        return self.model_dump(mode="json", exclude=NOT_IDENTITY)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Its fields as they are stored."""
+        return self.model_dump(mode="json", exclude={"gate", "provenance"})
+
+    @property
+    def made_of(self) -> "tuple[Judge, ...]":
+        """The judges that are asked where it is; none but for one that is made of judges."""
+        return ()
+
+    @property
+    def leaves(self) -> "tuple[Judge, ...]":
+        """The judges that answer: itself, or those that it is made of, each once."""
+        inner = (leaf for one in self.made_of for leaf in one.leaves)
+        return tuple({leaf.key: leaf for leaf in inner}.values()) or (self,)
+
+    @property
+    def answerers(self) -> tuple[str, ...]:
+        """The models, functions or addresses that answer."""
+        return tuple(dict.fromkeys(leaf.answered_by for leaf in self.leaves))
 
     @property
     def called(self) -> str:
@@ -68,8 +93,8 @@ class Judge(Frozen):
 
     @property
     def is_simulated(self) -> bool:
-        """Whether the simulator plays what answers."""
-        return is_simulated_model(self.answered_by)
+        """Whether the simulator plays any of what answers."""
+        return any(map(is_simulated_model, self.answerers))
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -89,9 +114,10 @@ class Judge(Frozen):
             name=self.name,
             kind=self.kind,
             model=self.answered_by,
-            config=self.model_dump(mode="json", exclude={"gate", "provenance"}),
+            config=self.config,
             parts=self.parts,
             asks_model=self.asks_model,
+            answerers=self.answerers,
         )
 
     @property

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from judge_gym.design.config import (
     CORPUS_SUFFIXES,
     Node,
@@ -13,17 +15,23 @@ from judge_gym.design.config import (
 from judge_gym.design.fields import Frozen
 from judge_gym.errors import ConfigError, did_you_mean
 from judge_gym.judges.binary_judge import BinaryJudge
+from judge_gym.judges.composite import EnsembleFile, EnsembleJudge, RoutedFile, RoutedJudge
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import CallableJudge, HttpJudge
 from judge_gym.judges.pairwise_judge import PairwiseJudge
 from judge_gym.judges.rubric_judge import RubricJudge
 from judge_gym.judges.sampling import check_applied
 
-AnyJudge = RubricJudge | BinaryJudge | PairwiseJudge | CallableJudge | HttpJudge
+SingleJudge = RubricJudge | BinaryJudge | PairwiseJudge | CallableJudge | HttpJudge
+AnyJudge = SingleJudge | EnsembleJudge | RoutedJudge
+JudgeFile = SingleJudge | EnsembleFile | RoutedFile
+"""What a judge file may hold."""
+_DEEPEST = 5
+"""How many files one below the other are read; more are taken for a circle."""
 
 
 class _File(Frozen):
-    judge: AnyJudge
+    judge: JudgeFile
 
 
 def load_judge(path: str | Path) -> AnyJudge:
@@ -31,12 +39,20 @@ def load_judge(path: str | Path) -> AnyJudge:
     path = Path(path)
     if corpus_suffix(path) in CORPUS_SUFFIXES:
         raise ConfigError(f"{path} is a file of items.", "Name a judge file (YAML).")
-    return judge_in(read_tree(path))
+    return _read(path, 0)
 
 
-def judge_in(node: Node) -> AnyJudge:
-    """Read a judge out of the tree of a file; raises as `load_judge`."""
-    judge = read_model(_File, Node({"judge": node}, node.place)).judge
+def _read(path: Path, depth: int) -> AnyJudge:
+    return judge_in(read_tree(path), depth)
+
+
+def judge_in(node: Node, depth: int = 0) -> AnyJudge:
+    """Read a judge out of the tree of a file; raises as `load_judge`.
+
+    `depth` is how many files above it name it as a member.
+    """
+    read = read_model(_File, Node({"judge": node}, node.place)).judge
+    judge = _composite(read, node, depth) if isinstance(read, EnsembleFile | RoutedFile) else read
     if isinstance(judge, ModelJudge):
         if judge.is_simulated:
             _check_simulated(judge.model, node.items["model"])
@@ -47,6 +63,36 @@ def judge_in(node: Node) -> AnyJudge:
         gate = gate.model_copy(update={"items": folder / gate.items, "labels": labels})
         judge = judge.model_copy(update={"gate": gate})
     return judge.read_from(node.place.file) if isinstance(judge, CallableJudge) else judge
+
+
+def _composite(file: EnsembleFile | RoutedFile, node: Node, depth: int) -> AnyJudge:
+    """Return the judge of a file that names the files of its members."""
+    if depth == _DEEPEST:
+        raise node.place.problem(
+            f"is the {depth + 1}th judge of judges, one below the other",
+            "Name no judge that names this one, and at most five below each other.",
+        )
+    if isinstance(file, EnsembleFile):
+        named = node.items["members"].entries
+    else:
+        named = (node.items["first"], node.items["then"])
+    members = tuple(_member(one, depth) for one in named)
+    kind = EnsembleJudge if isinstance(file, EnsembleFile) else RoutedJudge
+    given = file.model_dump(exclude={"kind", "members", "first", "then", "gate"})
+    try:
+        return kind(members=members, gate=file.gate, **given)
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+        raise ConfigError(f"{node.place.file} does not fit: {reason}.") from None
+
+
+def _member(node: Node, depth: int) -> AnyJudge:
+    path = node.place.file.parent / str(node.value)
+    if not path.is_file():
+        raise node.place.problem(
+            f"is {shown(node.value)}, and {path} is no file", "Name a judge file (YAML)."
+        )
+    return _read(path, depth + 1)
 
 
 def _check_simulated(model: str, node: Node) -> None:

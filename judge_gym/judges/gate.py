@@ -191,10 +191,16 @@ def _recheck_day(
         return f"{_GATE_DAY}{datetime.now(UTC).date()}"
     with runtime.session() as session:
         last = newest_review_day(session, judge.record, _GATE_DAY)
-        newest = newest_configuration(session, judge.answered_by) if judge.asks_model else None
-        if newest is None or newest in _known(session, judge, texts, repeats, last):
-            return last
-    return f"{_GATE_DAY}{digest(*newest)}"
+        known = _known(session, judge, texts, repeats, last)
+        newest = [
+            newest_configuration(session, leaf.answered_by)
+            for leaf in judge.leaves
+            if leaf.asks_model
+        ]
+    unknown = [one for one in newest if one is not None and one not in known]
+    if not unknown:
+        return last
+    return f"{_GATE_DAY}{digest(*(part for one in unknown for part in one))}"
 
 
 def _known(

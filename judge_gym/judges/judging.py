@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from judge_gym.asking.questions import (
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError, JudgeGymError
 from judge_gym.judges.base import Judge
+from judge_gym.judges.composite import CompositeJudge
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.own_judges import Ask, OwnJudge
 from judge_gym.llm.hourly import HourlyBoundError
@@ -140,8 +141,12 @@ async def judge_missing(
     in_batches: bool = True,
     workers: int = 1,
     budget: Spender | None = None,
+    only: Collection[tuple[str, int]] | None = None,
 ) -> Judged:
-    """Make the judgements that are missing, as one of `workers` at once; see `judge_items`."""
+    """Make the judgements that are missing, as one of `workers` at once; see `judge_items`.
+
+    With `only`, no others than of these keys of items and repeats.
+    """
     for name, given in (("repeats", repeats), ("concurrency", concurrency)):
         if given is not None and given < 1:
             raise ConfigError(f"{name} is {given}.", "Use 1 or more.")
@@ -151,19 +156,24 @@ async def judge_missing(
         runtime.providers.check({judge.model})
         budget = budget or spender_of(judge, workers)
         check_priced(runtime.providers, budget)
-    texts = distinct(items)
     with runtime.session() as session:
-        judge_id = store.save_judge(session, judge.record)
-        ids = store.save_items(session, texts)
-        if retry_failed:
-            store.forget_failures(session, judge_id, ids.values(), repeats, review_day)
-        done = store.judged(session, judge_id, ids.values(), repeats, review_day)
-    units = [
-        Unit(item, ids[item.key], repeat, review_day)
-        for repeat in range(repeats)
-        for item in texts
-        if (ids[item.key], repeat) not in done
-    ]
+        judge_id, ids, units = lacking(
+            session, judge, items, repeats, retry_failed=retry_failed, review_day=review_day
+        )
+    if only is not None:
+        units = [unit for unit in units if (unit.item.key, unit.repeat) in only]
+    if isinstance(judge, CompositeJudge):
+        counts = await _by_members(
+            runtime,
+            judge,
+            judge_id,
+            units,
+            concurrency=concurrency,
+            in_batches=in_batches,
+            workers=workers,
+            budget=budget,
+        )
+        return Judged(counts, judge_id, ids)
     if isinstance(judge, OwnJudge):
         counts = await _by_custom(
             runtime, judge, judge_id, units, concurrency or CUSTOM_CONCURRENCY
@@ -178,6 +188,102 @@ async def judge_missing(
         in_batches=in_batches,
     )
     return Judged(outcomes.counts, judge_id, ids)
+
+
+def lacking(
+    session: Session,
+    judge: Judge,
+    items: Sequence[Item],
+    repeats: int,
+    *,
+    retry_failed: bool,
+    review_day: str = "",
+) -> tuple[int, dict[str, int], list[Unit]]:
+    """Store a judge and its items; return their ids, by key of item, and what is not judged.
+
+    With `retry_failed` what is kept as failed is forgotten first, also by the members of a judge of
+    judges, where it is not judged itself.
+    """
+    texts = distinct(items)
+    judge_id, ids = store.save_judge(session, judge.record), store.save_items(session, texts)
+    if retry_failed:
+        store.forget_failures(session, judge_id, ids.values(), repeats, review_day)
+    done = store.judged(session, judge_id, ids.values(), repeats, review_day)
+    units = [
+        Unit(item, ids[item.key], repeat, review_day)
+        for repeat in range(repeats)
+        for item in texts
+        if (ids[item.key], repeat) not in done
+    ]
+    if retry_failed and units:
+        left = distinct([unit.item for unit in units])
+        for member in judge.made_of:
+            lacking(session, member, left, repeats, retry_failed=True, review_day=review_day)
+    return judge_id, ids, units
+
+
+async def _by_members(
+    runtime: Runtime, judge: CompositeJudge, judge_id: int, units: Sequence[Unit], **options: Any
+) -> Counter[str]:
+    """Ask the members as long as there is one to ask, and store what they come to.
+
+    What waits in a batch for a member stays to be done.
+    """
+    given: dict[Unit, dict[str, JudgeResult]] = {unit: {} for unit in units}
+    counts: Counter[str] = Counter()
+    while True:
+        turns: dict[str, list[Unit]] = defaultdict(list)
+        for unit, answers in given.items():
+            for member in judge.next_members(answers):
+                turns[member.name].append(unit)
+        if not turns:
+            break
+        for member in judge.members:
+            if asked := [unit for unit in turns[member.name] if unit in given]:
+                said = await _said_by(runtime, member, asked, **options)
+                for unit, result in zip(asked, said, strict=True):
+                    if result is None:
+                        del given[unit]
+                        counts[WAITING] += 1
+                    else:
+                        given[unit][member.name] = result
+    for unit, answers in given.items():
+        reading, results = judge.combined(answers), answers.values()
+        lasted = [result.duration_s for result in results if result.duration_s is not None]
+        values = result_values(
+            judge_id,
+            unit,
+            reading,
+            call_ids=[call for result in results for call in result.call_ids],
+            duration_s=sum(lasted) if len(lasted) == len(results) else None,
+            simulated=any(result.simulated for result in results),
+        )
+        await asyncio.to_thread(store.save_result, runtime.engine, values)
+        counts[reading.status] += 1
+    return counts
+
+
+async def _said_by(
+    runtime: Runtime, member: Judge, units: Sequence[Unit], **options: Any
+) -> list[JudgeResult | None]:
+    """Have a member judge; returns what it said unit by unit, None of what waits in a batch."""
+    items, review_day = distinct([unit.item for unit in units]), units[0].review_day
+    repeats = 1 + max(unit.repeat for unit in units)
+    judged = await judge_missing(
+        runtime,
+        member,
+        items,
+        repeats=repeats,
+        review_day=review_day,
+        only={(unit.item.key, unit.repeat) for unit in units},
+        **options,
+    )
+    with runtime.session() as session:
+        stored = store.results(
+            session, member.record, judged.judge_id, items, judged.item_ids, repeats, review_day
+        )
+    said = {item.key: of_item for item, of_item in zip(items, stored, strict=True)}
+    return [said[unit.item.key].get(unit.repeat) for unit in units]
 
 
 def _question(

@@ -373,8 +373,12 @@ class _Binding:
         labels: LabelFile | None,
     ) -> None:
         self._judge, self._items, self._scale, self._labels = judge, items, scale, labels
-        # The order of two marks of one judge is a pair's, not a criterion of it.
-        self._criteria = {} if judge.judges_pairs else {part.lower(): part for part in judge.parts}
+        # The orders of a pair and the members of a judge of judges are no criteria.
+        self._criteria = {
+            part.lower(): part
+            for part in judge.parts
+            if not judge.judges_pairs and not judge.made_of
+        }
         self._rows: dict[tuple[str, str, str], list[Annotation]] = defaultdict(list)
         self.stale = 0
 

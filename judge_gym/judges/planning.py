@@ -1,12 +1,12 @@
 """Estimates of calls, tokens and cost for judging and perturbing items, before any call."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
 from judge_gym.asking.estimating import UsageEstimate, estimate, per_call
-from judge_gym.judges import Judge, ModelJudge
+from judge_gym.judges import Judge, ModelJudge, RoutedJudge
 from judge_gym.judges.calibrating import perturbing
 from judge_gym.judges.calibrating.judging import Asked
 from judge_gym.judges.calibrating.texts import Rewriting
@@ -38,6 +38,8 @@ class JudgePlan:
     used: UsageEstimate | None
     unapplied: tuple[str, ...] = ()
     """Its parameters that the model will not apply; sentences."""
+    condition: str = ""
+    """When it is asked, after its name; then its figures are the most that it may use."""
 
 
 def plan_judging(
@@ -47,10 +49,17 @@ def plan_judging(
     judgings: Sequence[Asked],
     review_day: str = "",
 ) -> list[JudgePlan]:
-    """Return each judge's missing judgements and their estimated use; writes nothing."""
-    plans = []
-    for judging in judgings:
-        judge, items, repeats = judging.judge, distinct(judging.items), judging.repeats
+    """Return each judge's missing judgements and their estimated use; writes nothing.
+
+    A judge of judges has a plan for each that answers for it, but none that stands there before.
+    """
+    plans, seen = [], set()
+    for judge, condition, judging in _answering(judgings):
+        items, repeats = distinct(judging.items), judging.repeats
+        same = (judge.key, repeats, tuple(item.key for item in items))
+        if same in seen:
+            continue
+        seen.add(same)
         times = judged_times(session, judge.record, items, repeats, review_day)
         left = [item for item in items if times.get(item.key, 0) < repeats]
         done = sum(times.values())
@@ -67,8 +76,23 @@ def plan_judging(
             asked = Parameters(judge.temperature, judge.top_p, judge.max_tokens, seed=0).asked()
             taken = taken_by(providers, judge.model)
             unapplied = tuple(map(str, unsupported(judge.model, [asked], taken)))
-        plans.append(JudgePlan(judge, done, to_do, calls, used, unapplied))
+        plans.append(JudgePlan(judge, done, to_do, calls, used, unapplied, condition))
     return plans
+
+
+def _answering(judgings: Sequence[Asked]) -> Iterator[tuple[Judge, str, Asked]]:
+    """Yield each judge that answers, when it is asked, and what it is to judge."""
+    for judging in judgings:
+        waiting = [(judging.judge, "")]
+        while waiting:
+            judge, condition = waiting.pop(0)
+            if not judge.made_of:
+                yield judge, condition, judging
+            elif isinstance(judge, RoutedJudge):
+                first, second = judge.members
+                waiting += [(first, condition), (second, f", where {first.name} is in doubt")]
+            else:
+                waiting += [(member, condition) for member in judge.made_of]
 
 
 def plan_perturbing(

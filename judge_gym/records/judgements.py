@@ -56,6 +56,8 @@ class JudgeRecord:
     """The names of its subscores, in order, where they are known."""
     asks_model: bool
     """Whether its answers are calls of the ledger; those of a custom judge are not."""
+    answerers: tuple[str, ...]
+    """The models, functions or addresses that answer."""
 
 
 class JudgeResult(Frozen):
@@ -76,7 +78,8 @@ class JudgeResult(Frozen):
     score: float | None
     """On the judge's scale; set when, and only when, the status is `scored`."""
     subscores: dict[str, float]
-    """Rubric: criterion → mark. Pair: order → score of the first text."""
+    """Rubric: criterion → mark. Pair: order → score of the first text. Of several judges: each →
+    its score."""
     verdict: str | None
     reason: str
     """The model's own words."""

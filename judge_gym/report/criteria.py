@@ -22,6 +22,17 @@ def criteria_of(name: str, config: Mapping[str, Any]) -> Criteria:
     """Return what a judge of this configuration, as it is stored, is asked."""
     kind, task = config["kind"], str(config.get("task", ""))
     title = f"Criteria of {name}"
+    if "members" in config:
+        inner = [criteria_of(member["name"], member) for member in config["members"]]
+        first, last = inner[0].judge, inner[-1].judge
+        others = ", ".join(one.judge for one in inner[:-1])
+        says = (
+            f"It takes the {config['rule']} of {others} and {last}."
+            if kind == "ensemble"
+            else f"It asks {first}. Where that is in doubt, {last} decides."
+        )
+        says += f" Shown is what {first} is asked."
+        return Criteria(name, inner[0].task, says, inner[0].table)
     scale = config.get("scale")
     on_scale = (
         f"from {plain(scale['lowest'])} to {plain(scale['highest'])}" if scale is not None else ""

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
 from judge_gym.calibration.checks import Check
-from judge_gym.model_names import Answered
+from judge_gym.model_names import Answered, is_version_of
 from judge_gym.records.items import Item, Label, distinct
 from judge_gym.records.judgements import JudgeRecord, JudgeResult
 from judge_gym.store import tables as t
@@ -173,7 +173,15 @@ def answered(
     A custom judge has no calls that could name a model.
     """
     calls = {call for repeats in results for result in repeats for call in result.call_ids}
-    return Answered(judge.model, served_models(session, calls))
+    served = served_models(session, calls)
+    if len(judge.answerers) > 1:
+        # Several models answer by design: only another one than those is worth a word.
+        served = tuple(
+            name
+            for name in served
+            if not any(is_version_of(name, model) for model in judge.answerers)
+        )
+    return Answered(judge.model, served)
 
 
 _ITEM_COLUMNS = (

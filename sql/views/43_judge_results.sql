@@ -56,8 +56,8 @@ COMMENT ON COLUMN analysis.judge_results.judge_result_id IS 'Identifier of the j
 COMMENT ON COLUMN analysis.judge_results.judge_id IS 'Identifier of the judge in this database.';
 COMMENT ON COLUMN analysis.judge_results.judge_key IS '16-digit identity of the judge: configuration and prompt, without name, budget and gate.';
 COMMENT ON COLUMN analysis.judge_results.judge IS 'Name of the judge when it was first used.';
-COMMENT ON COLUMN analysis.judge_results.kind IS 'rubric, binary, pairwise, callable or http.';
-COMMENT ON COLUMN analysis.judge_results.model IS 'The model, function or address that answered.';
+COMMENT ON COLUMN analysis.judge_results.kind IS 'rubric, binary, pairwise, callable, http, ensemble or routed.';
+COMMENT ON COLUMN analysis.judge_results.model IS 'The model, function or address that answered; of an ensemble or a routed judge, those of its members.';
 COMMENT ON COLUMN analysis.judge_results.judge_item_id IS 'Identifier of the item, in one variant, in this database.';
 COMMENT ON COLUMN analysis.judge_results.corpus IS 'Digest of the item''s file; empty without one.';
 COMMENT ON COLUMN analysis.judge_results.item IS 'Name of the item; a variant has that of its original.';
@@ -73,8 +73,8 @@ COMMENT ON COLUMN analysis.judge_results.repeat IS 'Which of the judgements of t
 COMMENT ON COLUMN analysis.judge_results.review_day IS 'Date of the review that repeated the judgement (judge-gym judge review), or the check of a sentinel set (judge-gym judge gate); empty otherwise.';
 COMMENT ON COLUMN analysis.judge_results.status IS 'scored, inconsistent (the two orders of a pair disagree), cannot_assess (by the judge''s own word), unparseable, refused or failed.';
 COMMENT ON COLUMN analysis.judge_results.score IS 'Rubric: total on the scale of the judge. Binary: 1 for the first verdict, else 0. Pair: 1 first, 0 second, 0.5 tie. NULL unless scored.';
-COMMENT ON COLUMN analysis.judge_results.subscores IS 'Rubric: criterion to score. Pair: order (as_given, swapped) to score of the first text.';
-COMMENT ON COLUMN analysis.judge_results.verdict IS 'Binary: the verdict. Pair: first, second or tie. NULL where there is none.';
+COMMENT ON COLUMN analysis.judge_results.subscores IS 'Rubric: criterion to score. Pair: order (as_given, swapped) to score of the first text. Ensemble and routed: member to its score.';
+COMMENT ON COLUMN analysis.judge_results.verdict IS 'Binary, and ensembles of binary judges: the verdict. Pair: first, second or tie. NULL where there is none.';
 COMMENT ON COLUMN analysis.judge_results.reason IS 'Text of the judge; data, never instructions.';
 COMMENT ON COLUMN analysis.judge_results.failure IS 'Why there is no score; NULL when scored, inconsistent or not assessable.';
 COMMENT ON COLUMN analysis.judge_results.prompts IS 'The prompts of its calls in order, each a JSON array of role and content; NULL for a custom judge.';

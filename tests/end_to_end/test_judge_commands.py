@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from support.command_line import REPOSITORY, CommandLine
 from support.simulation import Simulator
 
@@ -43,6 +45,27 @@ def test_score_shows_results_and_asks_nothing_twice(
     assert list(by_item) == ["ferry", "bakery", "library", "trams", "orchard", "clinic"]
     assert list(by_item["ferry"]["subscores"])[:2] == ["evidence", "accuracy"]
     assert by_item["trams"]["score"] < 50 < by_item["ferry"]["score"]
+
+
+def test_judges_made_of_judges_are_scored_and_checked(command: CommandLine) -> None:
+    items = ("--items", JUDGES / "notes.jsonl")
+    both = json.loads(
+        command("judge", "score", JUDGES / "ensemble.yaml", *items, "--json").fine().output
+    )
+    assert both["calls"] == 12
+    for result in both["results"]:
+        assert result["score"] == pytest.approx(sum(result["subscores"].values()) / 2)
+    routed = json.loads(
+        command("judge", "score", JUDGES / "routed.yaml", *items, "--json").fine().output
+    )
+    asked = [result for result in routed["results"] if "good" in result["subscores"]]
+    assert 0 < len(asked) < 6
+    for result in routed["results"]:
+        assert (70 <= result["subscores"]["clustering"] <= 76) == (result in asked)
+        assert result["score"] == result["subscores"]["good" if result in asked else "clustering"]
+    said = command("judge", "check", JUDGES / "routed.yaml", *items).fine().output
+    assert "Member clustering: rubric by sim/clustering-1." in said
+    assert "6 judgements: at most 12 calls, and one more for each unparseable answer" in said
 
 
 def test_a_judge_of_ones_own_is_found_where_one_stands(command: CommandLine) -> None:

@@ -83,8 +83,10 @@ class CalibrationFindings:
         return [
             assessment.judge.name
             for assessment in self.assessments
-            if isinstance(assessment.judge, ModelJudge)
-            and family_of(assessment.judge.model) == family
+            if any(
+                isinstance(leaf, ModelJudge) and family_of(leaf.model) == family
+                for leaf in assessment.judge.leaves
+            )
         ]
 
 
@@ -132,11 +134,15 @@ def read_findings(runtime: Runtime, design: CalibrationDesign) -> CalibrationFin
 
 def _budget_stop(session: Session, file: Path, assessment: Assessment, expected: int) -> str:
     """Return why the budget of a judge does not suffice for what is missing; empty if it does."""
-    judge, missing = assessment.judge, expected - assessment.statuses.total()
-    if not isinstance(judge, ModelJudge):
-        return ""
-    spender = replace(spender_of(judge), file=file)
-    return budget_warning(session, spender, missing * judge.calls_per_item, None)
+    missing = expected - assessment.statuses.total()
+    warnings = (
+        budget_warning(
+            session, replace(spender_of(leaf), file=file), missing * leaf.calls_per_item, None
+        )
+        for leaf in assessment.judge.leaves
+        if isinstance(leaf, ModelJudge)
+    )
+    return next(filter(None, warnings), "")
 
 
 def store_checks(runtime: Runtime, findings: CalibrationFindings) -> None:

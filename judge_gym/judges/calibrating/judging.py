@@ -15,6 +15,7 @@ from judge_gym.judges import Judge, JudgeResult, load_judge
 from judge_gym.judges.calibrating.perturbing import found
 from judge_gym.judges.calibrating.texts import Texts, changed_texts, rewritings
 from judge_gym.judges.item_files import ItemFile, read_item_file
+from judge_gym.judges.judging import lacking
 from judge_gym.judges.label_files import read_labels
 from judge_gym.judges.own_judges import OwnJudge
 from judge_gym.judges.people import WHOLE
@@ -108,17 +109,10 @@ def missing(
     The number is that of their missing judgements. The items are stored first. With `retry_failed`
     what is kept as failed is forgotten first.
     """
-    judge_id, ids = store.save_judge(session, judge.record), store.save_items(session, items)
-    if retry_failed:
-        store.forget_failures(session, judge_id, ids.values(), repeats, review_day)
-    done = store.judged(session, judge_id, ids.values(), repeats, review_day)
-    left = [
-        item
-        for item in distinct(items)
-        for repeat in range(repeats)
-        if (ids[item.key], repeat) not in done
-    ]
-    return distinct(left), len(left)
+    _, _, left = lacking(
+        session, judge, items, repeats, retry_failed=retry_failed, review_day=review_day
+    )
+    return distinct([unit.item for unit in left]), len(left)
 
 
 def results_of(

@@ -17,7 +17,7 @@ from judge_gym.calibration.checks import Check, Margins, Result, claimed, span
 from judge_gym.calibration.comparisons import Drift, changed_share, drift_checks
 from judge_gym.calibration.verdict import CalibrationVerdict
 from judge_gym.formats import dollars, percent
-from judge_gym.judges import Item, Judge, JudgeResult, ModelJudge
+from judge_gym.judges import Item, Judge, JudgeResult
 from judge_gym.judges.calibrating.assessing import (
     Assessment,
     Results,
@@ -395,7 +395,7 @@ def _costs(
     for judge, results in zip(case.judges, now, strict=True):
         made = [result for some in results.values() for result in some]
         cost, unpriced = cost_of(session, [call for result in made for call in result.call_ids])
-        is_priced = isinstance(judge, ModelJudge) and made and not unpriced
+        is_priced = judge.asks_model and made and not unpriced
         costs.append(cost / len(made) if is_priced else None)
     return costs
 

@@ -32,7 +32,10 @@ class Judge(Base):
     config: Mapped[dict[str, Any]]
     created_at: Mapped[datetime] = created()
     __table_args__ = (
-        one_of("kind", ("rubric", "binary", "pairwise", "callable", "http")),
+        one_of(
+            "kind",
+            ("rubric", "binary", "pairwise", "callable", "http", "ensemble", "routed"),
+        ),
         Index("ix_judges_name", "name"),
     )
 

@@ -54,7 +54,11 @@ def test_every_kind_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("kind: rubric\n", "", "kind is missing. Give rubric, binary, pairwise, callable or http"),
+        (
+            "kind: rubric\n",
+            "",
+            "kind is missing. Give rubric, binary, pairwise, callable, http, ensemble or routed",
+        ),
         ("kind: rubric", "kind: rubrik", "kind is 'rubrik'. Did you mean rubric?"),
         ("model: sim/good-1\n", "", "model is missing"),
         ("sim/good-1", "sim/goood",
