@@ -13,14 +13,13 @@ from functools import cached_property
 import numpy as np
 from sqlalchemy.orm import Session
 
-from judge_gym.calibration.alignment_file import AlignmentSplit
 from judge_gym.calibration.checks import Check, Margins, Result, claimed
 from judge_gym.calibration.comparisons import Drift, drift_checks
 from judge_gym.calibration.verdict import LEAST_LABELS
 from judge_gym.counting import counted
 from judge_gym.errors import ConfigError
 from judge_gym.formats import percent, plain
-from judge_gym.judges.aligning.splitting import Part, example_texts, part_of, same_text
+from judge_gym.judges.aligning.splitting import TEXT_DIGITS, example_texts, same_text
 from judge_gym.judges.base import Judge
 from judge_gym.judges.calibrating.assessing import points_of
 from judge_gym.judges.calibrating.comparing import agreement
@@ -60,14 +59,10 @@ class LoadedGate:
 
     @property
     def aligned_on(self) -> int:
-        """How many of them are in the parts that the judge was aligned on."""
+        """How many of them the judge was aligned on, for training or for the choice."""
         made = self.judge.provenance
-        if made is None:
-            return 0
-        split = AlignmentSplit(
-            development=made.development_share, test=made.test_share, seed=made.seed
-        )
-        return sum(part_of(item, split) is not Part.TEST for item in self.texts)
+        known = set(made.chosen_on.split()) if made else set()
+        return sum(same_text(item)[:TEXT_DIGITS] in known for item in self.texts)
 
     def said(self) -> str:
         """Return how many labels were read, and which texts the judge was made from."""
@@ -76,8 +71,8 @@ class LoadedGate:
             sentence += f" {counted(shown, 'text')} in the judge's examples: left out."
         if self.aligned_on:
             sentence += (
-                f" {counted(self.aligned_on, 'text')} of parts that the judge was aligned on: "
-                "figures on them may be too high."
+                f" The judge was aligned on {self.aligned_on} of these texts: figures on them may "
+                "be too high."
             )
         return sentence
 

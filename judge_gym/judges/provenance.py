@@ -53,6 +53,9 @@ class Provenance(Frozen):
     """SHA-256 of the file of labels; empty without one."""
     test_digest: str
     """Digest of keys and labels of the texts of the test."""
+    chosen_on: str = ""
+    """The first eight digits of the identity of each text of training and development, separated by
+    spaces: a gate says which of its texts are among them."""
     development: AlignedFigure
     """The figure on development, where this candidate was chosen: too high on average."""
     test: AlignedFigure

@@ -26,7 +26,7 @@ def folder(command: CommandLine) -> Path:
 def test_an_alignment_is_planned_run_and_repeated_for_nothing(
     command: CommandLine, folder: Path, simulator: Simulator
 ) -> None:
-    file = folder / "notes.yaml"
+    file = folder / "tickets.yaml"
     asked = simulator.answered()
     planned = command("judge", "align", file, "--plan").fine().output
     assert simulator.answered() == asked
@@ -62,29 +62,29 @@ def test_an_alignment_is_planned_run_and_repeated_for_nothing(
 def test_what_is_not_shown_exits_with_5_and_writes_nothing(
     command: CommandLine, folder: Path
 ) -> None:
-    file = folder / "notes.yaml"
+    file = folder / "tickets.yaml"
     # At temperature 0, examples change nothing for the simulated judge.
     file.write_text(
         file.read_text()
-        .replace("examples: 4, rubrics: 4", "examples: 4, rubrics: 0")
+        .replace("examples: 4, rubrics: 8", "examples: 4, rubrics: 0")
         .replace("proposer: {model: sim/good-2}\n", "")
     )
     ended = command("judge", "align", file)
     assert ended.code == 5
     assert "The test set stays sealed." in ended.output
     assert not (folder / "judge-aligned.yaml").exists()
-    lines = (folder / "notes-labels.csv").read_text().splitlines()
-    (folder / "notes-labels.csv").write_text("\n".join(lines[:31]))
+    lines = (folder / "tickets-labels.csv").read_text().splitlines()
+    (folder / "tickets-labels.csv").write_text("\n".join(lines[:25]))
     ended = command("judge", "align", file)
     assert ended.code == 5
     assert "Too few labels" in ended.output
 
 
 def test_bad_files_name_file_key_and_value(command: CommandLine, folder: Path) -> None:
-    file = folder / "notes.yaml"
+    file = folder / "tickets.yaml"
     text = file.read_text()
     for old, new, told in (
-        ("rubrics: 4", "rubric: 4", "rubric"),
+        ("rubrics: 8", "rubric: 4", "rubric"),
         ("judge: judge.yaml", "judge: jugde.yaml", "which does not exist"),
         ("test: 0.4", "test: 0.8", "leave nothing for training"),
         ("proposer: {model: sim/good-2}\n", "", "there is no proposer"),
@@ -93,7 +93,7 @@ def test_bad_files_name_file_key_and_value(command: CommandLine, folder: Path) -
         file.write_text(text.replace(old, new))
         ended = command("judge", "align", file)
         assert ended.code == 3, new
-        assert "notes.yaml" in ended.errors
+        assert "tickets.yaml" in ended.errors
         assert told in ended.errors.replace("\n", " ")
     (folder / "judge-aligned.yaml").write_text((folder / "judge.yaml").read_text())
     file.write_text(text)

@@ -44,6 +44,10 @@ class Parts:
         return Counter(grade_of(judge, item) for item in self.texts[part])
 
 
+TEXT_DIGITS = 8
+"""Digits of `same_text` by which a judge file names the texts that it was aligned on."""
+
+
 def same_text(item: Item) -> str:
     """Return the identity of a text and its context but for case and spaces."""
     return digest("same text", [_plain(text) for text in item.shown])

@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from judge_gym.design.config import corpus_digest
 from judge_gym.errors import ConfigError
 from judge_gym.judges.aligning.running import AlignmentReport, Outcome, SideBySide
-from judge_gym.judges.aligning.splitting import Part, digest_of
+from judge_gym.judges.aligning.splitting import TEXT_DIGITS, Part, digest_of, same_text
 from judge_gym.judges.files import load_judge
 from judge_gym.judges.model_judge import ModelJudge
 from judge_gym.judges.provenance import AlignedFigure, Provenance
@@ -106,6 +106,13 @@ def _provenance(report: AlignmentReport) -> Provenance:
         items_digest=corpus_digest(design.items),
         labels_digest=corpus_digest(design.labels) if design.labels else "",
         test_digest=digest_of(look.items),
+        chosen_on=" ".join(
+            sorted(
+                same_text(item)[:TEXT_DIGITS]
+                for part in (Part.TRAINING, Part.DEVELOPMENT)
+                for item in loaded.parts.texts[part]
+            )
+        ),
         development=_figure(chosen.development),
         test=_figure(test),
         proposer=design.proposer.model if design.proposer else "",
@@ -132,8 +139,10 @@ def yaml_of(judge: ModelJudge, path: Path) -> str:
     config |= judge.model_dump(mode="json", exclude_defaults=True)
     if judge.gate is not None:
         gate = judge.gate.model_dump(mode="json", exclude_defaults=True)
-        items = os.path.relpath(judge.gate.items, path.parent)
-        config["gate"] = gate | {"items": items}
+        files = {"items": judge.gate.items, "labels": judge.gate.labels}
+        config["gate"] = gate | {
+            key: os.path.relpath(file, path.parent) for key, file in files.items() if file
+        }
     config.pop("provenance", None)
     if judge.provenance is not None:  # last, after what a person edits
         config["provenance"] = judge.provenance.model_dump(mode="json")
